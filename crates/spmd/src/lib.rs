@@ -13,9 +13,9 @@ pub mod collectives;
 pub mod defer;
 pub mod dense;
 pub mod dequantize;
-pub mod exchange;
 pub mod explain;
 pub mod gspmd;
+pub mod halo;
 pub mod hlo;
 pub mod hoist;
 pub mod join;
@@ -40,8 +40,8 @@ pub mod uniform;
 mod unshard;
 pub mod warnings;
 
-pub use exchange::bytes_exchanged;
 pub use explain::{Communication, Row, communication};
+pub use halo::bytes_exchanged;
 pub use pipeline::{
     DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes, run_steps,
     run_until,

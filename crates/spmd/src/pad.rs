@@ -7,7 +7,7 @@
 //! - Where the dimension becomes whole (a gather), the padding is cut off. Where it was whole (a slice), it is padded
 //!   first.
 //! - Ops that depend on positions along the dimension (reverse, concatenate, …) do not run split there: `reshard` has
-//!   made it whole, or `exchange` has made a manual computation of the op.
+//!   made it whole, or `halo` has made a manual computation of the op.
 //!
 //! The attribute `shardwise.global_type` of the function's arguments and results holds their types without padding.
 //! Engines pad the arguments and cut the results.

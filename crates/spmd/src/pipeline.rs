@@ -3,7 +3,7 @@
 use crate::explain::{Communication, communication};
 use crate::stages::*;
 use crate::{
-    axes, cleanup, collectives, defer, dequantize, exchange, gspmd, hoist, join, localize, lower, meshes, pad, reshard,
+    axes, cleanup, collectives, defer, dequantize, gspmd, halo, hoist, join, localize, lower, meshes, pad, reshard,
     simplify, uniform,
 };
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
@@ -95,8 +95,8 @@ pub const PASSES: &[Pass] = &[
         ensures: &[HOISTED],
     },
     Pass {
-        name: "exchange",
-        run: |m, _| exchange::exchange(&m),
+        name: "halo",
+        run: |m, _| halo::halo(&m),
         describes: "replaces ops that move elements along sharded dimensions by exchanges between neighbours",
         ensures: &[SETTLED],
     },

@@ -5,9 +5,7 @@
 //! checks them.
 
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
-use crate::{
-    Pass, axes, cleanup, defer, dequantize, exchange, gspmd, hoist, join, meshes, processes, simplify, uniform,
-};
+use crate::{Pass, axes, cleanup, defer, dequantize, gspmd, halo, hoist, join, meshes, processes, simplify, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::symbols::without_unused_funcs;
@@ -97,7 +95,7 @@ guarantees! {
         |m| find_in_main(m, |v| Opcode::of_view(v) == Opcode::Reshard);
     HOISTED: "no collective computes the same in every turn of a loop, except those that are marked to save memory",
         until Some("hoist"), |m| main(m).and_then(|f| at(m, f, hoist::first_invariant(m, &f.body)?));
-    SETTLED: "no op moves elements along a sharded dimension", until Some("axes"), exchange::moving;
+    SETTLED: "no op moves elements along a sharded dimension", until Some("axes"), halo::moving;
     EVEN: "every sharded dimension divides evenly", until Some("axes"), uneven;
     NAMED_AXES: "collectives name axes where these say the same as device numbers", until None, axes::unnamed;
     NO_SHARDY: "no op of Shardy and no step between layouts is left in the main function on a mesh", until None,

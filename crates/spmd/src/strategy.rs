@@ -1,6 +1,6 @@
 //! Decides along which factors an op runs sharded, by translating the op for [`assign_at`].
 
-use crate::exchange;
+use crate::halo;
 use crate::plan::{local_bytes, price_of_sum};
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
@@ -113,7 +113,7 @@ impl Decision {
         let rule = &self.task.rule;
         let is_split = |f: &Factor| !self.assignment.axes[f.index()].is_empty();
         let split = rule.all_factors().filter(is_split);
-        split.filter(|&f| exchange::blocks_of(view, rule, f).is_some()).collect()
+        split.filter(|&f| halo::blocks_of(view, rule, f).is_some()).collect()
     }
 
     /// Returns the bytes that a device receives when the op's elements move along split factors.
@@ -121,7 +121,7 @@ impl Decision {
         let Task { rule, mesh, .. } = &self.task;
         let shards = |f: Factor| AxisRef::total_size(mesh, &self.assignment.axes[f.index()]) as u64;
         let price = |f: Factor| {
-            let whole = exchange::bytes_exchanged(view, rule, f, mesh, &self.assignment.axes[f.index()]).unwrap_or(0);
+            let whole = halo::bytes_exchanged(view, rule, f, mesh, &self.assignment.axes[f.index()]).unwrap_or(0);
             whole / rule.all_factors().filter(|&other| other != f).map(shards).product::<u64>()
         };
         self.moved_factors(view).into_iter().map(price).sum()
@@ -211,7 +211,7 @@ impl Task {
         let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums(view)[..]);
         let (work, is_gathered) = (self.work, self.is_gathered);
         let parties = Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered };
-        let exchanged = |f, axes: &[AxisRef]| exchange::bytes_exchanged(view, rule, f, mesh, axes);
+        let exchanged = |f, axes: &[AxisRef]| halo::bytes_exchanged(view, rule, f, mesh, axes);
         assign_at(parties, exchanged, self)
     }
 
@@ -219,7 +219,7 @@ impl Task {
     /// program itself places the remaining sum over devices, so gathering operands does not avoid it.
     fn asked_sums(&self, view: &OpView<'_>) -> Vec<Factor> {
         let (mut asked, mut used) = (vec![], vec![]);
-        let is_plain = |f: &Factor| exchange::blocks_of(view, &self.rule, *f).is_none();
+        let is_plain = |f: &Factor| halo::blocks_of(view, &self.rule, *f).is_none();
         let summed = self.rule.all_factors().filter(|&f| self.rule.kind(f) == FactorKind::Reduction);
         for factor in summed.filter(is_plain) {
             let Some(axes) = self.split_alike(factor) else { continue };
@@ -353,7 +353,7 @@ pub fn ways(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, Way)> {
 
 pub(crate) fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
     let needs_all = facts.splits(view) == Splits::Shared;
-    let is_exchanged = exchange::blocks_of(view, rule, factor).is_some();
+    let is_exchanged = halo::blocks_of(view, rule, factor).is_some();
     match (rule.kind(factor), facts.combine(view)) {
         (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),
         (FactorKind::Permutation, _) if is_exchanged => Way::Exchanged,

@@ -196,8 +196,8 @@ fn join() {
 }
 
 #[test]
-fn exchange() {
-    finds("exchange", SETTLED, ROLL, Skips);
+fn halo() {
+    finds("halo", SETTLED, ROLL, Skips);
 }
 
 #[test]

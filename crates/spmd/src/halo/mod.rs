@@ -1,5 +1,5 @@
-//! Replaces each op whose elements move along a sharded dimension by an exchange and the op on what each device then
-//! has.
+//! Replaces each op whose elements move along a sharded dimension by an exchange of halos and the op on what each
+//! device then has.
 //!
 //! A device that computes a block of the result needs windows of the operands ([`Movement`]). It receives from others
 //! what its own blocks lack: a halo of its neighbours for a convolution or a stencil, the mirrored block for a reversal.
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use windows::Windows;
 
 /// Replaces the ops of the main function that move elements along a sharded dimension.
-pub fn exchange(module: &Module) -> Result<Module, Diagnostics> {
+pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     if moving(module).is_none() {
         return Ok(module.clone());
