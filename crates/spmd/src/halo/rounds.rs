@@ -11,7 +11,7 @@ const MAX_ROUNDS: usize = 16;
 
 /// The number of devices along a dimension for which ranges that do not follow the blocks are planned. The tables of a
 /// plan grow with it.
-const MAX_SHARDS: usize = 1024;
+const MAX_SHARDS: usize = 4096;
 
 /// The ranges that the devices need: `[start + p * step, start + p * step + len)` for device `p`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
