@@ -116,7 +116,7 @@ impl Assignment {
 /// `exchanged` returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes
 /// with all other factors whole, or `None` if it cannot.
 pub fn assign(parties: Parties<'_>, exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>) -> Assignment {
-    Search::new(parties, exchanged, None).assignment()
+    Search::new(parties, &exchanged, None).assignment()
 }
 
 /// Chooses the axes of each factor by the prices of the plans that will be made.
@@ -125,7 +125,7 @@ pub fn assign_at(
     exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>,
     prices: &dyn Prices,
 ) -> Assignment {
-    Search::new(parties, exchanged, Some(prices)).assignment()
+    Search::new(parties, &exchanged, Some(prices)).assignment()
 }
 
 type Known = RefCell<HashMap<(usize, Vec<AxisList>), Price>>;
@@ -153,6 +153,8 @@ struct Search<'a> {
     projection: Projection,
     /// For each factor, the lists of axes that may split it. The first list is empty.
     candidates: Vec<Vec<AxisList>>,
+    /// The bytes that a device receives in exchanges if the op runs split along a factor; `None` if it cannot.
+    exchange: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
     /// For each factor with several candidates, the bytes that a device receives in exchanges with each of them.
     exchanges: Vec<(Factor, Vec<u64>)>,
     /// For each factor, whether the op can run split along it over any axes.
@@ -164,7 +166,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(
         parties: Parties<'a>,
-        exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>,
+        exchanged: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
         prices: Option<&'a dyn Prices>,
     ) -> Search<'a> {
         let Parties { rule, mesh, shardings, .. } = parties;
@@ -176,6 +178,7 @@ impl<'a> Search<'a> {
             known: Known::default(),
             projection,
             candidates: vec![],
+            exchange: exchanged,
             exchanges: vec![],
             is_splittable: vec![],
             is_in_compound: rule.all_factors().map(compound).collect(),

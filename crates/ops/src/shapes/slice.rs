@@ -92,13 +92,16 @@ impl Facts for Slice {
         Some(nothing(op.operand_tensor(0).dtype))
     }
 
-    /// Sets the limits of dimensions that are taken whole.
+    /// Sets the limits and strides of dimensions that are taken whole.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let limits = Slice::limits(op).into_iter().enumerate();
         let limits: Vec<usize> =
             limits.map(|(d, limit)| if x[d] == y[d] { types.operands[0].shape()[d] } else { limit }).collect();
-        op.attrs().clone().with("limit_indices", Attr::sizes(&limits))
+        // One element may be taken with any stride.
+        let strides = Slice::strides(op).into_iter().enumerate();
+        let strides: Vec<usize> = strides.map(|(d, stride)| if x[d] == y[d] { 1 } else { stride }).collect();
+        Slice::attrs(&Slice::starts(op), &limits, &strides)
     }
 
     /// Returns the rule of Shardy, by which all dimensions that are not taken whole are alike.

@@ -125,7 +125,7 @@ impl Search<'_> {
         found
     }
 
-    /// Returns the candidates of a factor and all other lists that split it evenly.
+    /// Returns the candidates of a factor and all other lists that split it evenly and need no exchange.
     fn wide_candidates(&self, factor: Factor, orders: &[AxisList]) -> Vec<AxisList> {
         let mut candidates = self.candidates[factor.index()].clone();
         if !self.may_split(factor) || self.is_fixed(factor) {
@@ -134,7 +134,7 @@ impl Search<'_> {
         let (size, mesh) = (self.parties.rule.size(factor), self.parties.mesh);
         let is_even = |list: &AxisList| size.is_multiple_of(AxisRef::total_size(mesh, list));
         for list in orders.iter().filter(|list| is_even(list) && self.fits(factor, list)) {
-            if !candidates.contains(list) {
+            if !candidates.contains(list) && (self.exchange)(factor, list) == Some(0) {
                 candidates.push(list.clone());
             }
         }
