@@ -192,7 +192,7 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
 pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let way = |f: Factor| format!("{f} over {}", axes(&task.mesh, &decided.axes[f.index()]));
-    let moved = decision.moved_factors(view);
+    let moved = &decision.moved;
     let ways: Vec<String> = moved.iter().map(|&f| way(f)).collect();
     let factors: Vec<String> = moved.iter().map(|f| f.to_string()).collect();
     let split = ways.join(", ");

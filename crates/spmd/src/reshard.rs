@@ -306,7 +306,7 @@ impl Resharder<'_, '_, '_> {
             let op = b.body.def_op(results[0]).expect("made just now");
             b.set_reason(op, reason);
         }
-        if !decided.moved_factors(view).is_empty() {
+        if !decided.moved.is_empty() {
             let why = || reason::exchange(view, &decided, decided.bytes_exchanged(view));
             let op = *b.body[b.region].ops.last().expect("made just now");
             b.set_reason(op, decided.reason(Cause::Exchange, view.loc(), why));

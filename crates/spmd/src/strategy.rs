@@ -61,6 +61,8 @@ pub(crate) struct Decision {
     pub partial: Vec<AxisRef>,
     /// The axes over which the op gathers partial results itself.
     pub gathered: Vec<AxisRef>,
+    /// The factors that are split and along which elements move.
+    pub moved: Vec<Factor>,
     reasons: RefCell<Vec<(Cause, Arc<Reason>)>>,
 }
 
@@ -108,14 +110,6 @@ impl Decision {
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()))
     }
 
-    /// Returns the factors that are split and along which elements move.
-    pub fn moved_factors(&self, view: &OpView<'_>) -> Vec<Factor> {
-        let rule = &self.task.rule;
-        let is_split = |f: &Factor| !self.assignment.axes[f.index()].is_empty();
-        let split = rule.all_factors().filter(is_split);
-        split.filter(|&f| halo::blocks_of(view, rule, f).is_some()).collect()
-    }
-
     /// Returns the bytes that a device receives when the op's elements move along split factors.
     pub fn bytes_exchanged(&self, view: &OpView<'_>) -> u64 {
         let Task { rule, mesh, .. } = &self.task;
@@ -124,7 +118,7 @@ impl Decision {
             let whole = halo::bytes_exchanged(view, rule, f, mesh, &self.assignment.axes[f.index()]).unwrap_or(0);
             whole / rule.all_factors().filter(|&other| other != f).map(shards).product::<u64>()
         };
-        self.moved_factors(view).into_iter().map(price).sum()
+        self.moved.iter().map(|&f| price(f)).sum()
     }
 
     /// Returns the reason for `cause` at an op. The reason is made once and shared by all ops with the same question,
@@ -198,7 +192,10 @@ impl Task {
         let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
         let summed = assignment.reduction_axes(&self.rule, &self.mesh);
         let (partial, gathered) = if self.is_gathered { (vec![], summed) } else { (summed, vec![]) };
-        Decision { task: self, assignment, layouts, partial, gathered, reasons: RefCell::default() }
+        let is_split = |f: &Factor| !assignment.axes[f.index()].is_empty();
+        let split = self.rule.all_factors().filter(is_split);
+        let moved = split.filter(|&f| halo::blocks_of(view, &self.rule, f).is_some()).collect();
+        Decision { task: self, assignment, layouts, partial, gathered, moved, reasons: RefCell::default() }
     }
 
     fn assign(&self, view: &OpView<'_>) -> Assignment {

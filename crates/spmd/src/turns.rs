@@ -1,7 +1,7 @@
 //! Counts the turns of loops that one move of a value serves.
 //!
-//! What a loop does not change is moved once, in front of the loop ([`crate::hoist`]), so that at an op in the loop a
-//! move of it costs less than a move of what changes in each turn.
+//! A value that a loop does not change is moved once, in front of the loop ([`crate::hoist`]). At an op in the loop, its
+//! move therefore costs less than the move of a value that changes in each turn.
 
 use crate::hoist;
 use crate::rewrite::{facts, is_manual, is_terminator};
