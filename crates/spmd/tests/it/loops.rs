@@ -1,4 +1,4 @@
-//! What loops move: what no turn changes is moved once, and decisions count the turns.
+//! Loops move a value that no turn changes once, and decisions count the turns.
 
 use crate::random_programs::{per_device, same};
 use shardwise_base::Literal;

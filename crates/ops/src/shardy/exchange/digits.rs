@@ -20,7 +20,7 @@ pub(super) fn common(from: &Sharding, to: &Sharding, is_prime: bool) -> Option<V
     }
 }
 
-/// Where axes are cut into parts.
+/// The positions at which axes are cut into parts.
 struct Cuts<'a> {
     mesh: &'a Mesh,
     /// For each axis, the sizes of its major parts that end at a cut, sorted.
