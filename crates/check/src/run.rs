@@ -62,7 +62,7 @@ pub fn check(case: &Case) -> Result<(), String> {
 fn check_all(case: &Case) -> Result<(), String> {
     let at = |stage: &str, found: Diagnostics| format!("seed {}, {stage}:\n{found}", case.seed);
     let want = whole(&case.module, &case.inputs).map_err(|e| at("whole", e))?;
-    for pass in ["reshard", "defer", "collectives", "hoist"] {
+    for pass in ["reshard", "defer", "collectives", "hoist", "halo", "pad", "axes"] {
         let module = run_until(pass, &case.module, &mut Options { verify: true, ..Options::default() });
         let got = module.and_then(|m| run_by_shards(&m, &case.inputs)).map_err(|e| at(pass, e))?;
         expect_equal(case.seed, pass, &got, &want)?;

@@ -11,8 +11,8 @@ use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
-use shardwise_engine::layout::{Dense, ShardBox, cut, shard_box, shard_number};
-use shardwise_ir::{Func, Module, OpView, Value};
+use shardwise_engine::layout::{Dense, ShardBox, cut, pad_with_poison, shard_box, shard_number};
+use shardwise_ir::{Func, Module, OpView, PaddedDim, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Combine, Opcode, PartialResult, ReduceKind, Semantics};
 use shardwise_sharding::{FactorKind, IfMissing, Rule, TensorFactors};
@@ -22,8 +22,9 @@ use std::ops::Range;
 
 /// Runs `func` with one process for each device of the module's mesh.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
-    crate::check_args(func, args)?;
     let Some(mesh) = module.main_mesh() else { return crate::run(module, args) };
+    let args = &with_padding(func, args)[..];
+    crate::check_args(func, args)?;
     let frame = Frame::grid(Some(mesh.clone()), mesh.size());
     let mut machine = Machine::new(module).by_shards();
     let spread = |v: &Value, arg: &Literal| -> PerProcess { scatter(arg, func.body.sharding(*v), &frame) };
@@ -39,9 +40,22 @@ pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal
             _ => value,
         };
         let whole = join(&value, &all, sharding, func.result_types[i].shape(), &frame);
-        whole.map_err(|d| Diagnostics::from(disagree(&func.loc, "the function's result", d)))
+        let whole = whole.map_err(|d| Diagnostics::from(disagree(&func.loc, "the function's result", d)))?;
+        let shape = func.body[func.body.results()[i]].shape_without_padding();
+        Ok(cut(&whole, &ShardBox { offset: vec![0; shape.len()], shape }))
     };
     results.into_iter().enumerate().map(gather).collect()
+}
+
+/// Returns the arguments with the padding that the function's parameters record. It holds poison, so that a program whose
+/// results depend on it has wrong results.
+fn with_padding(func: &Func, args: &[Literal]) -> Vec<Literal> {
+    let params = func.body.args();
+    let padded = |(i, arg): (usize, &Literal)| match params.get(i).map(|&v| func.body.value(v)) {
+        Some(param) if param.shape_without_padding() == arg.shape() => pad_with_poison(arg, param.ty.shape()),
+        _ => arg.clone(),
+    };
+    args.iter().enumerate().map(padded).collect()
 }
 
 /// Cuts a whole value into the part of each device.
@@ -186,6 +200,7 @@ impl<'m> Machine<'m> {
                     Entry::Vacant(none) => none.insert(self.evaluate_partial(env, view, &partial, &whole, frame, p)?),
                 };
                 for (i, result) in results.iter_mut().enumerate() {
+                    check_padding(view, i, &values[i])?;
                     result[p] = Some(Datum::Tensor(part(&values[i], view.result_sharding(i), frame, p)));
                 }
             }
@@ -329,6 +344,27 @@ fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Fram
         group.iter().for_each(|&p| out[p] = Some(Datum::Tensor(total.clone())));
     }
     Some(out)
+}
+
+/// Checks that the padding of a result holds what is recorded.
+fn check_padding(view: &OpView<'_>, index: usize, value: &Literal) -> Result<(), Diagnostic> {
+    let Some(padding) = &view.body[view.result(index)].padding else { return Ok(()) };
+    for PaddedDim { dim, size, holds } in padding.iter() {
+        let Some(element) = holds else { continue };
+        let mut place = ShardBox { offset: vec![0; value.rank()], shape: value.shape().to_vec() };
+        (place.offset[*dim], place.shape[*dim]) = (*size, value.shape()[*dim] - size);
+        if cut(value, &place) != Literal::splat(value.dtype(), place.shape, element.element_bytes(0)) {
+            return Err(wrong_padding(view, index, *dim));
+        }
+    }
+    Ok(())
+}
+
+fn wrong_padding(view: &OpView<'_>, index: usize, dim: usize) -> Diagnostic {
+    let message =
+        format!("the padding of result {index} of `{}` along dimension {dim} is not as recorded", view.name());
+    Diagnostic::error("shards-padding", view.loc(), message)
+        .help("the pass that recorded what the padding holds is wrong")
 }
 
 fn disagree(loc: &shardwise_base::Loc, what: &str, (a, b): (usize, usize)) -> Diagnostic {

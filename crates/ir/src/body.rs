@@ -1,7 +1,7 @@
 //! The arenas of a function.
 
 use crate::{Attrs, Op, OpCode, Region, Type, Value};
-use shardwise_base::{AxisRef, Loc, Reason, Sharding, Varying, budget};
+use shardwise_base::{AxisRef, Literal, Loc, Reason, Sharding, Varying, budget};
 use smallvec::SmallVec;
 use std::ops::Index;
 use std::sync::Arc;
@@ -24,13 +24,22 @@ pub struct ValueData {
     /// The states along manual axes that the program records. `None` if the value is replicated, or nothing is
     /// recorded.
     pub manual: Option<Arc<ManualAxes>>,
+    /// The padded dimensions, ascending. `None` if nothing is padded, or nothing is recorded.
+    pub padding: Option<Arc<Vec<PaddedDim>>>,
     pub loc: Loc,
     pub def: ValueDef,
 }
 
 impl ValueData {
+    /// Returns the shape of a tensor without the padding that is recorded.
+    pub fn shape_without_padding(&self) -> Vec<usize> {
+        let mut shape = self.ty.shape().to_vec();
+        self.padding.iter().flat_map(|dims| dims.iter()).for_each(|p| shape[p.dim] = p.size);
+        shape
+    }
+
     fn new(ty: Type, loc: Loc, def: ValueDef) -> ValueData {
-        ValueData { ty, sharding: None, varying: None, manual: None, loc, def }
+        ValueData { ty, sharding: None, varying: None, manual: None, padding: None, loc, def }
     }
 }
 
@@ -42,6 +51,16 @@ pub struct ManualAxes {
     pub varying: Vec<AxisRef>,
     pub unreduced: Vec<AxisRef>,
     pub reduced: Vec<AxisRef>,
+}
+
+/// A padded dimension of a tensor: the elements at `size` and beyond are not part of the program's value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PaddedDim {
+    pub dim: usize,
+    /// The size without padding.
+    pub size: usize,
+    /// The element, of rank 0, that all of the dimension's padding holds. `None` if it may hold anything.
+    pub holds: Option<Literal>,
 }
 
 /// An operation: its code, operands, results and attributes.

@@ -94,6 +94,7 @@ impl<'s> Cloner<'s> {
         target.sharding = source.sharding.clone();
         target.varying = source.varying.clone();
         target.manual = source.manual.clone();
+        target.padding = source.padding.clone();
         target.loc = source.loc.clone();
         self.set(from, to);
     }

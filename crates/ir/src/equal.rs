@@ -95,6 +95,7 @@ impl<'a> Pair<'a> {
                 (vx.sharding == vy.sharding, "sharding"),
                 (vx.varying == vy.varying, "varying axes"),
                 (vx.manual == vy.manual, "manual axes"),
+                (vx.padding == vy.padding, "padding"),
                 (self.same_loc(&vx.loc, &vy.loc), "location"),
             ];
             if let Some((_, what)) = checks.into_iter().find(|(same, _)| !same) {

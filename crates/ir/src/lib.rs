@@ -6,7 +6,7 @@
 //! the arenas of its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of ops that
 //! ends in a terminator. An op may use the values of the regions around it.
 //!
-//! Every value has a type, a sharding, varying axes and a location.
+//! Every value has a type, a sharding, varying axes, padding and a location.
 //!
 //! Passes are functions from module to module. They build a new body with a [`Builder`] and copy what they keep with a
 //! [`Cloner`].
@@ -31,7 +31,7 @@ mod verify;
 mod view;
 
 pub use attr::{Attr, Attrs};
-pub use body::{Body, ManualAxes, OpData, RegionData, ValueData, ValueDef};
+pub use body::{Body, ManualAxes, OpData, PaddedDim, RegionData, ValueData, ValueDef};
 pub use builder::Builder;
 pub use cloner::Cloner;
 pub use entity::{FuncId, Op, OpCode, Region, Value};

@@ -31,7 +31,7 @@ pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
 fn strip(func: &mut Func) {
     for v in (0..func.body.value_count()).map(Value::new) {
         let data = func.body.value_mut(v);
-        (data.sharding, data.varying, data.manual) = (None, None, None);
+        (data.sharding, data.varying, data.manual, data.padding) = (None, None, None, None);
     }
     func.result_shardings.iter_mut().for_each(|s| *s = None);
     for attrs in func.arg_attrs.iter_mut().chain(&mut func.result_attrs) {

@@ -35,7 +35,7 @@ fn localize_func(
     let args = func.body.args().iter().map(|&v| func.body.ty(v));
     out.arg_attrs.iter_mut().zip(args).for_each(|(attrs, ty)| keep_global_type(attrs, ty));
     out.result_attrs.iter_mut().zip(&func.result_types).for_each(|(attrs, ty)| keep_global_type(attrs, ty));
-    without_inner_shardings(&mut out.body);
+    without_global_facts(&mut out.body);
     let Localizer { found, claims, .. } = pass;
     if !found.has_errors() && !claims.is_empty() {
         let varying = uniform::infer(module, &out);
@@ -44,12 +44,17 @@ fn localize_func(
     found.or(out)
 }
 
-/// Removes the shardings of all values except the function's arguments: local values have none.
-fn without_inner_shardings(body: &mut Body) {
+/// Removes what is recorded of the global values: their padding, and their shardings except those of the function's
+/// arguments.
+fn without_global_facts(body: &mut Body) {
     let count = body.args().len();
     debug_assert!(body.args().iter().all(|v| v.index() < count));
-    for v in (count..body.value_count()).map(Value::new) {
-        body.value_mut(v).sharding = None;
+    for v in (0..body.value_count()).map(Value::new) {
+        let data = body.value_mut(v);
+        data.padding = None;
+        if v.index() >= count {
+            data.sharding = None;
+        }
     }
 }
 

@@ -9,6 +9,9 @@
 //! - Ops that depend on positions along the dimension (reverse, concatenate, …) do not run split there: `reshard` has
 //!   made it whole, or `halo` has made a manual computation of the op.
 //!
+//! Each padded value records the padding of its dimensions ([`PaddedDim`]), and the neutral element if it was replaced
+//! by that. The record lasts until `localize`.
+//!
 //! The attribute `shardwise.global_type` of the function's arguments and results holds their types without padding.
 //! Engines pad the arguments and cut the results.
 
@@ -17,24 +20,51 @@ use crate::rewrite::{facts, has_program_regions, is_terminator, map_main, shardi
 use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding, budget};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, PaddedDim, TensorType, Type, Value};
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Enlarged, RuleFact, Semantics, Splits, make};
+use shardwise_ops::{Enlarged, RuleFact, Semantics, make};
 use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
 /// Pads the sharded dimensions of the main function that do not divide evenly.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
-    map_main(module, |func| if is_even(&func.body) { Ok(func.clone()) } else { pad_func(module, func, &mesh) })
+    map_main(module, |func| {
+        let func = with_records(func, &mesh);
+        let is_even = (0..func.body.value_count()).all(|v| func.body[Value::new(v)].padding.is_none());
+        if is_even { Ok(func) } else { pad_func(module, &func, &mesh) }
+    })
 }
 
-fn is_even(body: &Body) -> bool {
+/// Returns the function with the padding that each value will have recorded on it.
+fn with_records(func: &Func, mesh: &Arc<Mesh>) -> Func {
     budget::poll();
-    (0..body.value_count()).map(Value::new).all(|v| match (body.ty(v).as_tensor(), body.sharding(v)) {
-        (Some(t), Some(s)) => s.divides(&t.shape),
-        _ => true,
-    })
+    let mut out = func.clone();
+    for v in (0..func.body.value_count()).map(Value::new) {
+        let (ty, sharding) = (func.body.ty(v), func.body.sharding(v));
+        let uneven = sharding.filter(|s| ty.as_tensor().is_some_and(|t| !s.divides(&t.shape)));
+        let padding = uneven.and_then(|_| record(ty.shape(), value_type(&func.body, v, mesh).shape(), |_| None));
+        if func.body[v].padding != padding {
+            out.body.value_mut(v).padding = padding;
+        }
+    }
+    out
+}
+
+/// Returns the record of the padding that enlarges `shape` to `padded`.
+fn record(shape: &[usize], padded: &[usize], holds: impl Fn(usize) -> Option<Literal>) -> Option<Arc<Vec<PaddedDim>>> {
+    let is_padded = |d: &usize| shape[*d] != padded[*d];
+    let dims = (0..shape.len()).filter(is_padded).map(|dim| PaddedDim { dim, size: shape[dim], holds: holds(dim) });
+    Some(dims.collect::<Vec<_>>()).filter(|dims| !dims.is_empty()).map(Arc::new)
+}
+
+/// Returns the type of a value with padding.
+fn value_type(source: &Body, v: Value, mesh: &Arc<Mesh>) -> Type {
+    let ty = source.ty(v);
+    match (ty.as_tensor(), sharding_or_replicated(source, v, mesh)) {
+        (Some(t), Some(s)) => Type::tensor(t.dtype, padded_shape(&t.shape, &s)),
+        _ => ty.clone(),
+    }
 }
 
 fn pad_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
@@ -71,10 +101,6 @@ impl<'s> Rewrite<'s> for Padder<'_> {
             cloner.carry(view.result(0), result, b);
             return Ok(true);
         }
-        if facts(view).splits(view) == Splits::InSameBlocks && self.is_padded_alike(view, cloner, b) {
-            cloner.set(view.result(0), cloner.get(view.operand(0)));
-            return Ok(true);
-        }
         let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| masked(view, i, cloner, b)).collect();
         bound_indices(view, &mut operands, b);
         let regions: Vec<_> = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
@@ -91,20 +117,11 @@ impl<'s> Rewrite<'s> for Padder<'_> {
     }
 
     fn value_type(&self, source: &Body, v: Value) -> Type {
-        let ty = source.ty(v);
-        match (ty.as_tensor(), sharding_or_replicated(source, v, self.mesh)) {
-            (Some(t), Some(s)) => Type::tensor(t.dtype, padded_shape(&t.shape, &s)),
-            _ => ty.clone(),
-        }
+        value_type(source, v, self.mesh)
     }
 }
 
 impl Padder<'_> {
-    /// Returns whether the padded operand has the type of the padded result.
-    fn is_padded_alike(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &Builder<'_>) -> bool {
-        *b.body.ty(cloner.get(view.operand(0))) == self.value_type(view.body, view.result(0))
-    }
-
     /// Rewrites a step between layouts. Whole dimensions that it splits are padded before, and dimensions that it makes
     /// whole are cut after.
     fn collective(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {
@@ -112,32 +129,37 @@ impl Padder<'_> {
         let before = tensor(b.body, v);
         let after = self.value_type(view.body, view.result(0));
         let during: Vec<usize> = before.shape.iter().zip(after.shape()).map(|(&a, &b)| a.max(b)).collect();
-        let v = grow(v, &during, b);
-        let ty = Type::tensor(before.dtype, during);
+        let v = grow(v, view.operand_shape(0), &during, b);
+        let ty = Type::tensor(before.dtype, during.clone());
         let op = b.op(view.data().code, [v], view.attrs().clone(), [ty]);
         b.body.op_mut(op).reason = view.data().reason.clone();
         let result = b.body[op].results[0];
         b.set_sharding(result, view.result_sharding(0).cloned());
+        b.body.value_mut(result).padding = record(view.result_shape(0), &during, |_| None);
         cut(result, after.shape(), b)
     }
 }
 
 /// Returns operand `index` with its padding along reduction factors replaced by the neutral element.
 fn masked(view: &OpView<'_>, index: usize, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {
-    let (old, new) = (view.operand(index), cloner.get(view.operand(index)));
-    if view.body.ty(old) == b.body.ty(new) || facts(view).semantics(view) != Semantics::Pure {
-        return new;
-    }
-    let RuleFact::Rule(rule) = facts(view).rule(view) else { return new };
-    let padded = view.body.ty(old).shape().iter().zip(b.body.ty(new).shape());
-    let is_reduced = |d: usize| rule.operands[index].dims[d].iter().any(|&f| rule.kind(f) == FactorKind::Reduction);
-    let dims: Vec<(usize, usize)> =
-        padded.enumerate().filter(|(d, (n, p))| n != p && is_reduced(*d)).map(|(d, (&n, _))| (d, n)).collect();
-    if dims.is_empty() {
+    let new = cloner.get(view.operand(index));
+    let reduced = reduced_padding(view, index, b.body[new].padding.as_deref());
+    if reduced.is_empty() {
         return new;
     }
     let neutral = facts(view).neutral(view, index).expect("reshard splits no reduction that cannot be padded");
-    dims.into_iter().fold(new, |v, (dim, size)| mask(v, dim, size, &neutral, b))
+    reduced.into_iter().fold(new, |v, place| mask(v, place, &neutral, b))
+}
+
+/// Returns the positions, in the record of operand `index`, of the split dimensions along which the op reduces.
+pub(crate) fn reduced_padding(view: &OpView<'_>, index: usize, record: Option<&Vec<PaddedDim>>) -> Vec<usize> {
+    let Some(padding) = record.filter(|_| facts(view).semantics(view) == Semantics::Pure) else { return vec![] };
+    let RuleFact::Rule(rule) = facts(view).rule(view) else { return vec![] };
+    let is_split = |p: &PaddedDim| view.operand_sharding(index).is_some_and(|s| s.shard_counts()[p.dim] > 1);
+    let is_reduced = |p: &PaddedDim| {
+        rule.operands[index].dims[p.dim].iter().any(|&factor| rule.kind(factor) == FactorKind::Reduction)
+    };
+    padding.iter().enumerate().filter(|(_, p)| is_split(p) && is_reduced(p)).map(|(place, _)| place).collect()
 }
 
 /// Clamps the indices that the op itself would clamp to the sizes with padding to the sizes without padding.
@@ -157,21 +179,31 @@ fn bound_indices(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>)
     }
 }
 
-/// Returns `select(iota < size, v, neutral)` along `dim`.
-fn mask(v: Value, dim: usize, size: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value {
+/// Returns `select(iota < size, v, neutral)` along the dimension at this position of the value's record.
+fn mask(v: Value, place: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
+    let (sharding, padding) = (b.body.sharding(v).cloned(), b.body[v].padding.clone().expect("it is padded"));
+    let PaddedDim { dim, size, .. } = padding[place];
     let position = make::iota(b, TensorType::new(DType::I64, ty.shape.clone()), dim);
     let size = make::full(b, &ty.shape, &Literal::scalar(size as i64));
     let is_inside = make::compare(b, "LT", position, size);
-    let neutral = make::full(b, &ty.shape, neutral);
-    let masked = make::select(b, is_inside, v, neutral);
-    let sharding = b.body.sharding(v).cloned();
-    [position, size, is_inside, neutral, masked].into_iter().for_each(|x| b.set_sharding(x, sharding.clone()));
+    let full = make::full(b, &ty.shape, neutral);
+    let masked = make::select(b, is_inside, v, full);
+    let record = |holds: Option<&Literal>| {
+        let mut padding = (*padding).clone();
+        padding[place].holds = holds.cloned();
+        Some(Arc::new(padding))
+    };
+    for value in [position, size, is_inside, full, masked] {
+        b.set_sharding(value, sharding.clone());
+        b.body.value_mut(value).padding = record((value == masked).then_some(neutral));
+    }
     masked
 }
 
-/// Returns the value enlarged to `shape` with zeros at the ends of its dimensions.
-fn grow(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
+/// Returns the value, whose shape without padding is `unpadded`, enlarged to `shape` with zeros at the ends of its
+/// dimensions.
+fn grow(v: Value, unpadded: &[usize], shape: &[usize], b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
     if ty.shape == shape {
         return v;
@@ -183,6 +215,8 @@ fn grow(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
     let none = vec![0; shape.len()];
     let grown = make::pad(b, v, zero, &none, &high, &none);
     b.set_sharding(grown, sharding);
+    let zero = |dim: usize| (ty.shape[dim] == unpadded[dim]).then(|| Literal::zeros(ty.dtype, vec![]));
+    b.body.value_mut(grown).padding = record(unpadded, shape, zero);
     grown
 }
 

@@ -103,8 +103,8 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "pad",
         run: |m, _| pad::pad(&m),
-        describes: "pads sharded dimensions so that they divide evenly, and masks the padding",
-        ensures: &[EVEN],
+        describes: "pads sharded dimensions so that they divide evenly, and replaces padding that is reduced by neutral elements",
+        ensures: &[EVEN, PADDING_RECORDED, NEUTRAL_PADDING],
     },
     Pass {
         name: "axes",

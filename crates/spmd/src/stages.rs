@@ -16,6 +16,7 @@ use shardwise_ops::{Combine, DataFlow, Effects, Opcode, RuleFact, Semantics, cal
 use shardwise_sharding::{AxisList, FactorKind, IfMissing, Rule, TensorFactors};
 use std::sync::Arc;
 
+mod padding;
 #[cfg(test)]
 mod tests;
 
@@ -97,6 +98,10 @@ guarantees! {
         until Some("hoist"), |m| main(m).and_then(|f| at(m, f, hoist::first_invariant(m, &f.body)?));
     SETTLED: "no op moves elements along a sharded dimension", until Some("axes"), halo::moving;
     EVEN: "every sharded dimension divides evenly", until Some("axes"), uneven;
+    PADDING_RECORDED: "values along a factor, an edge or a step between layouts record the same padding", until Some("axes"),
+        padding::unrecorded;
+    NEUTRAL_PADDING: "the padding along a split dimension that an op reduces holds the op's neutral element", until Some("axes"),
+        padding::exposed;
     NAMED_AXES: "collectives name axes where these say the same as device numbers", until None, axes::unnamed;
     NO_SHARDY: "no op of Shardy and no step between layouts is left in the main function on a mesh", until None,
         |m| m.main_mesh().and_then(|_| find_in_main(m, |v| v.name().starts_with("sdy.") || is_step(v)));

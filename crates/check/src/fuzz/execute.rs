@@ -198,10 +198,9 @@ impl Case<'_> {
         want: Option<&[Literal]>,
     ) -> Result<(), End> {
         let Some(want) = want.filter(|_| self.input == Input::Exact) else { return Ok(()) };
-        for (name, module) in stages
-            .iter()
-            .filter(|(name, _)| ["reshard", "defer", "collectives", "hoist", "halo"].contains(&name.as_str()))
-        {
+        for (name, module) in stages.iter().filter(|(name, _)| {
+            ["reshard", "defer", "collectives", "hoist", "halo", "pad", "axes"].contains(&name.as_str())
+        }) {
             let got = self.stage(name, Reached::Partitioned, || run_by_shards(module, inputs))?;
             self.expect_equal(&format!("by shards after {name}"), &got, want)?;
         }

@@ -7,7 +7,8 @@
 //! | `shardwise.no_sharding` | ops | the results without a sharding, if others have one |
 //! | `shardwise.varying` | ops, arguments | the axes over which each value varies: `"{X,Y}"`, `"{*}"`, `"?"` |
 //! | `shardwise.manual` | ops, arguments | the recorded states along manual axes: `"{V:(X,Y), U:Z}"`, `"?"` |
-//! | `shardwise.arg_shardings`, `.arg_varying`, `.arg_manual` | ops | the same for regions' arguments, a list for each region |
+//! | `shardwise.padding` | ops, arguments | the padded dimensions: `[{dim = 0, holds = dense<0> : tensor<i32>, size = 5}]`, `"?"` |
+//! | `shardwise.arg_shardings`, `.arg_varying`, … | ops | the same for regions' arguments, a list for each region |
 //! | `shardwise.reason` | ops | the reason for the op |
 
 use super::form::{ResultShardings, Syntax};
@@ -16,7 +17,7 @@ use super::locs;
 use super::parser::{At, Parsed, Parser};
 use super::print::PrintOptions;
 use crate::module::main_mesh;
-use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, Value, ValueData};
+use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, PaddedDim, TensorType, Value, ValueData};
 use shardwise_base::{Alternative, AxisIndex, AxisRef, DType, Mesh, Reason, ReasonCause, Sharding, SubAxis, Varying};
 use std::sync::Arc;
 
@@ -24,38 +25,57 @@ const SHARDING: &str = "sdy.sharding";
 pub(super) const NO_SHARDING: &str = "shardwise.no_sharding";
 const ARG_SHARDINGS: &str = "shardwise.arg_shardings";
 const REASON: &str = "shardwise.reason";
-const ALL: [&str; 8] =
-    [SHARDING, NO_SHARDING, VARYING.name, MANUAL.name, ARG_SHARDINGS, VARYING.of_args, MANUAL.of_args, REASON];
+const ALL: [&str; 10] = [
+    SHARDING,
+    NO_SHARDING,
+    VARYING.name,
+    MANUAL.name,
+    PADDING.name,
+    ARG_SHARDINGS,
+    VARYING.of_args,
+    MANUAL.of_args,
+    PADDING.of_args,
+    REASON,
+];
 
-/// A fact of a value that is written as a string; `"?"` if the value does not have the fact.
-pub(super) struct Word {
+/// A fact of a value, with its form as an attribute. Values that do not have the fact are written as `"?"`.
+pub(super) struct ValueFact {
     name: &'static str,
     /// The name of the attribute for the arguments of regions.
     of_args: &'static str,
-    /// Reads the fact. Returns `None` if the string is malformed.
-    read: fn(&str, Option<&Mesh>, &mut ValueData) -> Option<()>,
-    show: fn(&ValueData, Option<&Mesh>) -> Option<String>,
+    /// Reads the fact. Returns `None` if the attribute is malformed.
+    read: fn(&Attr, Option<&Mesh>, &mut ValueData) -> Option<()>,
+    show: fn(&ValueData, Option<&Mesh>) -> Option<Attr>,
 }
 
-const VARYING: Word = Word {
+const VARYING: ValueFact = ValueFact {
     name: "shardwise.varying",
     of_args: "shardwise.arg_varying",
-    read: |text, mesh, data| {
-        data.varying = Some(parse_varying(text, mesh)?);
+    read: |attr, mesh, data| {
+        data.varying = Some(parse_varying(attr.as_str()?, mesh)?);
         Some(())
     },
-    show: |data, mesh| data.varying.as_ref().map(|v| varying_text(v, mesh)),
+    show: |data, mesh| data.varying.as_ref().map(|v| Attr::Str(varying_text(v, mesh).into())),
 };
-const MANUAL: Word = Word {
+const MANUAL: ValueFact = ValueFact {
     name: "shardwise.manual",
     of_args: "shardwise.arg_manual",
-    read: |text, mesh, data| {
-        data.manual = Some(Arc::new(parse_manual(text, mesh)?));
+    read: |attr, mesh, data| {
+        data.manual = Some(Arc::new(parse_manual(attr.as_str()?, mesh)?));
         Some(())
     },
-    show: |data, mesh| data.manual.as_ref().map(|m| manual_text(m, mesh)),
+    show: |data, mesh| data.manual.as_ref().map(|m| Attr::Str(manual_text(m, mesh).into())),
 };
-const WORDS: [&Word; 2] = [&VARYING, &MANUAL];
+const PADDING: ValueFact = ValueFact {
+    name: "shardwise.padding",
+    of_args: "shardwise.arg_padding",
+    read: |attr, _, data| {
+        data.padding = Some(Arc::new(read_padding(attr, data.ty.as_tensor()?)?));
+        Some(())
+    },
+    show: |data, _| data.padding.as_ref().map(|p| padding_attr(p)),
+};
+const VALUE_FACTS: [&ValueFact; 3] = [&VARYING, &MANUAL, &PADDING];
 
 /// The attributes of an op that hold facts, removed from its dictionary.
 pub(super) struct Taken(Attrs);
@@ -83,14 +103,14 @@ impl<'t> Parser<'t> {
         }
         let results = self.body[op].results.to_vec();
         let regions = self.body[op].regions.to_vec();
-        for word in WORDS {
-            if let Some(attr) = taken.get(word.name) {
-                self.apply_word(word, &results, attr, at)?;
+        for fact in VALUE_FACTS {
+            if let Some(attr) = taken.get(fact.name) {
+                self.apply_value_fact(fact, &results, attr, at)?;
             }
-            if let Some(attr) = taken.get(word.of_args) {
-                let lists = self.fact_items(attr, regions.len(), word.of_args, at)?;
+            if let Some(attr) = taken.get(fact.of_args) {
+                let lists = self.fact_items(attr, regions.len(), fact.of_args, at)?;
                 for (&region, list) in regions.iter().zip(&lists) {
-                    self.apply_word(word, &self.body[region].args.clone(), list, at)?;
+                    self.apply_value_fact(fact, &self.body[region].args.clone(), list, at)?;
                 }
             }
         }
@@ -168,16 +188,15 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn apply_word(&mut self, word: &Word, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
-        let items = self.fact_items(attr, values.len(), word.name, at)?;
+    fn apply_value_fact(&mut self, fact: &ValueFact, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
+        let items = self.fact_items(attr, values.len(), fact.name, at)?;
         let mesh = self.main_mesh();
         for (&v, item) in values.iter().zip(items) {
-            let read = |text| (word.read)(text, mesh.as_deref(), self.body.value_mut(v));
             let known = match item.as_str() {
                 Some("?") => Some(()),
-                text => text.and_then(read),
+                _ => (fact.read)(&item, mesh.as_deref(), self.body.value_mut(v)),
             };
-            known.ok_or_else(|| self.bad_fact(at, word.name))?;
+            known.ok_or_else(|| self.bad_fact(at, fact.name))?;
         }
         Ok(())
     }
@@ -230,9 +249,9 @@ impl<'t> Parser<'t> {
             self.check_rank(at, name, &sharding, &ty);
             self.body.value_mut(v).sharding = Some(sharding);
         }
-        for word in WORDS {
-            if let Some(attr) = attrs.remove(word.name) {
-                self.apply_word(word, &[v], &Attr::Array(vec![attr]), at)?;
+        for fact in VALUE_FACTS {
+            if let Some(attr) = attrs.remove(fact.name) {
+                self.apply_value_fact(fact, &[v], &Attr::Array(vec![attr]), at)?;
             }
         }
         Ok(())
@@ -290,6 +309,25 @@ fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     Some(manual)
 }
 
+/// Reads the padded dimensions of a tensor. Returns `None` if they are not in order or do not fit the tensor.
+fn read_padding(attr: &Attr, ty: &TensorType) -> Option<Vec<PaddedDim>> {
+    let Attr::Array(items) = attr else { return None };
+    let dims: Vec<PaddedDim> =
+        items.iter().map(|item| read_padded_dim(item.as_record()?, ty)).collect::<Option<_>>()?;
+    dims.is_sorted_by(|a, b| a.dim < b.dim).then_some(dims)
+}
+
+fn read_padded_dim(fields: &Attrs, ty: &TensorType) -> Option<PaddedDim> {
+    let (dim, size) = (fields.size("dim")?, fields.size("size")?);
+    let holds = match fields.get("holds") {
+        None => None,
+        Some(Attr::Dense(element)) if element.dtype() == ty.dtype && element.rank() == 0 => Some(element.clone()),
+        Some(_) => return None,
+    };
+    ty.shape.get(dim).filter(|&&padded| size < padded)?;
+    Some(PaddedDim { dim, size, holds })
+}
+
 fn parse_axes(list: &str, mesh: Option<&Mesh>) -> Option<Vec<AxisRef>> {
     list.split(',').map(|part| parse_axis(part, mesh)).collect()
 }
@@ -324,16 +362,15 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
     }
     let mesh = module.main_mesh().map(|m| &**m);
     let args = || data.regions.iter().flat_map(|&r| &body[r].args);
-    for word in shown_words(show) {
-        let text = |v: &Value| (word.show)(&body[*v], mesh);
-        let list = |values: &[Value]| {
-            Attr::Array(values.iter().map(|v| Attr::Str(text(v).unwrap_or("?".into()).into())).collect())
-        };
-        if data.results.iter().any(|v| text(v).is_some()) {
-            attrs.set(word.name, list(&data.results));
+    for fact in shown_facts(show) {
+        let shown = |v: &Value| (fact.show)(&body[*v], mesh);
+        let list =
+            |values: &[Value]| Attr::Array(values.iter().map(|v| shown(v).unwrap_or_else(|| Attr::str("?"))).collect());
+        if data.results.iter().any(|v| shown(v).is_some()) {
+            attrs.set(fact.name, list(&data.results));
         }
-        if args().any(|v| text(v).is_some()) {
-            attrs.set(word.of_args, Attr::Array(data.regions.iter().map(|&r| list(&body[r].args)).collect()));
+        if args().any(|v| shown(v).is_some()) {
+            attrs.set(fact.of_args, Attr::Array(data.regions.iter().map(|&r| list(&body[r].args)).collect()));
         }
     }
     if args().any(|&v| body[v].sharding.is_some()) {
@@ -352,17 +389,17 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
 pub(super) fn with_arg_facts(module: &Module, body: &Body, v: Value, attrs: &Attrs, show: &PrintOptions) -> Attrs {
     let mut attrs = with_sharding(attrs, body.sharding(v));
     let mesh = module.main_mesh().map(|m| &**m);
-    for word in shown_words(show).filter(|_| show.facts) {
-        if let Some(text) = (word.show)(&body[v], mesh) {
-            attrs.set(word.name, Attr::Str(text.into()));
+    for fact in shown_facts(show).filter(|_| show.facts) {
+        if let Some(attr) = (fact.show)(&body[v], mesh) {
+            attrs.set(fact.name, attr);
         }
     }
     attrs
 }
 
-fn shown_words(show: &PrintOptions) -> impl Iterator<Item = &'static Word> {
+fn shown_facts(show: &PrintOptions) -> impl Iterator<Item = &'static ValueFact> {
     let varying = show.varying.then_some(&VARYING);
-    varying.into_iter().chain([&MANUAL])
+    varying.into_iter().chain([&MANUAL, &PADDING])
 }
 
 pub(super) fn with_sharding(attrs: &Attrs, sharding: Option<&Sharding>) -> Attrs {
@@ -404,6 +441,17 @@ fn manual_text(manual: &ManualAxes, mesh: Option<&Mesh>) -> String {
         many => format!("{state}:({})", axes_text(many, mesh)),
     });
     format!("{{{}}}", shown.collect::<Vec<_>>().join(", "))
+}
+
+fn padding_attr(padding: &[PaddedDim]) -> Attr {
+    let shown = |p: &PaddedDim| {
+        let mut fields = Attrs::new().with("dim", Attr::int(p.dim as i64)).with("size", Attr::int(p.size as i64));
+        if let Some(element) = &p.holds {
+            fields.set("holds", Attr::Dense(element.clone()));
+        }
+        Attr::Dict(fields)
+    };
+    Attr::Array(padding.iter().map(shown).collect())
 }
 
 fn axes_text(axes: &[AxisRef], mesh: Option<&Mesh>) -> String {

@@ -517,6 +517,25 @@ fn the_deepest_program_prints_and_verifies() {
 }
 
 #[test]
+fn padding_that_does_not_fit_its_value() {
+    for dim in [
+        "dim = 1 : i64, size = 5 : i64",
+        "dim = 0 : i64, size = 8 : i64",
+        "dim = 0 : i64",
+        "holds = 1 : i64, size = 5 : i64",
+    ] {
+        check_code(&padded_iota(dim), "text-attribute");
+    }
+    check_code(&padded_iota("dim = 0 : i64, holds = dense<1> : tensor<i64>, size = 5 : i64"), "text-attribute");
+    check_code(&padded_iota("dim = 0 : i64, size = 5 : i64}, {dim = 0 : i64, size = 5 : i64"), "text-attribute");
+}
+
+fn padded_iota(dims: &str) -> String {
+    let iota = format!("%0 = stablehlo.iota dim = 0 {{shardwise.padding = [[{{{dims}}}]]}} : tensor<8xi32>");
+    format!("func.func @main() {{\n  {iota}\n  return\n}}\n")
+}
+
+#[test]
 fn attributes_and_types_without_end() {
     let attr = |text: String| format!("module attributes {{x = {text}}} {{}}");
     check_code(&attr(deep("[", "1", "]")), "text-nesting");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Options, PASSES, run_until};
-use shardwise_base::{AxisIndex, DType, Varying};
+use shardwise_base::{AxisIndex, DType, Literal, Varying};
 use shardwise_ir::Builder;
 use shardwise_ir::text::parse;
 use shardwise_ops::{OPS, make};
@@ -225,6 +225,16 @@ func.func @main(%a: tensor<4x8xf32>, %w: tensor<8x8xf32> {sdy.sharding = #sdy.sh
 #[test]
 fn pad() {
     finds("pad", EVEN, PRODUCT, Skips);
+    let forgets = |main: &mut Func| main.body.value_mut(main.body.args()[0]).padding = None;
+    finds("pad", PADDING_RECORDED, PRODUCT, Spoils(forgets));
+    let sum = r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<5x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<5x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+    finds("pad", NEUTRAL_PADDING, sum, Spoils(unmask));
+    finds("pad", NEUTRAL_PADDING, sum, Spoils(mask_with_ones));
 }
 
 #[test]
@@ -266,6 +276,22 @@ fn split(func: &mut Func, code: Opcode) {
     let mut dims = vec![vec![]; sharding.rank()];
     dims[0] = vec![AxisRef::full(AxisIndex::new(0))];
     func.body.value_mut(result).sharding = Some(Sharding::closed(&sharding.mesh, dims));
+}
+
+/// Lets the reduction use the argument in place of the value whose padding is replaced.
+fn unmask(func: &mut Func) {
+    let op = func.body.walk().into_iter().find(|&op| func.body[op].code == Opcode::Reduce.into());
+    let op = op.expect("there is a reduction");
+    func.body.op_mut(op).operands[0] = func.body.args()[0];
+}
+
+/// Records ones as what the padding of masked values holds.
+fn mask_with_ones(func: &mut Func) {
+    for v in (0..func.body.value_count()).map(Value::new) {
+        let Some(mut padding) = func.body[v].padding.as_deref().cloned() else { continue };
+        padding.iter_mut().filter(|p| p.holds.is_some()).for_each(|p| p.holds = Some(Literal::scalar(1f32)));
+        func.body.value_mut(v).padding = Some(Arc::new(padding));
+    }
 }
 
 /// Adds a constant that nothing uses.

@@ -39,9 +39,20 @@ fn before_and_after(at: usize, text: &str, wrong: &mut Vec<String>) -> String {
         let whole = until("meshes").expect("a pass after it runs");
         wrong.extend(run_on_engines(&whole).err());
     }
-    let options = PrintOptions { facts: PASSES[at].name == "uniform", ..PrintOptions::default() };
-    let [given, before, after] = [&module, &before, &after].map(|module| print(module, &options));
+    let options = PrintOptions { facts: ["pad", "uniform"].contains(&PASSES[at].name), ..PrintOptions::default() };
+    let [given, before, after] = [&module, &before, &after].map(|module| print(&without_reasons(module), &options));
     if given == before { after } else { format!("// before\n{before}// after\n{after}") }
+}
+
+/// Returns the module without the reasons for its collectives, which are long.
+fn without_reasons(module: &Module) -> Module {
+    let mut out = module.without_funcs();
+    for func in &module.funcs {
+        let mut func = func.clone();
+        func.body.walk().into_iter().for_each(|op| func.body.op_mut(op).reason = None);
+        out.funcs.push(func);
+    }
+    out
 }
 
 /// Runs the whole program, and the partitioned program on both engines. Returns an error if the results differ.

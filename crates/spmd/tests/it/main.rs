@@ -6,6 +6,7 @@ mod corpus;
 mod filetests;
 mod generate;
 mod loops;
+mod padding;
 mod passes;
 mod prices;
 mod propagate;

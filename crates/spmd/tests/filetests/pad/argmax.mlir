@@ -46,20 +46,20 @@ module {
 // after
 module {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
-  func.func public @main(%arg0: tensor<3x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>, shardwise.global_type = tensor<3x61xf32>}) -> (tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
-    %0 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi32>
+  func.func public @main(%arg0: tensor<3x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>, shardwise.global_type = tensor<3x61xf32>, shardwise.padding = [{dim = 1 : i64, size = 61 : i64}]}) -> (tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+    %0 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} : tensor<3x64xi32>
     %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0xFF800000> : tensor<f32>
     %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-    %3 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi64>
-    %4 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} dense<61> : tensor<3x64xi64>
-    %5 = stablehlo.compare LT, %3, %4, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : (tensor<3x64xi64>, tensor<3x64xi64>) -> tensor<3x64xi1>
-    %6 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} dense<0xFF800000> : tensor<3x64xf32>
-    %7 = stablehlo.select %5, %arg0, %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi1>, tensor<3x64xf32>
-    %8 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi64>
-    %9 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} dense<61> : tensor<3x64xi64>
-    %10 = stablehlo.compare LT, %8, %9, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : (tensor<3x64xi64>, tensor<3x64xi64>) -> tensor<3x64xi1>
-    %11 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} dense<0> : tensor<3x64xi32>
-    %12 = stablehlo.select %10, %0, %11 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi1>, tensor<3x64xi32>
+    %3 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} : tensor<3x64xi64>
+    %4 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} dense<61> : tensor<3x64xi64>
+    %5 = stablehlo.compare LT, %3, %4, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} : (tensor<3x64xi64>, tensor<3x64xi64>) -> tensor<3x64xi1>
+    %6 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} dense<0xFF800000> : tensor<3x64xf32>
+    %7 = stablehlo.select %5, %arg0, %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, holds = dense<0xFF800000> : tensor<f32>, size = 61 : i64}]]} : tensor<3x64xi1>, tensor<3x64xf32>
+    %8 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} : tensor<3x64xi64>
+    %9 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} dense<61> : tensor<3x64xi64>
+    %10 = stablehlo.compare LT, %8, %9, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} : (tensor<3x64xi64>, tensor<3x64xi64>) -> tensor<3x64xi1>
+    %11 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, size = 61 : i64}]]} dense<0> : tensor<3x64xi32>
+    %12 = stablehlo.select %10, %0, %11 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>, shardwise.padding = [[{dim = 1 : i64, holds = dense<0> : tensor<i32>, size = 61 : i64}]]} : tensor<3x64xi1>, tensor<3x64xi32>
     %13:2 = stablehlo.reduce(%7 init: %1), (%12 init: %2) across dimensions = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{}]>]>} : (tensor<3x64xf32>, tensor<3x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
      reducer(%arg1: tensor<f32>, %arg3: tensor<f32>) (%arg2: tensor<i32>, %arg4: tensor<i32>) {
       %14 = stablehlo.compare GT, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>

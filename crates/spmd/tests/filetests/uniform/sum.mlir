@@ -19,7 +19,7 @@ module {
     ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
       %7 = stablehlo.add %arg2, %arg3 : tensor<f32>
       stablehlo.return %7 : tensor<f32>
-    }) {shardwise.reason = {alternative = {bytes_received = 64 : ui64, what = "i whole"}, bytes_received = 16 : ui64, cause = "reduction", consumer = "stablehlo.reduce", consumer_loc = loc("test.mlir":4:3), factor = "i", text = "`reduce` reduces factor i, which is split over {\22x\22}: partial results are combined", won = "factor i over {\22x\22}"}} : (tensor<4xf32>) -> tensor<4xf32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
     return %6 : tensor<4xf32>
   }
 }
@@ -41,7 +41,7 @@ module {
     ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
       %7 = stablehlo.add %arg2, %arg3 {shardwise.varying = ["{}"]} : tensor<f32>
       stablehlo.return %7 : tensor<f32>
-    }) {shardwise.arg_varying = [["{}", "{}"]], shardwise.reason = {alternative = {bytes_received = 64 : ui64, what = "i whole"}, bytes_received = 16 : ui64, cause = "reduction", consumer = "stablehlo.reduce", consumer_loc = loc("test.mlir":4:3), factor = "i", text = "`reduce` reduces factor i, which is split over {\22x\22}: partial results are combined", won = "factor i over {\22x\22}"}, shardwise.varying = ["{}"]} : (tensor<4xf32>) -> tensor<4xf32>
+    }) {shardwise.arg_varying = [["{}", "{}"]], shardwise.varying = ["{}"]} : (tensor<4xf32>) -> tensor<4xf32>
     return %6 : tensor<4xf32>
   }
 }

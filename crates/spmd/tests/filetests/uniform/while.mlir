@@ -22,7 +22,7 @@ module {
   func.func public @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<8xf32>}, %arg1: tensor<i32> {sdy.sharding = #sdy.sharding<@mesh, []>, shardwise.global_type = tensor<i32>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>, shardwise.global_type = tensor<8xf32>}) {
     %0 = stablehlo.constant dense<1> : tensor<i32>
     %1 = stablehlo.constant dense<0> : tensor<i32>
-    %2 = "stablehlo.collective_permute"(%arg0) {shardwise.from = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.reason = {bytes_received = 16 : ui64, cause = "program", consumer = "stablehlo.while", consumer_loc = loc("test.mlir":6:3), lost = "[{\22x\22}]", text = "operand 1 of `while` is laid out as [{\22y\22}], the value is [{\22x\22}]", won = "operand 1 [{\22y\22}]"}, shardwise.to = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y">, #stablehlo.axis_ref<name = "x">]>} : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = "stablehlo.collective_permute"(%arg0) {shardwise.from = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.to = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y">, #stablehlo.axis_ref<name = "x">]>} : (tensor<4xf32>) -> tensor<4xf32>
     %3:2 = stablehlo.while(%arg2 = %1, %arg3 = %2) : tensor<i32>, tensor<4xf32>
     cond {
       %4 = stablehlo.constant dense<3> : tensor<i32>
@@ -42,7 +42,7 @@ module {
   func.func public @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<8xf32>, shardwise.varying = "{x}"}, %arg1: tensor<i32> {sdy.sharding = #sdy.sharding<@mesh, []>, shardwise.global_type = tensor<i32>, shardwise.varying = "{}"}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>, shardwise.global_type = tensor<8xf32>}) {
     %0 = stablehlo.constant {shardwise.varying = ["{}"]} dense<1> : tensor<i32>
     %1 = stablehlo.constant {shardwise.varying = ["{}"]} dense<0> : tensor<i32>
-    %2 = "stablehlo.collective_permute"(%arg0) {shardwise.from = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.reason = {bytes_received = 16 : ui64, cause = "program", consumer = "stablehlo.while", consumer_loc = loc("test.mlir":6:3), lost = "[{\22x\22}]", text = "operand 1 of `while` is laid out as [{\22y\22}], the value is [{\22x\22}]", won = "operand 1 [{\22y\22}]"}, shardwise.to = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y">, #stablehlo.axis_ref<name = "x">]>, shardwise.varying = ["{y}"]} : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = "stablehlo.collective_permute"(%arg0) {shardwise.from = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.to = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y">, #stablehlo.axis_ref<name = "x">]>, shardwise.varying = ["{y}"]} : (tensor<4xf32>) -> tensor<4xf32>
     %3:2 = stablehlo.while(%arg2 = %1, %arg3 = %2) : tensor<i32>, tensor<4xf32> attributes {shardwise.arg_varying = [["{}", "{y}"], ["{}", "{y}"]], shardwise.varying = ["{}", "{y}"]}
     cond {
       %4 = stablehlo.constant {shardwise.varying = ["{}"]} dense<3> : tensor<i32>

@@ -1,0 +1,89 @@
+//! The guarantees about padding: values record it, and what is reduced is padded with neutral elements.
+
+use super::{at, main, program_ops};
+use crate::pad::reduced_padding;
+use crate::rewrite::{facts, is_manual};
+use shardwise_base::Loc;
+use shardwise_engine::GLOBAL_TYPE;
+use shardwise_ir::{Attr, Attrs, Body, Func, Module, OpView, Value};
+use shardwise_ops::shardy::ShardyCollective;
+use shardwise_ops::{DataFlow, Semantics, Splits};
+use shardwise_sharding::FactorKind;
+
+/// Returns the first place where values that stand for the same elements of the program record different padding.
+pub(super) fn unrecorded(module: &Module) -> Option<(Loc, String)> {
+    let (func, _) = (main(module)?, module.main_mesh()?);
+    if boundary(func).any(|(v, attrs)| !is_recorded(&func.body, v, attrs)) {
+        return Some((func.loc.clone(), "an argument or result of the function".to_string()));
+    }
+    let differs = |&op: &_| differs(&module.view(&func.body, op));
+    at(module, func, program_ops(module, func).into_iter().find(differs)?)
+}
+
+/// Returns the arguments and results of a function, with their attributes.
+fn boundary(func: &Func) -> impl Iterator<Item = (Value, &Attrs)> {
+    let args = func.body.args().iter().zip(&func.arg_attrs);
+    args.chain(func.body.results().iter().zip(&func.result_attrs)).map(|(&v, attrs)| (v, attrs))
+}
+
+/// Returns whether an argument or result records the padding that its global type shows.
+fn is_recorded(body: &Body, v: Value, attrs: &Attrs) -> bool {
+    let without = body[v].shape_without_padding();
+    match attrs.get(GLOBAL_TYPE) {
+        Some(Attr::Type(global)) => global.shape() == without,
+        _ => body.ty(v).shape() == without,
+    }
+}
+
+/// Returns whether tensors of the op record different padding along a factor, or along an edge.
+fn differs(view: &OpView<'_>) -> bool {
+    let size = |v: Value| view.body[v].shape_without_padding();
+    if ShardyCollective::of(view).is_some() {
+        return size(view.operand(0)) != size(view.result(0));
+    }
+    if is_manual(view) {
+        return false;
+    }
+    if let DataFlow::Edges(edges) = facts(view).data_flow(view) {
+        return edges.iter().any(|e| e.sources.iter().chain(&e.targets).any(|&v| size(v) != size(e.owner)));
+    }
+    let keeps_padding = facts(view).splits(view) != Splits::InSameBlocks;
+    keeps_padding && facts(view).semantics(view) == Semantics::Pure && differs_along_factor(view)
+}
+
+/// Returns whether dimensions of the same size and of one factor record different padding.
+fn differs_along_factor(view: &OpView<'_>) -> bool {
+    let fact = facts(view).rule(view);
+    let Some(rule) = fact.rule() else { return false };
+    let mut seen = vec![];
+    for (i, &v) in view.operands().iter().chain(view.results()).enumerate() {
+        let without = view.body[v].shape_without_padding();
+        let dims = rule.mapping(i).dims.iter().zip(view.body.ty(v).shape().iter().zip(without));
+        for (factors, (&padded, size)) in dims {
+            let [factor] = factors[..] else { continue };
+            if matches!(rule.kind(factor), FactorKind::PassThrough | FactorKind::Reduction) {
+                seen.push((factor, padded, size));
+            }
+        }
+    }
+    seen.iter().enumerate().any(|(i, a)| seen[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
+}
+
+/// Returns the first op that reduces padding which does not hold its neutral element.
+pub(super) fn exposed(module: &Module) -> Option<(Loc, String)> {
+    let (func, _) = (main(module)?, module.main_mesh()?);
+    program_ops(module, func).into_iter().find_map(|op| {
+        let view = module.view(&func.body, op);
+        let index = (0..view.operands().len()).find(|&i| is_exposed(&view, i))?;
+        Some((view.loc().clone(), format!("operand {index} of `{}`", view.name())))
+    })
+}
+
+fn is_exposed(view: &OpView<'_>, index: usize) -> bool {
+    let Some(padding) = &view.body[view.operand(index)].padding else { return false };
+    let reduced = reduced_padding(view, index, Some(padding));
+    !reduced.is_empty() && {
+        let neutral = facts(view).neutral(view, index);
+        reduced.iter().any(|&place| neutral.is_none() || padding[place].holds != neutral)
+    }
+}

@@ -1,0 +1,37 @@
+//! What is recorded of padding is compared with what padding holds.
+
+use shardwise_base::Literal;
+use shardwise_interp::run_by_shards;
+use shardwise_ir::text::parse;
+use shardwise_ops::OPS;
+
+/// A sum of five numbers in eight places, of which the last three should hold `held` and hold `written`.
+fn sum(held: &str, written: &str) -> Result<Vec<Literal>, String> {
+    let text = format!(
+        r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>, shardwise.padding = [{{dim = 0 : i64, size = 5 : i64}}]}}) -> tensor<f32> {{
+  %zero = stablehlo.constant {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>}} dense<0.0> : tensor<f32>
+  %five = stablehlo.constant {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}]>]>}} dense<5> : tensor<8xi64>
+  %fill = stablehlo.constant {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}]>]>}} dense<{written}> : tensor<8xf32>
+  %i = stablehlo.iota dim = 0 {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}]>]>}} : tensor<8xi64>
+  %0 = stablehlo.compare LT, %i, %five, SIGNED {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}]>]>}} : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi1>
+  %1 = stablehlo.select %0, %a, %fill {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}]>]>, shardwise.padding = [[{{dim = 0 : i64, holds = dense<{held}> : tensor<f32>, size = 5 : i64}}]]}} : tensor<8xi1>, tensor<8xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [], unreduced={{"x"}}>]>}} : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  %3 = sdy.all_reduce {{"x"}} %2 out_sharding=<@mesh, []> : tensor<f32>
+  return %3 : tensor<f32>
+}}"#
+    );
+    let module = parse("sum.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    run_by_shards(&module, &[Literal::new([5], &[1f32, 2.0, 3.0, 4.0, 5.0])]).map_err(|e| e.to_string())
+}
+
+#[test]
+fn arguments_are_padded_and_neutral_elements_hide_it() {
+    assert_eq!(sum("0.0", "0.0"), Ok(vec![Literal::scalar(15f32)]));
+}
+
+#[test]
+fn a_wrong_record_is_found() {
+    let found = sum("0.0", "1.0").expect_err("the padding holds ones");
+    assert!(found.contains("the padding of result 0 of `stablehlo.select` along dimension 0"), "{found}");
+}
