@@ -9,6 +9,7 @@ mod fill;
 mod ops;
 
 pub use fill::Fill;
+pub use ops::is_elementwise;
 
 use crate::choose::Chooser;
 use shardwise_base::compare::Tolerance;
@@ -75,7 +76,7 @@ fn drawn_op(choose: &mut Chooser) -> (Draft, String, Module) {
 
 /// Returns every op that can be drawn.
 pub fn drawn() -> impl Iterator<Item = Opcode> {
-    ops::TABLE.iter().flat_map(|row| row.ops.iter().copied())
+    ops::drawn()
 }
 
 impl Draft {

@@ -2,10 +2,12 @@
 
 use super::{Draft, Fill};
 use crate::choose::Chooser;
-use shardwise_base::DType;
-use shardwise_ir::TensorType;
-use shardwise_ops::Opcode;
+use shardwise_base::{DType, Loc};
+use shardwise_ir::{Attrs, Builder, Func, Module, OpView, TensorType, Value, text};
 use shardwise_ops::Opcode::*;
+use shardwise_ops::elementwise::TRANSCENDENTAL;
+use shardwise_ops::{Effects, OPS, Opcode, Presence, PropagationClass, Semantics, infer_op};
+use std::sync::LazyLock;
 
 /// Ops that are drawn in the same way, and the element types that are tried.
 pub(super) struct Row {
@@ -141,15 +143,61 @@ pub(super) const TABLE: &[Row] = &[
     Row { make: count, dtypes: F32, ops: &[While] },
 ];
 
-/// Returns an op and its row. Each entry of the table is equally likely.
+/// The row of elementwise ops that the table does not have.
+const OTHERS: &Row = &Row { make: elementwise, dtypes: ANY, ops: &[] };
+
+/// Each op that is drawn, with its row.
+static PLACES: LazyLock<Vec<(Opcode, &Row)>> = LazyLock::new(|| {
+    let table: Vec<(Opcode, &Row)> = TABLE.iter().flat_map(|row| row.ops.iter().map(move |&op| (op, row))).collect();
+    let is_other = |op: &Opcode| table.iter().all(|(listed, _)| listed != op) && is_elementwise(*op);
+    let others = Opcode::ALL.iter().copied().filter(is_other).map(|op| (op, OTHERS));
+    table.iter().copied().chain(others).collect()
+});
+
+/// Returns every op that can be drawn.
+pub(super) fn drawn() -> impl Iterator<Item = Opcode> {
+    PLACES.iter().map(|(op, _)| *op)
+}
+
+/// Returns an op and its row. Each op is as likely as it is often in its row.
 pub(super) fn draw(choose: &mut Chooser) -> (Opcode, &'static Row) {
-    let places: Vec<(Opcode, &Row)> = TABLE.iter().flat_map(|row| row.ops.iter().map(move |&op| (op, row))).collect();
-    *choose.of(&places)
+    *choose.of(&PLACES)
+}
+
+/// Returns what `f` returns for the op in its example.
+fn in_example<T>(op: Opcode, f: impl Fn(&OpView<'_>) -> T) -> T {
+    let module = text::parse(op.name(), op.facts().example(op), &OPS).expect("examples are well-formed");
+    let body = &module.main().expect("examples have a main function").body;
+    let views = body.walk().into_iter().map(|o| module.view(body, o));
+    f(&views.into_iter().find(|view| Opcode::of_view(view) == op).expect("an example holds its op"))
+}
+
+/// Returns whether the op computes each element of its result from the elements at the same position of its operands,
+/// and needs no attribute and no quantized type.
+pub fn is_elementwise(op: Opcode) -> bool {
+    op.schema().attributes.iter().all(|attr| attr.presence != Presence::Required)
+        && in_example(op, |view| {
+            let facts = op.facts();
+            let is_pure = facts.semantics(view) == Semantics::Pure && facts.effects(view) == Effects::Pure;
+            let is_pointwise = facts.propagation_class(view) == PropagationClass::Elementwise;
+            let is_plain = |v: &Value| view.body.ty(*v).as_tensor().is_some_and(|t| t.dtype.quantized().is_none());
+            is_pure
+                && is_pointwise
+                && view.results().len() == 1
+                && !view.operands().is_empty()
+                && view.operands().iter().chain(view.results()).all(is_plain)
+        })
+}
+
+/// Returns whether the op counts as a transcendental function by its cost.
+fn is_transcendental(op: Opcode) -> bool {
+    is_elementwise(op)
+        && in_example(op, |view| op.facts().cost(view).flops >= TRANSCENDENTAL * view.result_tensor(0).size() as f64)
 }
 
 /// Returns true if the op's values come from a formula that other libraries approximate differently.
 pub(super) fn is_formula(op: Opcode) -> bool {
-    FORMULAS.contains(&op)
+    is_transcendental(op)
         || matches!(op, Power | Atan2 | ChloPolygamma | ChloZeta | Divide | ChloSquare | Abs | Sign | Multiply)
 }
 
@@ -248,6 +296,19 @@ fn unary(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
         _ => Fill::Any,
     };
     draft(op, vec![(t.clone(), fill)], String::new(), vec![tensor(result, &t.shape)])
+}
+
+/// Draws operands of one type. The results have the types that the op infers.
+fn elementwise(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
+    let t = tensor(dtype, &shape(choose, 0, 3));
+    let count = in_example(op, |view| view.operands().len());
+    let mut func = Func::new("main", Loc::UNKNOWN);
+    let mut b = Builder::new(&mut func.body);
+    let args: Vec<Value> = (0..count).map(|_| b.arg(t.clone().into())).collect();
+    let made = b.op(op, args, Attrs::new(), [t.clone().into()]);
+    let types = infer_op(&OpView::new(&Module::new("single", &OPS), &func.body, made)).ok()?;
+    let fill = if dtype.is_complex() { Fill::Between(-4, 4) } else { Fill::Any };
+    draft(op, vec![(t, fill); count], String::new(), vec![types.first()?.as_tensor()?.clone()])
 }
 
 fn part(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {

@@ -9,7 +9,7 @@ mod complex;
 mod convert;
 mod select;
 mod special;
-mod unary;
+pub(crate) mod unary;
 
 pub use binary::*;
 pub use compare::Compare;
@@ -45,4 +45,4 @@ const CHLO: Schema = Schema {
 };
 
 /// The flops that one transcendental function counts as.
-const TRANSCENDENTAL: f64 = 10.0;
+pub const TRANSCENDENTAL: f64 = 10.0;

@@ -190,120 +190,125 @@ const RESULT_ACCURACY: &[AttrSpec] = &[optional(
     "as exact as the op is by default",
 )];
 
-pub const ABS: Unary = Unary {
-    float: Some((f32::abs, f64::abs)),
-    signed: Some(|a, _| a.wrapping_abs()),
-    complex: OfComplex::Real(complex::abs),
-    schema: Schema {
-        results: ResultLabels::of("abs_c1", "abs_c2"),
-        on_quantized: OnQuantized::Computes { which: "abs_i1", alike: "abs_c2" },
-        ..row!("abs").schema
-    },
-    ..row!("abs")
-};
+use OfComplex::Complex;
 
-pub const CEIL: Unary = Unary { float: Some((f32::ceil, f64::ceil)), ..row!("ceil") };
-pub const FLOOR: Unary = Unary { float: Some((f32::floor, f64::floor)), ..row!("floor") };
-pub const ROUND_NEAREST_AFZ: Unary = Unary { float: Some((f32::round, f64::round)), ..row!("round_nearest_afz") };
-pub const ROUND_NEAREST_EVEN: Unary =
-    Unary { float: Some((f32::round_ties_even, f64::round_ties_even)), ..row!("round_nearest_even") };
-
-pub const COUNT_LEADING_ZEROS: Unary = Unary {
-    signed: Some(|a, bits| i64::from((a << (64 - bits)).leading_zeros().min(bits))),
-    unsigned: Some(|a, bits| u64::from((a << (64 - bits)).leading_zeros().min(bits))),
-    ..row!("count_leading_zeros" of integers)
-};
-
-pub const POPCNT: Unary = Unary {
-    signed: Some(|a, bits| i64::from((a << (64 - bits)).count_ones())),
-    unsigned: Some(|a, _| u64::from(a.count_ones())),
-    ..row!("popcnt" of integers)
-};
-
-pub const NOT: Unary =
-    Unary { signed: Some(|a, _| !a), unsigned: Some(|a, _| !a), boolean: Some(|a| !a), ..row!("not" of integers) };
-
-pub const NEGATE: Unary = Unary {
-    float: Some((|x| -x, |x| -x)),
-    signed: Some(|a, _| a.wrapping_neg()),
-    unsigned: Some(|a, _| a.wrapping_neg()),
-    complex: OfComplex::Complex(|z| -z),
-    linear: Linear::Jointly,
-    ..row!("negate")
-};
-
-pub const SIGN: Unary = Unary {
-    float: Some((
-        |x| if x.is_nan() || x == 0.0 { x } else { 1f32.copysign(x) },
-        |x| if x.is_nan() || x == 0.0 { x } else { 1f64.copysign(x) },
-    )),
-    signed: Some(|a, _| a.signum()),
-    complex: OfComplex::Complex(complex::sign),
-    ..row!("sign")
-};
-
-pub const REAL: Unary = Unary {
-    float: Some((|x| x, |x| x)),
-    complex: OfComplex::Real(|z| z.re),
-    linear: Linear::Jointly,
-    schema: stablehlo(ResultLabels::of("real_c1", "real_c2"), OnQuantized::Refuses, UNARY),
-    ..row!("real")
-};
-
-pub const IMAG: Unary = Unary {
-    float: Some((|_| 0.0, |_| 0.0)),
-    complex: OfComplex::Real(|z| z.im),
-    linear: Linear::Jointly,
-    schema: stablehlo(ResultLabels::of("imag_c1", "imag_c2"), OnQuantized::Refuses, UNARY),
-    ..row!("imag")
-};
-
-pub const SQUARE: Unary =
-    Unary { float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(|z| z * z), ..row!(chlo "square") };
-
-pub const CONJ: Unary =
-    Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
-
-/// Defines transcendental functions of floats and perhaps of complex numbers.
+/// Builds the row of a transcendental function of floats and perhaps of complex numbers.
 macro_rules! transcendental {
-    ($($name:ident $f32:expr, $f64:expr, $complex:expr, [$($row:tt)*];)*) => {$(
-        pub const $name: Unary = Unary {
-            float: Some(($f32, $f64)),
-            complex: $complex,
-            flops: TRANSCENDENTAL,
-            ..row!($($row)*)
-        };
-    )*};
+    ($f32:expr, $f64:expr, $complex:expr, $($row:tt)*) => {
+        Unary { float: Some(($f32, $f64)), complex: $complex, flops: TRANSCENDENTAL, ..row!($($row)*) }
+    };
 }
 
-use OfComplex::{Complex, Not};
+/// Expands to `$with! { { first } { rest } .. }`, with the row of each op of the family: its variant, its name, its
+/// facts and schema.
+macro_rules! unary_ops {
+    ($with:ident! { $($first:tt)* } { $($rest:tt)* }) => {
+        $with! {
+            { $($first)* }
+            { $($rest)* }
+            Abs "stablehlo.abs" Unary {
+                float: Some((f32::abs, f64::abs)),
+                signed: Some(|a, _| a.wrapping_abs()),
+                complex: OfComplex::Real(complex::abs),
+                schema: Schema {
+                    results: ResultLabels::of("abs_c1", "abs_c2"),
+                    on_quantized: OnQuantized::Computes { which: "abs_i1", alike: "abs_c2" },
+                    ..row!("abs").schema
+                },
+                ..row!("abs")
+            };
+            Cbrt "stablehlo.cbrt" transcendental!(fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), inexact "cbrt");
+            Ceil "stablehlo.ceil" Unary { float: Some((f32::ceil, f64::ceil)), ..row!("ceil") };
+            Cosine "stablehlo.cosine" transcendental!(fns::cos_f32, fns::cos_f64, Complex(complex::cos), inexact "cosine");
+            CountLeadingZeros "stablehlo.count_leading_zeros" Unary {
+                signed: Some(|a, bits| i64::from((a << (64 - bits)).leading_zeros().min(bits))),
+                unsigned: Some(|a, bits| u64::from((a << (64 - bits)).leading_zeros().min(bits))),
+                ..row!("count_leading_zeros" of integers)
+            };
+            Exponential "stablehlo.exponential" transcendental!(fns::exp_f32, fns::exp_f64, Complex(complex::exp), inexact "exponential");
+            ExponentialMinusOne "stablehlo.exponential_minus_one" transcendental!(fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), inexact "exponential_minus_one");
+            Floor "stablehlo.floor" Unary { float: Some((f32::floor, f64::floor)), ..row!("floor") };
+            Imag "stablehlo.imag" Unary {
+                float: Some((|_| 0.0, |_| 0.0)),
+                complex: OfComplex::Real(|z| z.im),
+                linear: Linear::Jointly,
+                schema: stablehlo(ResultLabels::of("imag_c1", "imag_c2"), OnQuantized::Refuses, UNARY),
+                ..row!("imag")
+            };
+            Log "stablehlo.log" transcendental!(fns::log_f32, fns::log_f64, Complex(complex::log), inexact "log");
+            LogPlusOne "stablehlo.log_plus_one" transcendental!(fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), inexact "log_plus_one");
+            Logistic "stablehlo.logistic" transcendental!(fns::logistic_f32, fns::logistic_f64, Complex(|z| 1.0 / (complex::exp(-z) + 1.0)), inexact "logistic");
+            Negate "stablehlo.negate" Unary {
+                float: Some((|x| -x, |x| -x)),
+                signed: Some(|a, _| a.wrapping_neg()),
+                unsigned: Some(|a, _| a.wrapping_neg()),
+                complex: OfComplex::Complex(|z| -z),
+                linear: Linear::Jointly,
+                ..row!("negate")
+            };
+            Not "stablehlo.not" Unary { signed: Some(|a, _| !a), unsigned: Some(|a, _| !a), boolean: Some(|a| !a), ..row!("not" of integers) };
+            Popcnt "stablehlo.popcnt" Unary {
+                signed: Some(|a, bits| i64::from((a << (64 - bits)).count_ones())),
+                unsigned: Some(|a, _| u64::from(a.count_ones())),
+                ..row!("popcnt" of integers)
+            };
+            Real "stablehlo.real" Unary {
+                float: Some((|x| x, |x| x)),
+                complex: OfComplex::Real(|z| z.re),
+                linear: Linear::Jointly,
+                schema: stablehlo(ResultLabels::of("real_c1", "real_c2"), OnQuantized::Refuses, UNARY),
+                ..row!("real")
+            };
+            RoundNearestAfz "stablehlo.round_nearest_afz" Unary { float: Some((f32::round, f64::round)), ..row!("round_nearest_afz") };
+            RoundNearestEven "stablehlo.round_nearest_even" Unary { float: Some((f32::round_ties_even, f64::round_ties_even)), ..row!("round_nearest_even") };
+            Rsqrt "stablehlo.rsqrt" transcendental!(fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| 1.0 / complex::sqrt(z)), inexact "rsqrt");
+            Sign "stablehlo.sign" Unary {
+                float: Some((
+                    |x| if x.is_nan() || x == 0.0 { x } else { 1f32.copysign(x) },
+                    |x| if x.is_nan() || x == 0.0 { x } else { 1f64.copysign(x) },
+                )),
+                signed: Some(|a, _| a.signum()),
+                complex: OfComplex::Complex(complex::sign),
+                ..row!("sign")
+            };
+            Sine "stablehlo.sine" transcendental!(fns::sin_f32, fns::sin_f64, Complex(complex::sin), inexact "sine");
+            Sqrt "stablehlo.sqrt" transcendental!(f32::sqrt, f64::sqrt, Complex(complex::sqrt), inexact "sqrt");
+            Tan "stablehlo.tan" transcendental!(fns::tan_f32, fns::tan_f64, Complex(complex::tan), inexact "tan");
+            Tanh "stablehlo.tanh" transcendental!(fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), inexact "tanh");
+            ChloSquare "chlo.square" Unary { float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(|z| z * z), ..row!(chlo "square") };
+            ChloConj "chlo.conj" Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
+            ChloErf "chlo.erf" transcendental!(fns::erf_f32, fns::erf_f64, OfComplex::Not, chlo "erf");
+            ChloErfc "chlo.erfc" transcendental!(fns::erfc_f32, fns::erfc_f64, OfComplex::Not, chlo "erfc");
+            ChloErfInv "chlo.erf_inv" transcendental!(fns::erf_inv_f32, fns::erf_inv_f64, OfComplex::Not, chlo "erf_inv");
+            ChloLgamma "chlo.lgamma" transcendental!(fns::lgamma_f32, fns::lgamma_f64, OfComplex::Not, chlo "lgamma");
+            ChloDigamma "chlo.digamma" transcendental!(fns::digamma_f32, fns::digamma_f64, OfComplex::Not, chlo "digamma");
+            ChloSinh "chlo.sinh" transcendental!(fns::sinh_f32, fns::sinh_f64, Complex(complex::sinh), chlo "sinh");
+            ChloCosh "chlo.cosh" transcendental!(fns::cosh_f32, fns::cosh_f64, Complex(complex::cosh), chlo "cosh");
+            ChloAsin "chlo.asin" transcendental!(fns::asin_f32, fns::asin_f64, Complex(complex::asin), chlo "asin");
+            ChloAcos "chlo.acos" transcendental!(fns::acos_f32, fns::acos_f64, Complex(complex::acos), chlo "acos");
+            ChloAtan "chlo.atan" transcendental!(fns::atan_f32, fns::atan_f64, Complex(complex::atan), chlo "atan");
+            ChloAsinh "chlo.asinh" transcendental!(fns::asinh_f32, fns::asinh_f64, Complex(complex::asinh), chlo "asinh");
+            ChloAcosh "chlo.acosh" transcendental!(fns::acosh_f32, fns::acosh_f64, Complex(complex::acosh), chlo "acosh");
+            ChloAtanh "chlo.atanh" transcendental!(fns::atanh_f32, fns::atanh_f64, Complex(complex::atanh), chlo "atanh");
+            ChloTan "chlo.tan" transcendental!(fns::tan_f32, fns::tan_f64, Complex(complex::tan), chlo "tan");
+            ChloBesselI1e "chlo.bessel_i1e" transcendental!(|x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
+        }
+    };
+}
+pub(crate) use unary_ops;
 
-transcendental! {
-    CBRT fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), [inexact "cbrt"];
-    COSINE fns::cos_f32, fns::cos_f64, Complex(complex::cos), [inexact "cosine"];
-    EXPONENTIAL fns::exp_f32, fns::exp_f64, Complex(complex::exp), [inexact "exponential"];
-    EXPONENTIAL_MINUS_ONE fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), [inexact "exponential_minus_one"];
-    LOG fns::log_f32, fns::log_f64, Complex(complex::log), [inexact "log"];
-    LOG_PLUS_ONE fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), [inexact "log_plus_one"];
-    LOGISTIC fns::logistic_f32, fns::logistic_f64, Complex(|z| 1.0 / (complex::exp(-z) + 1.0)), [inexact "logistic"];
-    RSQRT fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| 1.0 / complex::sqrt(z)), [inexact "rsqrt"];
-    SINE fns::sin_f32, fns::sin_f64, Complex(complex::sin), [inexact "sine"];
-    SQRT f32::sqrt, f64::sqrt, Complex(complex::sqrt), [inexact "sqrt"];
-    TAN fns::tan_f32, fns::tan_f64, Complex(complex::tan), [inexact "tan"];
-    TANH fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), [inexact "tanh"];
-    CHLO_TAN fns::tan_f32, fns::tan_f64, Complex(complex::tan), [chlo "tan"];
-    ERF fns::erf_f32, fns::erf_f64, Not, [chlo "erf"];
-    ERFC fns::erfc_f32, fns::erfc_f64, Not, [chlo "erfc"];
-    ERF_INV fns::erf_inv_f32, fns::erf_inv_f64, Not, [chlo "erf_inv"];
-    LGAMMA fns::lgamma_f32, fns::lgamma_f64, Not, [chlo "lgamma"];
-    DIGAMMA fns::digamma_f32, fns::digamma_f64, Not, [chlo "digamma"];
-    BESSEL_I1E |x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, Not, [chlo "bessel_i1e"];
-    SINH fns::sinh_f32, fns::sinh_f64, Complex(complex::sinh), [chlo "sinh"];
-    COSH fns::cosh_f32, fns::cosh_f64, Complex(complex::cosh), [chlo "cosh"];
-    ASIN fns::asin_f32, fns::asin_f64, Complex(complex::asin), [chlo "asin"];
-    ACOS fns::acos_f32, fns::acos_f64, Complex(complex::acos), [chlo "acos"];
-    ATAN fns::atan_f32, fns::atan_f64, Complex(complex::atan), [chlo "atan"];
-    ASINH fns::asinh_f32, fns::asinh_f64, Complex(complex::asinh), [chlo "asinh"];
-    ACOSH fns::acosh_f32, fns::acosh_f64, Complex(complex::acosh), [chlo "acosh"];
-    ATANH fns::atanh_f32, fns::atanh_f64, Complex(complex::atanh), [chlo "atanh"];
+/// Defines a constant for each row, which has the name of the op's variant.
+macro_rules! constants {
+    ({} {} $($variant:ident $name:literal $row:expr;)*) => {
+        $(
+            #[expect(non_upper_case_globals, reason = "it has the name of the op's variant")]
+            pub const $variant: Unary = $row;
+        )*
+    };
+}
+
+/// The facts and schemas of the ops, by variant.
+pub(crate) mod of {
+    use super::*;
+    unary_ops! { constants! {} {} }
 }
