@@ -320,6 +320,13 @@ impl AxisRef {
         }
     }
 
+    /// Returns the maximal list of these axes, in their order.
+    pub fn merged(axes: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
+        let mut list = vec![];
+        axes.iter().for_each(|&axis| AxisRef::push_or_merge(&mut list, axis, mesh));
+        list
+    }
+
     /// Sorts a list without overlaps in the order of the mesh and merges neighbours that can be merged.
     pub fn sort_and_merge(list: &mut Vec<AxisRef>, mesh: &Mesh) {
         list.sort_by(|a, b| a.cmp_in_mesh(*b));

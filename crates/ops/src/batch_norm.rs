@@ -182,7 +182,10 @@ impl Facts for BatchNorm {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual);
+    answer!(usual_for_passes);
+    fn eval_copies(&self, op: &OpView<'_>) -> bool {
+        Opcode::of_view(op) != Opcode::BatchNormInference
+    }
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

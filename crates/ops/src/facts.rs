@@ -342,6 +342,10 @@ pub trait Facts: Sync {
         regions: &mut dyn RegionEval,
     ) -> Result<Vec<Literal>, EvalError>;
 
+    /// Returns whether [`eval`](Facts::eval) copies operands or results into wider types, which needs memory beside the
+    /// literals.
+    fn eval_copies(&self, op: &OpView<'_>) -> bool;
+
     fn cost(&self, op: &OpView<'_>) -> Cost;
 
     fn effects(&self, op: &OpView<'_>) -> Effects;
@@ -404,8 +408,12 @@ macro_rules! answer {
         answer!(localize = same_op);
         answer!(explicit = by_rule);
     };
-    // No pass treats the op in a special way.
+    // No pass treats the op in a special way, and its evaluation needs only the literals.
     (usual) => {
+        answer!(usual_for_passes);
+        answer!(eval_copies = false);
+    };
+    (usual_for_passes) => {
         answer!(forwards = none);
         answer!(enlarged = by_types);
         answer!(splits = Anywhere);
@@ -534,6 +542,11 @@ macro_rules! answer {
     (semantics = $semantics:ident) => {
         fn semantics(&self, _: &OpView<'_>) -> Semantics {
             Semantics::$semantics
+        }
+    };
+    (eval_copies = $copies:literal) => {
+        fn eval_copies(&self, _: &OpView<'_>) -> bool {
+            $copies
         }
     };
     // Never called, because the engine runs the op.

@@ -100,7 +100,8 @@ impl Facts for Fft {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual);
+    answer!(usual_for_passes);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

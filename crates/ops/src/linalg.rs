@@ -139,7 +139,8 @@ impl Facts for Cholesky {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64 / 3.0)
     }
-    answer!(usual);
+    answer!(usual_for_passes);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -271,7 +272,8 @@ impl Facts for TriangularSolve {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64)
     }
-    answer!(usual);
+    answer!(usual_for_passes);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -235,7 +235,8 @@ impl Facts for RaggedDot {
         Cost::streams(op, 2.0 * contracted as f64)
     }
 
-    answer!(usual);
+    answer!(usual_for_passes);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(localize = same_op);

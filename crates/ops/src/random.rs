@@ -75,6 +75,7 @@ impl Facts for RngBitGenerator {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -271,6 +272,7 @@ impl Facts for Rng {
         Cost::streams(op, 50.0)
     }
 
+    answer!(eval_copies = false);
     fn number_attr(&self, _: &OpView<'_>) -> Option<&'static str> {
         Some(STREAM)
     }

@@ -192,6 +192,7 @@ impl Facts for Reduce {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(explicit = by_rule);

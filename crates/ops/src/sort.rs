@@ -78,7 +78,8 @@ impl Facts for Sort {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual);
+    answer!(usual_for_passes);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -408,7 +409,8 @@ impl Facts for TopK {
         RuleFact::Rule(top_k_rule(op))
     }
 
-    answer!(usual);
+    answer!(usual_for_passes);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -19,6 +19,7 @@
 //!
 //! [`shardy::stays_in_loop`]: shardwise_ops::shardy::stays_in_loop
 
+use crate::carried::{carried_unchanged, same_value};
 use crate::live::{Lives, bytes};
 use crate::rewrite::{facts, has_program_regions, is_terminator};
 use shardwise_base::{AxisKind, Diagnostics, Reason, Sharding, budget};
@@ -149,7 +150,8 @@ impl Hoist<'_> {
         let Some(terminator) = view.body.terminator(region) else { return };
         let args = view.body[region].args.clone();
         let returned = view.body.region_results(region);
-        let is_arg: Vec<bool> = returned.iter().zip(&args).map(|(&v, &arg)| same_value(&view, v) == arg).collect();
+        let is_arg: Vec<bool> =
+            returned.iter().zip(&args).map(|(&v, &arg)| same_value(&view, v, moved_by) == arg).collect();
         let data = self.body.op_mut(terminator);
         for ((operand, arg), _) in data.operands.iter_mut().zip(args).zip(is_arg).filter(|(_, is_arg)| *is_arg) {
             *operand = arg;
@@ -200,7 +202,7 @@ impl<'a> Turn<'a> {
     fn source(&self, v: Value) -> Option<Value> {
         match self.view.body[v].def {
             ValueDef::Argument { region, index } if region == self.region => {
-                carried_unchanged(&self.view, index as usize)
+                carried_unchanged(&self.view, index as usize, moved_by)
             }
             ValueDef::Result { op, .. } if self.invariant.contains(&op) => Some(v),
             ValueDef::Result { op, .. } if self.ops.contains(&op) => None,
@@ -265,23 +267,6 @@ fn moves_data(view: &OpView<'_>) -> bool {
             AllGather { .. } | AllToAll { .. } | CollectivePermute | Exchange | AllReduce { .. } | ReduceScatter { .. },
         ) => true,
     }
-}
-
-/// Returns the initial value of what a loop carries at `index`, if each turn returns it unchanged.
-fn carried_unchanged(view: &OpView<'_>, index: usize) -> Option<Value> {
-    let body = *view.regions().last()?;
-    let returned = *view.body.region_results(body).get(index)?;
-    let is_kept = same_value(view, returned) == view.body[body].args[index];
-    is_kept.then(|| view.operand(index))
-}
-
-/// Returns the earliest value that is equal to `v`, because loops carry it unchanged or because only steps between
-/// layouts come between them.
-fn same_value(view: &OpView<'_>, v: Value) -> Value {
-    let ValueDef::Result { op, index } = view.body[v].def else { return v };
-    let def = view.at(op);
-    let earlier = if is_loop(&def) { carried_unchanged(&def, index as usize) } else { moved_by(&def) };
-    earlier.map_or(v, |earlier| same_value(view, earlier))
 }
 
 /// Returns the operand of a step that only moves the parts of a value.

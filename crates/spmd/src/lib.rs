@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod axes;
+mod carried;
 pub mod cleanup;
 pub mod collectives;
 pub mod defer;

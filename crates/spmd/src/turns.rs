@@ -3,10 +3,11 @@
 //! A value that a loop does not change is moved once, in front of the loop ([`crate::hoist`]). At an op in the loop, its
 //! move therefore costs less than the move of a value that changes in each turn.
 
+use crate::carried::carried_unchanged;
 use crate::hoist;
 use crate::rewrite::{facts, is_manual, is_terminator};
 use shardwise_base::{AxisKind, Mesh};
-use shardwise_ir::{Body, OpView, Region, Value, ValueDef};
+use shardwise_ir::{Body, OpView, Region, Value};
 use shardwise_ops::control::trip_count;
 use shardwise_ops::{Effects, Opcode, Semantics};
 use std::collections::{HashMap, HashSet};
@@ -87,8 +88,8 @@ impl Turn {
         let trips = trip_count(view).unwrap_or(MANY).max(1);
         let mut turn = Turn { trips, changing: HashSet::new(), computed: HashSet::new(), initial: HashMap::new() };
         for (i, &arg) in view.body[region].args.iter().enumerate() {
-            match view.operands().get(i).filter(|_| is_carried_unchanged(view, i)) {
-                Some(&initial) => _ = turn.initial.insert(arg, initial),
+            match carried_unchanged(view, i, marked) {
+                Some(initial) => _ = turn.initial.insert(arg, initial),
                 None => _ = turn.changing.insert(arg),
             }
         }
@@ -109,23 +110,10 @@ fn is_function(view: &OpView<'_>) -> bool {
     is_computed && facts.effects(view) == Effects::Pure && view.regions().is_empty() && !is_terminator(view)
 }
 
-/// Returns whether each turn of a loop returns what it carries at `index`. Marks between them change nothing.
-fn is_carried_unchanged(view: &OpView<'_>, index: usize) -> bool {
-    let Some(&region) = view.regions().last() else { return false };
-    let returned = view.body.region_results(region).get(index);
-    returned.is_some_and(|&v| same_value(view, v) == view.body[region].args[index])
-}
-
-/// Returns the earliest value that is equal to `v`, before marks and loops that carry it unchanged.
-fn same_value(view: &OpView<'_>, v: Value) -> Value {
-    let ValueDef::Result { op, index } = view.body[v].def else { return v };
-    let def = view.at(op);
-    let earlier = match Opcode::of_view(&def) {
-        Opcode::While if is_carried_unchanged(&def, index as usize) => Some(def.operand(index as usize)),
-        _ if facts(&def).semantics(&def) == Semantics::Identity && !is_manual(&def) => def.operands().first().copied(),
-        _ => None,
-    };
-    earlier.map_or(v, |earlier| same_value(view, earlier))
+/// Returns the operand of a mark, which changes nothing.
+fn marked(view: &OpView<'_>) -> Option<Value> {
+    let is_mark = facts(view).semantics(view) == Semantics::Identity && !is_manual(view);
+    view.operands().first().copied().filter(|_| is_mark)
 }
 
 /// Returns the number of bytes of a whole value.

@@ -134,7 +134,8 @@ impl Facts for Scatter {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual);
+    answer!(usual_for_passes);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
 

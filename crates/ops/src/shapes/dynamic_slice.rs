@@ -172,6 +172,7 @@ impl Facts for DynamicSlice {
 
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(linear = In(1));

@@ -159,6 +159,7 @@ impl Facts for Slice {
 
     answer!(constness = OfOperands);
     answer!(number = none);
+    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);
     answer!(cost = streams(0.0));

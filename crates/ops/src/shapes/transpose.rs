@@ -73,6 +73,7 @@ impl Facts for Transpose {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = PassThrough);
     answer!(combine = none);

@@ -122,6 +122,7 @@ impl Facts for ReduceWindow {
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -108,6 +108,7 @@ impl Facts for SelectAndScatter {
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

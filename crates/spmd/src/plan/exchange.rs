@@ -109,10 +109,10 @@ impl Digits<'_> {
                 held.push(digit.held.or(slice.last().copied())?);
                 needed.push(digit.needed.or(gather.last().copied())?);
             }
-            before.push(merged(mesh, &held));
-            after.push(merged(mesh, &needed));
-            slices.push(merged(mesh, &slice));
-            gathers.push(merged(mesh, &gather));
+            before.push(AxisRef::merged(&held, mesh));
+            after.push(AxisRef::merged(&needed, mesh));
+            slices.push(AxisRef::merged(&slice, mesh));
+            gathers.push(AxisRef::merged(&gather, mesh));
         }
         let [before, after] = [before, after].map(|lists| Sharding::closed(mesh, lists));
         let mut steps = vec![];
@@ -149,7 +149,7 @@ impl Digits<'_> {
                 };
                 list.push(digit.needed.or(kept).or_else(|| from_pool(&mut pool))?);
             }
-            lists.push(merged(mesh, &list));
+            lists.push(AxisRef::merged(&list, mesh));
         }
         let between = Sharding::closed(mesh, lists);
         let bytes_received = local_bytes(self.from, &self.shape, self.dtype);
@@ -161,12 +161,6 @@ impl Digits<'_> {
     fn digits(&self) -> impl Iterator<Item = &Digit> {
         self.exchange.dims().iter().flatten()
     }
-}
-
-fn merged(mesh: &shardwise_base::Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
-    let mut list = vec![];
-    axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut list, a, mesh));
-    list
 }
 
 /// The axes of each dimension while an aligned exchange is written as steps, in the parts that its digits have.
@@ -184,7 +178,7 @@ impl Lists {
     }
 
     fn layout(&self, like: &Sharding) -> Sharding {
-        Sharding::closed(&like.mesh, self.now.iter().map(|list| merged(&like.mesh, list)).collect())
+        Sharding::closed(&like.mesh, self.now.iter().map(|list| AxisRef::merged(list, &like.mesh)).collect())
     }
 
     /// Slices by the axes as far as they come next in a dimension of the target.
@@ -226,7 +220,7 @@ impl Lists {
                     let rest = self.now[source].len() - count;
                     self.now[source].truncate(rest);
                     self.now[target].extend(&axes);
-                    return Some(Move { axes: merged(exchange.mesh(), &axes), source, target });
+                    return Some(Move { axes: AxisRef::merged(&axes, exchange.mesh()), source, target });
                 }
             }
         }
@@ -237,7 +231,7 @@ impl Lists {
     fn rest(&self, exchange: &Exchange, gathered: &[AxisRef]) -> Option<Vec<Vec<AxisRef>>> {
         let rest = |(now, to): (&Vec<AxisRef>, &Vec<AxisRef>)| {
             let rest = now.strip_prefix(&to[..])?;
-            rest.iter().all(|a| gathered.contains(a)).then(|| merged(exchange.mesh(), rest))
+            rest.iter().all(|a| gathered.contains(a)).then(|| AxisRef::merged(rest, exchange.mesh()))
         };
         self.now.iter().zip(&self.to).map(rest).collect()
     }

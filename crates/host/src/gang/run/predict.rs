@@ -41,31 +41,8 @@ const MAX_ROUNDS: usize = 6;
 /// The average number of visits of each step after which loops are run for one round only.
 const MAX_VISITS: usize = 64;
 
-/// Number of bytes for each element of an op whose reference evaluation works on copies in wider types.
+/// The number of bytes for each element of an op whose reference evaluation works on copies in wider types.
 const WORKING_BYTES: usize = 48;
-
-fn works_on_copies(op: Opcode) -> bool {
-    use Opcode::*;
-    matches!(
-        op,
-        Fft | Cholesky
-            | TriangularSolve
-            | TopK
-            | Sort
-            | Scatter
-            | Gather
-            | SelectAndScatter
-            | Dot
-            | DotGeneral
-            | RaggedDot
-            | Convolution
-            | Reduce
-            | ReduceWindow
-            | BatchNormTraining
-            | BatchNormGrad
-            | CustomCall
-    )
-}
 
 struct Predicting<'a> {
     run: Run<'a>,
@@ -229,7 +206,8 @@ impl<'a> Predicting<'a> {
     fn working_bytes(&self, step: Step<'a>, op: shardwise_ir::Op, literals: usize) -> usize {
         let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
         let elements = slots.map(|slot| self.run.plan.slots[slot.index()].ty.size()).fold(0, usize::saturating_add);
-        let copies = match works_on_copies(Opcode::of_view(&self.run.module.view(&self.run.func.body, op))) {
+        let view = self.run.module.view(&self.run.func.body, op);
+        let copies = match Opcode::of_view(&view).facts().eval_copies(&view) {
             true => elements.saturating_mul(WORKING_BYTES),
             false => 0,
         };

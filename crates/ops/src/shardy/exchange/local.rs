@@ -44,11 +44,11 @@ fn aligned(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) 
     x = reorder(b, x, &parts, &front);
     if !moved.is_empty() {
         x = make::reshape(b, x, &[&[size(&moved)], &rests[..]].concat());
-        x = make_collective::all_to_all(b, x, 0, 0, mesh, &merged(exchange, &moved));
+        x = make_collective::all_to_all(b, x, 0, 0, mesh, &AxisRef::merged(&moved, &exchange.mesh));
     }
     if !gathered.is_empty() {
         x = make::reshape(b, x, &[&[1, size(&moved)], &rests[..]].concat());
-        x = make_collective::all_gather(b, x, 0, mesh, &merged(exchange, &gathered));
+        x = make_collective::all_gather(b, x, 0, mesh, &AxisRef::merged(&gathered, &exchange.mesh));
     }
     let front: Vec<Part> = digits(&gathered).into_iter().chain(digits(&moved)).chain(others).collect();
     let sizes = front.iter().map(|part| match *part {
@@ -64,12 +64,6 @@ fn aligned(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) 
     let last: Vec<Part> = exchange.dims.iter().enumerate().flat_map(own).collect();
     x = reorder(b, x, &front, &last);
     make::reshape(b, x, after)
-}
-
-fn merged(exchange: &Exchange, axes: &[AxisRef]) -> Vec<AxisRef> {
-    let mut list = vec![];
-    axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut list, a, &exchange.mesh));
-    list
 }
 
 /// Builds the part of `x` at the device's coordinates along the axes, and removes their digits.
