@@ -8,7 +8,7 @@ use crate::schema::*;
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
-use shardwise_sharding::{FactorSpec, RuleBuilder};
+use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Cholesky;
 pub struct TriangularSolve;
@@ -241,27 +241,11 @@ impl Facts for TriangularSolve {
         check.give([b.clone().into()])
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        let (a, b) = (op.operand_shape(0), op.operand_shape(1));
-        let system = System::of(op).expect("verified");
-        let (d1, d2) = (a.len() - 2, a.len() - 1);
-        let mut rule = RuleBuilder::new([a.len(), b.len()], [b.len()]);
-        rule.add_pointwise(&a[..d1]);
-        // `kept` is the dimension of `a` that the result does not have; `contracted` is contracted with the result.
-        let (kept, contracted) = if system.is_transposed == system.is_left { (d2, d1) } else { (d1, d2) };
-        let (side, free) = if system.is_left { (d1, d2) } else { (d2, d1) };
-        let whole = FactorSpec::need_replication;
-        let add_kept = |rule: &mut RuleBuilder| {
-            rule.add_factor(&[Some(kept), Some(side)], &[None], whole(a[kept]));
-        };
-        if system.is_left {
-            add_kept(&mut rule);
-        }
-        rule.add_factor(&[None, Some(free)], &[Some(free)], whole(b[free]));
-        if !system.is_left {
-            add_kept(&mut rule);
-        }
-        rule.add_factor(&[Some(contracted), None], &[Some(side)], whole(a[contracted]));
-        RuleFact::Rule(rule.build())
+        // The right-hand sides are independent of each other.
+        RuleFact::Rule(solve_rule(op, FactorSpec::pass_through))
+    }
+    fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
+        RuleFact::Rule(solve_rule(op, FactorSpec::need_replication))
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let system = System::of(op).expect("verified");
@@ -272,7 +256,14 @@ impl Facts for TriangularSolve {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64)
     }
-    answer!(usual_for_passes);
+    answer!(forwards = none);
+    answer!(enlarged = by_types);
+    answer!(splits = Anywhere);
+    answer!(partial_result = rewritten);
+    answer!(movement = none);
+    answer!(read_through = none);
+    answer!(constness = by_class);
+    answer!(number = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
@@ -286,6 +277,31 @@ impl Facts for TriangularSolve {
   return %0 : tensor<6x3x2xf32>
 }"#
     );
+}
+
+/// Returns the rule of a triangular solve. `line` is the specification of the dimension of right-hand sides.
+fn solve_rule(op: &OpView<'_>, line: impl Fn(usize) -> FactorSpec) -> Rule {
+    let (a, b) = (op.operand_shape(0), op.operand_shape(1));
+    let system = System::of(op).expect("verified");
+    let (d1, d2) = (a.len() - 2, a.len() - 1);
+    let mut rule = RuleBuilder::new([a.len(), b.len()], [b.len()]);
+    rule.add_pointwise(&a[..d1]);
+    // `kept` is the dimension of `a` that the result does not have; `contracted` is contracted with the result.
+    let (kept, contracted) = if system.is_transposed == system.is_left { (d2, d1) } else { (d1, d2) };
+    let (side, free) = if system.is_left { (d1, d2) } else { (d2, d1) };
+    let whole = FactorSpec::need_replication;
+    let add_kept = |rule: &mut RuleBuilder| {
+        rule.add_factor(&[Some(kept), Some(side)], &[None], whole(a[kept]));
+    };
+    if system.is_left {
+        add_kept(&mut rule);
+    }
+    rule.add_factor(&[None, Some(free)], &[Some(free)], line(b[free]));
+    if !system.is_left {
+        add_kept(&mut rule);
+    }
+    rule.add_factor(&[Some(contracted), None], &[Some(side)], whole(a[contracted]));
+    rule.build()
 }
 
 fn solve<F: Field>(system: System, a: &Literal, b: &Literal) -> Literal {

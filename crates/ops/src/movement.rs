@@ -23,6 +23,19 @@ pub struct Movement {
     pub reads: Vec<Read>,
     /// Builds the op on windows in place of the operands.
     pub run: fn(&mut WindowsCx<'_, '_>) -> Vec<Value>,
+    /// Builds the totals of windows, which the op can read in place of the elements that they combine. `None` if it
+    /// needs the elements.
+    ///
+    /// The operands are blocks that all windows contain, or totals of such blocks. The results have one element along
+    /// the dimension.
+    pub total: Option<fn(&mut WindowsCx<'_, '_>) -> Vec<Value>>,
+}
+
+impl Movement {
+    /// Returns the movement of an op that needs all elements of its windows.
+    pub(crate) fn new(dim: usize, reads: Vec<Read>, run: fn(&mut WindowsCx<'_, '_>) -> Vec<Value>) -> Movement {
+        Movement { dim, reads, run, total: None }
+    }
 }
 
 /// The windows of one operand along one of its dimensions.
@@ -77,6 +90,8 @@ pub struct WindowsDim {
     /// The padding of the window before it is spread, and after. It takes the place of the op's own.
     pub low: i64,
     pub high: i64,
+    /// The number of elements of the op's windows if a total takes the place of some.
+    pub folded: Option<usize>,
 }
 
 /// The inputs of [`Movement::run`].

@@ -2,9 +2,7 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{
-    Opcode, check, check::Check, eval, eval::Numeric, make, make_collective, promote, quantized, reducer, shapes,
-};
+use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, make_collective, promote, reducer, shapes};
 use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_mathfn::order;
@@ -120,7 +118,7 @@ impl Facts for Reduce {
         match partial_kind(op) {
             Some(kind) => Combine::With(kind),
             None if promote::is_promoted(op) => Combine::No("its operands are not yet converted to what it reduces"),
-            None if repeatable_inits(op).is_some() => Combine::Gather,
+            None if reducer::repeatable_inits(op).is_some() => Combine::Gather,
             None => Combine::No("its region is not a known reducer, and its initial values may not be used repeatedly"),
         }
     }
@@ -128,7 +126,7 @@ impl Facts for Reduce {
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         match self.combine(op) {
             Combine::With(kind) => (index < op.results().len()).then(|| kind.identity(op.operand_tensor(index).dtype)),
-            Combine::Gather => repeatable_inits(op)?.into_iter().nth(index),
+            Combine::Gather => reducer::repeatable_inits(op)?.into_iter().nth(index),
             Combine::No(_) => None,
         }
     }
@@ -200,20 +198,6 @@ impl Facts for Reduce {
   %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }");
-}
-
-/// Returns the initial values if they may be used for each part of the input: they are constants, and the reducer
-/// combines them with themselves to themselves. StableHLO demands of a reducer that it is associative, and of initial
-/// values that they change nothing.
-fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
-    let [region] = op.regions() else { return None };
-    let n = op.operands().len() / 2;
-    if promote::is_promoted(op) || quantized::is_quantized(op) || op.body[*region].args.len() != 2 * n {
-        return None;
-    }
-    let inits: Vec<Literal> = (n..2 * n).map(|i| shapes::constant_operand(op, i).cloned()).collect::<Option<_>>()?;
-    let twice = reducer::run_region(op, *region, &[&inits[..], &inits[..]].concat())?;
-    (twice == inits).then_some(inits)
 }
 
 /// Builds the reduction of the device's part, gathers the partial results over `axes` and reduces them with the same

@@ -1,8 +1,8 @@
 //! Regions that combine two elements: finding out which reduction they compute, and building them.
 
 use crate::eval::{self, Number};
-use crate::shapes::constant_operand;
-use crate::{NoRegions, OPS, Opcode, ReduceKind, Semantics, elementwise};
+use crate::shapes::{constant_operand, known_operand};
+use crate::{NoRegions, OPS, Opcode, ReduceKind, Semantics, elementwise, promote, quantized};
 use shardwise_base::{DType, Kind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
 use std::collections::HashMap;
@@ -166,6 +166,26 @@ fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
 /// Returns the reduction that the first region of an op computes, if it is a known one.
 pub fn reduce_kind_of_op(op: &OpView<'_>) -> Option<ReduceKind> {
     reduce_kind(op.module, op.body, *op.regions().first()?)
+}
+
+/// Returns whether an op's initial values may be combined any number of times: the reducer combines them with themselves
+/// to themselves. StableHLO demands of a reducer that it is associative, and of initial values that they change nothing.
+pub(crate) fn may_repeat_inits(op: &OpView<'_>) -> bool {
+    let is_plain = !promote::is_promoted(op) && !quantized::is_quantized(op);
+    let is_idempotent = || reduce_kind_of_op(op).is_some_and(ReduceKind::is_idempotent);
+    is_plain && (is_idempotent() || repeatable_inits(op).is_some())
+}
+
+/// Returns the initial values if they are constants that may be combined any number of times.
+pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
+    let [region] = op.regions() else { return None };
+    let n = op.operands().len() / 2;
+    if promote::is_promoted(op) || quantized::is_quantized(op) || op.body[*region].args.len() != 2 * n {
+        return None;
+    }
+    let inits: Vec<Literal> = (n..2 * n).map(|i| known_operand(op, i).cloned()).collect::<Option<_>>()?;
+    let twice = run_region(op, *region, &[&inits[..], &inits[..]].concat())?;
+    (twice == inits).then_some(inits)
 }
 
 /// Computes the results of a region of scalar ops for these arguments. Returns `None` if it uses values from outside

@@ -1,5 +1,6 @@
 //! Builds the reasons of reshards and sums, with their facts and one sentence of text.
 
+use crate::halo;
 use crate::plan::local_bytes;
 use crate::strategy::{Decision, Task};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
@@ -197,6 +198,9 @@ pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Re
     let factors: Vec<String> = moved.iter().map(|f| f.to_string()).collect();
     let split = ways.join(", ");
     let op = short(view.name());
+    let axes_of = |f: Factor| &decided.axes[f.index()][..];
+    let sends_totals = moved.iter().any(|&f| halo::exchanges_totals(view, &task.rule, f, &task.mesh, axes_of(f)));
+    let received = if sends_totals { "the totals of blocks that its windows contain" } else { "what its window lacks" };
     Facts {
         cause: ReasonCause::Strategy,
         consumer: view,
@@ -204,7 +208,7 @@ pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Re
         lost: String::new(),
         alternative: alternative(task, decided),
         bytes_received: bytes,
-        text: format!("`{op}` moves elements along factor {split}: each device receives what its window lacks"),
+        text: format!("`{op}` moves elements along factor {split}: each device receives {received}"),
         won: format!("factor {split}"),
     }
     .into_reason()

@@ -106,7 +106,7 @@ impl Facts for Concatenate {
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
         let filled = (0..op.operands().len()).filter(|&i| op.operand_shape(i)[dim] > 0);
         let reads = filled.zip(fills).map(read).collect();
-        Some(Movement { dim, reads, run: |cx| vec![*cx.windows.last().expect("at least one operand")] })
+        Some(Movement::new(dim, reads, |cx| vec![*cx.windows.last().expect("at least one operand")]))
     }
 
     answer!(constness = by_class);

@@ -20,9 +20,21 @@ macro_rules! constant_example {
 
 /// Returns the array of operand `i`, if a constant defines it.
 pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
-    let def = op.operand_def(i)?;
-    let is_constant = matches!(Opcode::of_view(&def), Opcode::Constant | Opcode::SdyConstant | Opcode::ChloConstant);
-    is_constant.then(|| constant_value(&def))?
+    literal_of(op.operand_def(i)?)
+}
+
+fn literal_of(op: OpView<'_>) -> Option<&Literal> {
+    let is_constant = matches!(Opcode::of_view(&op), Opcode::Constant | Opcode::SdyConstant | Opcode::ChloConstant);
+    is_constant.then(|| constant_value(&op))?
+}
+
+/// Returns the array that operand `i` is equal to, if it is a constant or equal to one.
+pub(crate) fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
+    let mut def = op.operand_def(i)?;
+    while let Some(same) = Opcode::of_view(&def).facts().forwards(&def) {
+        def = op.at(op.body.def_op(same)?);
+    }
+    literal_of(def)
 }
 
 /// Returns the array of a constant.

@@ -161,7 +161,7 @@ impl Facts for DynamicSlice {
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
         let start = known_start(op, dim)? as i64;
-        Some(Movement { dim, reads: vec![Read::elements(dim, 1, -start)], run: of_windows })
+        Some(Movement::new(dim, vec![Read::elements(dim, 1, -start)], of_windows))
     }
 
     /// Returns the rule of Shardy: dimensions that are not taken whole must be whole, and nothing propagates along them.

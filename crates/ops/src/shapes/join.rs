@@ -178,7 +178,7 @@ impl Facts for Join {
         parts.retain(|p| p.size > 0);
         let run = |cx: &mut WindowsCx<'_, '_>| vec![*cx.windows.last().expect("at least one part")];
         if let Some(start) = run_around(&parts, op.operand_shape(0)[dim]) {
-            return Some(Movement { dim, reads: vec![Read { wraps: true, ..Read::elements(dim, 1, -start) }], run });
+            return Some(Movement::new(dim, vec![Read { wraps: true, ..Read::elements(dim, 1, -start) }], run));
         }
         let mut place = 0;
         let read = |(part, fill): (&Part, Fill)| {
@@ -187,7 +187,7 @@ impl Facts for Join {
             Read { operand: part.operand, fill, inside, ..Read::elements(dim, 1, low) }
         };
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
-        Some(Movement { dim, reads: parts.iter().zip(fills).map(read).collect(), run })
+        Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect(), run))
     }
 
     answer!(enlarged = by_types);

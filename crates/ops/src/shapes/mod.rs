@@ -16,6 +16,7 @@ mod transpose;
 
 pub use broadcast_in_dim::BroadcastInDim;
 pub use concatenate::Concatenate;
+pub(crate) use constant::known_operand;
 pub use constant::{Constant, constant_operand, constant_value};
 pub use dynamic_slice::DynamicSlice;
 pub use dynamic_update_slice::DynamicUpdateSlice;

@@ -177,7 +177,7 @@ impl Facts for Pad {
         let Blocks::OfResults(dim) = blocks else { return None };
         let DimPadding { low, interior, .. } = paddings(op)[dim];
         let read = Read { base: interior.checked_add(1)?, fill: Fill::Operand(1), ..Read::elements(dim, 1, low) };
-        Some(Movement { dim, reads: vec![read], run: of_windows })
+        Some(Movement::new(dim, vec![read], of_windows))
     }
 
     answer!(propagation_rule = blocked_if_conservative);
@@ -200,7 +200,7 @@ impl Facts for Pad {
 /// Builds the padding between the elements of windows. The padding around them is in the windows already.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let [mut low, mut high, interior] = Pad::amounts(&cx.op);
-    for WindowsDim { dim, low: before, high: after } in cx.dims.clone() {
+    for WindowsDim { dim, low: before, high: after, .. } in cx.dims.clone() {
         (low[dim], high[dim]) = (before, after);
     }
     let is_unchanged = [&low, &high, &interior].iter().all(|list| list.iter().all(|&n| n == 0));

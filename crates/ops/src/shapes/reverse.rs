@@ -74,7 +74,7 @@ impl Facts for Reverse {
         let Blocks::OfResults(dim) = blocks else { return None };
         let last = op.operand_shape(0)[dim] as i64 - 1;
         let run = |cx: &mut WindowsCx<'_, '_>| cx.same_op_with(cx.op.attrs().clone());
-        Some(Movement { dim, reads: vec![Read::elements(dim, -1, -last)], run })
+        Some(Movement::new(dim, vec![Read::elements(dim, -1, -last)], run))
     }
 
     answer!(propagation_rule = as_rule);

@@ -154,7 +154,7 @@ impl Facts for Slice {
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
         let (start, stride) = (op.sizes("start_indices")[dim], op.sizes("strides")[dim]);
-        Some(Movement { dim, reads: vec![Read::elements(dim, stride as i64, -(start as i64))], run: of_windows })
+        Some(Movement::new(dim, vec![Read::elements(dim, stride as i64, -(start as i64))], of_windows))
     }
 
     answer!(constness = OfOperands);

@@ -237,7 +237,7 @@ impl Facts for Convolution {
             }
             Blocks::OfOperand { .. } => return None,
         };
-        Some(Movement { dim: dims.output_spatial[i], reads: vec![read], run: of_windows })
+        Some(Movement::new(dims.output_spatial[i], vec![read], of_windows))
     }
 
     answer!(constness = by_class);

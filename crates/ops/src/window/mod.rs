@@ -77,7 +77,7 @@ impl WindowDim {
 /// Returns the attributes of an op on windows: `padding` replaced along the dimensions to which `place` assigns a row.
 fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl Fn(usize) -> usize) -> Attrs {
     let mut padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();
-    for &WindowsDim { dim, low, high } in &cx.dims {
+    for &WindowsDim { dim, low, high, .. } in &cx.dims {
         let row = 2 * place(dim);
         padding[row..row + 2].copy_from_slice(&[low, high]);
     }

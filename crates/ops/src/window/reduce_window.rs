@@ -8,7 +8,7 @@ use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, index, reducer};
+use crate::{Opcode, index, make, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -112,11 +112,8 @@ impl Facts for ReduceWindow {
         let Blocks::OfResults(dim) = blocks else { return None };
         let (window, n) = (window(op), arity(op));
         let reads = (0..n).map(|i| window[dim].read(i, dim, Fill::Operand(n + i))).collect::<Option<_>>()?;
-        Some(Movement {
-            dim,
-            reads,
-            run: |cx| cx.same_op_with(padded_by_windows(cx, &self::window(&cx.op), |dim| dim)),
-        })
+        let total = has_totals(op, &window, dim).then_some(total as _);
+        Some(Movement { total, ..Movement::new(dim, reads, of_windows) })
     }
 
     answer!(propagation_rule = blocked_if_conservative);
@@ -159,6 +156,61 @@ impl Facts for ReduceWindow {
   return %0 : tensor<6x3xf32>
 }"#
     );
+}
+
+/// Returns whether totals of blocks along `dim` can take the place of the blocks: initial values may be combined
+/// repeatedly, and windows that move along other dimensions too are combined in any order.
+fn has_totals(op: &OpView<'_>, window: &[WindowDim], dim: usize) -> bool {
+    let is_line = window.iter().enumerate().all(|(d, w)| d == dim || w.is_identity());
+    let is_dense = window[dim].dilation == 1 && window[dim].base_dilation == 1;
+    let is_ordered = is_line || reducer::reduce_kind_of_op(op).is_some();
+    is_dense && is_ordered && reducer::may_repeat_inits(op)
+}
+
+/// Builds the op on windows.
+fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    let mut window = window(&cx.op);
+    cx.dims.iter().for_each(|d| window[d.dim].size = d.folded.unwrap_or(window[d.dim].size));
+    let is_from_total = |d: &WindowsDim| {
+        let w = &window[d.dim];
+        d.folded.is_some() && w.stride == 1 && d.high == 0 && d.low + 2 == w.size as i64
+    };
+    match cx.dims.iter().position(is_from_total) {
+        Some(i) => from_total(cx, &window, i),
+        None => on_windows(cx, &window),
+    }
+}
+
+fn on_windows(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim]) -> Vec<Value> {
+    let attrs = padded_by_windows(cx, window, |dim| dim);
+    let sizes: Vec<usize> = window.iter().map(|w| w.size).collect();
+    cx.same_op_with(attrs.with("window_dimensions", Attr::sizes(&sizes)))
+}
+
+/// Builds cumulative results along dimension `i` of the context, which starts with a total. The window of the total alone
+/// is computed too, because engines compute all cumulative results of an array in one pass.
+fn from_total(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim], i: usize) -> Vec<Value> {
+    let dim = cx.dims[i].dim;
+    cx.dims[i].low += 1;
+    let count = cx.result_types[0].shape()[dim] + 1;
+    for ty in &mut cx.result_types {
+        let t = ty.as_tensor().expect("a tensor");
+        let mut shape = t.shape.clone();
+        shape[dim] = count;
+        *ty = Type::tensor(t.dtype, shape);
+    }
+    let all = on_windows(cx, window);
+    all.into_iter().map(|v| make::slice_dim(cx.builder, v, dim, 1, count)).collect()
+}
+
+/// Builds the op on one window for each line.
+fn total(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    let mut sizes = vec![1; cx.op.operand_shape(0).len()];
+    for d in &cx.dims {
+        sizes[d.dim] = cx.operand_size(0, d.dim);
+    }
+    let unpadded = vec![(0, 0); sizes.len()];
+    cx.same_op_with(ReduceWindow::attrs(&sizes, &unpadded))
 }
 
 /// Combines the windows of one input by a known reduction.

@@ -9,10 +9,10 @@ use crate::check::{Check, counted_tensors, is_promotable, types_of};
 use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, index, reducer};
+use crate::{Opcode, index, make, reducer};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
-use shardwise_sharding::{FactorSpec, RuleBuilder};
+use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 use std::cmp::Ordering;
 
 pub struct SelectAndScatter;
@@ -85,27 +85,46 @@ impl Facts for SelectAndScatter {
         check.give_tensor(sums.unwrap_or(operand.dtype), operand.shape.to_vec())
     }
 
+    /// Makes a dimension along which windows move one factor of all tensors if the op runs on windows of it.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        let (window, shape, source) = (window(op), op.operand_shape(0), op.operand_shape(1));
-        let mut rule = RuleBuilder::new([shape.len(), source.len(), 0], [shape.len()]);
-        for (d, &size) in shape.iter().enumerate() {
-            if window[d].is_identity() {
-                rule.add_factor(&[Some(d), Some(d), None], &[Some(d)], FactorSpec::pass_through(size));
-            } else {
-                rule.add_factor(&[None, Some(d), None], &[None], FactorSpec::need_replication(source[d]));
-                rule.add_factor(&[Some(d), None, None], &[Some(d)], FactorSpec::permutation(size));
-            }
-        }
-        RuleFact::Rule(rule.build())
+        RuleFact::Rule(rule(op, |dim| self.movement(op, Blocks::OfResults(dim)).is_some()))
+    }
+
+    /// Separates the dimensions of the source from those of the operand, as Shardy does.
+    fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
+        let rule = RuleFact::Rule(rule(op, |_| false));
+        if is_conservative { rule.map(blocked_unless_pass_through) } else { rule }
     }
 
     answer!(forwards = none);
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
-    answer!(movement = none);
     answer!(read_through = none);
-    answer!(propagation_rule = blocked_if_conservative);
+
+    /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of the
+    /// operand that they select from. Windows that do not exist add zeros.
+    fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
+        let Blocks::OfResults(dim) = blocks else { return None };
+        let w = window(op)[dim];
+        let is_sum = reducer::reduce_kind(op.module, op.body, op.regions()[1]) == Some(ReduceKind::Add);
+        // Padding is never selected, but elements of other blocks may be.
+        if (w.low, w.high) != (0, 0) || !is_sum {
+            return None;
+        }
+        let (size, stride) = (i64::try_from(w.size).ok()?, i64::try_from(w.stride).ok()?);
+        let halo = (size - 1) / stride * stride;
+        let with_extent = |extent: i64| Read { extent, ..Read::elements(dim, 1, halo) };
+        let operand = with_extent(size.checked_sub(stride)?.checked_add(halo)?.checked_add(1)?);
+        let source = Read {
+            operand: 1,
+            base: stride,
+            fill: Fill::Zero,
+            ..with_extent(halo.checked_sub(stride)?.checked_add(2)?)
+        };
+        Some(Movement::new(dim, vec![operand, source], of_windows))
+    }
+
     answer!(constness = by_class);
     answer!(number = none);
     answer!(eval_copies = true);
@@ -145,6 +164,45 @@ impl Facts for SelectAndScatter {
   return %0 : tensor<6x6xf32>
 }"#
     );
+}
+
+/// Returns the rule. A dimension along which windows move is one factor of all tensors if `is_shared`, and otherwise one
+/// factor of the source and another of the operand.
+fn rule(op: &OpView<'_>, is_shared: impl Fn(usize) -> bool) -> Rule {
+    let (window, shape, source) = (window(op), op.operand_shape(0), op.operand_shape(1));
+    let mut rule = RuleBuilder::new([shape.len(), source.len(), 0], [shape.len()]);
+    for (d, &size) in shape.iter().enumerate() {
+        if window[d].is_identity() {
+            rule.add_factor(&[Some(d), Some(d), None], &[Some(d)], FactorSpec::pass_through(size));
+        } else if is_shared(d) {
+            rule.add_factor(&[Some(d), Some(d), None], &[Some(d)], FactorSpec::permutation(size));
+        } else {
+            rule.add_factor(&[None, Some(d), None], &[None], FactorSpec::need_replication(source[d]));
+            rule.add_factor(&[Some(d), None, None], &[Some(d)], FactorSpec::permutation(size));
+        }
+    }
+    rule.build()
+}
+
+/// Builds the op on windows, and the device's block of its result.
+fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    let ty = cx.result_types[0].as_tensor().expect("a tensor").clone();
+    let (block, all) = (&ty.shape, window(&cx.op));
+    cx.result_types = vec![Type::tensor(ty.dtype, cx.builder.body.ty(cx.operands[0]).shape())];
+    let mut result = cx.same_op_with(cx.op.attrs().clone())[0];
+    for WindowsDim { dim, .. } in cx.dims.clone() {
+        let (size, first) = (cx.operand_size(0, dim), (all[dim].size - 1) / all[dim].stride * all[dim].stride);
+        let end = size.min(first + block[dim]);
+        result = make::slice_dim(cx.builder, result, dim, first, end);
+        // Elements between windows are not selected.
+        let mut high = vec![0; block.len()];
+        high[dim] = (first + block[dim] - end) as i64;
+        if high[dim] > 0 {
+            let none = vec![0; block.len()];
+            result = make::pad(cx.builder, result, cx.operands[2], &none, &high, &none);
+        }
+    }
+    vec![result]
 }
 
 /// Returns the types of a region's arguments and results.

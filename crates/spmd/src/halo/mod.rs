@@ -6,13 +6,20 @@
 //! The exchange and the op are written as a manual computation over the axes of the dimension, as a user would write
 //! them. Which ops run in this way, `reshard` decides, by the price that [`bytes_exchanged`] returns.
 //!
-//! [`rounds`] plans who sends what to whom, and [`windows`] writes it down as ops.
+//! If the windows of a block all contain other whole blocks, and the op can read their total in place of their elements
+//! ([`Movement::total`]), devices exchange totals: a cumulative sum runs as a blocked scan.
+//!
+//! [`rounds`] plans who sends what to whom, and [`windows`] writes it down as ops. [`totals`] and [`fold`] do the same for
+//! totals.
 
+mod fold;
 pub(crate) mod rounds;
+mod totals;
 mod windows;
 
 use crate::reshard::without_axes;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
+use fold::Fold;
 use rounds::{Exchange, Need};
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Loc, Mesh, Sharding};
 use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
@@ -21,6 +28,7 @@ use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Blocks, Movement, Opcode, Read, RuleFact, WindowsCx, WindowsDim, make};
 use shardwise_sharding::{DimFactors, Factor, FactorKind, Mapping, Rule};
 use std::sync::Arc;
+use totals::Folded;
 use windows::Windows;
 
 /// Replaces the ops of the main function that move elements along a sharded dimension.
@@ -90,10 +98,13 @@ fn axes_of<'v>(view: &OpView<'v>, blocks: Blocks) -> &'v [AxisRef] {
 struct MovedDim {
     blocks: Blocks,
     axes: Vec<AxisRef>,
-    fetches: Vec<Fetch>,
+    fetched: Fetched,
     rest: WindowsDim,
-    run: fn(&mut WindowsCx<'_, '_>) -> Vec<Value>,
+    run: Run,
 }
+
+/// Builds an op on windows, or their totals.
+type Run = fn(&mut WindowsCx<'_, '_>) -> Vec<Value>;
 
 impl MovedDim {
     /// Returns the dimension if it is one of the results.
@@ -108,12 +119,24 @@ fn plan(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Vec<MovedDim>> {
     let plan_dim = |blocks: Blocks| {
         let axes = axes_of(view, blocks).to_vec();
         let movement = facts(view).movement(view, blocks)?;
-        let (fetches, rest) = fetches(view, &movement, blocks, AxisRef::total_size(mesh, &axes))?;
-        let is_split = |f: &Fetch| layout(view.body, view.operand(f.read.operand), mesh).dims[f.read.dim].axes == axes;
+        let (fetched, rest) = fetched(view, &movement, blocks, AxisRef::total_size(mesh, &axes))?;
+        let is_split = |read: &Read| layout(view.body, view.operand(read.operand), mesh).dims[read.dim].axes == axes;
         let run = movement.run;
-        fetches.iter().all(is_split).then_some(MovedDim { blocks, axes, fetches, rest, run })
+        movement.reads.iter().all(is_split).then_some(MovedDim { blocks, axes, fetched, rest, run })
     };
     moved(view).into_iter().map(plan_dim).collect::<Option<Vec<_>>>().filter(|dims| !dims.is_empty())
+}
+
+/// How the windows along one dimension are fetched.
+enum Fetched {
+    Elements(Vec<Fetch>),
+    /// With a total in place of the blocks that all windows contain. All inputs are read alike.
+    Totals {
+        reads: Vec<Read>,
+        need: Need,
+        folded: Folded,
+        total: Run,
+    },
 }
 
 /// A window of an operand along one dimension, and the exchange by which it is fetched.
@@ -123,16 +146,53 @@ struct Fetch {
     exchange: Exchange,
 }
 
-/// Returns the fetches of an op for one of `shards` blocks, and the padding that remains around the windows. Returns
-/// `None` if the op cannot run in this way.
-fn fetches(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Vec<Fetch>, WindowsDim)> {
-    let block = match blocks {
+impl Fetched {
+    /// Returns the operands that are read, with what is needed of them.
+    fn needs(&self) -> Vec<(Read, Need)> {
+        match self {
+            Fetched::Elements(fetches) => fetches.iter().map(|f| (f.read, f.need)).collect(),
+            Fetched::Totals { reads, need, .. } => reads.iter().map(|&read| (read, *need)).collect(),
+        }
+    }
+
+    /// Returns the bytes that the device that receives most receives, if all other dimensions are whole.
+    fn bytes(&self, view: &OpView<'_>) -> u64 {
+        let line = |read: &Read, need: &Need| view.operand_tensor(read.operand).bytes() / need.size as u64;
+        match self {
+            Fetched::Elements(fetches) => {
+                fetches.iter().map(|f| f.exchange.received(&f.need) as u64 * line(&f.read, &f.need)).sum()
+            }
+            Fetched::Totals { reads, need, folded, .. } => {
+                let bytes: u64 = reads.iter().map(|read| line(read, need)).sum();
+                folded.received(bytes) as u64 * bytes
+            }
+        }
+    }
+}
+
+/// Returns how the windows of an op for one of `shards` blocks are fetched, and the padding that remains around them.
+/// Returns `None` if the op cannot run in this way.
+fn fetched(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Fetched, WindowsDim)> {
+    let elements = elements(view, movement, blocks, shards);
+    let totals = totals(view, movement, blocks, shards);
+    let bytes = |way: &Option<(Fetched, WindowsDim)>| way.as_ref().map_or(u64::MAX, |(f, _)| f.bytes(view));
+    if bytes(&totals) < bytes(&elements) { totals } else { elements }
+}
+
+/// Returns the size of a block.
+fn block_size(view: &OpView<'_>, blocks: Blocks, shards: usize) -> Option<i128> {
+    let size = match blocks {
         Blocks::OfResults(dim) => view.result_shape(0)[dim].div_ceil(shards),
         // The padding of an uneven block would count.
         Blocks::OfOperand { operand, dim } => {
             Some(view.operand_shape(operand)[dim]).filter(|n| n.is_multiple_of(shards))? / shards
         }
-    } as i128;
+    };
+    Some(size as i128)
+}
+
+fn elements(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Fetched, WindowsDim)> {
+    let block = block_size(view, blocks, shards)?;
     let mut rest = None;
     let mut found = vec![];
     for &read in &movement.reads {
@@ -144,7 +204,25 @@ fn fetches(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize
         found.push(Fetch { read, need, exchange: need.plan()? });
     }
     let (low, high) = rest?;
-    Some((found, WindowsDim { dim: movement.dim, low, high }))
+    Some((Fetched::Elements(found), WindowsDim { dim: movement.dim, low, high, folded: None }))
+}
+
+fn totals(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Fetched, WindowsDim)> {
+    let (total, first) = (movement.total?, movement.reads.first()?);
+    let size = view.operand_shape(first.operand)[first.dim];
+    let (need, low, high) = need(first, size, shards, block_size(view, blocks, shards)?)?;
+    let extent = usize::try_from(first.extent).ok().filter(|_| (low, high) == (0, 0))?;
+    let folded = need.fold(extent, open_ends(view, movement.dim, first, size))?;
+    let (low, high) = (folded.low as i64, folded.high as i64);
+    let rest = WindowsDim { dim: movement.dim, low, high, folded: Some(folded.extent) };
+    Some((Fetched::Totals { reads: movement.reads.clone(), need, folded, total }, rest))
+}
+
+/// Returns whether all windows contain all elements before their last one, and whether they contain all elements after
+/// their first one.
+fn open_ends(view: &OpView<'_>, dim: usize, read: &Read, size: usize) -> [bool; 2] {
+    let last = (view.result_shape(0)[dim] as i128 - 1) * i128::from(read.stride) - i128::from(read.low);
+    [last <= 0, i128::from(read.extent) - i128::from(read.low) >= size as i128]
 }
 
 /// Returns the ranges of a dimension that blocks of `block` results need, and the padding before and after the window
@@ -184,12 +262,18 @@ pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Me
         return None;
     }
     let movement = facts(view).movement(view, blocks)?;
-    let (fetches, _) = fetches(view, &movement, blocks, AxisRef::total_size(mesh, axes))?;
-    let bytes = |f: &Fetch| {
-        let ty = view.operand_tensor(f.read.operand);
-        f.exchange.received(&f.need) as u64 * (ty.bytes() / f.need.size as u64)
+    let (fetched, _) = fetched(view, &movement, blocks, AxisRef::total_size(mesh, axes))?;
+    Some(fetched.bytes(view))
+}
+
+/// Returns whether devices exchange totals in place of elements if the op runs split along a factor over these axes.
+pub(crate) fn exchanges_totals(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> bool {
+    let exchanged = || {
+        let blocks = blocks_of(view, rule, factor)?;
+        let movement = facts(view).movement(view, blocks)?;
+        fetched(view, &movement, blocks, AxisRef::total_size(mesh, axes))
     };
-    Some(fetches.iter().map(bytes).sum())
+    matches!(exchanged(), Some((Fetched::Totals { .. }, _)))
 }
 
 struct Exchanges<'a> {
@@ -217,9 +301,9 @@ impl Exchanges<'_> {
     fn manual(&self, view: &OpView<'_>, dims: &[MovedDim], cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Vec<Value> {
         let manual: Vec<AxisRef> = AxisRef::union(self.mesh, dims.iter().flat_map(|d| d.axes.iter().copied()));
         let mut operands = cloner.values(view.operands());
-        for fetch in dims.iter().flat_map(|d| &d.fetches) {
-            let v = &mut operands[fetch.read.operand];
-            *v = with_size(*v, fetch.read.dim, fetch.need.block() * fetch.need.shards, b);
+        for (read, need) in dims.iter().flat_map(|d| d.fetched.needs()) {
+            let v = &mut operands[read.operand];
+            *v = with_size(*v, read.dim, need.block() * need.shards, b);
         }
         let ins: Vec<Sharding> = operands.iter().map(|&v| layout(b.body, v, self.mesh)).collect();
         let outs: Vec<Sharding> = view.results().iter().map(|&v| layout(view.body, v, self.mesh)).collect();
@@ -232,6 +316,7 @@ impl Exchanges<'_> {
         let inner = &mut Builder::at(b.body, region, b.loc.clone());
         let results = self.body(view, dims, args, blocks, cloner, inner);
         results.iter().zip(&outs).for_each(|(&v, s)| inner.set_sharding(v, Some(without_axes(s, &manual))));
+        lay_out_rest(&without_axes(&outs[0], &manual), inner);
         inner.op(Opcode::SdyReturn, results, Attrs::new(), []);
 
         let attrs = ManualComputation::attrs(ins, self.mesh, &manual);
@@ -257,14 +342,21 @@ impl Exchanges<'_> {
         b: &mut Builder<'_>,
     ) -> Vec<Value> {
         let mut fetched: Vec<Value> = vec![];
-        for MovedDim { axes, fetches, .. } in dims {
-            let mut windows = Windows::new(self.mesh, axes, view.data().reason.clone());
-            let whole = operands.clone();
-            fetched.clear();
-            for fetch in fetches {
-                let window = windows.fetch(fetch, &whole, fetched.last().copied(), b);
-                operands[fetch.read.operand] = window;
-                fetched.push(window);
+        for dim in dims {
+            let mut windows = Windows::new(self.mesh, &dim.axes, view.data().reason.clone());
+            fetched = match &dim.fetched {
+                Fetched::Elements(fetches) => windows.fetch_all(fetches, &operands, b),
+                Fetched::Totals { reads, need, folded, total } => {
+                    let total = &mut |x: &[Value], b: &mut Builder<'_>| {
+                        totals_of(view, dim.rest, *total, x, &operands, cloner, b)
+                    };
+                    let blocks: Vec<Value> = reads.iter().map(|read| operands[read.operand]).collect();
+                    Fold { windows: &mut windows, need, dim: reads[0].dim, inits: &operands[reads.len()..], total }
+                        .fetch(folded, &blocks, b)
+                }
+            };
+            for ((read, _), &window) in dim.fetched.needs().iter().zip(&fetched) {
+                operands[read.operand] = window;
             }
         }
         let regions = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
@@ -273,6 +365,42 @@ impl Exchanges<'_> {
             &mut WindowsCx { op: *view, dims: rests, operands, windows: fetched, regions, result_types, builder: b };
         (dims[0].run)(cx)
     }
+}
+
+/// Sets the layouts of values that have none: those of the rank of `like` are laid out as it is, the others are
+/// replicated.
+fn lay_out_rest(like: &Sharding, b: &mut Builder<'_>) {
+    let ops = &b.body[b.region].ops;
+    let made: Vec<Value> = ops.iter().flat_map(|&op| b.body[op].results.iter().copied()).collect();
+    for v in made {
+        if b.body.sharding(v).is_none() {
+            let rank = b.body.ty(v).shape().len();
+            let own = if rank == like.rank() { like.clone() } else { Sharding::replicated(&like.mesh, rank) };
+            b.set_sharding(v, Some(own));
+        }
+    }
+}
+
+/// Builds the totals along a dimension of arrays in place of the op's inputs.
+fn totals_of(
+    view: &OpView<'_>,
+    dim: WindowsDim,
+    total: Run,
+    inputs: &[Value],
+    operands: &[Value],
+    cloner: &mut Cloner<'_>,
+    b: &mut Builder<'_>,
+) -> Vec<Value> {
+    let one = |&v: &Value| {
+        let mut ty = make::type_of(b, v);
+        ty.shape[dim.dim] = 1;
+        ty.into()
+    };
+    let result_types: Vec<Type> = inputs.iter().map(one).collect();
+    let operands = [inputs, &operands[inputs.len()..]].concat();
+    let regions = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
+    let dims = vec![WindowsDim { low: 0, high: 0, folded: None, ..dim }];
+    total(&mut WindowsCx { op: *view, dims, operands, windows: vec![], regions, result_types, builder: b })
 }
 
 fn layout(body: &Body, v: Value, mesh: &Arc<Mesh>) -> Sharding {

@@ -7,7 +7,7 @@
 use shardwise_base::budget;
 
 /// The number of permutes after which an exchange is not worth its latency.
-const MAX_ROUNDS: usize = 16;
+pub(super) const MAX_ROUNDS: usize = 16;
 
 /// The number of devices along a dimension for which ranges that do not follow the blocks are planned. The tables of a
 /// plan grow with it.

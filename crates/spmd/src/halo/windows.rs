@@ -21,9 +21,18 @@ impl Windows {
         Windows { along: AxisList::new(mesh, axes), reason, index: None }
     }
 
+    /// Builds the device's windows, in order.
+    pub fn fetch_all(&mut self, fetches: &[Fetch], operands: &[Value], b: &mut Builder<'_>) -> Vec<Value> {
+        let mut fetched: Vec<Value> = vec![];
+        for fetch in fetches {
+            fetched.push(self.fetch(fetch, operands, fetched.last().copied(), b));
+        }
+        fetched
+    }
+
     /// Builds the device's window of an operand. `operands` are the values of the op's operands, and `before` is the
     /// window that was fetched before.
-    pub fn fetch(&mut self, fetch: &Fetch, operands: &[Value], before: Option<Value>, b: &mut Builder<'_>) -> Value {
+    fn fetch(&mut self, fetch: &Fetch, operands: &[Value], before: Option<Value>, b: &mut Builder<'_>) -> Value {
         let Fetch { read, need, exchange } = fetch;
         let v = operands[read.operand];
         let first = b.body[b.region].ops.len();
@@ -47,7 +56,7 @@ impl Windows {
 
     /// Sets the layouts of the results of the ops from position `first` on: those of the rank of `like` are laid out as
     /// it is, the others are replicated.
-    fn lay_out(&self, like: Value, first: usize, b: &mut Builder<'_>) {
+    pub fn lay_out(&self, like: Value, first: usize, b: &mut Builder<'_>) {
         let Some(sharding) = b.body.sharding(like).cloned() else { return };
         let ops = &b.body[b.region].ops[first..];
         let made: Vec<Value> = ops.iter().flat_map(|&op| b.body[op].results.iter().copied()).collect();
@@ -59,7 +68,7 @@ impl Windows {
         }
     }
 
-    fn index(&mut self, b: &mut Builder<'_>) -> Value {
+    pub fn index(&mut self, b: &mut Builder<'_>) -> Value {
         *self.index.get_or_insert_with(|| make_collective::axis_index(b, &self.along.mesh, &self.along.axes))
     }
 
@@ -77,7 +86,7 @@ impl Windows {
     }
 
     /// Builds `start + step * index`.
-    fn progression(&mut self, dtype: DType, start: i64, step: i64, b: &mut Builder<'_>) -> Value {
+    pub fn progression(&mut self, dtype: DType, start: i64, step: i64, b: &mut Builder<'_>) -> Value {
         let start = make::number(b, dtype, start);
         if step == 0 {
             return start;
@@ -90,11 +99,29 @@ impl Windows {
 
     fn permute(&self, v: Value, permutation: Permutation, b: &mut Builder<'_>) -> Value {
         let received = make_collective::collective_permute(b, v, &permutation);
+        self.explain(b);
+        received
+    }
+
+    /// Records the reason of the exchange on the op that was built last.
+    fn explain(&self, b: &mut Builder<'_>) {
         if let Some(reason) = &self.reason {
             let op = *b.body[b.region].ops.last().expect("made just now");
             b.set_reason(op, reason.clone());
         }
-        received
+    }
+
+    /// Builds the value of the device that is `ahead` positions further. A device without such a device gets zeros.
+    pub fn receive(&self, v: Value, ahead: i64, b: &mut Builder<'_>) -> Value {
+        let along = self.along.clone();
+        self.permute(v, Permutation::Shift { along, by: -ahead as isize, wraps: false }, b)
+    }
+
+    /// Builds the values of all devices, one after the other along `dim`.
+    pub fn gather(&self, v: Value, dim: usize, b: &mut Builder<'_>) -> Value {
+        let all = make_collective::all_gather(b, v, dim, &self.along.mesh, &self.along.axes);
+        self.explain(b);
+        all
     }
 }
 
@@ -121,13 +148,6 @@ impl Line<'_> {
         let mut shape = self.block.shape.clone();
         shape[self.dim] = len;
         shape
-    }
-
-    /// The element type of positions along the dimension.
-    fn positions(&self) -> DType {
-        let most = self.need.size as i64 + self.need.len as i64;
-        let reach = self.need.start.abs() + self.need.step.abs() * self.need.shards as i64;
-        if most + reach < i64::from(i32::MAX) { DType::I32 } else { DType::I64 }
     }
 
     fn zeros(&self, len: usize, b: &mut Builder<'_>) -> Value {
@@ -172,7 +192,7 @@ impl Line<'_> {
             _ if !self.need.leaves() => return window,
             _ => {}
         }
-        let dtype = self.positions();
+        let dtype = self.need.positions();
         let start = self.windows.progression(dtype, self.need.start, self.need.step, b);
         let [first, end] = [from, to].map(|n| make::number(b, dtype, n as i64));
         let (first, end) = (make::subtract(b, first, start), make::subtract(b, end, start));
@@ -193,7 +213,7 @@ impl Line<'_> {
     /// Builds, for each element of the window, whether its position is at least `from` and less than `to`.
     fn between(&self, from: Value, to: Value, b: &mut Builder<'_>) -> Value {
         let shape = self.with_len(self.need.len);
-        let dtype = self.positions();
+        let dtype = self.need.positions();
         let position = make::iota(b, TensorType::new(dtype, shape.clone()), self.dim);
         let (from, to) = (make::broadcast_scalar(b, from, &shape), make::broadcast_scalar(b, to, &shape));
         let (is_after, is_before) = (make::compare(b, "GE", position, from), make::compare(b, "LT", position, to));
@@ -219,7 +239,7 @@ impl Line<'_> {
         if round.place.iter().all(takes_all) {
             return placed;
         }
-        let dtype = self.positions();
+        let dtype = self.need.positions();
         let numbers = |of: fn(&Place) -> usize| -> Vec<i64> {
             round.place.iter().map(|p| p.as_ref().map_or(0, of) as i64).collect()
         };
@@ -235,7 +255,7 @@ impl Line<'_> {
         match from.iter().all(|&n| n == from[0]) {
             true => self.slice(v, from[0] as usize, from[0] as usize + round.len, b),
             false => {
-                let dtype = self.positions();
+                let dtype = self.need.positions();
                 let start = self.windows.number(dtype, &from, b);
                 self.dynamic(v, start, dtype, round.len, b)
             }
@@ -264,10 +284,19 @@ impl Line<'_> {
             return if (at[0], after) == (0, 0) { part } else { pad(b, at[0], after) };
         }
         let padded = pad(b, wanted, wanted);
-        let dtype = self.positions();
+        let dtype = self.need.positions();
         let starts: Vec<i64> = at.iter().map(|at| wanted - at).collect();
         let start = self.windows.number(dtype, &starts, b);
         self.dynamic(padded, start, dtype, self.need.len, b)
+    }
+}
+
+impl Need {
+    /// Returns the element type of positions along the dimension.
+    pub fn positions(&self) -> DType {
+        let most = self.size as i64 + self.len as i64;
+        let reach = self.start.abs() + self.step.abs() * self.shards as i64;
+        if most + reach < i64::from(i32::MAX) { DType::I32 } else { DType::I64 }
     }
 }
 

@@ -1,0 +1,52 @@
+// Windows that follow the blocks need nothing from neighbours.
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %s: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %v: tensor<f32>) -> (tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) {
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %v) <{window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 3>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %1 = stablehlo.compare GE, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %1 = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<16x6xf32>, tensor<8x2xf32>, tensor<f32>) -> tensor<16x6xf32>
+  return %0 : tensor<16x6xf32>
+}
+// ---- expected
+// before
+module {
+  sdy.mesh @mesh = <["x"=4, "y"=2]>
+  func.func public @main(%arg0: tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg1: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg2: tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) {
+    %0 = "stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 3>}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %1 = stablehlo.compare GE, %arg3, %arg4, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>} : (tensor<16x6xf32>, tensor<8x2xf32>, tensor<f32>) -> tensor<16x6xf32>
+    return %0 : tensor<16x6xf32>
+  }
+}
+// after
+module {
+  sdy.mesh @mesh = <["x"=4, "y"=2]>
+  func.func public @main(%arg0: tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg1: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg2: tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) {
+    %0 = sdy.manual_computation(%arg0, %arg1, %arg2) in_shardings=[<@mesh, [{"x"}, {"y"}]>, <@mesh, [{"x"}, {"y"}]>, <@mesh, []>] out_shardings=[<@mesh, [{"x"}, {"y"}]>] manual_axes={"x", "y"} (%arg3: tensor<4x3xf32>, %arg4: tensor<2x1xf32>, %arg5: tensor<f32>) {
+      %1 = "stablehlo.select_and_scatter"(%arg3, %arg4, %arg5) <{window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 3>}> ({
+      ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
+        %4 = stablehlo.compare GE, %arg6, %arg7, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %4 : tensor<i1>
+      }, {
+      ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
+        %4 = stablehlo.add %arg6, %arg7 : tensor<f32>
+        stablehlo.return %4 : tensor<f32>
+      }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>, tensor<2x1xf32>, tensor<f32>) -> tensor<4x3xf32>
+      %2 = stablehlo.slice %1 [0:4, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+      %3 = stablehlo.slice %2 [0:4, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+      sdy.return %3 : tensor<4x3xf32>
+    } : (tensor<16x6xf32>, tensor<8x2xf32>, tensor<f32>) -> tensor<16x6xf32>
+    return %0 : tensor<16x6xf32>
+  }
+}
