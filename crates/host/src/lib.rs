@@ -16,7 +16,6 @@ mod block;
 mod collective;
 mod elem;
 mod engine;
-mod functions;
 mod gang;
 mod kernels;
 mod matmul;

@@ -16,12 +16,14 @@
 
 mod double;
 pub mod formula;
+mod functions;
 mod gamma;
 pub mod lanes;
 pub mod order;
 mod scalar;
 mod special;
 
+pub use functions::*;
 pub use gamma::*;
 pub use lanes::Lanes;
 pub use scalar::*;

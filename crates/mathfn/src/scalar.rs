@@ -37,43 +37,35 @@ from_formula! {
 }
 
 macro_rules! from_libm {
-    ($($(#[$doc:meta])* $name32:ident $name64:ident = $libm:ident($($x:ident),*);)*) => {$(
+    ($($(#[$doc:meta])* $name32:ident $name64:ident = $libm:ident;)*) => {$(
         $(#[$doc])*
-        pub fn $name32($($x: f32),*) -> f32 {
-            libm::$libm($(f64::from($x)),*) as f32
+        pub fn $name32(x: f32) -> f32 {
+            libm::$libm(f64::from(x)) as f32
         }
         $(#[$doc])*
-        pub fn $name64($($x: f64),*) -> f64 {
-            libm::$libm($($x),*)
+        pub fn $name64(x: f64) -> f64 {
+            libm::$libm(x)
         }
     )*};
 }
 
 from_libm! {
-    /// The tangent.
-    tan_f32 tan_f64 = tan(x);
-    /// The angle of the point `(x, y)`.
-    atan2_f32 atan2_f64 = atan2(y, x);
-    /// `x^y`, as C defines it.
-    pow_f32 pow_f64 = pow(x, y);
-    /// The cube root.
-    cbrt_f32 cbrt_f64 = cbrt(x);
     /// `1 - erf(x)`.
-    erfc_f32 erfc_f64 = erfc(x);
+    erfc_f32 erfc_f64 = erfc;
     /// The hyperbolic sine.
-    sinh_f32 sinh_f64 = sinh(x);
+    sinh_f32 sinh_f64 = sinh;
     /// The hyperbolic cosine.
-    cosh_f32 cosh_f64 = cosh(x);
+    cosh_f32 cosh_f64 = cosh;
     /// The inverse of the sine.
-    asin_f32 asin_f64 = asin(x);
+    asin_f32 asin_f64 = asin;
     /// The inverse of the cosine.
-    acos_f32 acos_f64 = acos(x);
+    acos_f32 acos_f64 = acos;
     /// The inverse of the tangent.
-    atan_f32 atan_f64 = atan(x);
+    atan_f32 atan_f64 = atan;
     /// The inverse of the hyperbolic sine.
-    asinh_f32 asinh_f64 = asinh(x);
+    asinh_f32 asinh_f64 = asinh;
     /// The inverse of the hyperbolic tangent.
-    atanh_f32 atanh_f64 = atanh(x);
+    atanh_f32 atanh_f64 = atanh;
 }
 
 macro_rules! f64_from_libm {

@@ -6,10 +6,10 @@
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
 use crate::elem::Elem;
-use crate::functions::with_functions;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word, prefetch};
+use shardwise_mathfn::with_functions;
 
 /// Number of bytes of a temporary, which holds the largest block.
 pub(crate) const TEMP: usize = 512;

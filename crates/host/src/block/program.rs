@@ -8,7 +8,7 @@
 
 use super::machine::{Op, word};
 use crate::elem::Elem;
-use crate::functions::with_functions;
+use shardwise_mathfn::with_functions;
 use std::collections::HashMap;
 
 /// Declares the functions of block programs, those with formulas among them.

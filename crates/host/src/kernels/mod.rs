@@ -38,10 +38,10 @@ pub use fusion::{groups, step as fused_step};
 pub use members::members;
 
 use crate::block::{Binary, Unary};
-use crate::functions::with_functions;
 use crate::plan::Step;
 use context::{Fused, KernelTable, Row};
 use shardwise_ir::OpView;
+use shardwise_mathfn::with_functions;
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::{Opcode, Semantics};
 

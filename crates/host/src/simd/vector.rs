@@ -1,7 +1,7 @@
 //! Several lanes, and the definition of each operation on them by that on one.
 
 use super::word::Word;
-use crate::functions::with_functions;
+use shardwise_mathfn::with_functions;
 
 /// Declares the methods of `Vector` that apply a method of `Word` to each lane.
 macro_rules! lanewise {

@@ -1,8 +1,8 @@
 //! One lane, and the definition of each operation on it.
 
-use crate::functions::with_functions;
 use half::{bf16, f16};
 use shardwise_mathfn as mathfn;
+use shardwise_mathfn::with_functions;
 
 /// Declares the methods of `Word` that are functions with formulas.
 macro_rules! declare {
