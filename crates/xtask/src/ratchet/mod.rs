@@ -48,7 +48,7 @@ pub struct Exceptions {
     /// The number of attributes that generic code names by strings, by file.
     #[serde(default)]
     pub string_keys: BTreeMap<String, usize>,
-    /// The number of filled cells in docs/generated/coverage.md, which may only grow.
+    /// The least number of filled cells in docs/generated/coverage.md.
     #[serde(default)]
     pub covered: Covered,
 }
@@ -159,12 +159,10 @@ pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
         before.and_then(|n| n.parse().ok()).with_context(|| format!("coverage.md has no number of{word}"))
     };
     let found = Covered { in_parts: count(" cells in parts")?, whole: count(" whole.")? };
-    let allowed = &exceptions.covered;
-    Ok(match &found == allowed {
+    let least = &exceptions.covered;
+    Ok(match found.in_parts >= least.in_parts && found.whole >= least.whole {
         true => vec![],
-        false => {
-            vec![format!("{found:?}, the list says {allowed:?}: more filled cells are a new entry, fewer a mistake")]
-        }
+        false => vec![format!("{found:?}, and the list says at least {least:?}")],
     })
 }
 
