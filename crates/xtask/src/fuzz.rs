@@ -149,9 +149,10 @@ impl Campaign<'_> {
         loop {
             match reports.recv_timeout(limit) {
                 Ok(Report::Begins(seed)) => running = Some((seed, Instant::now())),
-                Ok(Report::Ended { reached, ops, features, injected, found }) => {
+                Ok(Report::Ended { reached, ops, features, strategies, injected, found }) => {
                     let (seed, began) = running.take().context("a worker ended a case that it never began")?;
-                    self.note(Case { kind, seed, reached, ops, features, injected, took: began.elapsed() }, found)?;
+                    let took = began.elapsed();
+                    self.note(Case { kind, seed, reached, ops, features, strategies, injected, took }, found)?;
                     next = seed + 1;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {
@@ -197,6 +198,7 @@ impl Campaign<'_> {
             reached: Reached::Nothing,
             ops: vec![],
             features: vec![],
+            strategies: vec![],
             injected: vec![],
             took: Duration::ZERO,
         };
@@ -248,6 +250,7 @@ struct Case {
     reached: Reached,
     ops: Vec<u16>,
     features: Vec<String>,
+    strategies: Vec<String>,
     injected: Vec<String>,
     took: Duration,
 }
@@ -259,6 +262,8 @@ struct Tally {
     /// The number of programs that contain an op, among those that ran.
     ops: BTreeMap<(Kind, u16), u64>,
     features: BTreeMap<(Kind, String), u64>,
+    /// The number of programs with an op that runs by a strategy, among those that ran.
+    strategies: BTreeMap<(Kind, String), u64>,
     /// The number of injected failures, by kind and by whether the run had ended before.
     injected: BTreeMap<String, u64>,
     slowest: BTreeMap<Kind, (Duration, u64)>,
@@ -277,6 +282,7 @@ impl Tally {
         if case.reached == Reached::Ran {
             case.ops.iter().for_each(|&op| *self.ops.entry((case.kind, op)).or_default() += 1);
             case.features.into_iter().for_each(|f| *self.features.entry((case.kind, f)).or_default() += 1);
+            case.strategies.into_iter().for_each(|s| *self.strategies.entry((case.kind, s)).or_default() += 1);
         }
         if let Some(what) = found {
             self.found.entry((case.kind, what)).or_default().push(case.seed);
@@ -286,7 +292,9 @@ impl Tally {
     fn report(&self, options: &Options, took: Duration) -> String {
         let mut out = format!("first seed {}, {:.0} s\n\n{}", options.seed, took.as_secs_f64(), self.funnel());
         for kind in Kind::ALL {
-            let _ = write!(out, "{}{}", self.op_counts(kind), self.feature_counts(kind));
+            let features = named_counts("programs that ran, by feature", kind, &self.features);
+            let strategies = named_counts("programs that ran, by strategy of an op", kind, &self.strategies);
+            let _ = write!(out, "{}{features}{strategies}", self.op_counts(kind));
         }
         let injected: Vec<(&str, u64)> = self.injected.iter().map(|(name, &n)| (name.as_str(), n)).collect();
         out += &counted("failures that were injected", &injected);
@@ -325,12 +333,12 @@ impl Tally {
         counts.sort_by_key(|&(_, n)| n);
         counted(&format!("{}: programs that ran, by op", kind.name()), &counts)
     }
+}
 
-    fn feature_counts(&self, kind: Kind) -> String {
-        let of_kind = self.features.iter().filter(|((k, _), _)| *k == kind);
-        let counts: Vec<(&str, u64)> = of_kind.map(|((_, name), &n)| (name.as_str(), n)).collect();
-        counted(&format!("{}: programs that ran, by feature", kind.name()), &counts)
-    }
+fn named_counts(title: &str, kind: Kind, counts: &BTreeMap<(Kind, String), u64>) -> String {
+    let of_kind = counts.iter().filter(|((k, _), _)| *k == kind);
+    let counts: Vec<(&str, u64)> = of_kind.map(|((_, name), &n)| (name.as_str(), n)).collect();
+    counted(&format!("{}: {title}", kind.name()), &counts)
 }
 
 fn shown_folder() -> String {

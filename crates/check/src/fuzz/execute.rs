@@ -11,8 +11,9 @@ use shardwise_host::HostEngine;
 use shardwise_interp::{InterpEngine, run_by_shards};
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::{Body, Module, TensorType, Value, difference, verify};
+use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Combine, OPS, Opcode};
-use shardwise_spmd::{Options, partition, prepare};
+use shardwise_spmd::{Options, partition, prepare, strategies};
 
 /// The knowledge about a program before it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,6 +180,8 @@ impl Case<'_> {
             partition(module, &mut Options { dump: Some(&mut dump), verify: true, ..Options::default() }).map(|_| ())
         })?;
         self.outcome.reached = Reached::Partitioned;
+        let laid_out = stages.iter().find(|(name, _)| name == "reshard");
+        self.outcome.strategies = laid_out.map_or(vec![], |(_, module)| strategies(module).into_iter().collect());
         self.expect_stages_read_back(&stages)?;
         Ok(stages)
     }
@@ -289,7 +292,9 @@ fn regroups(module: &Module) -> bool {
     module.funcs.iter().any(|func| {
         let is_unknown = |op| {
             let view = module.view(&func.body, op);
-            Opcode::of_view(&view).facts().combine(&view) == Combine::Gather
+            let (op, facts) = (Opcode::of_view(&view), Opcode::of_view(&view).facts());
+            let is_window = op == Opcode::ReduceWindow && reduce_kind_of_op(&view).is_none();
+            is_window || facts.combine(&view) == Combine::Gather
         };
         func.body.walk().into_iter().any(is_unknown)
     })

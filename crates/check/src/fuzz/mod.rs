@@ -21,7 +21,7 @@ mod worker;
 pub use execute::{Input, execute};
 pub use worker::{Report, work};
 
-use crate::program::{Program, far_program, program};
+use crate::program::{Program, far_program, moving_program, program};
 use shardwise_ops::Opcode;
 use std::str::FromStr;
 
@@ -32,6 +32,9 @@ pub const MAX_BYTES: usize = 64 << 20;
 
 /// One of this many valid programs has positions beyond 2^31.
 const FAR: u64 = 10_000;
+
+/// In one of this many valid programs, many ops move elements along sharded dimensions.
+const MOVING: u64 = 4;
 
 /// The origin of a case's program, and how it is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -115,6 +118,8 @@ pub struct Outcome {
     pub ops: Vec<Opcode>,
     /// The names of the program's features.
     pub features: Vec<&'static str>,
+    /// The strategies by which its ops run, and their special cases.
+    pub strategies: Vec<String>,
     /// Each injected failure, and whether it occurred before the end of the run.
     pub injected: Vec<&'static str>,
     /// The finding, if there is one.
@@ -147,6 +152,7 @@ fn made(kind: Kind, seed: u64) -> (Program, Input) {
         Kind::Mutants => (mutants::mutant(seed), Input::Any),
         Kind::Guard if seed.is_multiple_of(2) => (mutants::mutant(seed), Input::Any),
         Kind::Valid if seed % FAR == FAR / 2 => (far_program(seed), Input::Exact),
+        Kind::Valid if seed % MOVING == MOVING - 1 => (moving_program(seed), Input::Exact),
         Kind::Valid | Kind::Guard | Kind::Inject => (program(seed), Input::Exact),
     }
 }

@@ -17,6 +17,7 @@ pub enum Report {
         reached: Reached,
         ops: Vec<u16>,
         features: Vec<String>,
+        strategies: Vec<String>,
         injected: Vec<String>,
         found: Option<(String, String)>,
     },
@@ -39,7 +40,8 @@ fn line(outcome: &Outcome) -> String {
     let texts = [what, details].map(|text| text.replace('\n', &LINE_END.to_string()).replace('\t', " "));
     let reached = outcome.reached as usize;
     let [features, injected] = [&outcome.features, &outcome.injected].map(|names| names.join(","));
-    format!("ended\t{reached}\t{}\t{features}\t{injected}\t{}\t{}", ops.join(","), texts[0], texts[1])
+    let (ops, strategies) = (ops.join(","), outcome.strategies.join(","));
+    format!("ended\t{reached}\t{ops}\t{features}\t{strategies}\t{injected}\t{}\t{}", texts[0], texts[1])
 }
 
 impl Report {
@@ -48,12 +50,13 @@ impl Report {
         let parts: Vec<&str> = line.split('\t').collect();
         match parts[..] {
             ["begins", seed] => Some(Report::Begins(seed.parse().ok()?)),
-            ["ended", reached, ops, features, injected, what, details] => {
+            ["ended", reached, ops, features, strategies, injected, what, details] => {
                 let text = |text: &str| text.replace(LINE_END, "\n");
                 Some(Report::Ended {
                     reached: *Reached::ALL.get(reached.parse::<usize>().ok()?)?,
                     ops: list(ops).map(|op| op.parse().ok()).collect::<Option<_>>()?,
                     features: list(features).map(str::to_string).collect(),
+                    strategies: list(strategies).map(str::to_string).collect(),
                     injected: list(injected).map(str::to_string).collect(),
                     found: (!what.is_empty()).then(|| (text(what), text(details))),
                 })
@@ -79,6 +82,7 @@ mod tests {
             reached: Reached::Ran,
             ops: vec![Opcode::Return, Opcode::Abs],
             features: vec!["size 0", "dead code"],
+            strategies: vec!["halo".into(), "halo: uneven".into()],
             injected: vec!["write reported"],
             found: Some(Found::new("a\tb", "c\nd")),
         };
@@ -86,6 +90,7 @@ mod tests {
             reached: Reached::Ran,
             ops: vec![Opcode::Return as u16, Opcode::Abs as u16],
             features: vec!["size 0".into(), "dead code".into()],
+            strategies: vec!["halo".into(), "halo: uneven".into()],
             injected: vec!["write reported".into()],
             found: Some(("a b".into(), "c\nd".into())),
         };

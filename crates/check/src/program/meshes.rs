@@ -109,7 +109,7 @@ impl Maker {
     }
 
     /// Returns whole axes. An axis of size 4 may be returned as one or both of its halves.
-    fn axis_texts(&mut self, mesh: usize, taken: &[usize]) -> Vec<(String, usize)> {
+    pub(super) fn axis_texts(&mut self, mesh: usize, taken: &[usize]) -> Vec<(String, usize)> {
         let axes = self.meshes.0[mesh].clone();
         let mut out = vec![];
         for (i, (name, size)) in axes.into_iter().enumerate() {

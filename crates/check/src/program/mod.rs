@@ -7,6 +7,7 @@
 //! partitioned.
 
 mod adapt;
+mod along;
 mod control;
 mod far;
 mod functions;
@@ -37,6 +38,13 @@ pub fn program(seed: u64) -> Program {
     Program { text, features: maker.features.into_iter().collect() }
 }
 
+/// Returns the program of a seed in which many ops move elements along sharded dimensions.
+pub fn moving_program(seed: u64) -> Program {
+    let mut maker = Maker { moves: true, ..Maker::new(seed) };
+    let text = maker.module();
+    Program { text, features: maker.features.into_iter().collect() }
+}
+
 /// Returns a program of the seed with positions beyond 2^31, which runs for a second or two on the host.
 pub fn far_program(seed: u64) -> Program {
     Program { text: Maker::new(seed).far_program(), features: vec![] }
@@ -45,6 +53,8 @@ pub fn far_program(seed: u64) -> Program {
 /// The state of the generator.
 struct Maker {
     choose: Chooser,
+    /// True to write ops along sharded dimensions.
+    moves: bool,
     meshes: Meshes,
     /// The number of names that have been used.
     names: usize,
@@ -63,6 +73,7 @@ impl Maker {
         let meshes = Meshes::draw(&mut choose);
         Maker {
             choose,
+            moves: false,
             meshes,
             names: 0,
             features: BTreeSet::new(),

@@ -14,6 +14,9 @@ impl Maker {
     /// Writes a statement of any kind.
     pub(super) fn statement(&mut self, scope: &mut Scope) {
         let may_nest = scope.place.depth < MAX_DEPTH;
+        if self.moves && !scope.place.in_manual && !scope.place.in_function && self.choose.one_in(3) {
+            return self.along_dimension(scope);
+        }
         match self.choose.below(24) {
             0..=9 => self.op_of_table(scope),
             10 | 11 => self.chained(scope),

@@ -12,6 +12,7 @@
 //! [`rounds`] plans who sends what to whom, and [`windows`] writes it down as ops. [`totals`] and [`fold`] do the same for
 //! totals.
 
+mod chosen;
 mod fold;
 pub(crate) mod rounds;
 mod totals;
@@ -19,6 +20,7 @@ mod windows;
 
 use crate::reshard::without_axes;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
+pub use chosen::strategies;
 use fold::Fold;
 use rounds::{Exchange, Need};
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Loc, Mesh, Sharding};
