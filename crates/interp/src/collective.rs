@@ -57,7 +57,11 @@ impl<'m> Machine<'m> {
                 let parts: Vec<Literal> = group.iter().map(|&p| datum(&operands[i], p)).collect();
                 let roots = operands.get(results_count).map(|roots| datum(roots, group[0]));
                 let mut regions = Regions { machine: self, env, process: group[0], process_count: frame.process_count };
+                let part = parts[0].shape().to_vec();
                 let values = exchange(view, i, parts, roots.as_ref(), &mut regions)?;
+                if values.iter().any(|value| !is_resized_as_typed(view, i, &part, value.shape())) {
+                    return Err(other_size(view, group.len()));
+                }
                 group.iter().zip(values).for_each(|(&p, v)| result[p] = Some(Datum::Tensor(v)));
             }
         }
@@ -347,6 +351,22 @@ fn complete(view: &OpView<'_>, frame: &Frame, groups: &Groups, active: &Active) 
         Some(group) => Err(incomplete(view, group, active, frame)),
         None => Ok(()),
     }
+}
+
+/// Returns whether a collective changes the sizes of a part by the same factors as its type says. The values may be
+/// smaller than their types, which are those of all devices along axes that are not manual.
+fn is_resized_as_typed(view: &OpView<'_>, i: usize, part: &[usize], made: &[usize]) -> bool {
+    let (from, to) = (view.operand_shape(i), view.result_shape(i));
+    let product = |a: usize, b: usize| a as u128 * b as u128;
+    (0..to.len()).all(|d| product(made[d], from[d]) == product(part[d], to[d]))
+}
+
+/// Returns the error for a result of another shape than the collective's type, which is made if several members of a
+/// group are one process of this grid.
+fn other_size(view: &OpView<'_>, size: usize) -> Diagnostic {
+    let message = format!("`{}` has a type for groups of another size than {size}", view.name());
+    Diagnostic::error("collective-axes", view.loc(), message)
+        .help("name devices that differ only along manual axes in each group")
 }
 
 fn no_such_root(view: &OpView<'_>, root: i128, size: usize) -> Diagnostic {

@@ -71,6 +71,11 @@ fn part(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame, p: usize) -
     sharding.map_or_else(|| whole.clone(), |s| cut(whole, &shard_box(whole.shape(), s, &frame.coordinates(p))))
 }
 
+/// Returns whether all of the devices have the value.
+fn has_all(value: &PerProcess, devices: &[usize]) -> bool {
+    devices.iter().all(|&p| value[p].is_some())
+}
+
 /// Joins the whole value from the parts of some devices. Fails with two devices that disagree.
 fn join(
     value: &PerProcess,
@@ -142,12 +147,12 @@ impl<'m> Machine<'m> {
 
     /// Returns the same value in the layout of the result.
     fn relayout(&self, value: &PerProcess, frame: &Frame, view: &OpView<'m>) -> Result<PerProcess, Diagnostic> {
-        if !matches!(value[0], Some(Datum::Tensor(_))) {
+        if !value.iter().flatten().all(|datum| matches!(datum, Datum::Tensor(_))) {
             return Ok(value.clone());
         }
         let mut out = vec![None; frame.process_count];
         let unreduced = view.result_sharding(0).map_or(vec![], |s| s.unreduced.clone());
-        for devices in self.views(frame, &unreduced) {
+        for devices in self.views(frame, &unreduced).into_iter().filter(|devices| has_all(value, devices)) {
             let whole = self.whole(value, &devices, view, 0, frame)?;
             for p in devices {
                 out[p] = Some(Datum::Tensor(part(&whole, view.result_sharding(0), frame, p)));
@@ -190,6 +195,10 @@ impl<'m> Machine<'m> {
         let sums =
             (0..operands.len()).filter_map(|i| view.operand_sharding(i)).flat_map(|s| s.unreduced.iter().copied());
         for devices in self.views(frame, &sums.collect::<Vec<_>>()) {
+            // Devices that do not take a branch have no results of a branch inside it.
+            if !operands.iter().all(|value| has_all(value, &devices)) {
+                continue;
+            }
             let whole = (0..operands.len())
                 .map(|i| self.whole(&operands[i], &devices, view, i, frame))
                 .collect::<Result<Vec<_>, _>>()?;

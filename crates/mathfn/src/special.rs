@@ -76,7 +76,19 @@ pub fn zeta_f64(x: f64, q: f64) -> f64 {
     if q == f64::INFINITY {
         return 0.0;
     }
-    euler_maclaurin(x, q)
+    if q < MANY_NEGATIVE { reflected(x, q) } else { euler_maclaurin(x, q) }
+}
+
+/// The argument below which there are too many negative terms to add them one by one.
+const MANY_NEGATIVE: f64 = -64.0;
+
+/// Returns zeta at a negative `q`, which is not an integer, for an integer `x`. The terms at negative arguments are, up
+/// to their sign, those between two positive arguments.
+fn reflected(x: f64, q: f64) -> f64 {
+    let fraction = -q - (-q).floor();
+    let negative = euler_maclaurin(x, fraction) - euler_maclaurin(x, 1.0 - q);
+    let negative = if x % 2.0 == 0.0 { negative } else { -negative };
+    if negative.is_infinite() { negative } else { euler_maclaurin(x, 1.0 - fraction) + negative }
 }
 
 /// The first terms one by one, the rest by an integral and its corrections.
@@ -90,7 +102,7 @@ fn euler_maclaurin(x: f64, q: f64) -> f64 {
         a += 1.0;
         // All that follows is less than `a / (x - 1)` such terms.
         let rest = term.abs() * a / (x - 1.0);
-        if !term.is_finite() || (a > 1.0 && rest < sum.abs() * f64::EPSILON / 16.0) {
+        if !term.is_finite() || (a > 1.0 && rest <= sum.abs() * f64::EPSILON / 16.0) {
             return sum;
         }
     }
@@ -155,6 +167,23 @@ mod tests {
         assert_eq!(zeta_f64(1.0, 3.0), f64::INFINITY);
         assert_eq!(zeta_f64(2.0, -3.0), f64::INFINITY);
         assert!(zeta_f64(0.5, 1.0).is_nan() && zeta_f64(2.5, -0.5).is_nan());
+    }
+
+    #[test]
+    fn zeta_takes_few_steps_at_large_arguments() {
+        assert_eq!(zeta_f64(1e30, 2.0), 0.0);
+        assert_eq!(zeta_f64(1e30, 1.0), 1.0);
+        assert_eq!(zeta_f64(1e30, -3.5), f64::INFINITY);
+        // All terms count: those at 1/4, 5/4, .. and those at 3/4, 7/4, ..
+        near(zeta_f64(2.0, -1e12 - 0.25), PI * PI * 2.0 - 1e-12);
+        near(zeta_f64(3.0, -1e12 - 0.25), zeta_f64(3.0, 0.75) - zeta_f64(3.0, 0.25));
+    }
+
+    #[test]
+    fn zeta_is_continued_by_reflection() {
+        for (x, q) in [(2.0, -64.5), (3.0, -64.25), (4.0, -70.125), (5.0, -100.75)] {
+            near(reflected(x, q), euler_maclaurin(x, q));
+        }
     }
 
     #[test]

@@ -176,27 +176,31 @@ impl Facts for Host {
     fn example(&self, op: Opcode) -> &'static str {
         match op {
             Opcode::Send => {
-                r#"func.func @main(%arg0: tensor<2xf32>, %arg1: !stablehlo.token) -> !stablehlo.token {
-  %0 = "stablehlo.send"(%arg0, %arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
-  return %0 : !stablehlo.token
+                r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.create_token : !stablehlo.token
+  %1 = "stablehlo.send"(%arg0, %0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %arg0 : tensor<2xf32>
 }"#
             }
             Opcode::Recv => {
-                r#"func.func @main(%arg0: !stablehlo.token) -> tensor<2xf32> {
-  %0:2 = "stablehlo.recv"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
-  return %0#0 : tensor<2xf32>
+                r#"func.func @main() -> tensor<2xf32> {
+  %0 = stablehlo.create_token : !stablehlo.token
+  %1:2 = "stablehlo.recv"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  return %1#0 : tensor<2xf32>
 }"#
             }
             Opcode::Infeed => {
-                r#"func.func @main(%arg0: !stablehlo.token) -> tensor<2xf32> {
-  %0:2 = "stablehlo.infeed"(%arg0) <{infeed_config = ""}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
-  return %0#0 : tensor<2xf32>
+                r#"func.func @main() -> tensor<2xf32> {
+  %0 = stablehlo.create_token : !stablehlo.token
+  %1:2 = "stablehlo.infeed"(%0) <{infeed_config = ""}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  return %1#0 : tensor<2xf32>
 }"#
             }
             _ => {
-                r#"func.func @main(%arg0: tensor<2xf32>, %arg1: !stablehlo.token) -> !stablehlo.token {
-  %0 = "stablehlo.outfeed"(%arg0, %arg1) <{outfeed_config = ""}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
-  return %0 : !stablehlo.token
+                r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.create_token : !stablehlo.token
+  %1 = "stablehlo.outfeed"(%arg0, %0) <{outfeed_config = ""}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %arg0 : tensor<2xf32>
 }"#
             }
         }

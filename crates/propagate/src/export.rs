@@ -419,7 +419,8 @@ impl<'d> Export<'d, '_> {
             let or_open = |(given, &arg): (&Sharding, &ValueId)| match (self.outside(arg), &any) {
                 (Some(found), _) => found,
                 (None, Some(mesh)) if may_be_open => Sharding::open(mesh, given.rank()),
-                (None, _) => given.clone(),
+                (None, _) if self.draft.is_as_written => given.clone(),
+                (None, _) => given.without_unit_axes(),
             };
             let found = declared.iter().zip(args).map(or_open).collect();
             set_in_shardings(&mut attrs, found);

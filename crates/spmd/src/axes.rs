@@ -49,7 +49,7 @@ impl<'s> Rewrite<'s> for Axes<'_> {
         } else if let Some(attrs) = axis_attrs(view, self.mesh) {
             let op = cloner.op(view.op, b);
             b.body.op_mut(op).attrs = attrs;
-        } else if is_terminator(view) || has_program_regions(view) {
+        } else if is_terminator(view) || has_program_regions(view) || Opcode::of_view(view) == Opcode::AsyncStart {
             return Ok(false);
         } else {
             cloner.op(view.op, b);

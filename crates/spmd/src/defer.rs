@@ -12,7 +12,9 @@
 //!
 //! Not deferred are sums over Explicit axes and sums in manual computations, whose place the program states; sums of
 //! elements of 16 bits and less, whose summands would be rounded once more; and sums past a change of the element type
-//! or past a product element by element, because a summand may be zero where the other factor is infinite.
+//! or past a product element by element, because a summand may be zero where the other factor is infinite. Where each
+//! element comes from one device and the others add -0 (`slice`, `gather`), the sum is not deferred past arithmetic
+//! either: the result is a copy, and `negate` would make 0 of the -0 of the others.
 
 use crate::live::bytes;
 use crate::rewrite::{facts, has_program_regions, is_manual, map_main};
@@ -63,6 +65,8 @@ struct Planner<'a> {
     home: EntityVec<Op, Option<Region>>,
     /// The axes over which each value can be left unreduced.
     could: HashMap<Value, Vec<AxisRef>>,
+    /// The values among these of which each element comes from one device.
+    copied: HashSet<Value>,
     /// For each op that could compute on summands, whether it should.
     wants: HashMap<Op, bool>,
     plan: Plan,
@@ -79,7 +83,7 @@ impl Plan {
             body[region].ops.iter().for_each(|&op| home[op] = Some(region));
         }
         let (uses, could, wants, plan) = (Uses::compute(body), HashMap::new(), HashMap::new(), Plan::default());
-        let mut planner = Planner { module, body, uses, home, could, wants, plan };
+        let mut planner = Planner { module, body, uses, home, could, copied: HashSet::new(), wants, plan };
         planner.region(body.entry());
         planner.plan
     }
@@ -123,6 +127,7 @@ impl<'a> Planner<'a> {
             self.plan.open.remove(op);
             for v in &self.body[*op].results {
                 self.could.remove(v);
+                self.copied.remove(v);
                 self.plan.left.remove(v);
             }
         }
@@ -141,8 +146,15 @@ impl<'a> Planner<'a> {
     /// Finds out over which axes the result of an op can be left unreduced, if its operands are.
     fn find(&mut self, view: &OpView<'_>) {
         let Some(axes) = open_axes(view, &self.could) else { return };
+        let is_copied = view.operands().iter().any(|v| self.copied.contains(v));
         if sum_axes(view).is_none() {
+            if is_copied && is_arithmetic(view) {
+                return;
+            }
             self.wants.insert(view.op, false);
+        }
+        if is_copied || sum_axes(view).is_some() && view.operand_def(0).is_some_and(|def| is_copy(&def)) {
+            self.copied.insert(view.result(0));
         }
         if self.only_reader(view.result(0)).is_some() {
             self.could.insert(view.result(0), axes);
@@ -231,6 +243,16 @@ fn open_axes(view: &OpView<'_>, given: &HashMap<Value, Vec<AxisRef>>) -> Option<
     is_open_over(view, axes, &|v| given.get(&v) == Some(axes)).then(|| axes.clone())
 }
 
+/// Returns whether an op computes each element of its result from the elements at its place.
+fn is_arithmetic(view: &OpView<'_>) -> bool {
+    facts(view).propagation_class(view) == PropagationClass::Elementwise
+}
+
+/// Returns whether an op copies the elements of its result.
+fn is_copy(view: &OpView<'_>) -> bool {
+    facts(view).cost(view).flops == 0.0
+}
+
 /// Returns the axes over which an op sums the parts of devices, if it may be deferred: none of them is Explicit.
 fn sum_axes(view: &OpView<'_>) -> Option<Vec<AxisRef>> {
     let Some(ShardyCollective::AllReduce { axes, reduce: ReduceKind::Add }) = ShardyCollective::of(view) else {
@@ -266,7 +288,7 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
     let is_part = |i: usize| open(i) || is_zero(view, i);
     let count = view.operands().len();
     let keeps_type = (0..count).filter(|&i| open(i)).all(|i| dtype(view.operand(i)) == dtype(result));
-    let is_product = facts.propagation_class(view) == PropagationClass::Elementwise;
+    let is_product = is_arithmetic(view);
     let is_linear = match facts.linear(view) {
         Linear::No => false,
         Linear::Jointly => (0..count).all(is_part),

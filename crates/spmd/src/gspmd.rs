@@ -135,7 +135,8 @@ struct Found {
 fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     let mut found = vec![];
     let mut add = |attrs: &Attrs, place: Place, loc: &Loc| -> Result<(), Diagnostics> {
-        if let Some(text) = attrs.str(ATTR) {
+        if let Some(attr) = attrs.get(ATTR) {
+            let text = attr.as_str().ok_or_else(|| not_text(loc))?;
             let sharding = text.parse().map_err(|e| malformed(loc, text, &e))?;
             found.push(Found { place, sharding, loc: loc.clone() });
         }
@@ -284,6 +285,11 @@ fn grid(name: &str, sizes: &[usize]) -> Mesh {
 fn malformed(loc: &Loc, text: &str, error: &HloShardingError) -> Diagnostic {
     Diagnostic::error("gspmd-sharding", loc, format!("`{text}` is no sharding: {error}"))
         .help("write `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`, `{replicated}` or `{maximal device=0}`")
+}
+
+fn not_text(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("gspmd-sharding", loc, format!("the value of `{ATTR}` is not a string"))
+        .help("write `mhlo.sharding = \"{replicated}\"`")
 }
 
 fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {

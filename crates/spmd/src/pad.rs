@@ -189,14 +189,15 @@ fn mask(v: Value, place: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value
     let is_inside = make::compare(b, "LT", position, size);
     let full = make::full(b, &ty.shape, neutral);
     let masked = make::select(b, is_inside, v, full);
-    let record = |holds: Option<&Literal>| {
-        let mut padding = (*padding).clone();
-        padding[place].holds = holds.cloned();
-        Some(Arc::new(padding))
-    };
     for value in [position, size, is_inside, full, masked] {
         b.set_sharding(value, sharding.clone());
-        b.body.value_mut(value).padding = record((value == masked).then_some(neutral));
+        let mut padding = (*padding).clone();
+        match value == masked {
+            true => padding[place].holds = Some(neutral.clone()),
+            // The elements that the padding of `v` holds are of another type.
+            false => padding.iter_mut().for_each(|p| p.holds = None),
+        }
+        b.body.value_mut(value).padding = Some(Arc::new(padding));
     }
     masked
 }

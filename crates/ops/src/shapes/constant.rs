@@ -18,9 +18,14 @@ macro_rules! constant_example {
     };
 }
 
-/// Returns the array of operand `i`, if a constant defines it.
+/// Returns the array of operand `i`, if a constant defines it. Marks of its sharding may be in between: they are removed
+/// from the program at some time, and the answer must not change then.
 pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
-    literal_of(op.operand_def(i)?)
+    let mut def = op.operand_def(i)?;
+    while is_mark(&def) {
+        def = def.operand_def(0)?;
+    }
+    literal_of(def)
 }
 
 fn literal_of(op: OpView<'_>) -> Option<&Literal> {
@@ -31,10 +36,17 @@ fn literal_of(op: OpView<'_>) -> Option<&Literal> {
 /// Returns the array that operand `i` is equal to, if it is a constant or equal to one.
 pub(crate) fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
-    while let Some(same) = Opcode::of_view(&def).facts().forwards(&def) {
+    let marked = |def: &OpView<'_>| is_mark(def).then(|| def.operand(0));
+    while let Some(same) = Opcode::of_view(&def).facts().forwards(&def).or_else(|| marked(&def)) {
         def = op.at(op.body.def_op(same)?);
     }
     literal_of(def)
+}
+
+/// Returns whether the op's only result is always its only operand.
+fn is_mark(op: &OpView<'_>) -> bool {
+    let is_unary = op.operands().len() == 1 && op.results().len() == 1;
+    is_unary && Opcode::of_view(op).facts().semantics(op) == Semantics::Identity
 }
 
 /// Returns the array of a constant.

@@ -193,6 +193,10 @@ impl ShardyCollective {
     /// mesh.
     pub fn apply(&self, input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
         use ShardyCollective::*;
+        if *self == Exchange {
+            return exchanged(input, target);
+        }
+        expect_same_axes(&input.mesh, &target.mesh)?;
         let mut out = input.canonical();
         out.mesh = target.mesh.clone();
         match self {
@@ -204,7 +208,7 @@ impl ShardyCollective {
                 }
             }
             CollectivePermute => return permuted(input, target),
-            Exchange => return exchanged(input, target),
+            Exchange => unreachable!("it returns above"),
             AllReduce { axes, .. } => reduce(&mut out, axes)?,
             ReduceScatter { dims, .. } => {
                 reduce(&mut out, &dims.concat())?;
@@ -303,11 +307,13 @@ fn leave_unreduced(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns an error unless the meshes have axes of the same sizes in the same order.
+fn expect_same_axes(from: &Mesh, to: &Mesh) -> Result<(), String> {
+    let sizes = |mesh: &Mesh| mesh.axes.iter().map(|axis| axis.size).collect::<Vec<_>>();
+    if sizes(from) == sizes(to) { Ok(()) } else { Err(format!("goes from a mesh {from} to a mesh {to}")) }
+}
+
 fn permuted(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
-    let (mesh, to) = (&input.mesh, &target.mesh);
-    if mesh.axes.len() != to.axes.len() || mesh.axes.iter().zip(&to.axes).any(|(a, b)| a.size != b.size) {
-        return Err(format!("goes from a mesh {mesh} to a mesh {to}"));
-    }
     let (from, into) = (input.shard_counts(), target.shard_counts());
     if from != into {
         return Err(format!("the dimensions have {from:?} shards before and {into:?} after"));
@@ -376,7 +382,9 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
         }
         Ok(expected) => {
             let given = out.canonical();
-            let same = given.dims == expected.dims && given.unreduced == expected.unreduced;
+            // A sum over axes of size 1 has one summand, so these axes may be left out.
+            let summed = |s: &Sharding| AxisRef::union(&s.mesh, s.unreduced.iter().copied());
+            let same = given.dims == expected.dims && summed(&given) == summed(&expected);
             let rule = format!("from {input} it leads to {expected}, and the result has {out}");
             check.that("sdy-collective-result", same, &rule);
         }

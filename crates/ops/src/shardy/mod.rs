@@ -440,6 +440,9 @@ impl Manual<'_> {
         if sharding.rank() != whole.rank() {
             return;
         }
+        let is_partly_manual = |a: &AxisRef| self.axes.iter().any(|m| m.overlap(*a).is_some() && !m.contains(*a));
+        let is_clear = !sharding.split_axes().any(|a| is_partly_manual(&a));
+        check.that("sdy-manual-axes", is_clear, &format!("{what}: an axis of {sharding} is manual in part"));
         check.that("sdy-manual-order", self.manual_first(sharding), &format!("{what}: manual axes must come first"));
         let counts = self.counts(sharding);
         let dims = outer.shape().iter().zip(&counts);

@@ -250,7 +250,7 @@ fn joins() {
         let args = [list(&[1i32, 2, 3]), list(&[8i32, 9])];
         check(&args, |b, x| b.value(Opcode::Join, x.to_vec(), attrs.clone(), ty.clone()), expected);
     };
-    join(&[0, 2, 1, 0, 0, 2], expect!["i32[3][3.0, 1.0, 2.0]"]);
+    join(&[0, 2, 1, 1, 0, 1, 0, 0, 2], expect!["i32[4][3.0, 8.0, 1.0, 2.0]"]);
     join(&[1, 1, 1, 0, 1, 2, 1, 0, 0], expect!["i32[3][9.0, 2.0, 3.0]"]);
 }
 

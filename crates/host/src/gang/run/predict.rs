@@ -6,7 +6,7 @@
 //! known before a run:
 //!
 //! - How often a loop runs. Its rounds are repeated until the carried buffers have the same owners as in an earlier
-//!   round.
+//!   round. It may also run for no round, and then keeps the buffers with which it begins.
 //! - Which branch is taken. Every branch runs, and its results count as new arrays unless all branches return the same
 //!   one.
 //! - What the reference evaluation of an op needs in addition to its operands and results. This is at most as much as
@@ -270,6 +270,7 @@ impl<'a> Predicting<'a> {
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
         self.run.enter_loop(step, body, selected);
+        let initial = self.carried(body);
         let (mut seen, most) = (vec![], MAX_VISITS * self.run.plan.step_count);
         loop {
             let owners = self.owners(body);
@@ -284,6 +285,7 @@ impl<'a> Predicting<'a> {
             seen.push(owners);
             self.round(cond, body, selected)?;
         }
+        self.keep_initial(body, &initial, selected)?;
         self.run.leave_loop(step, body, selected);
         Ok(())
     }
@@ -305,6 +307,35 @@ impl<'a> Predicting<'a> {
         let mut first: HashMap<usize, usize> = HashMap::new();
         let of = |(i, buffer): (usize, &&Buffer)| (buffer.owners(), *first.entry(buffer.address()).or_insert(i));
         carried.iter().enumerate().map(of).collect()
+    }
+
+    /// Returns the addresses of the buffers that a loop carries.
+    fn carried(&self, body: &Code) -> Vec<Option<usize>> {
+        let carried = body.params.iter().flat_map(|slot| &self.run.values[slot.index()]);
+        carried.map(|buffer| buffer.as_ref().map(Buffer::address)).collect()
+    }
+
+    /// Replaces buffers that a loop returns and that have other owners by new ones, except those with which it began. A
+    /// loop that runs for no round returns what it began with, which may have no other owner.
+    fn keep_initial(
+        &mut self,
+        body: &Code,
+        initial: &[Option<usize>],
+        selected: &[Selection<'a>],
+    ) -> Result<(), OutOfMemory> {
+        let last = self.carried(body);
+        let mut is_other = initial.iter().zip(last).map(|(&initial, last)| initial != last);
+        for &slot in &body.params {
+            let info = &self.run.plan.slots[slot.index()];
+            let new = |(i, old): (usize, &Option<Buffer>)| {
+                let is_shared = old.as_ref().is_some_and(|buffer| buffer.owners() > 1);
+                let is_new = is_other.next().unwrap_or(false) && is_shared && takes_part(&info.points, i, selected);
+                if is_new { self.run.memory.allocate(info.bytes).map(Some) } else { Ok(old.clone()) }
+            };
+            let kept = self.run.values[slot.index()].iter().enumerate().map(new).collect::<Result<Vec<_>, _>>()?;
+            self.run.assign(&[slot], vec![kept], selected);
+        }
+        Ok(())
     }
 
     /// Replaces the buffers that a loop carries by new ones. They are also returned, so that they have a second owner
