@@ -20,7 +20,7 @@ fn wrong(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).expect("a text");
     let must_run = text.starts_with("// runs");
     let kind = if must_run { Kind::Valid } else { Kind::Mutants };
-    let outcomes = (0..3).map(|seed| run_text(kind, seed, &text)).chain([run_text(Kind::Guard, 0, &text)]);
+    let outcomes = (0..5).map(|seed| run_text(kind, seed, &text)).chain([run_text(Kind::Guard, 0, &text)]);
     let wrong = outcomes.into_iter().find_map(|outcome| judge(&text, &outcome))?;
     Some(format!("{}: {wrong}", path.display()))
 }

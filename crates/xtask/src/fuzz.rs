@@ -8,7 +8,7 @@ use crate::repo;
 use crate::table::Table;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use shardwise_check::fuzz::{self, Kind, Reached, Report};
+use shardwise_check::fuzz::{self, Kind, Reached, Report, shares};
 use shardwise_ops::Opcode;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,7 +36,7 @@ pub struct Options {
     /// The number of worker processes
     #[arg(long, default_value_t = 2)]
     workers: usize,
-    /// The number of seconds after which a case is considered hanging
+    /// The number of seconds of processor time after which a case is considered hanging
     #[arg(long, default_value_t = 10)]
     wall_seconds: u64,
     /// Build the workers with the address sanitizer, which needs a nightly toolchain
@@ -51,6 +51,8 @@ pub struct Options {
 const CHUNK: u64 = 500;
 /// The factor by which a case may run longer with the address sanitizer.
 const SANITIZER_SLOWDOWN: u64 = 12;
+/// The factor by which a case may run longer while other processes have the processors.
+const MAX_SLOWDOWN: u32 = 60;
 /// The number of cases of each kind if neither a time nor a count is given.
 const DEFAULT_COUNT: u64 = 1_000;
 /// The virtual memory of a worker in KiB. Memory that bypasses the account of its 64 MB is a finding.
@@ -143,28 +145,30 @@ impl Campaign<'_> {
         let mut child = self.spawn(kind, &seeds)?;
         let reports = reports(&mut child);
         let mut next = seeds.start;
-        let mut running = None;
+        let mut running: Option<Running> = None;
         let slower = if self.options.sanitize { SANITIZER_SLOWDOWN } else { 1 };
         let limit = Duration::from_secs(self.options.wall_seconds * slower);
         loop {
             match reports.recv_timeout(limit) {
-                Ok(Report::Begins(seed)) => running = Some((seed, Instant::now())),
+                Ok(Report::Begins(seed)) => running = Some(Running::begins(seed, &child)),
                 Ok(Report::Ended { reached, ops, features, strategies, injected, found }) => {
-                    let (seed, began) = running.take().context("a worker ended a case that it never began")?;
+                    let Running { seed, began, .. } =
+                        running.take().context("a worker ended a case that it never began")?;
                     let took = began.elapsed();
                     self.note(Case { kind, seed, reached, ops, features, strategies, injected, took }, found)?;
                     next = seed + 1;
                 }
+                Err(mpsc::RecvTimeoutError::Timeout) if running.as_ref().is_some_and(|r| r.waits(&child, limit)) => {}
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     child.kill()?;
                     child.wait()?;
-                    return self.lost(kind, running.map(|r| r.0), next, format!("a case ran for over {limit:?}"));
+                    return self.lost(kind, running.map(|r| r.seed), next, format!("a case ran for over {limit:?}"));
                 }
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     let status = child.wait()?;
                     return match running {
                         None if status.success() => Ok(next),
-                        _ => self.lost(kind, running.map(|r| r.0), next, format!("the process died: {status}")),
+                        _ => self.lost(kind, running.map(|r| r.seed), next, format!("the process died: {status}")),
                     };
                 }
             }
@@ -213,6 +217,37 @@ impl Campaign<'_> {
         self.tally.lock().map_err(|_| anyhow!("a thread has panicked"))?.add(case, found.map(|f| f.0));
         Ok(())
     }
+}
+
+/// A case that a worker runs.
+struct Running {
+    seed: u64,
+    began: Instant,
+    /// The processor time of the worker when the case began.
+    used: Duration,
+}
+
+impl Running {
+    fn begins(seed: u64, worker: &Child) -> Running {
+        Running { seed, began: Instant::now(), used: processor_time(worker) }
+    }
+
+    /// Returns whether the case has taken so long because other processes have the processors.
+    fn waits(&self, worker: &Child, limit: Duration) -> bool {
+        let used = processor_time(worker).saturating_sub(self.used);
+        used < limit && self.began.elapsed() < limit * MAX_SLOWDOWN
+    }
+}
+
+/// Returns the processor time that a process has used, as far as the system tells it.
+fn processor_time(process: &Child) -> Duration {
+    /// The unit of the times in this file, in milliseconds.
+    const TICK: u64 = 10;
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
+    // The name is in parentheses. The times of the process and of the system are the fields 14 and 15 of the line.
+    let fields = text.rsplit(')').next().unwrap_or("").split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * TICK)
 }
 
 fn folder() -> Result<PathBuf> {
@@ -296,6 +331,7 @@ impl Tally {
             let strategies = named_counts("programs that ran, by strategy of an op", kind, &self.strategies);
             let _ = write!(out, "{}{features}{strategies}", self.op_counts(kind));
         }
+        out += &self.shares();
         let injected: Vec<(&str, u64)> = self.injected.iter().map(|(name, &n)| (name.as_str(), n)).collect();
         out += &counted("failures that were injected", &injected);
         for ((kind, what), seeds) in &self.found {
@@ -327,6 +363,24 @@ impl Tally {
         out
     }
 
+    /// Describes whether enough valid programs have each op that the engines run, and each feature.
+    fn shares(&self) -> String {
+        let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
+        if all == 0 {
+            return String::new();
+        }
+        let not_run = shares::not_run();
+        let run = Opcode::ALL.iter().filter(|op| !not_run.contains_key(op));
+        let ops = run.map(|&op| (op.name(), self.ops.get(&(Kind::Valid, op as u16)).copied().unwrap_or(0)));
+        let of_feature = |name: &str| self.features.get(&(Kind::Valid, name.to_string())).copied().unwrap_or(0);
+        let features = shares::features().map(|name| (name, of_feature(name)));
+        let mut out = share("ops", ops, all, shares::PROGRAMS_PER_OP);
+        out += &share("features", features, all, shares::PROGRAMS_PER_FEATURE);
+        out += "ops that the host engine does not run, and that no valid program has\n";
+        not_run.iter().for_each(|(op, why)| _ = writeln!(out, "  {}: {why}", op.name()));
+        out + "\n"
+    }
+
     fn op_counts(&self, kind: Kind) -> String {
         let mut counts: Vec<(&str, u64)> =
             Opcode::ALL.iter().map(|&op| (op.name(), self.ops.get(&(kind, op as u16)).copied().unwrap_or(0))).collect();
@@ -341,6 +395,15 @@ fn named_counts(title: &str, kind: Kind, counts: &BTreeMap<(Kind, String), u64>)
     counted(&format!("{}: {title}", kind.name()), &counts)
 }
 
+/// Describes whether enough programs have each of the names, and lists the names for which they have not.
+fn share<'a>(what: &str, counts: impl Iterator<Item = (&'a str, u64)>, all: u64, programs_per_name: u64) -> String {
+    let title = format!("valid programs: {what} that are in less than one of {programs_per_name}");
+    match &shares::below_share(counts, all, programs_per_name)[..] {
+        [] => format!("{title}: none\n"),
+        below => format!("{title}\n{}\n", lines(below)),
+    }
+}
+
 fn shown_folder() -> String {
     repo::shown(Path::new(&repo::root().join("target/fuzz")))
 }
@@ -350,7 +413,11 @@ fn counted(title: &str, counts: &[(&str, u64)]) -> String {
     if counts.iter().all(|(_, n)| *n == 0) {
         return String::new();
     }
+    format!("{title}\n{}\n\n", lines(counts))
+}
+
+fn lines(counts: &[(&str, u64)]) -> String {
     let cells: Vec<String> = counts.iter().map(|(name, n)| format!("{name} {n}")).collect();
     let lines: Vec<String> = cells.chunks(6).map(|line| format!("  {}", line.join(" · "))).collect();
-    format!("{title}\n{}\n\n", lines.join("\n"))
+    lines.join("\n")
 }

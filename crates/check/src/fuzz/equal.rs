@@ -1,7 +1,10 @@
 //! When the results of two runs count as equal.
 
-use shardwise_base::compare::{Tolerance, compare};
+use shardwise_base::compare::{Tolerance, compare, epsilon};
 use shardwise_base::{DType, Literal};
+use shardwise_ir::{Body, Module, OpView, Value};
+use shardwise_ops::calls;
+use std::collections::{BTreeSet, HashSet};
 
 /// Returns the first difference between two lists of results. NaNs are equal whatever their bits are.
 pub(super) fn difference(got: &[Literal], want: &[Literal]) -> Option<String> {
@@ -9,23 +12,104 @@ pub(super) fn difference(got: &[Literal], want: &[Literal]) -> Option<String> {
 }
 
 /// Returns the first difference that rounding does not explain: floats may differ by a fraction of the largest element.
-pub(super) fn difference_beyond_rounding(got: &[Literal], want: &[Literal]) -> Option<String> {
-    let rounding = |i: usize| want.get(i).map_or(Tolerance::Exact, |x| Tolerance::OfLargestOrOne(places(x.dtype())));
-    compare(got, want, rounding).err().map(|why| why.to_string())
+///
+/// `through[i]` has the element types through which result `i` came. A result is only as precise as the coarsest of
+/// them.
+pub(super) fn difference_beyond_rounding(
+    got: &[Literal],
+    want: &[Literal],
+    through: &[BTreeSet<DType>],
+) -> Option<String> {
+    let no_types = BTreeSet::new();
+    let types = |i: usize| through.get(i).unwrap_or(&no_types);
+    let is_precise = |i: &usize| !types(*i).iter().any(|&dtype| has_few_numbers(dtype));
+    let precise: Vec<usize> = (0..want.len()).filter(is_precise).collect();
+    let kept = |list: &[Literal]| -> Vec<Literal> {
+        let is_kept = |(i, _): &(usize, &Literal)| *i >= want.len() || precise.contains(i);
+        list.iter().enumerate().filter(is_kept).map(|(_, x)| x.clone()).collect()
+    };
+    let rounding = |k: usize| {
+        precise.get(k).map_or(Tolerance::Exact, |&i| Tolerance::OfLargestOrOne(units(want[i].dtype(), types(i))))
+    };
+    compare(&kept(got), &kept(want), rounding).err().map(|why| why.to_string())
 }
 
-/// Returns how many units in the last place of the largest element rounding may explain.
+/// Returns true for types that have only powers of two, or numbers up to 6 or 28. Sums in another order are rounded and
+/// saturated so differently that they cannot be compared.
+fn has_few_numbers(dtype: DType) -> bool {
+    matches!(dtype, DType::F8E8M0FNU | DType::F4E2M1FN | DType::F6E2M3FN | DType::F6E3M2FN)
+}
+
+/// Returns how many units in the last place of the largest element rounding may explain, for a result of type `dtype`
+/// that came through other types.
+fn units(dtype: DType, through: &BTreeSet<DType>) -> u64 {
+    let rounded = through.iter().copied().filter(|t| t.is_float() || t.is_complex());
+    let most = rounded.map(|t| (places(t) as f64 * epsilon(t) / epsilon(dtype)).ceil() as u64).max();
+    most.unwrap_or(0).max(places(dtype))
+}
+
+/// Returns how many units in the last place of the largest element rounding in a type may explain.
 fn places(dtype: DType) -> u64 {
     match dtype.real() {
         DType::F64 => 1 << 25,
         DType::F32 => 1 << 13,
         DType::F16 => 1 << 5,
         DType::BF16 => 6,
-        // These types have only powers of two, or numbers up to 6 or 28. Sums in other orders are rounded and saturated
-        // differently.
-        DType::F8E8M0FNU | DType::F4E2M1FN | DType::F6E2M3FN | DType::F6E3M2FN => 1 << 20,
         _ => 1 << 6,
     }
+}
+
+/// Returns the element types of the values on which each result of the main function depends.
+pub(super) fn types_behind(module: &Module) -> Vec<BTreeSet<DType>> {
+    let Some(main) = module.main() else { return vec![] };
+    main.body.results().iter().map(|&v| Behind::of(module, &main.body, v)).collect()
+}
+
+/// The values on which a result depends.
+struct Behind<'a> {
+    body: &'a Body,
+    types: BTreeSet<DType>,
+    seen: HashSet<Value>,
+    rest: Vec<Value>,
+}
+
+impl Behind<'_> {
+    fn of(module: &Module, body: &Body, result: Value) -> BTreeSet<DType> {
+        let mut behind = Behind { body, types: BTreeSet::new(), seen: HashSet::new(), rest: vec![] };
+        behind.add(&[result]);
+        while let Some(v) = behind.rest.pop() {
+            let Some(op) = body.def_op(v) else { continue };
+            let view = module.view(body, op);
+            behind.add(view.operands());
+            behind.add(&view.captured());
+            behind.note_regions(&view);
+            for id in calls::callees_first(module, calls::callee(&view).into_iter().collect()) {
+                let callee = &module[id].body;
+                behind.types.extend((0..callee.value_count()).filter_map(|i| dtype(callee, Value::new(i))));
+            }
+        }
+        behind.types
+    }
+
+    fn add(&mut self, values: &[Value]) {
+        for &v in values {
+            self.types.extend(dtype(self.body, v));
+            if self.seen.insert(v) {
+                self.rest.push(v);
+            }
+        }
+    }
+
+    /// Adds the types of all values that are made inside of an op.
+    fn note_regions(&mut self, op: &OpView<'_>) {
+        let mut inside = vec![];
+        op.regions().iter().for_each(|&region| self.body.walk_region(region, &mut inside));
+        self.types.extend(inside.iter().flat_map(|&op| &self.body[op].results).filter_map(|&v| dtype(self.body, v)));
+    }
+}
+
+fn dtype(body: &Body, v: Value) -> Option<DType> {
+    body.ty(v).as_tensor().map(|t| t.dtype)
 }
 
 #[cfg(test)]
@@ -35,10 +119,45 @@ mod tests {
     #[test]
     fn rounding_is_relative_to_the_largest_element() {
         let x = |values: &[f32]| [Literal::new([values.len()], values)];
-        assert_eq!(difference_beyond_rounding(&x(&[100.0, 0.05]), &x(&[100.0, 0.0])), None);
-        assert!(difference_beyond_rounding(&x(&[100.0, 0.2]), &x(&[100.0, 0.0])).is_some());
-        assert!(difference_beyond_rounding(&x(&[f32::NAN]), &x(&[0.0])).is_some());
-        assert!(difference_beyond_rounding(&[Literal::new([1], &[1])], &[Literal::new([1], &[2])]).is_some());
+        let difference = |a: &[Literal], b: &[Literal]| difference_beyond_rounding(a, b, &[]);
+        assert_eq!(difference(&x(&[100.0, 0.05]), &x(&[100.0, 0.0])), None);
+        assert!(difference(&x(&[100.0, 0.2]), &x(&[100.0, 0.0])).is_some());
+        assert!(difference(&x(&[f32::NAN]), &x(&[0.0])).is_some());
+        assert!(difference(&[Literal::new([1], &[1])], &[Literal::new([1], &[2])]).is_some());
+        assert!(difference(&x(&[1.0]), &[]).is_some() && difference(&[], &x(&[1.0])).is_some());
+    }
+
+    #[test]
+    fn rounding_is_that_of_the_coarsest_type_on_the_way() {
+        let x = |value: f64| [Literal::scalar(value)];
+        let differ = |a, b, dtype| difference_beyond_rounding(&x(a), &x(b), &[BTreeSet::from([dtype])]).is_some();
+        assert!(differ(1.0, 1.01, DType::F64) && differ(1.0, 1.01, DType::F32) && differ(1.0, 1.5, DType::BF16));
+        assert!(!differ(1.0, 1.01, DType::BF16) && !differ(1.0, 4.0, DType::F4E2M1FN));
+        let integers = |n: i32| [Literal::scalar(n)];
+        assert!(difference_beyond_rounding(&integers(1), &integers(2), &[BTreeSet::from([DType::BF16])]).is_some());
+    }
+
+    #[test]
+    fn types_are_collected_from_operands_regions_and_callees() {
+        let text = "func.func @main(%a: tensor<f16>, %b: tensor<f64>, %p: tensor<i1>) -> (tensor<f32>, tensor<f64>) {
+  %0 = call @f(%a) : (tensor<f16>) -> tensor<f32>
+  %1 = \"stablehlo.if\"(%p) ({
+    %2 = stablehlo.convert %0 : (tensor<f32>) -> tensor<i8>
+    %3 = stablehlo.convert %2 : (tensor<i8>) -> tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }, {
+    stablehlo.return %0 : tensor<f32>
+  }) : (tensor<i1>) -> tensor<f32>
+  return %1, %b : tensor<f32>, tensor<f64>
+}
+func.func private @f(%a: tensor<f16>) -> tensor<f32> {
+  %0 = stablehlo.convert %a : (tensor<f16>) -> tensor<bf16>
+  %1 = stablehlo.convert %0 : (tensor<bf16>) -> tensor<f32>
+  return %1 : tensor<f32>
+}";
+        let module = shardwise_ir::text::parse("test", text, &shardwise_ops::OPS).unwrap();
+        let first = BTreeSet::from([DType::F16, DType::BF16, DType::F32, DType::I8, DType::I1]);
+        assert_eq!(types_behind(&module), [first, BTreeSet::from([DType::F64])]);
     }
 
     #[test]

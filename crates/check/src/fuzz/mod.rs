@@ -16,6 +16,7 @@ mod guard;
 mod inject;
 mod mutants;
 mod panics;
+pub mod shares;
 mod worker;
 
 pub use execute::{Input, execute};

@@ -108,7 +108,7 @@ impl Maker {
         format!("{{\n  {head}\n{}{}  }}", inner.text(), returned("stablehlo.return", &values))
     }
 
-    fn branch(&mut self, scope: &mut Scope) {
+    pub(super) fn branch(&mut self, scope: &mut Scope) {
         let types = self.some_types(scope, 2);
         let is_if = self.choose.one_in(2);
         let (op, index, count) = match is_if {
@@ -132,7 +132,7 @@ impl Maker {
 
     fn branch_region(&mut self, scope: &Scope, types: &[TensorType]) -> String {
         let mut inner = scope.inner(|p| p.in_branch = true);
-        if inner.place.in_manual && inner.place.depth < 3 && self.choose.one_in(3) {
+        if inner.place.in_manual && inner.place.depth < 3 && !self.choose.one_in(4) {
             self.counted_loop(&mut inner);
         }
         (0..self.choose.below(3)).for_each(|_| self.statement(&mut inner));

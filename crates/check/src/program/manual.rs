@@ -4,7 +4,7 @@ use super::Maker;
 use super::control::returned;
 use super::scope::{Grade, Live, Scope, Surroundings, Typed};
 use crate::single::Fill;
-use shardwise_base::DType;
+use shardwise_base::{DType, Literal};
 use shardwise_ir::TensorType;
 
 /// Marks a collective as one over the devices of one program.
@@ -29,18 +29,22 @@ impl Maker {
             shardings.push(sharding);
         }
         for _ in 0..1 + self.choose.below(4) {
-            if self.choose.one_in(2) { self.collective(&mut inner, &axes) } else { self.statement(&mut inner) }
+            match self.choose.below(6) {
+                0..=2 => self.collective(&mut inner, &axes),
+                3 => self.branch(&mut inner),
+                _ => self.statement(&mut inner),
+            }
         }
         let (value, global, result_sharding) = self.manual_result(&mut inner, &axes);
         self.features.insert("manual computations");
         let names: Vec<&str> = operands.iter().map(|o| o.name.as_str()).collect();
         let types: Vec<String> = operands.iter().map(|o| o.ty.to_string()).collect();
         let op = format!(
-            "sdy.manual_computation({}) in_shardings=[{}] out_shardings=[{result_sharding}] manual_axes={{{}}} ({}) {{\n{}{}  }} \
+            "sdy.manual_computation({}) in_shardings=[{}] out_shardings=[{result_sharding}] manual_axes={} ({}) {{\n{}{}  }} \
              : ({}) -> {global}",
             names.join(", "),
             shardings.join(", "),
-            self.axis_names(&axes).join(", "),
+            axis_set(&self.axis_names(&axes)),
             list.join(", "),
             inner.text(),
             returned("sdy.return", std::slice::from_ref(&value)),
@@ -49,11 +53,11 @@ impl Maker {
         self.plain(scope, &op, global, Grade::Wild);
     }
 
-    fn axis_names(&self, axes: &[usize]) -> Vec<String> {
+    pub(super) fn axis_names(&self, axes: &[usize]) -> Vec<String> {
         axes.iter().map(|&i| format!("\"{}\"", self.meshes.first()[i].0)).collect()
     }
 
-    fn axes_size(&self, axes: &[usize]) -> usize {
+    pub(super) fn axes_size(&self, axes: &[usize]) -> usize {
         axes.iter().map(|&i| self.meshes.first()[i].1).product()
     }
 
@@ -102,11 +106,10 @@ impl Maker {
         let value = self.choose.of(&inner.live).clone();
         let shape = if value.ty.rank() == 0 { vec![1] } else { value.ty.shape.clone() };
         let x = self.with_shape(inner, value, &shape);
-        match self.choose.below(8) {
-            7 if manual.len() == self.meshes.first().len() => {
-                let ty = TensorType::new(DType::U32, []);
-                drop(self.plain(inner, &format!("stablehlo.partition_id : {ty}"), ty, Grade::Integers(0, 7)));
-            }
+        match self.choose.below(11) {
+            7 => self.process_number(inner, &axes, manual.len() == self.meshes.first().len()),
+            8 => self.collective_reduce(inner, &x, &axes),
+            9 => self.ragged(inner, &x, &axes),
             0 => self.all_gather(inner, &x, &axes),
             1 => self.reduce_scatter(inner, &x, &axes),
             2 => self.all_to_all(inner, &x, &axes),
@@ -115,6 +118,17 @@ impl Maker {
             _ if x.ty.dtype.is_computed() => drop(self.all_reduce(inner, &x, &axes)),
             _ => {}
         }
+    }
+
+    /// Writes the number of the device in the mesh, or of its position along axes.
+    fn process_number(&mut self, inner: &mut Scope, axes: &[usize], is_everywhere: bool) {
+        let (op, dtype) = match self.choose.below(3) {
+            0 if is_everywhere => ("stablehlo.partition_id".to_string(), DType::U32),
+            0 | 1 => ("stablehlo.replica_id".to_string(), DType::U32),
+            _ => (format!("shardwise.axis_index <@mesh, {}>", axis_set(&self.axis_names(axes))), DType::I32),
+        };
+        let ty = TensorType::new(dtype, []);
+        self.plain(inner, &format!("{op} : {ty}"), ty, Grade::Integers(0, 7));
     }
 
     /// Returns groups of the devices that differ only along these axes, in the order of the axes.
@@ -140,14 +154,43 @@ impl Maker {
             .collect()
     }
 
-    fn groups_attr(&self, axes: &[usize]) -> String {
+    pub(super) fn groups_attr(&self, axes: &[usize]) -> String {
         let groups = self.groups(axes);
         let lists: Vec<String> = groups.iter().map(|g| format!("{g:?}")).collect();
         format!("replica_groups = dense<[{}]> : tensor<{}x{}xi64>", lists.join(", "), groups.len(), groups[0].len())
     }
 
     fn moved(&mut self, inner: &mut Scope, op: &str, x: &Live, attrs: &str, to: TensorType) {
-        self.op(inner, op, std::slice::from_ref(&x.name), attrs, &[], std::slice::from_ref(&x.ty), &[to], x.grade);
+        self.exchanged(inner, op, x, attrs, vec![], to, x.grade);
+    }
+
+    /// Writes a collective, sometimes as a start and a wait.
+    #[expect(clippy::too_many_arguments, reason = "these are the parts of an op")]
+    fn exchanged(
+        &mut self,
+        inner: &mut Scope,
+        op: &str,
+        x: &Live,
+        attrs: &str,
+        regions: Vec<String>,
+        to: TensorType,
+        grade: Grade,
+    ) -> Live {
+        if !self.choose.one_in(6) {
+            let (name, from) = (std::slice::from_ref(&x.name), std::slice::from_ref(&x.ty));
+            return self.op(inner, op, name, attrs, &regions, from, &[to], grade).remove(0);
+        }
+        let [future, argument, value] = [(); 3].map(|()| self.name());
+        let inside = if regions.is_empty() { String::new() } else { format!(" ({})", regions.join(", ")) };
+        inner.line(format!(
+            "{future} = \"stablehlo.async_start\"({}) ({{\n  ^bb0({argument}: {ty}):\n    \
+             {value} = \"{op}\"({argument}) <{{{attrs}}}>{inside} : ({ty}) -> {to}\n    \
+             stablehlo.return {value} : {to}\n  }}) : ({ty}) -> !stablehlo.future<{to}>",
+            x.name,
+            ty = x.ty
+        ));
+        let done = format!("\"stablehlo.async_done\"({future}) : (!stablehlo.future<{to}>) -> {to}");
+        self.plain(inner, &done, to.clone(), grade)
     }
 
     fn all_gather(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
@@ -169,8 +212,7 @@ impl Maker {
     /// Writes a collective that reduces `x` with a region.
     fn reduced(&mut self, inner: &mut Scope, op: &str, x: &Live, attrs: &str, to: TensorType) -> Live {
         let region = self.plain_reducer(inner, to.dtype);
-        let (name, from) = (std::slice::from_ref(&x.name), std::slice::from_ref(&x.ty));
-        self.op(inner, op, name, attrs, &[region], from, &[to], Grade::Wild).remove(0)
+        self.exchanged(inner, op, x, attrs, vec![region], to, Grade::Wild)
     }
 
     fn reduce_scatter(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
@@ -253,13 +295,62 @@ impl Maker {
 
     fn broadcast(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
         let attrs = format!("{CHANNEL}, {}", self.groups_attr(axes));
-        self.moved(inner, "stablehlo.collective_broadcast", x, &attrs, x.ty.clone());
+        self.rooted(inner, "stablehlo.collective_broadcast", x, &attrs, vec![], x.ty.clone(), axes);
+    }
+
+    /// Writes a reduction whose result only one device of each group gets. The others get zeros.
+    fn collective_reduce(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
+        if !x.ty.dtype.is_computed() {
+            return;
+        }
+        let x = self.provide_small(inner, x);
+        let to = TensorType::new(self.widened(x.ty.dtype), x.ty.shape.clone());
+        let region = self.plain_reducer(inner, to.dtype);
+        let attrs = format!("{CHANNEL}, {}", self.groups_attr(axes));
+        self.rooted(inner, "stablehlo.collective_reduce", &x, &attrs, vec![region], to, axes);
+    }
+
+    /// Writes a collective with a root in each group: the first member, or the one that an operand names.
+    #[expect(clippy::too_many_arguments, reason = "these are the parts of an op")]
+    fn rooted(
+        &mut self,
+        inner: &mut Scope,
+        op: &str,
+        x: &Live,
+        attrs: &str,
+        regions: Vec<String>,
+        to: TensorType,
+        axes: &[usize],
+    ) {
+        if self.choose.one_in(2) {
+            let (name, from) = (std::slice::from_ref(&x.name), std::slice::from_ref(&x.ty));
+            self.op(inner, op, name, attrs, &regions, from, &[to], Grade::Wild);
+            return;
+        }
+        let root = self.choose.below(self.axes_size(axes)) as i32;
+        let root = self.constant(inner, &Literal::new([1], &[root]), Grade::Wild);
+        let attrs = format!("{attrs}, has_dynamic_root");
+        self.op(
+            inner,
+            op,
+            &[x.name.clone(), root.name],
+            &attrs,
+            &regions,
+            &[x.ty.clone(), root.ty],
+            &[to],
+            Grade::Wild,
+        );
     }
 
     /// Returns a value of the type whose elements may be summed.
     pub(super) fn summable(&mut self, scope: &mut Scope, ty: &TensorType) -> Live {
         self.provide(scope, ty, &Fill::Small)
     }
+}
+
+/// Formats a set of axes: `{"x", "y"}`.
+pub(super) fn axis_set(names: &[String]) -> String {
+    format!("{{{}}}", names.join(", "))
 }
 
 fn sharding(dims: &[Vec<String>]) -> String {

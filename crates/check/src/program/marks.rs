@@ -1,6 +1,7 @@
 //! Shardy's ops that state how values are split, and ops that few programs have.
 
 use super::Maker;
+use super::reduce::sizes;
 use super::scope::{Grade, Live, Scope};
 use crate::single::Fill;
 use shardwise_base::DType;
@@ -15,7 +16,7 @@ impl Maker {
         if scope.place.in_manual || scope.place.in_function {
             return self.barrier(scope, &x);
         }
-        match self.choose.below(6) {
+        match self.choose.below(8) {
             0 | 1 => {
                 let Some(sharding) = self.maybe_sharding(&ty.shape, &[]) else { return };
                 let op = *self.choose.of(&["sdy.sharding_constraint", "sdy.reshard"]);
@@ -28,60 +29,36 @@ impl Maker {
                 let id = ty.shape.iter().fold(ty.shape.len() + 1, |id, n| id * 100 + n) * 10 + self.choose.below(3);
                 scope.line(format!("sdy.sharding_group {} group_id={id} : {ty}", x.name));
             }
-            _ => self.moves(scope, &x),
+            _ => self.steps(scope, &x),
         }
     }
 
     fn barrier(&mut self, scope: &mut Scope, x: &Live) {
-        let op = match self.choose.below(4) {
+        let op = match self.choose.below(6) {
             0 => format!("stablehlo.optimization_barrier {} : {}", x.name, x.ty),
+            1 => format!("sdy.data_flow_edge {} : {}", x.name, x.ty),
+            2 => format!("sdy.func_data_flow_edge {} : {}", x.name, x.ty),
             n => {
-                let direction = ["NONE", "FORWARD", "BACKWARD"][n - 1];
+                let direction = ["NONE", "FORWARD", "BACKWARD"][n - 3];
                 format!("sdy.propagation_barrier {} allowed_direction={direction} : {}", x.name, x.ty)
             }
         };
         self.plain(scope, &op, x.ty.clone(), x.grade);
     }
 
-    /// Writes what Shardy's partitioner prints: a value that is split along one dimension is joined, split along
-    /// another, and back.
-    fn moves(&mut self, scope: &mut Scope, x: &Live) {
-        let axis = self.choose.of(self.meshes.first()).0;
-        let rank = x.ty.rank();
-        if rank < 2 || x.ty.shape.contains(&0) {
-            return;
-        }
-        let (from, to) = (self.choose.below(rank), self.choose.below(rank));
-        let at = |dim: Option<usize>| {
-            let dims: Vec<String> =
-                (0..rank).map(|d| if Some(d) == dim { format!("{{\"{axis}\"}}") } else { "{}".into() }).collect();
-            dims.join(", ")
-        };
-        let (ty, grade) = (x.ty.clone(), x.grade);
-        let op = format!("sdy.sharding_constraint {} <@mesh, [{}]> : {ty}", x.name, at(None));
-        let whole = self.plain(scope, &op, ty.clone(), grade).name;
-        let mut step = |maker: &mut Maker, value: &str, op: &str, split: Option<usize>| {
-            let op = format!("{op} {value} out_sharding=<@mesh, [{}]> : {ty}", at(split));
-            maker.plain(scope, &op, ty.clone(), grade).name
-        };
-        self.features.insert("Shardy's collectives");
-        let split = step(self, &whole, &format!("sdy.all_slice [{}]", at(Some(from))), Some(from));
-        match from == to || self.choose.one_in(2) {
-            true => drop(step(self, &split, &format!("sdy.all_gather [{}]", at(Some(from))), None)),
-            false => drop(step(self, &split, &format!("sdy.all_to_all [{{\"{axis}\"}}: {from}->{to}]"), Some(to))),
-        }
-    }
-
     /// Writes an op that is not in the table of single ops.
     pub(super) fn rare(&mut self, scope: &mut Scope) {
-        match self.choose.below(8) {
+        match self.choose.below(14) {
             0 => self.tokens(scope),
-            6 => self.example(scope),
             1 => self.tuple(scope),
             2 => self.quantized(scope),
             3 => self.random(scope),
             4 => self.dot(scope),
-            5 => self.expectation(scope),
+            5..=7 => self.expectation(scope),
+            8 => self.example(scope),
+            9 | 10 => self.custom_call(scope),
+            11 => self.join(scope),
+            12 => self.resize(scope),
             _ => self.alike(scope),
         }
     }
@@ -137,14 +114,6 @@ impl Maker {
         self.plain(scope, &op, to, Grade::Wild);
     }
 
-    /// Writes a check that always holds.
-    fn expectation(&mut self, scope: &mut Scope) {
-        let x = self.choose.of(&scope.live).clone();
-        if scope.place.is_main && x.ty.dtype.is_integer() {
-            scope.line(format!("check.expect_eq {0}, {0} : {1}", x.name, x.ty));
-        }
-    }
-
     /// Adds the op table's example of an op as a function that is called.
     fn example(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
@@ -165,6 +134,51 @@ impl Maker {
         self.examples.push(own);
         let names: Vec<String> = from.iter().map(|ty| self.provide(scope, ty, &Fill::Ints(0, 1)).name).collect();
         self.op(scope, "func.call", &names, &format!("callee = {name}"), &[], &from, &to, Grade::Wild);
+    }
+
+    /// Writes a call of a target that returns its operand.
+    fn custom_call(&mut self, scope: &mut Scope) {
+        let x = self.choose.of(&scope.live).clone();
+        let target = *self.choose.of(&["annotate_device_placement", "LayoutConstraint", "MoveToHost", "MoveToDevice"]);
+        let op = format!("stablehlo.custom_call @{target}({0}) : ({1}) -> {1}", x.name, x.ty);
+        self.plain(scope, &op, x.ty, x.grade);
+    }
+
+    /// Writes parts of one or two values, one after the other.
+    fn join(&mut self, scope: &mut Scope) {
+        let x = self.choose.of(&scope.live).clone();
+        if x.ty.rank() == 0 {
+            return;
+        }
+        let dim = self.choose.below(x.ty.rank());
+        if x.ty.shape[dim] == 0 {
+            return;
+        }
+        let y = if self.choose.one_in(2) { x.clone() } else { self.of_type(scope, &x.ty) };
+        let mut to = x.ty.clone();
+        to.shape[dim] = 0;
+        let mut parts = vec![];
+        for i in 0..2 + self.choose.below(4) {
+            // Each operand has a part that is not empty.
+            let (operand, least) = if i < 2 { (i, 1) } else { (self.choose.below(2), 0) };
+            let start = self.choose.below(x.ty.shape[dim]);
+            let size = least + self.choose.below(x.ty.shape[dim] - start + 1 - least);
+            parts.extend([operand, start, size]);
+            to.shape[dim] += size;
+        }
+        let attrs = format!("dimension = {dim} : i64, parts = {}", sizes(&parts));
+        let (names, types) = ([x.name, y.name], [x.ty.clone(), x.ty]);
+        self.op(scope, "shardwise.join", &names, &attrs, &[], &types, &[to], x.grade.join(y.grade));
+    }
+
+    /// Writes a value with fewer elements, or with more of them, which are 0.
+    fn resize(&mut self, scope: &mut Scope) {
+        let x = self.choose.of(&scope.live).clone();
+        let shape: Vec<usize> = x.ty.shape.iter().map(|&n| (n + self.choose.below(5)).saturating_sub(2)).collect();
+        let to = TensorType::new(x.ty.dtype, shape.clone());
+        let attrs = format!("sizes = {}", sizes(&shape));
+        let grade = x.grade.join(Grade::Integers(0, 0));
+        self.op(scope, "shardwise.resize", &[x.name], &attrs, &[], &[x.ty], &[to], grade);
     }
 
     fn alike(&mut self, scope: &mut Scope) {

@@ -8,12 +8,15 @@
 
 mod adapt;
 mod along;
+mod checks;
 mod control;
 mod far;
 mod functions;
+mod layouts;
 mod manual;
 mod marks;
 mod meshes;
+mod ragged;
 mod reduce;
 mod scope;
 mod steps;
@@ -21,7 +24,7 @@ mod steps;
 use crate::choose::Chooser;
 use meshes::Meshes;
 use scope::{Scope, Typed};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// A generated program.
 pub struct Program {
@@ -33,16 +36,29 @@ pub struct Program {
 
 /// Returns the program of a seed.
 pub fn program(seed: u64) -> Program {
-    let mut maker = Maker::new(seed);
-    let text = maker.module();
-    Program { text, features: maker.features.into_iter().collect() }
+    made(Maker::new(seed))
 }
 
 /// Returns the program of a seed in which many ops move elements along sharded dimensions.
 pub fn moving_program(seed: u64) -> Program {
-    let mut maker = Maker { moves: true, ..Maker::new(seed) };
+    made(Maker { moves: true, ..Maker::new(seed) })
+}
+
+fn made(mut maker: Maker) -> Program {
     let text = maker.module();
+    if has_dead_code(&text) {
+        maker.features.insert("dead code");
+    }
     Program { text, features: maker.features.into_iter().collect() }
+}
+
+/// Returns whether a value is made that nothing uses.
+fn has_dead_code(text: &str) -> bool {
+    let names = || text.split('%').skip(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
+    let mut counts: HashMap<Option<&str>, usize> = HashMap::new();
+    names().for_each(|name| *counts.entry(name).or_default() += 1);
+    let made = text.lines().filter_map(|line| line.trim().strip_prefix('%')).filter(|line| line.contains(" = "));
+    made.map(|line| line.split(|c: char| !c.is_alphanumeric()).next()).any(|name| counts[&name] == 1)
 }
 
 /// Returns a program of the seed with positions beyond 2^31, which runs for a second or two on the host.
@@ -144,7 +160,7 @@ impl Maker {
 mod tests {
     use super::*;
     use crate::choose::cases;
-    use crate::single;
+    use crate::fuzz::shares;
     use shardwise_ir::{Module, text, verify};
     use shardwise_ops::{OPS, Opcode};
 
@@ -159,53 +175,21 @@ mod tests {
         (0..cases(300)).for_each(|seed| drop(module(seed)));
     }
 
-    const HOST: &str = "it communicates with the host, which an engine does not have";
-    const TESTS: &str = "only tests of interpreters use it";
-    const PASSES: &str = "only passes make it";
-    const UNREDUCED: &str = "its operand or result is unreduced, which the tests of `spmd` run";
-
-    /// The ops that no program has, with the reasons. The list may only become shorter.
-    const MISSING: &[(Opcode, &str)] = &[
-        (Opcode::CustomCall, "its meaning depends on its target"),
-        (Opcode::Send, HOST),
-        (Opcode::Recv, HOST),
-        (Opcode::Infeed, HOST),
-        (Opcode::Outfeed, HOST),
-        (Opcode::ExpectEqConst, TESTS),
-        (Opcode::ExpectAlmostEq, TESTS),
-        (Opcode::ExpectAlmostEqConst, TESTS),
-        (Opcode::ExpectClose, TESTS),
-        (Opcode::ExpectSerializedEq, TESTS),
-        (Opcode::Probe, TESTS),
-        (Opcode::PrintValue, TESTS),
-        (Opcode::RunParallel, TESTS),
-        (Opcode::CollectiveReduce, "it is a proposal for StableHLO, and no partitioner prints it"),
-        (Opcode::ReplicaId, "it is 0 in every program of one replica"),
-        (Opcode::AsyncStart, PASSES),
-        (Opcode::AsyncDone, PASSES),
-        (Opcode::AxisIndex, PASSES),
-        (Opcode::Join, PASSES),
-        (Opcode::Resize, PASSES),
-        (Opcode::DataFlowEdgeOp, PASSES),
-        (Opcode::FuncDataFlowEdge, PASSES),
-        (Opcode::Exchange, PASSES),
-        (Opcode::SdyCollectivePermute, "the other collectives of Shardy's are generated; `testdata/crashes` has it"),
-        (Opcode::SdyAllReduce, UNREDUCED),
-        (Opcode::SdyReduceScatter, UNREDUCED),
-        (Opcode::ReplicatedToUnreduced, UNREDUCED),
-        (Opcode::ShardedToUnreduced, UNREDUCED),
-    ];
+    #[test]
+    fn dead_code_is_found() {
+        assert!(has_dead_code("  %v1 = a\n  %v10:2 = b %v1\n  return %arg0\n"));
+        assert!(!has_dead_code("  %v1 = a\n  %v10:2 = b %v1\n  return %v10#1\n"));
+    }
 
     #[test]
-    fn programs_have_every_op() {
-        let mut found: BTreeSet<Opcode> = single::drawn().collect();
+    fn programs_have_every_op_that_runs() {
+        let mut found: BTreeSet<Opcode> = BTreeSet::new();
         for seed in 0..1500 {
             let module = module(seed);
             let views = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| module.view(&f.body, op)));
             found.extend(views.map(|view| Opcode::of_view(&view)));
         }
-        let listed: BTreeSet<Opcode> = MISSING.iter().map(|m| m.0).collect();
         let missing: BTreeSet<Opcode> = Opcode::ALL.iter().copied().filter(|op| !found.contains(op)).collect();
-        assert_eq!(missing, listed);
+        assert_eq!(missing, shares::not_run().into_keys().collect());
     }
 }

@@ -167,28 +167,17 @@ impl Draft {
     }
 }
 
-/// Returns true for ops that sum their operands' elements.
+/// Returns true for ops that sum their operands' elements in an order that depends on the layout. The sums of a batch
+/// normalization are always taken on one device.
 fn is_summed(op: Opcode) -> bool {
     use Opcode::*;
-    matches!(
-        op,
-        Reduce
-            | ReduceWindow
-            | SelectAndScatter
-            | Scatter
-            | DotGeneral
-            | Convolution
-            | DynamicConv
-            | BatchNormTraining
-            | BatchNormGrad
-    )
+    matches!(op, Reduce | ReduceWindow | SelectAndScatter | Scatter | DotGeneral | Convolution | DynamicConv)
 }
 
-/// Returns true if every sum is exact in its type. A mean is not an integer.
+/// Returns true if every sum is exact in its type.
 fn sums_exactly(draft: &Draft) -> bool {
-    let is_mean = matches!(draft.op, Opcode::BatchNormTraining | Opcode::BatchNormGrad);
     let is_narrow = |dtype| matches!(dtype, DType::BF16 | DType::F16);
-    !is_mean && draft.operands.iter().all(|(ty, _)| !is_narrow(ty.dtype) || ty.size() <= 200)
+    draft.operands.iter().all(|(ty, _)| !is_narrow(ty.dtype) || ty.size() <= 200)
 }
 
 /// Returns what is known of the results of an op.
