@@ -116,7 +116,9 @@ impl<'a, 'm> Emitter<'a, 'm> {
             known: HashMap::new(),
         };
         for (arg, strides) in args {
-            let input = emitter.program.input(Elem::of(plan.body.ty(*arg).as_tensor()?.dtype)?, strides);
+            // A block program has no lanes for complex numbers, even if it only copies them.
+            let elem = Elem::of(plan.body.ty(*arg).as_tensor()?.dtype).filter(|e| !e.is_complex())?;
+            let input = emitter.program.input(elem, strides);
             emitter.known.insert((*arg, vec![]), input);
         }
         let values: Option<Vec<block::Value>> = results.iter().map(|&v| emitter.emit(v, &vec![])).collect();
