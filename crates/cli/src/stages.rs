@@ -42,7 +42,7 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
         let mut hook = dumper.hook();
         let mut run = Options { dump: Some(&mut hook), verify: args.verify, ..Options::default() };
         let module = run_steps(&steps, module, &mut run)?;
-        out::warn(run.warnings.iter());
+        out::warn(run.context.warnings.iter());
         if i > 0 {
             show!("{}", SPLIT);
         }

@@ -120,11 +120,19 @@ pub enum Linear {
 /// Returns true if an operand is a constant zero of one element, which may be a summand of every sum.
 pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {
     let Some(def) = op.operand_def(operand) else { return false };
-    let Some(Attr::Dense(value)) = def.attr("value") else { return false };
-    Opcode::of_view(&def) == Opcode::Constant
-        && !value.dtype().is_complex()
-        && value.size() == 1
-        && value.get_f64(0) == 0.0
+    constant_number(&def) == Some(0.0) && def.result_type(0).shape().iter().all(|&n| n == 1)
+}
+
+/// Returns true if an op is a constant whose elements are all zero, and none is a negative zero.
+pub fn is_zeros(op: &OpView<'_>) -> bool {
+    constant_number(op).is_some_and(|number| number.to_bits() == 0)
+}
+
+/// Returns the number that all elements of a constant are.
+fn constant_number(op: &OpView<'_>) -> Option<f64> {
+    let Some(Attr::Dense(value)) = op.attr("value") else { return None };
+    let is_number = Opcode::of_view(op) == Opcode::Constant && !value.dtype().is_complex();
+    (is_number && value.size() > 0 && (value.is_splat() || value.size() == 1)).then(|| value.get_f64(0))
 }
 
 /// The typing of an op in Explicit mode.

@@ -55,7 +55,7 @@ pub use evaluate::{evaluate, infer_op};
 pub use facts::{
     Combine, Constness, Cost, DataFlow, DataFlowEdge, Effects, Enlarged, EvalError, ExplicitPolicy, Facts, IndexBound,
     Linear, LocalizeCx, NoRegions, PartialResult, PropagationClass, ReadThrough, ReduceKind, RegionEval, RuleFact,
-    Semantics, Splits, is_zero,
+    Semantics, Splits, is_zero, is_zeros,
 };
 pub use movement::{Blocks, Fill, Movement, Read, WindowsCx, WindowsDim};
 pub use schema::{AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, ResultLabels, Role, Schema};

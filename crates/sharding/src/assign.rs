@@ -73,6 +73,8 @@ pub struct Assignment {
     pub verdicts: Vec<Verdict>,
     /// An estimate of the bytes that the device that receives most receives, over all tensors.
     pub bytes_moved: u64,
+    /// The price: these bytes, those of starting the collectives, and those of the op's work on one device.
+    pub price: u64,
     /// The second best choice.
     pub runner_up: Option<RunnerUp>,
 }
@@ -102,6 +104,11 @@ impl Assignment {
     pub fn sharding(&self, rule: &Rule, mesh: &Arc<Mesh>, index: usize) -> Sharding {
         let mapping = rule.mapping(index);
         TensorFactors::from_factor_axes(mapping, &self.axes).to_sharding(mapping, rule, mesh)
+    }
+
+    /// Returns the number of shards into which the op's work is split.
+    pub fn shards(&self, mesh: &Mesh) -> usize {
+        self.axes.iter().map(|a| AxisRef::total_size(mesh, a)).product()
     }
 
     /// Returns the axes over which the op's results are partial, in the order of the mesh.
@@ -271,6 +278,7 @@ impl<'a> Search<'a> {
         Assignment {
             verdicts: self.verdicts(&axes),
             bytes_moved: cost.bytes_moved,
+            price: cost.total,
             runner_up: best.second.map(|(axes, cost)| RunnerUp { axes, bytes_moved: cost.bytes_moved }),
             axes,
         }

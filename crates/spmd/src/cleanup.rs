@@ -52,7 +52,7 @@ pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
 }
 
 /// Returns for each op whether anything needs it.
-fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
+pub(crate) fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
     let mut used = EntityVec::filled(body.value_count(), false);
     let mut live = EntityVec::filled(body.op_count(), false);
     mark_live(module, body, body.entry(), &mut used, &mut live);

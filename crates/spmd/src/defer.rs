@@ -267,8 +267,8 @@ fn mesh<'a>(view: &OpView<'a>) -> &'a shardwise_base::Mesh {
     &view.result_sharding(0).expect("a sum has a layout").mesh
 }
 
-/// Returns whether the elements are wide enough for sums in another order.
-fn is_wide(view: &OpView<'_>) -> bool {
+/// Returns whether the elements of an op's result are wide enough for sums in another order.
+pub(crate) fn is_wide(view: &OpView<'_>) -> bool {
     view.result_type(0).as_tensor().is_some_and(|t| !t.dtype.is_float() || t.dtype.bits() >= 32)
 }
 
@@ -278,11 +278,18 @@ fn uses_axes(sharding: &Sharding, axes: &[AxisRef]) -> bool {
 
 /// Returns whether an op can compute on operands that are unreduced over `axes`. `is_open` states which operands are.
 fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> bool) -> bool {
-    let (facts, &[result]) = (facts(view), view.results()) else { return false };
-    let layouts = view.operands().iter().chain([&result]).filter_map(|&v| view.body.sharding(v));
+    let layouts = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.sharding(v));
     let is_split = layouts
         .into_iter()
         .any(|s| uses_axes(s, axes) || s.unreduced.iter().any(|a| axes.iter().any(|b| a.overlaps(*b, &s.mesh))));
+    let is_local = Opcode::of_view(view) == Opcode::Reshard || !moves_elements(view);
+    is_local && is_linear_in(view, is_open) && !is_split
+}
+
+/// Returns whether an op computes the same from the summands of the operands for which `is_open`, if it computes alone
+/// on each device.
+pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -> bool {
+    let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);
     let open = |i: usize| is_open(view.operand(i));
     let is_part = |i: usize| open(i) || is_zero(view, i);
@@ -296,8 +303,7 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
         Linear::In(mask) => !is_product && (0..count).all(|i| if mask >> i & 1 == 1 { is_part(i) } else { !open(i) }),
     };
     let is_plain = facts.semantics(view) == Semantics::Pure && matches!(facts.data_flow(view), DataFlow::None);
-    let is_local = is_plain && !moves_elements(view) || Opcode::of_view(view) == Opcode::Reshard;
-    is_local && is_linear && keeps_type && !is_split
+    (is_plain || Opcode::of_view(view) == Opcode::Reshard) && is_linear && keeps_type
 }
 
 /// Returns whether devices may have to exchange elements for the op, because it moves them along a dimension that may be

@@ -20,6 +20,7 @@ pub mod halo;
 pub mod hlo;
 pub mod hoist;
 pub mod join;
+mod layouts;
 mod live;
 pub mod localize;
 pub mod loops;
@@ -44,7 +45,7 @@ pub mod warnings;
 pub use explain::{Communication, Row, communication};
 pub use halo::{bytes_exchanged, strategies};
 pub use pipeline::{
-    DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes, run_steps,
+    Context, DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes, run_steps,
     run_until,
 };
 pub use stages::{Guarantee, verify_stage};

@@ -15,13 +15,20 @@ use shardwise_propagate::propagate;
 #[derive(Clone, Copy)]
 pub struct Pass {
     pub name: &'static str,
-    /// The function. It does not copy what it leaves unchanged if the module has no other owner. It adds its warnings
-    /// to the diagnostics.
-    pub run: fn(Module, &mut Diagnostics) -> Result<Module, Diagnostics>,
+    /// The function. It does not copy what it leaves unchanged if the module has no other owner.
+    pub run: fn(Module, &mut Context) -> Result<Module, Diagnostics>,
     /// One line of description for `--help` and for the docs.
     pub describes: &'static str,
     /// The guarantees that hold after this pass and did not hold before.
     pub ensures: &'static [Guarantee],
+}
+
+/// What passes know besides the module, and what they warn of.
+#[derive(Default)]
+pub struct Context {
+    /// True to take each sum over devices where it arises, in the order of the program, and not later.
+    pub keeps_sums: bool,
+    pub warnings: Diagnostics,
 }
 
 /// The passes that turn a program on global values into the program of one device.
@@ -36,7 +43,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "meshes",
-        run: meshes::unify,
+        run: |m, cx| meshes::unify(m, &mut cx.warnings),
         describes: "rewrites all shardings over one mesh",
         ensures: &[ONE_MESH],
     },
@@ -72,7 +79,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "reshard",
-        run: |m, _| reshard::reshard(&m),
+        run: |m, cx| reshard::reshard(&m, cx.keeps_sums),
         describes: "inserts reshards so that operands and results of every op agree with its rule",
         ensures: &[LAID_OUT, AGREED, AGREED_EDGES, NO_MARKS],
     },
@@ -114,7 +121,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "localize",
-        run: |m, w| localize::localize(&m, w),
+        run: |m, cx| localize::localize(&m, &mut cx.warnings),
         describes: "replaces global types by per-device types",
         ensures: &[NO_SHARDY, LOCAL_VALUES, LOCAL_TYPES],
     },
@@ -132,7 +139,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The name of the pass that [`Options::keeps_sums`] leaves out.
+/// The name of the pass that [`Context::keeps_sums`] leaves out.
 const DEFER: &str = "defer";
 
 /// The number of passes that come before propagation. They put a program into the form that propagation expects.
@@ -148,10 +155,8 @@ pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
     /// True to verify the module after each pass, and what the pass guarantees. Debug builds always do.
     pub verify: bool,
-    /// True to take each sum over devices where it arises, in the order of the program, and not later.
-    pub keeps_sums: bool,
-    /// The warnings of the passes.
-    pub warnings: Diagnostics,
+    /// What the passes know, and their warnings.
+    pub context: Context,
 }
 
 /// A program for one device, with its signature, its communication and the warnings.
@@ -170,7 +175,7 @@ pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partition
     let module = run_list(&steps(PASSES), module, options, Order::Pipeline)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
     let communication = communication(&module);
-    Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.warnings) })
+    Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.context.warnings) })
 }
 
 /// Runs the passes that come before propagation.
@@ -187,8 +192,8 @@ pub struct Step<'a> {
     pub run: Box<RunStep<'a>>,
 }
 
-/// A function from module to module that adds its warnings to the diagnostics.
-pub type RunStep<'a> = dyn Fn(Module, &mut Diagnostics) -> Result<Module, Diagnostics> + 'a;
+/// A function from module to module.
+pub type RunStep<'a> = dyn Fn(Module, &mut Context) -> Result<Module, Diagnostics> + 'a;
 
 impl From<Pass> for Step<'_> {
     fn from(pass: Pass) -> Self {
@@ -263,10 +268,10 @@ fn run_list(
     let mut module = module.clone();
     for (i, step) in steps.iter().enumerate() {
         budget::poll();
-        if options.keeps_sums && order == Order::Pipeline && step.name == DEFER {
+        if options.context.keeps_sums && order == Order::Pipeline && step.name == DEFER {
             continue;
         }
-        module = (step.run)(module, &mut options.warnings)?;
+        module = (step.run)(module, &mut options.context)?;
         show(i + 1, step.name, &module);
         if is_verified {
             check_valid(step.name, &module, order)?;

@@ -28,14 +28,20 @@ pub(crate) struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// Returns whether the value can be made in any layout without communication.
     pub fn is_source(self, body: &Body, v: Value) -> bool {
-        self.is_source_within(body, v, &mut { MAX_OPS })
+        let is_whole = |x: Value| self.layout(body, x).is_some_and(|s| s.is_replicated());
+        self.is_source_within(body, v, &is_whole, &mut { MAX_OPS })
     }
 
-    fn is_source_within(self, body: &Body, v: Value, left: &mut usize) -> bool {
+    /// Returns whether the value is a source whatever the layouts of other values are.
+    pub fn is_source_in_any_layout(self, body: &Body, v: Value) -> bool {
+        self.is_source_within(body, v, &|_| false, &mut { MAX_OPS })
+    }
+
+    /// `is_whole` states whether each device has all of a value.
+    fn is_source_within(self, body: &Body, v: Value, is_whole: &dyn Fn(Value) -> bool, left: &mut usize) -> bool {
         let Some(view) = self.counted(body, v, left) else { return false };
-        let is_small =
-            |x: Value| is_much_smaller(body, x, v) && self.layout(body, x).is_some_and(|s| s.is_replicated());
-        view.operands().iter().all(|&x| is_small(x) || self.is_source_within(body, x, left))
+        let is_small = |x: Value| is_much_smaller(body, x, v) && is_whole(x);
+        view.operands().iter().all(|&x| is_small(x) || self.is_source_within(body, x, is_whole, left))
     }
 
     /// Makes the value again in the layout `to`. Returns `None` if it is no source, or not in this layout.

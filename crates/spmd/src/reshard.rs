@@ -3,16 +3,17 @@
 //! For each op, in program order, the pass decides along which factors the op runs sharded ([`crate::strategy`]),
 //! reshards the operands to that layout (`sdy.reshard`), combines the partial results of a sharded reduction
 //! (`sdy.all_reduce`), and reshards the results to the layout that propagation chose. The values along the edges of
-//! loops, branches and manual computations get equal layouts. Each op that this pass inserts carries its [`Reason`],
+//! loops, branches and manual computations get equal layouts. Before, [`layouts`] replaces propagated layouts by others
+//! with which the whole function costs less. Each op that this pass inserts carries its [`Reason`],
 //! which is built here because everything is known here.
 
-use crate::live;
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
 use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, NEVER, Served, Shardings};
 use crate::turns::{Turns, whole_bytes};
+use crate::{layouts, live};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
 use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
@@ -24,16 +25,20 @@ use shardwise_sharding::cost::CollectiveCost;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Inserts the ops that make operands and results agree with each op's rule.
-pub fn reshard(module: &Module) -> Result<Module, Diagnostics> {
+/// Inserts the ops that make operands and results agree with each op's rule. With `keeps_sums`, sums over devices are
+/// taken where they arise.
+pub fn reshard(module: &Module, keeps_sums: bool) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
-    map_main(module, |func| reshard_func(module, func, &mesh))
+    map_main(module, |func| reshard_func(module, func, &mesh, keeps_sums))
 }
 
-fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
+fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool) -> Result<Func, Diagnostics> {
     let mut result_shardings = vec![];
+    let mut decisions = Decisions::default();
+    let chosen = layouts::choose(module, func, mesh, &mut decisions, keeps_sums);
+    let func = chosen.as_ref().unwrap_or(func);
     let mut out = rebuild(func, |cloner, b| {
-        let (pointwise, decisions) = (Pointwise::default(), Decisions::default());
+        let pointwise = Pointwise::default();
         let mut pass = Resharder { module, mesh, cloner, pointwise, decisions, turns: Turns::new(mesh) };
         pass.define_args(func.body.entry(), b);
         let wanted = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect();
@@ -485,7 +490,7 @@ fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
 
 /// Returns the layout with the dimensions of one element whole. Split over devices they would be padded to an element
 /// for each, and a reader that needs the element would gather all of these.
-fn with_single_elements_whole(layout: Sharding, shape: &[usize]) -> Sharding {
+pub(crate) fn with_single_elements_whole(layout: Sharding, shape: &[usize]) -> Sharding {
     let mut layout = layout;
     layout.dims.iter_mut().zip(shape).filter(|(_, n)| **n == 1).for_each(|(dim, _)| dim.axes.clear());
     layout

@@ -151,7 +151,8 @@ pub(crate) struct Task {
     pub shardings: Shardings,
     pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
-    work: u64,
+    /// The price of running the op unsplit.
+    pub work: u64,
     is_product: bool,
     /// How partial results are combined.
     combine: Combine,

@@ -85,7 +85,7 @@ impl Turns {
 
 impl Turn {
     fn new(view: &OpView<'_>, region: Region) -> Turn {
-        let trips = trip_count(view).unwrap_or(MANY).max(1);
+        let trips = trips(view);
         let mut turn = Turn { trips, changing: HashSet::new(), computed: HashSet::new(), initial: HashMap::new() };
         for (i, &arg) in view.body[region].args.iter().enumerate() {
             match carried_unchanged(view, i, marked) {
@@ -101,6 +101,11 @@ impl Turn {
         }
         turn
     }
+}
+
+/// Returns the number of turns by which a loop multiplies prices.
+pub(crate) fn trips(view: &OpView<'_>) -> u64 {
+    trip_count(view).unwrap_or(MANY).max(1)
 }
 
 /// Returns whether the op's results depend on its operands alone.

@@ -1,9 +1,9 @@
 //! Every pass, and every search that a pass relies on, stops when it is cancelled.
 
-use shardwise_base::{Account, AxisRef, Budget, CancelToken, DType, Diagnostics, Mesh, Sharding, Stop};
+use shardwise_base::{Account, AxisRef, Budget, CancelToken, DType, Mesh, Sharding, Stop};
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
-use shardwise_spmd::PASSES;
+use shardwise_spmd::{Context, PASSES};
 use shardwise_spmd::plan::plan_reshard;
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ fn every_pass_is_left() {
     let mut module = parse("t.mlir", PROGRAM, &OPS).unwrap();
     // The order of a program is kept: there is nothing to do. Sizes are odd: there is something to pad.
     for pass in PASSES.iter().filter(|p| p.name != "schedule") {
-        let stopped = cancelled().run(|| (pass.run)(module.clone(), &mut Diagnostics::default()).is_ok());
+        let stopped = cancelled().run(|| (pass.run)(module.clone(), &mut Context::default()).is_ok());
         assert_eq!(stopped, Err(Stop::Cancelled), "{}", pass.name);
-        module = (pass.run)(module, &mut Diagnostics::default()).unwrap();
+        module = (pass.run)(module, &mut Context::default()).unwrap();
     }
 }
 

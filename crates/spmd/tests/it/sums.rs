@@ -5,7 +5,7 @@ use shardwise_base::Literal;
 use shardwise_interp::run;
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
-use shardwise_spmd::{Options, partition};
+use shardwise_spmd::{Context, Options, partition};
 
 /// A program on products of `a` and `b`, whose contracted dimension is split over eight devices.
 fn on_products(n: usize, body: &str, result: &str) -> String {
@@ -30,7 +30,7 @@ fn moved(program: &str, n: usize) -> [(u64, usize); 2] {
     let args = [small([6, n]), small([n, 6])];
     let whole = run(&module, &args).unwrap_or_else(|e| panic!("{e}"));
     [false, true].map(|keeps_sums| {
-        let mut options = Options { keeps_sums, ..Options::default() };
+        let mut options = Options { context: Context { keeps_sums, ..Context::default() }, ..Options::default() };
         let partitioned = partition(&module, &mut options).unwrap_or_else(|e| panic!("{e}"));
         same(&per_device(&partitioned, &args), &whole, program);
         (partitioned.communication.bytes_received(), partitioned.communication.rows.len())

@@ -1,6 +1,7 @@
 // Sums stay where they are if their elements have 16 bits, if a conversion makes them smaller, if they are multiplied
 // element by element, and if they have two readers.
-sdy.mesh @mesh = <["x"=2, "y"=2]>
+// With an Explicit axis, `reshard` does not choose other layouts, so that every sum is left to this pass.
+sdy.mesh @mesh = <["x"=2, "y"=2, "e"=2]> {shardwise.axis_kinds = ["auto", "auto", "explicit"]}
 func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %b: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %h: tensor<6x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %k: tensor<8x6xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %m: tensor<6x6xf32>) -> (tensor<bf16>, tensor<6x6xbf16>, tensor<f32>, tensor<f32>, tensor<6x6xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %z = stablehlo.constant dense<0.0> : tensor<bf16>
@@ -20,7 +21,7 @@ func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
 // ---- expected
 // before
 module {
-  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  sdy.mesh @mesh = <["x"=2, "y"=2, "e"=2]> {shardwise.axis_kinds = ["auto", "auto", "explicit"]}
   func.func public @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %arg1: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg2: tensor<6x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %arg3: tensor<8x6xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg4: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> (tensor<bf16> {sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<6x6xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
     %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<bf16>
@@ -44,7 +45,7 @@ module {
 }
 // after
 module {
-  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  sdy.mesh @mesh = <["x"=2, "y"=2, "e"=2]> {shardwise.axis_kinds = ["auto", "auto", "explicit"]}
   func.func public @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %arg1: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg2: tensor<6x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %arg3: tensor<8x6xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg4: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> (tensor<bf16> {sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<6x6xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
     %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<bf16>

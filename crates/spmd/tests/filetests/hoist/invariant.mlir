@@ -27,21 +27,20 @@ module {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
     %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<1> : tensor<i32>
     %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<3> : tensor<i32>
-    %3:3 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %arg2) : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>]>}
+    %3 = sdy.all_gather [{"x"}, {}] %arg2 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+    %4:3 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %3) : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]>}
     cond {
-      %4 = stablehlo.compare LT, %arg3, %2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %4 : tensor<i1>
+      %5 = stablehlo.compare LT, %arg3, %2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %5 : tensor<i1>
     } do {
-      %4 = sdy.all_gather [{"x"}, {}] %arg5 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
       %5 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
       %6 = stablehlo.negate %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
       %7 = sdy.all_gather [{"x"}, {}] %6 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
       %8 = stablehlo.dot_general %arg4, %7, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-      %9 = stablehlo.dot_general %8, %4, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-      %10 = sdy.all_slice [{"x"}, {}] %4 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-      stablehlo.return %5, %9, %10 : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32>
+      %9 = stablehlo.dot_general %8, %arg5, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      stablehlo.return %5, %9, %arg5 : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32>
     }
-    return %3#1 : tensor<4x8xf32>
+    return %4#1 : tensor<4x8xf32>
   }
 }
 // after
@@ -54,17 +53,16 @@ module {
     %3 = sdy.all_gather [{"x"}, {}] %arg2 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
     %4 = stablehlo.negate %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
     %5 = sdy.all_gather [{"x"}, {}] %4 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
-    %6 = sdy.all_slice [{"x"}, {}] %3 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-    %7:3 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %arg2) : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>]>}
+    %6:3 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %3) : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]>}
     cond {
-      %8 = stablehlo.compare LT, %arg3, %2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %8 : tensor<i1>
+      %7 = stablehlo.compare LT, %arg3, %2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %7 : tensor<i1>
     } do {
-      %8 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %9 = stablehlo.dot_general %arg4, %5, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-      %10 = stablehlo.dot_general %9, %3, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-      stablehlo.return %8, %10, %arg5 : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32>
+      %7 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %8 = stablehlo.dot_general %arg4, %5, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %9 = stablehlo.dot_general %8, %arg5, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      stablehlo.return %7, %9, %arg5 : tensor<i32>, tensor<4x8xf32>, tensor<8x8xf32>
     }
-    return %7#1 : tensor<4x8xf32>
+    return %6#1 : tensor<4x8xf32>
   }
 }

@@ -34,30 +34,29 @@ module {
   func.func public @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg2: tensor<i32> {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
     %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<1> : tensor<i32>
-    %2:4 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %arg1, %arg6 = %arg1) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>]>}
+    %2 = sdy.all_gather [{"x"}, {}] %arg1 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+    %3:4 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %2, %arg6 = %arg1) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>]>}
     cond {
-      %3 = stablehlo.compare LT, %arg3, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %3 : tensor<i1>
+      %4 = stablehlo.compare LT, %arg3, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %4 : tensor<i1>
     } do {
-      %3 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %4 = stablehlo.negate %arg6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
-      %5 = sdy.all_gather [{"x"}, {}] %4 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
-      %6:3 = stablehlo.while(%arg7 = %0, %arg8 = %arg4, %arg9 = %arg5) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>]>}
+      %4 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %5 = stablehlo.negate %arg6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
+      %6 = sdy.all_gather [{"x"}, {}] %5 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+      %7:3 = stablehlo.while(%arg7 = %0, %arg8 = %arg4, %arg9 = %arg5) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]>}
       cond {
-        %8 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %8 : tensor<i1>
+        %9 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %9 : tensor<i1>
       } do {
-        %8 = sdy.all_gather [{"x"}, {}] %arg9 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
         %9 = stablehlo.add %arg7, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %10 = stablehlo.dot_general %arg8, %8, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-        %11 = stablehlo.add %10, %5 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
-        %12 = sdy.all_slice [{"x"}, {}] %8 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-        stablehlo.return %9, %11, %12 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
+        %10 = stablehlo.dot_general %arg8, %arg9, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+        %11 = stablehlo.add %10, %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
+        stablehlo.return %9, %11, %arg9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
       }
-      %7 = sdy.all_slice [{"x"}, {}] %5 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-      stablehlo.return %3, %6#1, %6#2, %7 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+      %8 = sdy.all_slice [{"x"}, {}] %6 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
+      stablehlo.return %4, %7#1, %7#2, %8 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
     }
-    return %2#1 : tensor<8x8xf32>
+    return %3#1 : tensor<8x8xf32>
   }
 }
 // after
@@ -67,28 +66,27 @@ module {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
     %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<1> : tensor<i32>
     %2 = sdy.all_gather [{"x"}, {}] %arg1 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
-    %3 = sdy.all_slice [{"x"}, {}] %2 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-    %4:4 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %arg1, %arg6 = %arg1) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>]>}
+    %3:4 = stablehlo.while(%arg3 = %0, %arg4 = %arg0, %arg5 = %2, %arg6 = %arg1) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>]>}
     cond {
-      %5 = stablehlo.compare LT, %arg3, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %5 : tensor<i1>
+      %4 = stablehlo.compare LT, %arg3, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %4 : tensor<i1>
     } do {
-      %5 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %6 = stablehlo.negate %arg6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
-      %7 = sdy.all_gather [{"x"}, {}] %6 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
-      %8:3 = stablehlo.while(%arg7 = %0, %arg8 = %arg4, %arg9 = %arg5) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{"x"}, {}]>]>}
+      %4 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %5 = stablehlo.negate %arg6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
+      %6 = sdy.all_gather [{"x"}, {}] %5 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+      %7:3 = stablehlo.while(%arg7 = %0, %arg8 = %arg4, %arg9 = %arg5) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]>}
       cond {
-        %10 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %10 : tensor<i1>
+        %9 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %9 : tensor<i1>
       } do {
-        %10 = stablehlo.add %arg7, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %11 = stablehlo.dot_general %arg8, %2, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-        %12 = stablehlo.add %11, %7 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
-        stablehlo.return %10, %12, %arg9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
+        %9 = stablehlo.add %arg7, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %10 = stablehlo.dot_general %arg8, %arg9, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+        %11 = stablehlo.add %10, %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
+        stablehlo.return %9, %11, %arg9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
       }
-      %9 = sdy.all_slice [{"x"}, {}] %7 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-      stablehlo.return %5, %8#1, %arg5, %9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+      %8 = sdy.all_slice [{"x"}, {}] %6 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
+      stablehlo.return %4, %7#1, %arg5, %8 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
     }
-    return %4#1 : tensor<8x8xf32>
+    return %3#1 : tensor<8x8xf32>
   }
 }

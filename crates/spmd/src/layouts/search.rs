@@ -1,0 +1,280 @@
+//! Changes layouts around the dearest sites.
+//!
+//! From a site, a change of one layout spreads: the sites next to it ask for other layouts in turn, the dearest first.
+//! A layout in the middle of a chain costs more until the change has come to an end of the chain, so the spreading goes
+//! on for some steps and is then taken back to where the price was lowest.
+
+use super::price::{Ask, Prices};
+use super::sites::{Group, Site};
+use crate::defer::is_wide;
+use crate::strategy::Decision;
+use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
+use shardwise_ir::OpView;
+use shardwise_sharding::{AxisList, Factor, IfMissing, Rule, TensorFactors};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The number of steps after which a change has to have paid off.
+const MAX_STEPS: usize = 24;
+
+/// The number of rounds over all sites.
+const MAX_ROUNDS: usize = 3;
+
+/// The part by which the work of all ops but products may grow.
+const MORE_WORK: f64 = 0.05;
+
+/// The number of ratings that a search may make: for a function, and in addition for each of its sites.
+const MAX_RATINGS: (usize, usize) = (2000, 40);
+
+/// What a search may not change.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// True if sums over devices are taken where they arise.
+    pub keeps_sums: bool,
+    pub shards: Shards,
+}
+
+/// Whether the shard of a value may become larger.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shards {
+    MayGrow,
+    StaySmall,
+}
+
+/// Changes the layouts of groups as long as the price falls. Returns the layouts that changed.
+pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> Vec<Change> {
+    let sites = prices.sites;
+    let before: EntityVec<Group, Sharding> = sites.groups.keys().map(|g| prices.layout(g).clone()).collect();
+    let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64;
+    let most_ratings = prices.made + MAX_RATINGS.0 + MAX_RATINGS.1 * sites.sites.len();
+    let mut search = Search { prices, limits, most_work, most_ratings };
+    for _ in 0..MAX_ROUNDS {
+        if !search.round() {
+            break;
+        }
+    }
+    let changed = |g: &Group| !prices.layout(*g).same_layout(&before[*g]);
+    sites.groups.keys().filter(changed).map(|g| (g, prices.layout(g).clone())).collect()
+}
+
+/// A group and its new layout.
+type Change = (Group, Sharding);
+
+struct Search<'p, 'a> {
+    prices: &'p mut Prices<'a>,
+    limits: Limits,
+    /// The most work of ops other than products.
+    most_work: u64,
+    most_ratings: usize,
+}
+
+impl Search<'_, '_> {
+    /// Tries changes at all sites that move something, the dearest first. Returns whether another round may find more.
+    fn round(&mut self) -> bool {
+        let bytes = |s: &Site| self.prices.rated(*s).bytes;
+        let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| bytes(s) > 0).collect();
+        sites.sort_by_key(|s| Reverse(bytes(s)));
+        let start = self.prices.total();
+        for site in sites {
+            while self.prices.made < self.most_ratings && self.improve(site) {}
+        }
+        self.prices.total() < start && self.prices.made < self.most_ratings
+    }
+
+    /// Makes the best of the changes that start at a site. Returns whether one of them lowers the price.
+    fn improve(&mut self, site: Site) -> bool {
+        if self.prices.rated(site).bytes == 0 {
+            return false;
+        }
+        let mut best = (self.prices.total(), vec![]);
+        for seed in self.seeds(site) {
+            let (total, changes) = self.spread(seed);
+            if total < best.0 {
+                best = (total, changes);
+            }
+        }
+        let is_found = !best.1.is_empty();
+        best.1.into_iter().for_each(|(group, layout)| _ = self.prices.set(group, layout));
+        is_found
+    }
+
+    /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together; at
+    /// an op also its second best choice, its results split over the axes that are summed, and all other tensors laid
+    /// out as one of them is.
+    fn seeds(&self, site: Site) -> Vec<Vec<Change>> {
+        let asks = &self.prices.rated(site).asks;
+        let change = |ask: &Ask| (ask.group, ask.layout.clone());
+        let mut seeds: Vec<Vec<Change>> = asks.iter().map(|ask| vec![change(ask)]).collect();
+        if asks.len() > 1 {
+            seeds.push(asks.iter().map(change).collect());
+        }
+        let Some(tensors) = Tensors::of(self.prices, site) else { return seeds };
+        let runner_up = &tensors.decision.assignment.runner_up;
+        seeds.extend(runner_up.iter().map(|r| tensors.split_over(&r.axes)));
+        seeds.extend(tensors.parts_of_sums(self.prices));
+        if !self.limits.keeps_sums {
+            seeds.extend(tensors.summands());
+        }
+        let followed = tensors.groups.iter().enumerate().filter_map(|(i, g)| Some((i, self.prices.layout((*g)?))));
+        seeds.extend(followed.map(|(i, own)| tensors.following(i, own)));
+        seeds
+    }
+
+    /// Makes the changes, and those that neighbours then ask for, and takes them back. Returns the lowest price on the
+    /// way, and the changes up to there.
+    fn spread(&mut self, seed: Vec<Change>) -> (u64, Vec<Change>) {
+        let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
+        let mut next: BinaryHeap<Next> = BinaryHeap::new();
+        let mut best = (self.prices.total(), 0);
+        let mut seed = seed.into_iter();
+        while changes.len() < MAX_STEPS {
+            budget::poll();
+            let Some((group, layout)) = seed.next().or_else(|| next.pop().map(|n| (n.0.group, n.0.layout))) else {
+                break;
+            };
+            if !self.may_change(group, &layout) || changes.iter().any(|(done, _)| *done == group) {
+                continue;
+            }
+            before.push((group, self.prices.set(group, layout.clone())));
+            changes.push((group, layout));
+            if seed.len() == 0 && self.prices.total() < best.0 && self.prices.work() <= self.most_work {
+                best = (self.prices.total(), changes.len());
+            }
+            let is_new = |ask: &Ask| changes.iter().all(|(done, _)| *done != ask.group);
+            next.extend(self.asked(group).into_iter().filter(is_new).map(Next));
+        }
+        before.into_iter().rev().for_each(|(group, layout)| _ = self.prices.set(group, layout));
+        changes.truncate(best.1);
+        (best.0, changes)
+    }
+
+    fn may_change(&self, group: Group, to: &Sharding) -> bool {
+        let (own, shape) = (self.prices.layout(group), self.prices.shape(group));
+        let size = |layout: &Sharding| layout.local_shape(shape).iter().product::<usize>();
+        let fits = self.limits.shards == Shards::MayGrow || size(to) <= size(own);
+        !self.prices.sites.groups[group].is_fixed && !own.same_layout(to) && fits
+    }
+
+    /// Returns what the sites of a group ask for. Where a site asks that the group itself be laid out in another way,
+    /// the other tensors may follow the group.
+    fn asked(&self, group: Group) -> Vec<Ask> {
+        let mut found = vec![];
+        for &site in &self.prices.sites.groups[group].sites {
+            let asks = &self.prices.rated(site).asks;
+            found.extend(asks.iter().cloned());
+            let (Some(own), Some(tensors)) =
+                (asks.iter().find(|ask| ask.group == group), Tensors::of(self.prices, site))
+            else {
+                continue;
+            };
+            let index = tensors.groups.iter().position(|g| *g == Some(group));
+            let following = index.map_or(vec![], |i| tensors.following(i, self.prices.layout(group)));
+            found.extend(following.into_iter().map(|(group, layout)| Ask { group, layout, price: own.price }));
+        }
+        found
+    }
+}
+
+/// An op, its tensors, and how it runs.
+struct Tensors<'a> {
+    view: OpView<'a>,
+    rule: &'a Rule,
+    mesh: &'a Arc<Mesh>,
+    decision: Rc<Decision>,
+    /// The group of each tensor, operands first.
+    groups: Vec<Option<Group>>,
+}
+
+impl<'a> Tensors<'a> {
+    fn of(prices: &Prices<'a>, site: Site) -> Option<Tensors<'a>> {
+        let (view, rule) = prices.view(site)?;
+        let decision = prices.rated(site).decision.clone()?;
+        let values = view.operands().iter().chain(view.results());
+        let groups = values.map(|&v| prices.sites.group(v)).collect();
+        Some(Tensors { view, rule, mesh: prices.mesh(), decision, groups })
+    }
+
+    /// Returns the layouts of all tensors if the factors are split over these axes.
+    fn split_over(&self, axes: &[AxisList]) -> Vec<Change> {
+        let layout = |i: usize| {
+            self.decision.layouts[i].as_ref()?;
+            let (mapping, group) = (self.rule.mapping(i), self.groups[i]?);
+            let factors = TensorFactors::from_factor_axes(mapping, axes);
+            Some((group, factors.to_sharding(mapping, self.rule, self.mesh).canonical()))
+        };
+        (0..self.groups.len()).filter_map(layout).collect()
+    }
+
+    /// Returns the layouts of all tensors if they follow tensor `index` in the layout `own`.
+    fn following(&self, index: usize, own: &Sharding) -> Vec<Change> {
+        let mapping = self.rule.mapping(index);
+        let own = TensorFactors::new(mapping, self.rule, self.mesh, Some(own), IfMissing::Closed);
+        if own.has_overflow() || self.decision.layouts[index].is_none() {
+            return vec![];
+        }
+        let used: Vec<AxisRef> = own.iter().flat_map(|(_, f)| f.axes.iter().copied()).collect();
+        let axes = |f: Factor| match own.get(f) {
+            Some(own) => own.axes.clone(),
+            None => {
+                let mut rest = self.decision.assignment.axes[f.index()].to_vec();
+                AxisRef::truncate_overlaps(&mut rest, &used);
+                rest.into_iter().collect()
+            }
+        };
+        let axes: Vec<AxisList> = self.rule.all_factors().map(axes).collect();
+        self.split_over(&axes)
+    }
+
+    /// Returns the results of which each device has a summand, with their layouts.
+    fn partial(&self) -> impl Iterator<Item = (Group, &Sharding)> {
+        let results = self.view.operands().len()..self.groups.len();
+        let is_partial = !self.decision.partial.is_empty();
+        results.filter(move |_| is_partial).filter_map(|i| Some((self.groups[i]?, self.decision.layouts[i].as_ref()?)))
+    }
+
+    /// Returns the changes after which each device keeps its summand of a result.
+    fn summands(&self) -> Vec<Vec<Change>> {
+        let keep = |(g, layout): (Group, &Sharding)| (g, layout.clone().with_unreduced(self.decision.partial.clone()));
+        self.partial().filter(|_| is_wide(&self.view)).map(|partial| vec![keep(partial)]).collect()
+    }
+
+    /// Returns the changes after which each device has a part of the sum, along one dimension.
+    fn parts_of_sums(&self, prices: &Prices<'_>) -> Vec<Vec<Change>> {
+        let mut found = vec![];
+        for (group, layout) in self.partial() {
+            for (dim, &n) in prices.shape(group).iter().enumerate() {
+                let mut axes: Vec<Vec<AxisRef>> = layout.dims.iter().map(|d| d.axes.clone()).collect();
+                self.decision.partial.iter().for_each(|&a| AxisRef::push_or_merge(&mut axes[dim], a, self.mesh));
+                if n.is_multiple_of(AxisRef::total_size(self.mesh, &axes[dim])) {
+                    found.push(vec![(group, Sharding::closed(self.mesh, axes))]);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A layout that a site asks for, ordered by price.
+struct Next(Ask);
+
+impl PartialEq for Next {
+    fn eq(&self, other: &Next) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Next {}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Next) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Next) -> std::cmp::Ordering {
+        (self.0.price, other.0.group).cmp(&(other.0.price, self.0.group))
+    }
+}

@@ -1,0 +1,259 @@
+//! The values of a function that have one layout, and the places where values are moved.
+
+use crate::cleanup::live;
+use crate::remake::Sources;
+use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator};
+use crate::strategy::{NEVER, Served};
+use crate::turns::{Turns, trips, whole_bytes};
+use shardwise_base::{EntityVec, Mesh, Sharding, entity};
+use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
+use shardwise_ops::shardy::in_shardings;
+use shardwise_ops::{Opcode, RuleFact, Semantics};
+use shardwise_propagate::Pointwise;
+use shardwise_sharding::Rule;
+use std::sync::Arc;
+
+entity! {
+    /// Values that have one layout: a value, or the values that a loop carries at one position.
+    pub(super) Group "group"
+}
+
+entity! {
+    /// A place where values are moved.
+    pub(super) Site "site"
+}
+
+/// The sites of a function.
+pub(super) struct Sites {
+    pub groups: EntityVec<Group, GroupData>,
+    pub sites: EntityVec<Site, SiteData>,
+    group_of: EntityVec<Value, Option<Group>>,
+}
+
+pub(super) struct GroupData {
+    pub values: Vec<Value>,
+    /// True if the program states the layout.
+    pub is_fixed: bool,
+    /// The sites that the layout matters to.
+    pub sites: Vec<Site>,
+}
+
+pub(super) struct SiteData {
+    pub kind: SiteKind,
+    /// How often the site runs.
+    pub runs: u64,
+}
+
+pub(super) enum SiteKind {
+    /// An op that runs along the factors of a rule.
+    Op { op: Op, rule: Arc<Rule>, served: Served },
+    /// An edge of the data flow. The value is moved to the layout of the target.
+    Edge { from: Value, to: Target },
+}
+
+/// The end of an edge.
+pub(super) enum Target {
+    Group(Group),
+    /// A layout that the program states, or that an op without a rule needs.
+    Layout(Sharding),
+}
+
+impl Sites {
+    /// Returns the sites of a function, or `None` if values are unreduced: these stay where the program has them.
+    pub fn of(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Option<Sites> {
+        let body = &func.body;
+        let group_of = EntityVec::filled(body.value_count(), None);
+        let sites = Sites { groups: EntityVec::new(), sites: EntityVec::new(), group_of };
+        let (live, turns, pointwise) = (live(module, body), Turns::new(mesh), Pointwise::default());
+        let mut build = Build { module, body, mesh, sites, live, turns, pointwise, runs: 1 };
+        for &v in body.args() {
+            build.fixed(&[v]);
+        }
+        let results = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect::<Vec<_>>();
+        build.region(body.entry(), &|_, at| results.get(at).cloned().flatten().map(Target::Layout));
+        let mut sites = build.sites;
+        // A result without a layout of its own has the layout of the value that is returned.
+        let without = |(at, _): &(usize, &Value)| results.get(*at).is_none_or(Option::is_none);
+        for group in body.results().iter().enumerate().filter(without).filter_map(|(_, &v)| sites.group_of[v]) {
+            sites.groups[group].is_fixed = true;
+        }
+        let is_unreduced = |v: &Value| body.sharding(*v).is_some_and(|s| !s.unreduced.is_empty());
+        if sites.groups.iter().flat_map(|g| &g.values).any(is_unreduced) {
+            return None;
+        }
+        sites.connect(module, body);
+        Some(sites)
+    }
+
+    /// Returns the group of a tensor.
+    pub fn group(&self, v: Value) -> Option<Group> {
+        self.group_of[v]
+    }
+
+    /// Lists at each group the sites that it matters to.
+    fn connect(&mut self, module: &Module, body: &Body) {
+        for site in self.sites.keys() {
+            let values: Vec<Value> = match &self.sites[site].kind {
+                SiteKind::Op { op, .. } => {
+                    let view = module.view(body, *op);
+                    view.operands().iter().chain(view.results()).copied().collect()
+                }
+                SiteKind::Edge { from, .. } => vec![*from],
+            };
+            let mut groups: Vec<Group> = values.into_iter().filter_map(|v| self.group(v)).collect();
+            if let SiteKind::Edge { to: Target::Group(to), .. } = self.sites[site].kind {
+                groups.push(to);
+            }
+            groups.sort_unstable();
+            groups.dedup();
+            groups.into_iter().for_each(|g| self.groups[g].sites.push(site));
+        }
+    }
+}
+
+struct Build<'a> {
+    module: &'a Module,
+    body: &'a Body,
+    mesh: &'a Arc<Mesh>,
+    sites: Sites,
+    live: EntityVec<Op, bool>,
+    turns: Turns,
+    pointwise: Pointwise,
+    /// How often the current region runs.
+    runs: u64,
+}
+
+impl Build<'_> {
+    /// Makes a group of the tensors among the values. Returns `None` if there is none.
+    fn group(&mut self, values: &[Value], is_fixed: bool) -> Option<Group> {
+        let tensors = values.iter().copied().filter(|&v| self.body.ty(v).as_tensor().is_some());
+        let values: Vec<Value> = tensors.collect();
+        if values.is_empty() {
+            return None;
+        }
+        let group = self.sites.groups.push(GroupData { values: values.clone(), is_fixed, sites: vec![] });
+        values.into_iter().for_each(|v| self.sites.group_of[v] = Some(group));
+        Some(group)
+    }
+
+    fn fixed(&mut self, values: &[Value]) {
+        self.group(values, true);
+    }
+
+    fn free(&mut self, values: &[Value]) -> Option<Group> {
+        self.group(values, false)
+    }
+
+    fn site(&mut self, kind: SiteKind) {
+        self.sites.sites.push(SiteData { kind, runs: self.runs });
+    }
+
+    fn edge(&mut self, from: Value, to: Option<Target>) {
+        if let (Some(to), Some(_)) = (to, self.sites.group_of[from]) {
+            self.site(SiteKind::Edge { from, to });
+        }
+    }
+
+    /// Lists the sites of a region. `target` returns where a value that the region returns at a position goes.
+    fn region(&mut self, region: Region, target: &dyn Fn(Value, usize) -> Option<Target>) {
+        let (&last, ops) = self.body[region].ops.split_last().expect("a region ends in a terminator");
+        for op in ops.iter().copied().filter(|&op| self.live[op]).collect::<Vec<_>>() {
+            self.op(&self.module.view(self.body, op));
+        }
+        let view = self.module.view(self.body, last);
+        debug_assert!(is_terminator(&view));
+        for (at, &v) in view.operands().iter().enumerate() {
+            self.edge(v, target(v, at));
+        }
+    }
+
+    fn op(&mut self, view: &OpView<'_>) {
+        let facts = facts(view);
+        if is_manual(view) {
+            let inside = in_shardings(view.attrs()).iter().map(|s| Target::Layout(s.canonical())).collect::<Vec<_>>();
+            view.operands().iter().zip(inside).for_each(|(&v, to)| self.edge(v, Some(to)));
+            return self.each_fixed(view);
+        }
+        if facts.semantics(view) == Semantics::Identity {
+            self.each_fixed(view);
+            for (&from, &result) in view.operands().iter().zip(view.results()) {
+                let to = self.sites.group_of[result].map(Target::Group);
+                self.edge(from, to);
+            }
+            return;
+        }
+        if has_program_regions(view) || Opcode::of_view(view) == Opcode::OptimizationBarrier {
+            return self.data_flow(view);
+        }
+        let rule = match (self.pointwise.rule_of(view), facts.rule(view)) {
+            (Some(rule), _) => Some(rule),
+            (None, RuleFact::Rule(rule)) => Some(Arc::new(rule)),
+            (None, RuleFact::None(_)) => None,
+        };
+        match rule {
+            Some(rule) => {
+                view.results().iter().for_each(|&v| _ = self.free(&[v]));
+                let (served, runs) = self.served(view);
+                self.sites.sites.push(SiteData { kind: SiteKind::Op { op: view.op, rule, served }, runs });
+            }
+            None => {
+                let whole = |v: Value| Some(Sharding::replicated(self.mesh, self.body.ty(v).as_tensor()?.rank()));
+                let edges: Vec<_> = view.operands().iter().map(|&v| (v, whole(v).map(Target::Layout))).collect();
+                edges.into_iter().for_each(|(v, to)| self.edge(v, to));
+                // A part of a whole result is cut out for nothing.
+                view.results().iter().for_each(|&v| _ = self.free(&[v]));
+            }
+        }
+    }
+
+    fn each_fixed(&mut self, view: &OpView<'_>) {
+        view.results().iter().for_each(|&v| self.fixed(&[v]));
+    }
+
+    /// Lists the sites of a loop, a branch or a barrier. The values at one position of operands, arguments and results
+    /// have one layout.
+    fn data_flow(&mut self, view: &OpView<'_>) {
+        let is_loop = Opcode::of_view(view) == Opcode::While;
+        let is_branch = matches!(Opcode::of_view(view), Opcode::Case | Opcode::If);
+        let mut groups = vec![];
+        for (at, &result) in view.results().iter().enumerate() {
+            let args = view.regions().iter().filter_map(|&r| view.body[r].args.get(at).copied());
+            let values: Vec<Value> = args.chain([result]).collect();
+            groups.push(self.free(&values));
+        }
+        if !is_branch {
+            for (&v, group) in view.operands().iter().zip(&groups) {
+                self.edge(v, group.map(Target::Group));
+            }
+        }
+        let before = self.runs;
+        for (i, &region) in view.regions().iter().enumerate() {
+            if is_loop {
+                self.runs = before.saturating_mul(trips(view));
+            }
+            self.turns.enter(view, region);
+            let is_condition = is_loop && i == 0;
+            let target =
+                |_: Value, at: usize| groups.get(at).copied().flatten().map(Target::Group).filter(|_| !is_condition);
+            self.region(region, &target);
+            self.turns.leave();
+            self.runs = before;
+        }
+    }
+
+    /// Returns how often the op runs for each move of each operand, and how often the op itself runs after values that
+    /// loops do not change have left the loops.
+    fn served(&self, view: &OpView<'_>) -> (Served, u64) {
+        let sources = Sources { module: self.module, mesh: self.mesh };
+        let of = |&v: &Value| match sources.is_source_in_any_layout(self.body, v) {
+            true => NEVER,
+            false => self.turns.served(v, whole_bytes(self.body, v)),
+        };
+        let served: Served = view.operands().iter().map(of).collect();
+        let least = served.iter().copied().min().unwrap_or(1);
+        if least == NEVER || least == 1 {
+            return (served, self.runs);
+        }
+        (served.iter().map(|&n| if n == NEVER { n } else { 1 }).collect(), (self.runs / least).max(1))
+    }
+}
