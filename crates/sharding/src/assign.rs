@@ -21,6 +21,7 @@ mod wide;
 use crate::cost::CollectiveCost;
 use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -135,7 +136,11 @@ pub fn assign_at(
     Search::new(parties, &exchanged, Some(prices)).assignment()
 }
 
-type Known = RefCell<HashMap<(usize, Vec<AxisList>), Price>>;
+/// Prices of tensors, by index and by the candidates that they depend on, one number for each factor.
+type Known = RefCell<HashMap<(usize, SmallVec<[u16; 8]>), Price>>;
+
+/// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split.
+type Picks = [usize];
 
 /// The cost of a choice. Costs are compared by the total, then by the bytes moved, then by the number of shards, of
 /// which more are better.
@@ -150,15 +155,15 @@ struct Cost {
 /// other.
 const MAX_COMBINATIONS: usize = 4096;
 
-type Choice = (Vec<AxisList>, Cost);
+type Choice = (Vec<usize>, Cost);
 
 struct Search<'a> {
     parties: Parties<'a>,
     prices: Option<&'a dyn Prices>,
-    /// The prices of tensors, by index and by the axes that they depend on.
     known: Known,
     projection: Projection,
-    /// For each factor, the lists of axes that may split it. The first list is empty.
+    /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
+    /// along the factor.
     candidates: Vec<Vec<AxisList>>,
     /// The bytes that a device receives in exchanges if the op runs split along a factor; `None` if it cannot.
     exchange: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
@@ -220,15 +225,26 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Returns the bytes that a device receives in exchanges.
-    fn exchanged(&self, axes: &[AxisList]) -> f64 {
-        let mesh = self.parties.mesh;
-        let shards = |f: usize| AxisRef::total_size(mesh, &axes[f]);
+    /// Returns the axes that are chosen for a factor.
+    fn axes(&self, factor: Factor, picks: &Picks) -> &AxisList {
+        &self.candidates[factor.index()][picks[factor.index()]]
+    }
+
+    fn all_axes(&self, picks: &Picks) -> Vec<AxisList> {
+        self.parties.rule.all_factors().map(|f| self.axes(f, picks).clone()).collect()
+    }
+
+    /// Returns the number of shards along a factor.
+    fn shards(&self, factor: Factor, picks: &Picks) -> usize {
+        AxisRef::total_size(self.parties.mesh, self.axes(factor, picks))
+    }
+
+    /// Returns the bytes that a device receives in exchanges. Candidates beyond those of the tensors need none.
+    fn exchanged(&self, picks: &Picks) -> f64 {
         let price = |(factor, prices): &(Factor, Vec<u64>)| {
-            let own = factor.index();
-            let candidate = self.candidates[own].iter().position(|list| *list == axes[own])?;
-            let others: usize = (0..axes.len()).filter(|&f| f != own).map(shards).product();
-            Some(prices[candidate] as f64 / others as f64)
+            let price = *prices.get(picks[factor.index()]).filter(|price| **price > 0)?;
+            let others = self.parties.rule.all_factors().filter(|f| f != factor);
+            Some(price as f64 / others.map(|f| self.shards(f, picks)).product::<usize>() as f64)
         };
         self.exchanges.iter().filter_map(price).sum()
     }
@@ -269,107 +285,114 @@ impl<'a> Search<'a> {
         shards <= size && (!self.is_in_compound[factor.index()] || size.is_multiple_of(shards))
     }
 
-    fn assignment(&self) -> Assignment {
+    fn assignment(mut self) -> Assignment {
         let mut best = self.run();
         if let Some(prices) = self.prices {
             self.widen(prices, &mut best);
         }
-        let (axes, cost) = best.first.expect("nothing split at all is always possible");
-        Assignment {
-            verdicts: self.verdicts(&axes),
-            bytes_moved: cost.bytes_moved,
-            price: cost.total,
-            runner_up: best.second.map(|(axes, cost)| RunnerUp { axes, bytes_moved: cost.bytes_moved }),
-            axes,
-        }
+        let (picks, cost) = best.first.expect("nothing split at all is always possible");
+        let runner_up =
+            best.second.map(|(other, cost)| RunnerUp { axes: self.all_axes(&other), bytes_moved: cost.bytes_moved });
+        let axes = self.all_axes(&picks);
+        Assignment { verdicts: self.verdicts(&axes), bytes_moved: cost.bytes_moved, price: cost.total, runner_up, axes }
     }
 
     fn run(&self) -> Best {
         let mut best = Best::default();
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
+        let mut picks = vec![0; self.candidates.len()];
         if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
-            self.try_all(0, &mut vec![], &mut best);
+            self.try_all(0, &mut picks, &mut best);
         } else {
-            self.try_one_by_one(&mut best);
+            self.try_one_by_one(&mut picks, &mut best);
         }
         best
     }
 
-    fn try_all(&self, factor: usize, chosen: &mut Vec<AxisList>, best: &mut Best) {
-        let Some(candidates) = self.candidates.get(factor) else {
-            if self.is_whole(chosen) {
-                best.offer(chosen, self.cost(chosen));
+    /// Tries all candidates of the factors from number `from` on.
+    fn try_all(&self, from: usize, picks: &mut Picks, best: &mut Best) {
+        let Some(candidates) = self.candidates.get(from) else {
+            if self.is_whole(picks) {
+                best.offer(picks, self.cost(picks));
             }
             return;
         };
-        for axes in candidates {
-            if chosen.iter().all(|c| !overlap(c, axes)) {
-                chosen.push(axes.clone());
-                self.try_all(factor + 1, chosen, best);
-                chosen.pop();
+        for candidate in 0..candidates.len() {
+            if self.is_free(from, candidate, picks) {
+                picks[from] = candidate;
+                self.try_all(from + 1, picks, best);
             }
         }
+        picks[from] = 0;
+    }
+
+    /// Returns whether a candidate of factor number `at` shares no axes with what is chosen for the factors before.
+    fn is_free(&self, at: usize, candidate: usize, picks: &Picks) -> bool {
+        let axes = &self.candidates[at][candidate];
+        (0..at).all(|f| !overlap(&self.candidates[f][picks[f]], axes))
     }
 
     /// Chooses the best axes for each factor given those before it. It is used for ops with too many combinations.
-    fn try_one_by_one(&self, best: &mut Best) {
-        let mut chosen = vec![AxisList::new(); self.candidates.len()];
-        best.offer(&chosen, self.cost(&chosen));
-        for (factor, candidates) in self.candidates.iter().enumerate() {
+    fn try_one_by_one(&self, picks: &mut Picks, best: &mut Best) {
+        best.offer(picks, self.cost(picks));
+        for at in 0..self.candidates.len() {
             let mut local = Best::default();
-            for axes in candidates {
-                chosen[factor] = axes.clone();
-                let is_free = chosen.iter().enumerate().all(|(i, c)| i == factor || !overlap(c, axes));
-                if is_free && self.is_whole(&chosen) {
-                    local.offer(&chosen, self.cost(&chosen));
+            for candidate in 0..self.candidates[at].len() {
+                picks[at] = candidate;
+                let axes = &self.candidates[at][candidate];
+                let is_free = (0..picks.len()).all(|f| f == at || !overlap(&self.candidates[f][picks[f]], axes));
+                if is_free && self.is_whole(picks) {
+                    local.offer(picks, self.cost(picks));
                 }
             }
-            chosen = local.first.expect("the empty list is always free").0;
-            best.offer(&chosen, self.cost(&chosen));
+            picks.copy_from_slice(&local.first.expect("the first candidate is always free").0);
+            best.offer(picks, self.cost(picks));
         }
     }
 
     /// Returns whether each dimension can be assembled: a factor is split only if all factors before it in its
     /// dimension are split into single elements.
-    fn is_whole(&self, axes: &[AxisList]) -> bool {
-        let Parties { rule, mesh, .. } = self.parties;
-        let is_full = |f: Factor| AxisRef::total_size(mesh, &axes[f.index()]) == rule.size(f);
-        rule.mappings().flat_map(|m| &m.dims).all(|dim| {
+    fn is_whole(&self, picks: &Picks) -> bool {
+        let rule = self.parties.rule;
+        let is_full = |f: Factor| self.shards(f, picks) == rule.size(f);
+        rule.mappings().flat_map(|m| &m.dims).filter(|dim| dim.len() > 1).all(|dim| {
             let partial = dim.iter().position(|&f| !is_full(f)).unwrap_or(dim.len());
-            dim.iter().skip(partial + 1).all(|f| axes[f.index()].is_empty())
+            dim.iter().skip(partial + 1).all(|f| self.axes(*f, picks).is_empty())
         })
     }
 
-    fn cost(&self, axes: &[AxisList]) -> Cost {
+    fn cost(&self, picks: &Picks) -> Cost {
         budget::poll();
-        let Parties { rule, mesh, work, .. } = self.parties;
-        let shards: usize = axes.iter().map(|a| AxisRef::total_size(mesh, a)).product();
+        let Parties { rule, work, .. } = self.parties;
+        let shards: usize = rule.all_factors().map(|f| self.shards(f, picks)).product();
         if self.prices.is_some() {
-            let prices = (0..rule.tensor_count()).map(|i| self.price(i, axes));
+            let prices = (0..rule.tensor_count()).map(|i| self.price(i, picks));
             let sum = prices.fold(Price::default(), Price::plus);
-            let bytes_moved = sum.bytes + self.exchanged(axes).round() as u64;
+            let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
             let total = bytes_moved + sum.starts + work / shards as u64;
             return Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) };
         }
+        let axes = &self.all_axes(picks);
         let moved: f64 = (0..rule.tensor_count()).map(|i| self.moved(i, axes)).sum();
-        let bytes_moved = (moved + self.reduced(axes) + self.exchanged(axes)).round() as u64;
+        let bytes_moved = (moved + self.reduced(axes) + self.exchanged(picks)).round() as u64;
         Cost { total: bytes_moved + work / shards as u64, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
     /// Returns the price of tensor `index` from [`Prices`], each asked for once.
-    fn price(&self, index: usize, axes: &[AxisList]) -> Price {
+    fn price(&self, index: usize, picks: &Picks) -> Price {
         let Parties { rule, mesh, shardings, .. } = self.parties;
         let Some(prices) = self.prices.filter(|_| shardings[index].is_some()) else { return Price::default() };
         let is_result = index >= self.projection.operand_count;
         let is_used =
             |f: &Factor| rule.mapping(index).contains(*f) || is_result && rule.kind(*f) == FactorKind::Reduction;
-        let key = (index, rule.all_factors().filter(is_used).map(|f| axes[f.index()].clone()).collect());
+        let pick = |f: Factor| u16::try_from(picks[f.index()]).expect("fewer candidates than 2^16");
+        let key = (index, rule.all_factors().filter(is_used).map(pick).collect());
         if let Some(price) = self.known.borrow().get(&key) {
             return *price;
         }
-        let mapping = rule.mapping(index);
-        let layout = TensorFactors::from_factor_axes(mapping, axes).to_sharding(mapping, rule, mesh);
-        let partial = if is_result { reduction_axes(rule, mesh, axes) } else { vec![] };
+        let (mapping, axes) = (rule.mapping(index), self.all_axes(picks));
+        let layout = TensorFactors::from_factor_axes(mapping, &axes).to_sharding(mapping, rule, mesh);
+        let partial = if is_result { reduction_axes(rule, mesh, &axes) } else { vec![] };
         let price = prices.price(index, &layout, &partial);
         self.known.borrow_mut().insert(key, price);
         price
@@ -459,12 +482,12 @@ struct Best {
 }
 
 impl Best {
-    fn offer(&mut self, axes: &[AxisList], cost: Cost) {
+    fn offer(&mut self, picks: &Picks, cost: Cost) {
         let beats = |other: &Option<Choice>| other.as_ref().is_none_or(|(_, c)| cost < *c);
         if beats(&self.first) {
-            self.second = self.first.replace((axes.to_vec(), cost));
+            self.second = self.first.replace((picks.to_vec(), cost));
         } else if beats(&self.second) {
-            self.second = Some((axes.to_vec(), cost));
+            self.second = Some((picks.to_vec(), cost));
         }
     }
 }

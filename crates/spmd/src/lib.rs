@@ -45,8 +45,8 @@ pub mod warnings;
 pub use explain::{Communication, Row, communication};
 pub use halo::{bytes_exchanged, strategies};
 pub use pipeline::{
-    Context, DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes, run_steps,
-    run_until,
+    Context, DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes,
+    run_steps, run_until,
 };
 pub use stages::{Guarantee, verify_stage};
 pub use strategy::{Way, ways};

@@ -80,7 +80,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "reshard",
         run: |m, cx| reshard::reshard(&m, cx.keeps_sums),
-        describes: "inserts reshards so that operands and results of every op agree with its rule",
+        describes: "chooses layouts over the whole function, and inserts reshards so that every op agrees with its rule",
         ensures: &[LAID_OUT, AGREED, AGREED_EDGES, NO_MARKS],
     },
     Pass {

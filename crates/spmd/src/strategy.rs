@@ -26,7 +26,11 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 /// The decisions made so far, by question. Many ops of a program ask the same question.
 #[derive(Default)]
-pub(crate) struct Decisions(HashMap<Question, Rc<Decision>>);
+pub(crate) struct Decisions {
+    known: HashMap<Question, Rc<Decision>>,
+    /// The number of decisions that were not known.
+    pub made: usize,
+}
 
 /// Everything that a decision depends on. Ops with regions are not looked up here.
 #[derive(Clone, PartialEq)]
@@ -87,18 +91,20 @@ impl Decisions {
         served: Served,
     ) -> Rc<Decision> {
         if !view.regions().is_empty() {
+            self.made += 1;
             return Rc::new(Task::new(view, facts, &rule, mesh, shardings, served).decide(view));
         }
         let types = tensors(view).map(|v| view.body.ty(v).clone()).collect();
         let (code, attrs) = (view.data().code, view.attrs().clone());
         let question = Question { code, attrs, rule, types, shardings, served };
-        if let Some(known) = self.0.get(&question) {
+        if let Some(known) = self.known.get(&question) {
             return known.clone();
         }
+        self.made += 1;
         let (shardings, served) = (question.shardings.clone(), question.served.clone());
         let task = Task::new(view, facts, &question.rule, mesh, shardings, served);
         let decision = Rc::new(task.decide(view));
-        self.0.insert(question, decision.clone());
+        self.known.insert(question, decision.clone());
         decision
     }
 }

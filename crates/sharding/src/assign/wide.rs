@@ -1,16 +1,15 @@
 //! Choices that split a factor over axes which no tensor has for it.
 
-use super::{Best, Choice, MAX_COMBINATIONS, Price, Prices, Search, overlap};
+use super::{Best, Choice, MAX_COMBINATIONS, Picks, Price, Prices, Search};
 use crate::{AxisList, Factor, FactorKind};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
 /// With more parts of axes than this, only the lists that tensors have are tried.
 const MAX_PARTS: usize = 6;
 
-/// The choices made so far while they are compared, in the order of the factors.
+/// A comparison of all choices, factor by factor.
 struct Wide<'a, 'b> {
     search: &'a Search<'b>,
-    candidates: Vec<Vec<AxisList>>,
     /// For each number of decided factors, the tensors whose price is known from then on.
     decided: Vec<Vec<usize>>,
     /// The most elements along all factors that one device may compute; `None` for ops that are no products.
@@ -22,7 +21,7 @@ struct Wide<'a, 'b> {
 impl Search<'_> {
     /// Adds the choices that use the tensors' axes for other factors, unless the best so far moves nothing. A product
     /// is then limited to the choices in which a device computes least.
-    pub(super) fn widen(&self, prices: &dyn Prices, best: &mut Best) {
+    pub(super) fn widen(&mut self, prices: &dyn Prices, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
         let is_limited = prices.is_product() && !self.parties.rule.all_factors().any(|f| self.is_fixed(f));
         let first = best.first.as_ref().expect("nothing split at all is always possible");
@@ -33,13 +32,23 @@ impl Search<'_> {
             return;
         }
         let orders = self.orders(&parts);
-        let candidates: Vec<Vec<AxisList>> =
+        let mut candidates: Vec<Vec<AxisList>> =
             self.parties.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
-        let decided = self.decided();
-        let mut wide = Wide { search: self, candidates, decided, limit: None, left: MAX_COMBINATIONS };
+        std::mem::swap(&mut self.candidates, &mut candidates);
+        if !self.search_wide(is_limited, best) {
+            // The limit was found, but not within the number of choices that may be made.
+            self.candidates = candidates;
+            *best = self.run();
+        }
+    }
+
+    /// Compares the choices among all candidates. Returns whether there is one.
+    fn search_wide(&self, is_limited: bool, best: &mut Best) -> bool {
+        let mut wide = Wide { search: self, decided: self.decided(), limit: None, left: MAX_COMBINATIONS };
+        let mut picks = vec![0; self.candidates.len()];
         if is_limited {
             let mut least = u64::MAX;
-            wide.least_work(&mut vec![], &mut least);
+            wide.least_work(0, &mut picks, &mut least);
             wide.limit = Some(least);
             wide.left = MAX_COMBINATIONS;
             let is_within = |choice: &Choice| self.computed(&choice.0) <= least;
@@ -49,11 +58,8 @@ impl Search<'_> {
                 best.first = best.second.take();
             }
         }
-        wide.try_all(&mut vec![], Price::default(), best);
-        if best.first.is_none() {
-            // The limit was found, but not within the number of choices that may be made.
-            *best = self.run();
-        }
+        wide.try_all(0, &mut picks, Price::default(), best);
+        best.first.is_some()
     }
 
     /// Returns whether a factor is not free to choose, because the program places its sum.
@@ -159,66 +165,64 @@ impl Search<'_> {
     }
 
     /// Returns the elements along all factors that one device computes.
-    fn computed(&self, axes: &[AxisList]) -> u64 {
-        let (rule, mesh) = (self.parties.rule, self.parties.mesh);
-        let blocks =
-            rule.all_factors().zip(axes).map(|(f, axes)| rule.size(f).div_ceil(AxisRef::total_size(mesh, axes)) as u64);
+    fn computed(&self, picks: &Picks) -> u64 {
+        let rule = self.parties.rule;
+        let blocks = rule.all_factors().map(|f| rule.size(f).div_ceil(self.shards(f, picks)) as u64);
         blocks.fold(1, u64::saturating_mul)
     }
 }
 
 impl Wide<'_, '_> {
-    /// Returns the lists that can follow the choices made so far.
-    fn next(&self, chosen: &[AxisList]) -> Vec<AxisList> {
-        let Some(candidates) = self.candidates.get(chosen.len()) else { return vec![] };
-        candidates.iter().filter(|axes| chosen.iter().all(|c| !overlap(c, axes))).cloned().collect()
-    }
-
-    /// Finds the fewest elements that one device computes.
-    fn least_work(&mut self, chosen: &mut Vec<AxisList>, least: &mut u64) {
-        if chosen.len() == self.candidates.len() && self.search.is_whole(chosen) {
-            *least = (*least).min(self.search.computed(chosen));
-        }
-        for axes in self.next(chosen) {
+    /// Finds the fewest elements that one device computes, with any candidates of the factors from number `from` on.
+    fn least_work(&mut self, from: usize, picks: &mut Picks, least: &mut u64) {
+        let Some(candidates) = self.search.candidates.get(from) else {
+            if self.search.is_whole(picks) {
+                *least = (*least).min(self.search.computed(picks));
+            }
+            return;
+        };
+        for candidate in 0..candidates.len() {
+            if !self.search.is_free(from, candidate, picks) {
+                continue;
+            }
             if self.left == 0 {
-                return;
+                break;
             }
             self.left -= 1;
-            chosen.push(axes);
-            self.least_work(chosen, least);
-            chosen.pop();
+            picks[from] = candidate;
+            self.least_work(from + 1, picks, least);
         }
+        picks[from] = 0;
     }
 
-    /// Compares all choices that continue `chosen`, whose known prices are `spent`.
-    fn try_all(&mut self, chosen: &mut Vec<AxisList>, spent: Price, best: &mut Best) {
+    /// Compares all choices of the factors from number `from` on. `spent` are the prices that the factors before them
+    /// determine.
+    fn try_all(&mut self, from: usize, picks: &mut Picks, spent: Price, best: &mut Best) {
         budget::poll();
-        let decided = std::mem::take(&mut self.decided[chosen.len()]);
-        let mut now = spent;
-        for &index in &decided {
-            let mut padded = chosen.clone();
-            padded.resize(self.candidates.len(), AxisList::new());
-            now = now.plus(self.search.price(index, &padded));
-        }
-        self.decided[chosen.len()] = decided;
+        let search = self.search;
+        let now = self.decided[from].iter().fold(spent, |sum, &index| sum.plus(search.price(index, picks)));
         if best.second.as_ref().is_some_and(|(_, cost)| now.bytes + now.starts > cost.total) {
             return;
         }
-        if chosen.len() == self.candidates.len() {
-            let is_within = self.limit.is_none_or(|limit| self.search.computed(chosen) <= limit);
-            if is_within && self.search.is_whole(chosen) && best.first.as_ref().is_none_or(|(axes, _)| axes != chosen) {
-                best.offer(chosen, self.search.cost(chosen));
+        let Some(candidates) = search.candidates.get(from) else {
+            let is_within = self.limit.is_none_or(|limit| search.computed(picks) <= limit);
+            let is_new = || best.first.as_ref().is_none_or(|(first, _)| first != picks);
+            if is_within && search.is_whole(picks) && is_new() {
+                best.offer(picks, search.cost(picks));
             }
             return;
-        }
-        for axes in self.next(chosen) {
+        };
+        for candidate in 0..candidates.len() {
+            if !search.is_free(from, candidate, picks) {
+                continue;
+            }
             if self.left == 0 {
-                return;
+                break;
             }
             self.left -= 1;
-            chosen.push(axes);
-            self.try_all(chosen, now, best);
-            chosen.pop();
+            picks[from] = candidate;
+            self.try_all(from + 1, picks, now, best);
         }
+        picks[from] = 0;
     }
 }

@@ -18,9 +18,9 @@ mod price;
 mod search;
 mod sites;
 
-use crate::strategy::Decisions;
 use crate::hoist::ROOM;
 use crate::live::Lives;
+use crate::strategy::Decisions;
 use price::Prices;
 use search::{Limits, Shards, search};
 use shardwise_base::{AxisKind, Mesh};

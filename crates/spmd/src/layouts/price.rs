@@ -11,9 +11,11 @@ use shardwise_ir::{Body, Func, Module, OpView, Value};
 use shardwise_ops::{Linear, Opcode, Semantics};
 use shardwise_sharding::{FactorKind, Price, Prices as _, Rule};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The number of known ratings that take as long as a new decision.
+const DECISION: usize = 20;
 
 /// A price that nothing is worth.
 const FORBIDDEN: u64 = 1 << 50;
@@ -27,8 +29,8 @@ pub(super) struct Prices<'a> {
     decisions: &'a mut Decisions,
     layouts: EntityVec<Group, Sharding>,
     rated: EntityVec<Site, Rc<Rated>>,
-    /// The ratings made so far, by site and the layouts that they depend on.
-    known: HashMap<(Site, Shardings), Rc<Rated>>,
+    /// The ratings of each site made so far, by the layouts that they depend on.
+    known: EntityVec<Site, Vec<(Shardings, Rc<Rated>)>>,
     /// The moves of each value that some site needs.
     moves: EntityVec<Value, Vec<Move>>,
     /// For each site, into how many shards its work is split at the start.
@@ -36,8 +38,8 @@ pub(super) struct Prices<'a> {
     total: u64,
     /// The price of the work of all ops but products, on one device.
     work: u64,
-    /// The number of ratings that were not known.
-    pub made: usize,
+    /// The number of ratings so far, with each new decision counted as [`DECISION`].
+    pub effort: usize,
 }
 
 /// What a site costs under certain layouts.
@@ -94,12 +96,12 @@ impl<'a> Prices<'a> {
             decisions,
             layouts: sites.groups.keys().map(layout).collect(),
             rated: EntityVec::filled(sites.sites.len(), Rc::default()),
-            known: HashMap::new(),
+            known: EntityVec::filled(sites.sites.len(), vec![]),
             moves: EntityVec::filled(body.value_count(), vec![]),
             shards: EntityVec::filled(sites.sites.len(), 0),
             total: 0,
             work: 0,
-            made: 0,
+            effort: 0,
         };
         for site in sites.sites.keys() {
             let rated = prices.rate(site);
@@ -197,6 +199,7 @@ impl<'a> Prices<'a> {
     fn rate(&mut self, site: Site) -> Rc<Rated> {
         let sites = self.sites;
         let data = &sites.sites[site];
+        self.effort += 1;
         let (op, rule, served) = match &data.kind {
             SiteKind::Edge { from, to } => return Rc::new(self.rate_edge(*from, to, data.runs)),
             SiteKind::Op { op, rule, served } => (*op, rule, served),
@@ -205,19 +208,17 @@ impl<'a> Prices<'a> {
         let wanted = |v: Value| Some(with_single_elements_whole(self.layout_of(v)?, self.body.ty(v).shape()));
         let operands = view.operands().iter().map(|&v| self.layout_of(v));
         let layouts: Shardings = operands.chain(view.results().iter().map(|&v| wanted(v))).collect();
-        let key = (site, layouts);
-        if let Some(known) = self.known.get(&key) {
+        if let Some((_, known)) = self.known[site].iter().find(|(given, _)| *given == layouts) {
             return known.clone();
         }
-        self.made += 1;
-        let mut kept = kept_unreduced(&view, rule, &key.1);
-        let mut decision = self.decide(&view, rule, served, &key.1, &kept);
+        let mut kept = kept_unreduced(&view, rule, &layouts);
+        let mut decision = self.decide(&view, rule, served, &layouts, &kept);
         if decision.splits_over(&kept) {
             kept.clear();
-            decision = self.decide(&view, rule, served, &key.1, &kept);
+            decision = self.decide(&view, rule, served, &layouts, &kept);
         }
-        let rated = Rc::new(self.rate_op(&view, decision, &key.1, &kept, site));
-        self.known.insert(key, rated.clone());
+        let rated = Rc::new(self.rate_op(&view, decision, &layouts, &kept, site));
+        self.known[site].push((layouts, rated.clone()));
         rated
     }
 
@@ -236,7 +237,10 @@ impl<'a> Prices<'a> {
                 *layout = layout.clone().with_unreduced(both(&layout.unreduced, kept));
             }
         }
-        self.decisions.decide(view, facts(view), rule.clone(), self.mesh, layouts, served.clone())
+        let made = self.decisions.made;
+        let decision = self.decisions.decide(view, facts(view), rule.clone(), self.mesh, layouts, served.clone());
+        self.effort += (self.decisions.made - made) * DECISION;
+        decision
     }
 
     fn rate_edge(&self, from: Value, to: &Target, runs: u64) -> Rated {

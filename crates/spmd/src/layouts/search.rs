@@ -25,8 +25,8 @@ const MAX_ROUNDS: usize = 3;
 /// The part by which the work of all ops but products may grow.
 const MORE_WORK: f64 = 0.05;
 
-/// The number of ratings that a search may make: for a function, and in addition for each of its sites.
-const MAX_RATINGS: (usize, usize) = (2000, 40);
+/// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
+const MAX_EFFORT: (usize, usize) = (20_000, 4);
 
 /// What a search may not change.
 #[derive(Clone, Copy)]
@@ -48,8 +48,8 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> Vec<Change> {
     let sites = prices.sites;
     let before: EntityVec<Group, Sharding> = sites.groups.keys().map(|g| prices.layout(g).clone()).collect();
     let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64;
-    let most_ratings = prices.made + MAX_RATINGS.0 + MAX_RATINGS.1 * sites.sites.len();
-    let mut search = Search { prices, limits, most_work, most_ratings };
+    let most_effort = prices.effort + MAX_EFFORT.0 + MAX_EFFORT.1 * sites.sites.len();
+    let mut search = Search { prices, limits, most_work, most_effort };
     for _ in 0..MAX_ROUNDS {
         if !search.round() {
             break;
@@ -67,7 +67,7 @@ struct Search<'p, 'a> {
     limits: Limits,
     /// The most work of ops other than products.
     most_work: u64,
-    most_ratings: usize,
+    most_effort: usize,
 }
 
 impl Search<'_, '_> {
@@ -78,9 +78,9 @@ impl Search<'_, '_> {
         sites.sort_by_key(|s| Reverse(bytes(s)));
         let start = self.prices.total();
         for site in sites {
-            while self.prices.made < self.most_ratings && self.improve(site) {}
+            while self.prices.effort < self.most_effort && self.improve(site) {}
         }
-        self.prices.total() < start && self.prices.made < self.most_ratings
+        self.prices.total() < start && self.prices.effort < self.most_effort
     }
 
     /// Makes the best of the changes that start at a site. Returns whether one of them lowers the price.
@@ -90,6 +90,9 @@ impl Search<'_, '_> {
         }
         let mut best = (self.prices.total(), vec![]);
         for seed in self.seeds(site) {
+            if self.prices.effort >= self.most_effort {
+                break;
+            }
             let (total, changes) = self.spread(seed);
             if total < best.0 {
                 best = (total, changes);

@@ -3,8 +3,8 @@
 use shardwise_base::{Account, AxisRef, Budget, CancelToken, DType, Mesh, Sharding, Stop};
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
-use shardwise_spmd::{Context, PASSES};
 use shardwise_spmd::plan::plan_reshard;
+use shardwise_spmd::{Context, PASSES};
 use std::sync::Arc;
 
 const PROGRAM: &str = r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
