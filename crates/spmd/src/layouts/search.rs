@@ -10,6 +10,7 @@ use crate::defer::is_wide;
 use crate::strategy::Decision;
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use shardwise_ir::OpView;
+use shardwise_sharding::cost::STEP_BYTES;
 use shardwise_sharding::{AxisList, Factor, IfMissing, Rule, TensorFactors};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,13 +18,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The number of steps after which a change has to have paid off.
-const MAX_STEPS: usize = 24;
+const MAX_STEPS: usize = 64;
 
 /// The number of rounds over all sites.
 const MAX_ROUNDS: usize = 3;
 
 /// The part by which the work of all ops but products may grow.
 const MORE_WORK: f64 = 0.05;
+
+/// The price of the work by which a function may grow in any case: it takes as long as starting a few collectives.
+const SOME_WORK: u64 = 4 * STEP_BYTES;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
 const MAX_EFFORT: (usize, usize) = (20_000, 4);
@@ -47,7 +51,7 @@ pub(super) enum Shards {
 pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> Vec<Change> {
     let sites = prices.sites;
     let before: EntityVec<Group, Sharding> = sites.groups.keys().map(|g| prices.layout(g).clone()).collect();
-    let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64;
+    let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
     let most_effort = prices.effort + MAX_EFFORT.0 + MAX_EFFORT.1 * sites.sites.len();
     let mut search = Search { prices, limits, most_work, most_effort };
     for _ in 0..MAX_ROUNDS {
@@ -103,9 +107,9 @@ impl Search<'_, '_> {
         is_found
     }
 
-    /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together; at
-    /// an op also its second best choice, its results split over the axes that are summed, and all other tensors laid
-    /// out as one of them is.
+    /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
+    /// an op, these are also its second best choice, its tensors whole where elements move, its results split over the
+    /// axes that are summed, and all other tensors laid out as one of them is.
     fn seeds(&self, site: Site) -> Vec<Vec<Change>> {
         let asks = &self.prices.rated(site).asks;
         let change = |ask: &Ask| (ask.group, ask.layout.clone());
@@ -116,6 +120,7 @@ impl Search<'_, '_> {
         let Some(tensors) = Tensors::of(self.prices, site) else { return seeds };
         let runner_up = &tensors.decision.assignment.runner_up;
         seeds.extend(runner_up.iter().map(|r| tensors.split_over(&r.axes)));
+        seeds.extend(tensors.whole_where_elements_move());
         seeds.extend(tensors.parts_of_sums(self.prices));
         if !self.limits.keeps_sums {
             seeds.extend(tensors.summands());
@@ -228,6 +233,14 @@ impl<'a> Tensors<'a> {
         };
         let axes: Vec<AxisList> = self.rule.all_factors().map(axes).collect();
         self.split_over(&axes)
+    }
+
+    /// Returns the layouts of all tensors if the factors along which elements move are not split.
+    fn whole_where_elements_move(&self) -> Option<Vec<Change>> {
+        let moved = &self.decision.moved;
+        let mut axes = self.decision.assignment.axes.clone();
+        moved.iter().for_each(|f| axes[f.index()].clear());
+        (!moved.is_empty()).then(|| self.split_over(&axes))
     }
 
     /// Returns the results of which each device has a summand, with their layouts.
