@@ -146,7 +146,7 @@ impl<'t> Parser<'t> {
         if ty.dtype.is_bool() && bytes.len() != count && bytes.len() == count.div_ceil(8) {
             return self.literal_of_bytes(at, ty, &unpack_bools(&bytes, count));
         }
-        if matches!(ty.dtype, DType::I2 | DType::I4 | DType::U2 | DType::U4) {
+        if ty.dtype.bits() < 8 && !ty.dtype.is_bool() {
             bytes.iter_mut().for_each(|b| *b = number::narrow(*b, ty.dtype));
         }
         if ty.dtype.is_bool() && bytes.iter().any(|&b| b > 1) {
