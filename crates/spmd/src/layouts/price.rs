@@ -184,12 +184,15 @@ impl<'a> Prices<'a> {
 
     /// Returns the price of bringing a value to all layouts in which sites need it. Sites share a move.
     fn price_of_moves(&self, v: Value) -> u64 {
-        let list = &self.moves[v];
-        let is_dearest = |i: usize, m: &Move| {
-            let others = list.iter().enumerate().filter(|(j, other)| *j != i && other.to == m.to);
-            others.into_iter().all(|(j, other)| (other.price, j) < (m.price, i))
-        };
-        list.iter().enumerate().filter(|(i, m)| is_dearest(*i, m)).map(|(_, m)| m.price).sum()
+        let mut dearest: SmallVec<[&Move; 4]> = SmallVec::new();
+        for new in &self.moves[v] {
+            match dearest.iter_mut().find(|known| known.to == new.to) {
+                Some(known) if known.price < new.price => *known = new,
+                Some(_) => {}
+                None => dearest.push(new),
+            }
+        }
+        dearest.iter().map(|m| m.price).sum()
     }
 
     fn layout_of(&self, v: Value) -> Option<Sharding> {
