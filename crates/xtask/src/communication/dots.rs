@@ -201,20 +201,20 @@ impl Optimum<'_> {
         let last = chain.sizes.len() - 1;
         for i in 1..last {
             let [m, k, n] = [chain.sizes[0], chain.sizes[i], chain.sizes[i + 1]];
-            let targets = if i + 1 == last { vec![chain.layouts[last].clone()] } else { self.layouts.clone() };
-            at = self.product(&at, &chain.layouts[i], [m, k, n], flops[i - 1], &targets);
+            at = self.product(&at, &chain.layouts[i], [m, k, n], flops[i - 1]);
         }
-        at.into_values().min().unwrap_or(0)
+        let (shape, target) = (chain.shape(last), &chain.layouts[last]);
+        let reach = at.into_iter().map(|(at, bytes)| bytes + bytes_missing(&at, target, &shape, DType::F32));
+        reach.min().unwrap_or(0)
     }
 
-    /// Returns the fewest bytes with which the product reaches each target.
+    /// Returns the fewest bytes with which the product reaches each layout.
     fn product(
         &self,
         from: &HashMap<Sharding, u64>,
         weight: &Sharding,
         [m, k, n]: [usize; 3],
         limit: f64,
-        targets: &[Sharding],
     ) -> HashMap<Sharding, u64> {
         let mesh = &self.chain.mesh;
         let size = |axes: &[AxisRef]| AxisRef::total_size(mesh, axes);
@@ -240,7 +240,7 @@ impl Optimum<'_> {
             let all = results.iter().map(|((own, summed), bytes)| bytes + self.result(own, summed, target, [m, n]));
             all.min().map(|bytes| (target.clone(), bytes))
         };
-        targets.iter().filter_map(reach).collect()
+        self.layouts.iter().filter_map(reach).collect()
     }
 
     fn result(&self, own: &Sharding, summed: &[AxisRef], target: &Sharding, shape: [usize; 2]) -> u64 {
