@@ -23,7 +23,7 @@ pub struct Pass {
     pub ensures: &'static [Guarantee],
 }
 
-/// What passes know besides the module, and what they warn of.
+/// The options that passes know besides the module, and their warnings.
 #[derive(Default)]
 pub struct Context {
     /// True to take each sum over devices where it arises, in the order of the program, and not later.
@@ -155,7 +155,7 @@ pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
     /// True to verify the module after each pass, and what the pass guarantees. Debug builds always do.
     pub verify: bool,
-    /// What the passes know, and their warnings.
+    /// The options that the passes know, and their warnings.
     pub context: Context,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Prices<'a> {
     pub effort: usize,
 }
 
-/// What a site costs under certain layouts.
+/// The price of a site under certain layouts.
 #[derive(Default)]
 pub(super) struct Rated {
     /// The price of the site without the moves of operands.
@@ -146,7 +146,7 @@ impl<'a> Prices<'a> {
         self.mesh
     }
 
-    /// Gives a group another layout. Returns the layout that it had.
+    /// Changes the layout of a group. Returns the layout that it had.
     pub fn set(&mut self, group: Group, layout: Sharding) -> Sharding {
         let sites = self.sites;
         let before = std::mem::replace(&mut self.layouts[group], layout);

@@ -32,7 +32,7 @@ const SOME_WORK: u64 = 4 * STEP_BYTES;
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
 const MAX_EFFORT: (usize, usize) = (20_000, 4);
 
-/// What a search may not change.
+/// The limits of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     /// True if sums over devices are taken where they arise.
@@ -40,7 +40,7 @@ pub(super) struct Limits {
     pub shards: Shards,
 }
 
-/// Whether the shard of a value may become larger.
+/// States whether the shard of a value may become larger.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shards {
     MayGrow,
