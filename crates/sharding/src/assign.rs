@@ -5,25 +5,20 @@
 //! of axes among those that some tensor has (and their major parts), such that no axis is used twice and every tensor
 //! can be split in this way. Of all such choices it takes the one that costs least.
 //!
-//! The cost is the bytes moved: operands are moved to the chosen sharding, results are moved from the chosen sharding
-//! to the one that they should have, and reduction factors are summed over. A tensor of `B` bytes that has to become
-//! `n` shards costs a device `B / n` bytes minus the bytes of them that it holds already.
+//! The cost is that of the moves: operands are moved to the chosen sharding, results are moved from the chosen sharding
+//! to the one that they should have, and reduction factors are summed over. [`Prices`] knows what each of them costs.
 //!
-//! This is simpler than Shardy's search in two points: an axis that has to leave a factor is not moved to another
-//! factor, and overflow axes (of a reshape that no factor expresses) are never kept.
-//!
-//! [`assign_at`] compares the prices of the plans that will be made instead of these estimates. If no choice costs
-//! nothing, it also tries the axes of each tensor on all other factors. For example, a sorted dimension that is split
-//! over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
+//! This is simpler than Shardy's search in one point: overflow axes (of a reshape that no factor expresses) are never
+//! kept. If no choice costs nothing, the axes of each tensor are also tried on all other factors. For example, a sorted
+//! dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
 
 mod wide;
 
-use crate::cost::CollectiveCost;
-use crate::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
+use crate::{AxisList, Factor, FactorKind, IfMissing, Projection, Rule};
+use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The op to choose a sharding for.
@@ -33,24 +28,23 @@ pub struct Parties<'a> {
     pub mesh: &'a Arc<Mesh>,
     /// The shardings of the operands, then of the results. A tensor without one is replicated.
     pub shardings: &'a [Option<&'a Sharding>],
-    /// The size of each whole tensor in bytes, in the same order.
-    pub bytes: &'a [u64],
     /// The cost of running the op unsplit, in bytes that could be moved in that time. It is divided by the number of
     /// shards. With 0, running the op on every device costs nothing.
     pub work: u64,
     /// Reduction factors that remain split as in the operands that have them, at any cost, because the program places
     /// their sums.
     pub summed: &'a [Factor],
-    /// True if the op gathers partial results over the axes of reduction factors and reduces them again, so that its
-    /// results are complete. Otherwise they are summed.
-    pub is_gathered: bool,
 }
 
-/// Prices for moving the tensors of an op to and from the layouts with which it runs.
+/// Prices of an op's communication.
 pub trait Prices {
     /// Returns the price of a tensor (operands first) if the op runs with the tensor in `layout`. A result is
     /// partial over the axes `partial`.
     fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
+
+    /// Returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes with all
+    /// other factors whole, or `None` if it cannot.
+    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64>;
 
     /// Returns whether the op is a product, of which no device may compute more than it must.
     fn is_product(&self) -> bool;
@@ -103,8 +97,7 @@ impl Assignment {
 
     /// Returns the closed sharding of tensor `index` (operands, then results) with which the op runs.
     pub fn sharding(&self, rule: &Rule, mesh: &Arc<Mesh>, index: usize) -> Sharding {
-        let mapping = rule.mapping(index);
-        TensorFactors::from_factor_axes(mapping, &self.axes).to_sharding(mapping, rule, mesh)
+        rule.mapping(index).sharding(rule, mesh, |f| &self.axes[f.index()])
     }
 
     /// Returns the number of shards into which the op's work is split.
@@ -114,30 +107,18 @@ impl Assignment {
 
     /// Returns the axes over which the op's results are partial, in the order of the mesh.
     pub fn reduction_axes(&self, rule: &Rule, mesh: &Mesh) -> Vec<AxisRef> {
-        reduction_axes(rule, mesh, &self.axes)
+        reduction_axes(rule, mesh, |f| &self.axes[f.index()])
     }
 }
 
 /// Chooses the axes of each factor. Factors that need replication are not split, and neither are factors of operands that
 /// no result has.
-///
-/// `exchanged` returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes
-/// with all other factors whole, or `None` if it cannot.
-pub fn assign(parties: Parties<'_>, exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>) -> Assignment {
-    Search::new(parties, &exchanged, None).assignment()
-}
-
-/// Chooses the axes of each factor by the prices of the plans that will be made.
-pub fn assign_at(
-    parties: Parties<'_>,
-    exchanged: impl Fn(Factor, &[AxisRef]) -> Option<u64>,
-    prices: &dyn Prices,
-) -> Assignment {
-    Search::new(parties, &exchanged, Some(prices)).assignment()
+pub fn assign(parties: Parties<'_>, prices: &dyn Prices) -> Assignment {
+    Search::new(parties, prices).assignment()
 }
 
 /// Prices of tensors, by index and by the candidates that they depend on, one number for each factor.
-type Known = RefCell<HashMap<(usize, SmallVec<[u16; 8]>), Price>>;
+type Known = RefCell<FxHashMap<(usize, SmallVec<[u16; 8]>), Price>>;
 
 /// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split.
 type Picks = [usize];
@@ -159,14 +140,14 @@ type Choice = (Vec<usize>, Cost);
 
 struct Search<'a> {
     parties: Parties<'a>,
-    prices: Option<&'a dyn Prices>,
+    prices: &'a dyn Prices,
     known: Known,
+    /// For each tensor, the factors that its price depends on.
+    matters: Vec<SmallVec<[Factor; 4]>>,
     projection: Projection,
     /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
     /// along the factor.
     candidates: Vec<Vec<AxisList>>,
-    /// The bytes that a device receives in exchanges if the op runs split along a factor; `None` if it cannot.
-    exchange: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
     /// For each factor with several candidates, the bytes that a device receives in exchanges with each of them.
     exchanges: Vec<(Factor, Vec<u64>)>,
     /// For each factor, whether the op can run split along it over any axes.
@@ -176,11 +157,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(
-        parties: Parties<'a>,
-        exchanged: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
-        prices: Option<&'a dyn Prices>,
-    ) -> Search<'a> {
+    fn new(parties: Parties<'a>, prices: &'a dyn Prices) -> Search<'a> {
         let Parties { rule, mesh, shardings, .. } = parties;
         let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
         let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
@@ -188,9 +165,9 @@ impl<'a> Search<'a> {
             parties,
             prices,
             known: Known::default(),
+            matters: (0..rule.tensor_count()).map(|i| matters(rule, i).collect()).collect(),
             projection,
             candidates: vec![],
-            exchange: exchanged,
             exchanges: vec![],
             is_splittable: vec![],
             is_in_compound: rule.all_factors().map(compound).collect(),
@@ -215,12 +192,12 @@ impl<'a> Search<'a> {
             if search.candidates[factor.index()].len() == 1 {
                 continue;
             }
-            let price = |axes: &AxisList| if axes.is_empty() { Some(0) } else { exchanged(factor, axes) };
+            let price = |axes: &AxisList| if axes.is_empty() { Some(0) } else { prices.exchanged(factor, axes) };
             let list = std::mem::take(&mut search.candidates[factor.index()]);
-            let (list, prices) =
+            let (list, bytes) =
                 list.into_iter().filter_map(|axes| Some((price(&axes)?, axes))).map(|(p, a)| (a, p)).unzip();
             search.candidates[factor.index()] = list;
-            search.exchanges.push((factor, prices));
+            search.exchanges.push((factor, bytes));
         }
         search
     }
@@ -287,9 +264,7 @@ impl<'a> Search<'a> {
 
     fn assignment(mut self) -> Assignment {
         let mut best = self.run();
-        if let Some(prices) = self.prices {
-            self.widen(prices, &mut best);
-        }
+        self.widen(&mut best);
         let (picks, cost) = best.first.expect("nothing split at all is always possible");
         let runner_up =
             best.second.map(|(other, cost)| RunnerUp { axes: self.all_axes(&other), bytes_moved: cost.bytes_moved });
@@ -365,73 +340,29 @@ impl<'a> Search<'a> {
         budget::poll();
         let Parties { rule, work, .. } = self.parties;
         let shards: usize = rule.all_factors().map(|f| self.shards(f, picks)).product();
-        if self.prices.is_some() {
-            let prices = (0..rule.tensor_count()).map(|i| self.price(i, picks));
-            let sum = prices.fold(Price::default(), Price::plus);
-            let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
-            let total = bytes_moved + sum.starts + work / shards as u64;
-            return Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) };
-        }
-        let axes = &self.all_axes(picks);
-        let moved: f64 = (0..rule.tensor_count()).map(|i| self.moved(i, axes)).sum();
-        let bytes_moved = (moved + self.reduced(axes) + self.exchanged(picks)).round() as u64;
-        Cost { total: bytes_moved + work / shards as u64, bytes_moved, shards: std::cmp::Reverse(shards) }
+        let sum = (0..rule.tensor_count()).map(|i| self.price(i, picks)).fold(Price::default(), Price::plus);
+        let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
+        let total = bytes_moved + sum.starts + work / shards as u64;
+        Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
     /// Returns the price of tensor `index` from [`Prices`], each asked for once.
     fn price(&self, index: usize, picks: &Picks) -> Price {
         let Parties { rule, mesh, shardings, .. } = self.parties;
-        let Some(prices) = self.prices.filter(|_| shardings[index].is_some()) else { return Price::default() };
-        let is_result = index >= self.projection.operand_count;
-        let is_used =
-            |f: &Factor| rule.mapping(index).contains(*f) || is_result && rule.kind(*f) == FactorKind::Reduction;
-        let pick = |f: Factor| u16::try_from(picks[f.index()]).expect("fewer candidates than 2^16");
-        let key = (index, rule.all_factors().filter(is_used).map(pick).collect());
+        if shardings[index].is_none() {
+            return Price::default();
+        }
+        let pick = |f: &Factor| u16::try_from(picks[f.index()]).expect("fewer candidates than 2^16");
+        let key = (index, self.matters[index].iter().map(pick).collect());
         if let Some(price) = self.known.borrow().get(&key) {
             return *price;
         }
-        let (mapping, axes) = (rule.mapping(index), self.all_axes(picks));
-        let layout = TensorFactors::from_factor_axes(mapping, &axes).to_sharding(mapping, rule, mesh);
-        let partial = if is_result { reduction_axes(rule, mesh, &axes) } else { vec![] };
-        let price = prices.price(index, &layout, &partial);
+        let layout = rule.mapping(index).sharding(rule, mesh, |f| self.axes(f, picks));
+        let is_result = index >= self.projection.operand_count;
+        let partial = if is_result { reduction_axes(rule, mesh, |f| self.axes(f, picks)) } else { vec![] };
+        let price = self.prices.price(index, &layout, &partial);
         self.known.borrow_mut().insert(key, price);
         price
-    }
-
-    /// Returns the bytes that a device receives when tensor `index` is moved to the chosen axes (for a result, from
-    /// them).
-    fn moved(&self, index: usize, axes: &[AxisList]) -> f64 {
-        let is_operand = index < self.projection.operand_count;
-        let (mut after, mut kept) = (1.0, 1.0);
-        for (factor, own) in self.projection.tensors[index].iter() {
-            let own: Vec<AxisRef> = own.axes.iter().chain(&own.overflow).copied().collect();
-            let chosen = &axes[factor.index()][..];
-            let (source, target) = if is_operand { (&own[..], chosen) } else { (chosen, &own[..]) };
-            let size = |axes| AxisRef::total_size(self.parties.mesh, axes) as f64;
-            after /= size(target);
-            let is_nested = Prefix::of(source, target) != Prefix::Not || Prefix::of(target, source) != Prefix::Not;
-            kept *= if is_nested { 1.0 / size(source).max(size(target)) } else { 0.0 };
-        }
-        self.parties.bytes[index] as f64 * (after - kept).max(0.0)
-    }
-
-    /// Returns the bytes that a device receives when partial results are summed: one pass if the result is split over
-    /// the axis afterwards, two if not, none if it may remain partial.
-    fn reduced(&self, axes: &[AxisList]) -> f64 {
-        let Parties { rule, mesh, bytes, shardings, .. } = self.parties;
-        let partial = reduction_axes(rule, mesh, axes);
-        let mut total = 0.0;
-        for (i, result) in rule.results.iter().enumerate() {
-            let index = self.projection.operand_count + i;
-            let shards: usize = result.factors().map(|f| AxisRef::total_size(mesh, &axes[f.index()])).product();
-            let asked = shardings[index];
-            let passes: f64 = match self.parties.is_gathered {
-                true => AxisRef::total_size(mesh, &partial) as f64 - 1.0,
-                false => partial.iter().map(|&axis| sum_cost(axis, asked, mesh)).sum(),
-            };
-            total += bytes[index] as f64 / shards as f64 * passes;
-        }
-        total
     }
 
     fn verdicts(&self, axes: &[AxisList]) -> Vec<Verdict> {
@@ -452,19 +383,16 @@ impl Price {
     }
 }
 
-/// Returns the bytes that a device receives for each byte of a partial result that is summed over an axis.
-fn sum_cost(axis: AxisRef, asked: Option<&Sharding>, mesh: &Mesh) -> f64 {
-    let sum = match asked {
-        Some(s) if s.unreduced.iter().any(|a| a.contains(axis)) => return 0.0,
-        Some(s) if s.split_axes().any(|a| a.contains(axis)) => CollectiveCost::ReduceScatter,
-        _ => CollectiveCost::AllReduce,
-    };
-    sum.fraction_received(axis.size(mesh))
+/// Returns the factors that the price of tensor `index` depends on: its own, and those over which results are summed.
+fn matters(rule: &Rule, index: usize) -> impl Iterator<Item = Factor> {
+    let is_result = index >= rule.operands.len();
+    let is_summed = move |f: Factor| is_result && rule.kind(f) == FactorKind::Reduction;
+    rule.all_factors().filter(move |&f| rule.mapping(index).contains(f) || is_summed(f))
 }
 
-fn reduction_axes(rule: &Rule, mesh: &Mesh, axes: &[AxisList]) -> Vec<AxisRef> {
+fn reduction_axes<'a>(rule: &Rule, mesh: &Mesh, axes: impl Fn(Factor) -> &'a [AxisRef]) -> Vec<AxisRef> {
     let reductions = rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Reduction);
-    let mut all: Vec<AxisRef> = reductions.flat_map(|f| axes[f.index()].iter().copied()).collect();
+    let mut all: Vec<AxisRef> = reductions.flat_map(|f| axes(f).iter().copied()).collect();
     AxisRef::sort_and_merge(&mut all, mesh);
     all
 }

@@ -37,6 +37,24 @@ pub enum IfMissing {
     Closed,
 }
 
+impl Mapping {
+    /// Returns the closed sharding of the tensor if its factors are split over these axes. The axes of a dimension end
+    /// where the next factor would need a strided view.
+    pub fn sharding<'a>(&self, rule: &Rule, mesh: &Arc<Mesh>, axes: impl Fn(Factor) -> &'a [AxisRef]) -> Sharding {
+        let dim = |factors: &DimFactors| {
+            let mut list = vec![];
+            for &factor in factors {
+                append(&mut list, axes(factor), mesh);
+                if AxisRef::total_size(mesh, axes(factor)) < rule.size(factor) {
+                    break;
+                }
+            }
+            list
+        };
+        Sharding::closed(mesh, self.dims.iter().map(dim).collect())
+    }
+}
+
 impl TensorFactors {
     /// Distributes the axes of each dimension to its factors.
     pub fn new(
@@ -56,20 +74,6 @@ impl TensorFactors {
         if let Some(s) = sharding {
             tensor.replicated.clone_from(&s.replicated);
             tensor.unreduced.clone_from(&s.unreduced);
-        }
-        tensor
-    }
-
-    /// Returns a tensor whose factors all have the given axes (by factor index) and are closed.
-    pub fn from_factor_axes(mapping: &Mapping, axes: &[AxisList]) -> TensorFactors {
-        let mut tensor = TensorFactors::default();
-        for factors in &mapping.dims {
-            for (i, &factor) in factors.iter().enumerate() {
-                let is_minor_most = i + 1 == factors.len();
-                let axes = axes[factor.index()].clone();
-                let sharding = FactorSharding { axes, overflow: vec![], is_closed: true, is_minor_most };
-                tensor.factors.push((factor, sharding));
-            }
         }
         tensor
     }

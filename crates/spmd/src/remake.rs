@@ -141,7 +141,7 @@ impl<'a> Sources<'a> {
 
     fn sharding(self, rule: &Rule, index: usize, axes: &[AxisList]) -> Sharding {
         let mapping = rule.mapping(index);
-        TensorFactors::from_factor_axes(mapping, axes).to_sharding(mapping, rule, self.mesh).canonical()
+        mapping.sharding(rule, self.mesh, |f| &axes[f.index()])
     }
 
     fn layout(self, body: &Body, v: Value) -> Option<Sharding> {

@@ -11,14 +11,14 @@ use crate::plan::{local_bytes, plan_reshard, total_bytes};
 use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
-use crate::strategy::{Cause, Decision, Decisions, NEVER, Served, Shardings};
-use crate::turns::{Turns, whole_bytes};
+use crate::strategy::{Cause, Decision, Decisions, Served, Shardings, rule_of};
+use crate::turns::Turns;
 use crate::{layouts, live};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
 use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
-use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, RuleFact, Semantics, is_zero, make_shardy};
+use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, Semantics, is_zero, make_shardy};
 use shardwise_propagate::Pointwise;
 use shardwise_sharding::Rule;
 use shardwise_sharding::cost::CollectiveCost;
@@ -98,12 +98,9 @@ impl<'s> Resharder<'_, '_, 's> {
         if has_program_regions(&view) || Opcode::of_view(&view) == Opcode::OptimizationBarrier {
             return self.data_flow(&view, b);
         }
-        if let Some(rule) = self.pointwise.rule_of(&view) {
-            return self.by_rule(&view, rule, b);
-        }
-        match facts.rule(&view) {
-            RuleFact::Rule(rule) => self.by_rule(&view, Arc::new(rule), b),
-            RuleFact::None(_) => self.without_rule(&view, b),
+        match rule_of(&view, &mut self.pointwise) {
+            Some(rule) => self.by_rule(&view, rule, b),
+            None => self.without_rule(&view, b),
         }
     }
 
@@ -338,14 +335,7 @@ impl Resharder<'_, '_, '_> {
 
     /// Returns how often the op runs for each move of each operand.
     fn served(&self, view: &OpView<'_>, b: &Builder<'_>) -> Served {
-        let of = |&v: &Value| match self.sources().is_source(b.body, self.cloner.get(v)) {
-            true => NEVER,
-            false => self.turns.served(v, whole_bytes(view.body, v)),
-        };
-        let served: Served = view.operands().iter().map(of).collect();
-        // If all operands stay the same, so does the result.
-        let is_same = served.iter().all(|&n| n > 1);
-        served.into_iter().map(|n| if is_same && n != NEVER { 1 } else { n }).collect()
+        self.turns.served_by_moves(view, |v| self.sources().is_source(b.body, self.cloner.get(v))).0
     }
 
     /// Combines partial results, and reshards the result to the layout that it should have.

@@ -1,15 +1,16 @@
-//! Decides along which factors an op runs sharded, by translating the op for [`assign_at`].
+//! Decides along which factors an op runs sharded, by translating the op for [`assign`].
 
 use crate::halo;
-use crate::plan::{local_bytes, price_of_sum};
+use crate::plan::{MovePrices, hash_layout, local_bytes};
+use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
-use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
+use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, RuleFact, Splits};
+use shardwise_propagate::Pointwise;
 use shardwise_sharding::cost::local_work;
-use shardwise_sharding::{Assignment, Factor, FactorKind, Mapping, Parties, Price, Prices, Rule, assign_at};
+use shardwise_sharding::{Assignment, Factor, FactorKind, Mapping, Parties, Price, Prices, Rule, assign};
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// The decisions made so far, by question. Many ops of a program ask the same question.
 #[derive(Default)]
 pub(crate) struct Decisions {
-    known: HashMap<Question, Rc<Decision>>,
+    known: FxHashMap<Question, Rc<Decision>>,
+    pub prices: MovePrices,
     /// The number of decisions that were not known.
     pub made: usize,
 }
@@ -50,13 +52,14 @@ impl Hash for Question {
     fn hash<H: Hasher>(&self, h: &mut H) {
         self.code.hash(h);
         self.types.iter().for_each(|ty| ty.shape().hash(h));
-        let dims = self.shardings.iter().flatten().flat_map(|s| &s.dims);
-        dims.for_each(|d| d.axes.iter().for_each(|a| (a.axis, a.pre_size()).hash(h)));
+        self.shardings.iter().flatten().for_each(|s| hash_layout(s, h));
     }
 }
 
 /// A task, and how the op runs.
 pub(crate) struct Decision {
+    /// A number of its own among the [`Decisions`].
+    pub number: usize,
     pub task: Task,
     pub assignment: Assignment,
     /// The closed layout of each tensor while the op runs; `None` if the tensor takes no part.
@@ -92,7 +95,11 @@ impl Decisions {
     ) -> Rc<Decision> {
         if !view.regions().is_empty() {
             self.made += 1;
-            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, served).decide(view));
+            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, served).decide(
+                view,
+                self.made,
+                &self.prices,
+            ));
         }
         let types = tensors(view).map(|v| view.body.ty(v).clone()).collect();
         let (code, attrs) = (view.data().code, view.attrs().clone());
@@ -103,7 +110,7 @@ impl Decisions {
         self.made += 1;
         let (shardings, served) = (question.shardings.clone(), question.served.clone());
         let task = Task::new(view, facts, &question.rule, mesh, shardings, served);
-        let decision = Rc::new(task.decide(view));
+        let decision = Rc::new(task.decide(view, self.made, &self.prices));
         self.known.insert(question, decision.clone());
         decision
     }
@@ -141,6 +148,14 @@ impl Decision {
             }
         }
     }
+}
+
+/// Returns the rule along which an op may run sharded, or `None` if it has none.
+pub(crate) fn rule_of(view: &OpView<'_>, pointwise: &mut Pointwise) -> Option<Arc<Rule>> {
+    pointwise.rule_of(view).or_else(|| match Opcode::of_view(view).facts().rule(view) {
+        RuleFact::Rule(rule) => Some(Arc::new(rule)),
+        RuleFact::None(_) => None,
+    })
 }
 
 fn tensors<'v>(view: &OpView<'v>) -> impl Iterator<Item = Value> + use<'v> {
@@ -194,29 +209,22 @@ impl Task {
         task
     }
 
-    fn decide(self, view: &OpView<'_>) -> Decision {
-        let assignment = self.assign(view);
+    fn decide(self, view: &OpView<'_>, number: usize, prices: &MovePrices) -> Decision {
+        let assignment = self.assign(view, prices);
         let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
         let summed = assignment.reduction_axes(&self.rule, &self.mesh);
         let (partial, gathered) = if self.is_gathered { (vec![], summed) } else { (summed, vec![]) };
         let is_split = |f: &Factor| !assignment.axes[f.index()].is_empty();
         let split = self.rule.all_factors().filter(is_split);
         let moved = split.filter(|&f| halo::blocks_of(view, &self.rule, f).is_some()).collect();
-        Decision { task: self, assignment, layouts, partial, gathered, moved, reasons: RefCell::default() }
+        Decision { number, task: self, assignment, layouts, partial, gathered, moved, reasons: RefCell::default() }
     }
 
-    fn assign(&self, view: &OpView<'_>) -> Assignment {
-        let price = |(i, t): (usize, &Option<TensorType>)| match (t, self.served.get(i)) {
-            (None, _) | (_, Some(&NEVER)) => 0,
-            (Some(t), served) => t.bytes().div_ceil(served.copied().unwrap_or(1)),
-        };
-        let bytes: Vec<u64> = self.types.iter().enumerate().map(price).collect();
+    fn assign(&self, view: &OpView<'_>, prices: &MovePrices) -> Assignment {
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
-        let (rule, mesh, summed) = (&self.rule, &self.mesh, &self.asked_sums(view)[..]);
-        let (work, is_gathered) = (self.work, self.is_gathered);
-        let parties = Parties { rule, mesh, shardings: &shardings, bytes: &bytes, work, summed, is_gathered };
-        let exchanged = |f, axes: &[AxisRef]| halo::bytes_exchanged(view, rule, f, mesh, axes);
-        assign_at(parties, exchanged, self)
+        let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.work, &self.asked_sums(view)[..]);
+        let parties = Parties { rule, mesh, shardings: &shardings, work, summed };
+        assign(parties, &Priced { task: self, view, prices })
     }
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes. The
@@ -297,32 +305,55 @@ impl Task {
     }
 }
 
-impl Prices for Task {
-    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price {
+impl Task {
+    /// Returns the price of moving a tensor if the op runs with the tensor in `layout`. A result is partial over the
+    /// axes `partial`.
+    pub fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef], prices: &MovePrices) -> Price {
         let (Some(own), Some(ty)) = (&self.shardings[index], &self.types[index]) else { return Price::default() };
-        let layout = layout.canonical();
         if index < self.operand_count {
             let served = self.served.get(index).copied().unwrap_or(1);
-            if served == NEVER || own.same_layout(&layout) {
+            if served == NEVER || own.same_layout(layout) {
                 return Price::default();
             }
-            let price = price_of_sum(own, &[], &layout, &ty.shape, ty.dtype);
+            let price = prices.of(own, &[], layout, &ty.shape, ty.dtype);
             return Price { bytes: price.bytes.div_ceil(served), starts: price.starts.div_ceil(served) };
         }
         if self.is_gathered {
             let others = AxisRef::total_size(&self.mesh, partial) as u64 - 1;
-            let price = price_of_sum(&layout, &[], own, &ty.shape, ty.dtype);
-            return Price { bytes: price.bytes + others * local_bytes(&layout, &ty.shape, ty.dtype), ..price };
+            let price = prices.of(layout, &[], own, &ty.shape, ty.dtype);
+            return Price { bytes: price.bytes + others * local_bytes(layout, &ty.shape, ty.dtype), ..price };
         }
         // Only partial sums can be left unreduced, partial maxima cannot.
         let is_sum = matches!(self.combine, Combine::With(ReduceKind::Add));
         let open = if is_sum { &own.unreduced[..] } else { &[] };
         let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(&self.mesh, open)).collect();
-        price_of_sum(&layout, &summed, own, &ty.shape, ty.dtype)
+        prices.of(layout, &summed, own, &ty.shape, ty.dtype)
+    }
+
+    /// Returns whether the op is a product.
+    pub fn is_product(&self) -> bool {
+        self.is_product
+    }
+}
+
+/// The prices of a task's op.
+struct Priced<'a> {
+    task: &'a Task,
+    view: &'a OpView<'a>,
+    prices: &'a MovePrices,
+}
+
+impl Prices for Priced<'_> {
+    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price {
+        self.task.price(index, layout, partial, self.prices)
+    }
+
+    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64> {
+        halo::bytes_exchanged(self.view, &self.task.rule, factor, &self.task.mesh, axes)
     }
 
     fn is_product(&self) -> bool {
-        self.is_product
+        self.task.is_product
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::carried::carried_unchanged;
 use crate::hoist;
 use crate::rewrite::{facts, is_manual, is_terminator};
+use crate::strategy::{NEVER, Served};
 use shardwise_base::{AxisKind, Mesh};
 use shardwise_ir::{Body, OpView, Region, Value};
 use shardwise_ops::control::trip_count;
@@ -75,6 +76,19 @@ impl Turns {
             v = turn.initial.get(&v).copied().unwrap_or(v);
         }
         served
+    }
+
+    /// Returns how often the op runs for each move of each operand ([`NEVER`] for those that `is_source` holds for), and
+    /// the number of turns that one run of the op serves after values that loops do not change have left the loops.
+    pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
+        let of = |&v: &Value| if is_source(v) { NEVER } else { self.served(v, whole_bytes(view.body, v)) };
+        let served: Served = view.operands().iter().map(of).collect();
+        let turns = served.iter().copied().min().unwrap_or(1);
+        if turns == NEVER || turns == 1 {
+            return (served, 1);
+        }
+        // All operands stay the same, and so does the result.
+        (served.into_iter().map(|n| if n == NEVER { n } else { 1 }).collect(), turns)
     }
 
     /// Records that a value of so many bytes on each device is kept during a loop.

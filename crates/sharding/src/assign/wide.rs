@@ -1,7 +1,7 @@
 //! Choices that split a factor over axes which no tensor has for it.
 
-use super::{Best, Choice, MAX_COMBINATIONS, Picks, Price, Prices, Search};
-use crate::{AxisList, Factor, FactorKind};
+use super::{Best, Choice, MAX_COMBINATIONS, Picks, Price, Search};
+use crate::{AxisList, Factor};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
 /// With more parts of axes than this, only the lists that tensors have are tried.
@@ -21,9 +21,9 @@ struct Wide<'a, 'b> {
 impl Search<'_> {
     /// Adds the choices that use the tensors' axes for other factors, unless the best so far moves nothing. A product
     /// is then limited to the choices in which a device computes least.
-    pub(super) fn widen(&mut self, prices: &dyn Prices, best: &mut Best) {
+    pub(super) fn widen(&mut self, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
-        let is_limited = prices.is_product() && !self.parties.rule.all_factors().any(|f| self.is_fixed(f));
+        let is_limited = self.prices.is_product() && !self.parties.rule.all_factors().any(|f| self.is_fixed(f));
         let first = best.first.as_ref().expect("nothing split at all is always possible");
         let is_free = first.1.bytes_moved == 0;
         let all = AxisRef::total_size(self.parties.mesh, &parts);
@@ -140,7 +140,7 @@ impl Search<'_> {
         let (size, mesh) = (self.parties.rule.size(factor), self.parties.mesh);
         let is_even = |list: &AxisList| size.is_multiple_of(AxisRef::total_size(mesh, list));
         for list in orders.iter().filter(|list| is_even(list) && self.fits(factor, list)) {
-            if !candidates.contains(list) && (self.exchange)(factor, list) == Some(0) {
+            if !candidates.contains(list) && self.prices.exchanged(factor, list) == Some(0) {
                 candidates.push(list.clone());
             }
         }
@@ -153,13 +153,9 @@ impl Search<'_> {
 
     /// Returns, for each number of decided factors, the tensors whose price no later factor affects.
     fn decided(&self) -> Vec<Vec<usize>> {
-        let rule = self.parties.rule;
-        let mut decided = vec![vec![]; rule.all_factors().count() + 1];
-        for (index, mapping) in rule.mappings().enumerate() {
-            let is_result = index >= self.projection.operand_count;
-            let matters = |f: &Factor| mapping.contains(*f) || is_result && rule.kind(*f) == FactorKind::Reduction;
-            let last = rule.all_factors().filter(matters).map(|f| f.index() + 1).max().unwrap_or(0);
-            decided[last].push(index);
+        let mut decided = vec![vec![]; self.candidates.len() + 1];
+        for (index, matters) in self.matters.iter().enumerate() {
+            decided[matters.last().map_or(0, |f| f.index() + 1)].push(index);
         }
         decided
     }

@@ -1,20 +1,17 @@
 //! One sharding of the factors for all tensors of an op.
 
-use crate::support::{dims, mesh, sharding};
+use crate::support::{Estimate, dims, mesh, sharding};
 use expect_test::{Expect, expect};
-use shardwise_sharding::{Assignment, FactorKind, Parties, Rule, assign};
+use shardwise_sharding::{Assignment, Parties, Rule, assign};
 
 /// f32 tensors; `shardings` are operands, then results. `work` in bytes.
 fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -> (Assignment, String) {
     let mesh = mesh(mesh_text);
     let rule: Rule = rule.parse().unwrap();
     let given: Vec<_> = shardings.iter().map(|s| (*s != "-").then(|| sharding(&mesh, s))).collect();
-    let bytes: Vec<u64> =
-        rule.mappings().map(|m| 4 * m.factors().map(|f| rule.size(f) as u64).product::<u64>()).collect();
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
-    let parties =
-        Parties { rule: &rule, mesh: &mesh, shardings: &views, bytes: &bytes, work, summed: &[], is_gathered: false };
-    let a = assign(parties, |f, _| (halo || rule.kind(f) != FactorKind::Permutation).then_some(0));
+    let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[] };
+    let a = assign(parties, &Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo });
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
     let verdicts: Vec<_> = a.verdicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();
     let text = format!("{}; {} bytes; {}", tensors.join(" "), a.bytes_moved, verdicts.join(", "));
@@ -57,7 +54,7 @@ fn an_axis_cannot_split_two_factors() {
         "a=4",
         wide,
         &["a | .", ". | a", "-"],
-        expect!["[{}, {}] [{}, {a}] [{}, {a}]; 798720 bytes; i: [2] over [0], j: [1] over [2]"],
+        expect!["[{}, {}] [{}, {a}] [{}, {a}]; 12288 bytes; i: [2] over [0], j: [1] over [2]"],
     );
 }
 
@@ -73,11 +70,21 @@ fn a_sum_may_be_cheaper_than_a_gather() {
 }
 
 #[test]
-fn what_needs_replication_is_gathered() {
+fn what_needs_replication_is_not_split() {
     let sort = "([i, j])->([i, j]) {i=8, j=8} need_replication={j}";
-    check("a=2 b=2", sort, &["a | b", "a | b"], expect!["[{a}, {}] [{a}, {}]; 64 bytes; j: [] over [0, 1]"]);
+    check(
+        "a=2 b=2",
+        sort,
+        &["a | b", "a | b"],
+        expect!["[{a, b}, {}] [{a, b}, {}]; 64 bytes; i: [] over [0, 1], j: [] over [0, 1]"],
+    );
     let halo = "([i, j])->([i, j]) {i=8, j=8} permutation={j}";
-    check("a=2 b=2", halo, &["a | b", "a | b"], expect!["[{a}, {}] [{a}, {}]; 64 bytes; j: [] over [0, 1]"]);
+    check(
+        "a=2 b=2",
+        halo,
+        &["a | b", "a | b"],
+        expect!["[{a, b}, {}] [{a, b}, {}]; 64 bytes; i: [] over [0, 1], j: [] over [0, 1]"],
+    );
     expect!["[{a}, {b}] [{a}, {b}]; 0 bytes; "].assert_eq(&run("a=2 b=2", halo, &["a | b", "a | b"], 1 << 20, true).1);
 }
 
@@ -87,7 +94,7 @@ fn reshapes_take_even_shards_only() {
         "a=8",
         "([ij])->([i, j]) {i=4, j=8}",
         &["a", "-"],
-        expect!["[{a}] [{a:(1)4}, {a:(4)2}]; 112 bytes; i: [0] over [1], j: [0] over [1]"],
+        expect!["[{a}] [{a:(1)4}, {a:(4)2}]; 0 bytes; i: [0] over [1], j: [0] over [1]"],
     );
     check("a=2", "([ij])->([i, j]) {i=3, j=2}", &["a", "a | ."], expect!["[{}] [{}, {}]; 12 bytes; i: [] over [0, 1]"]);
     check(

@@ -1,6 +1,6 @@
 //! What holds for every rule and every sharding.
 
-use crate::support::{Chooser, for_seeds, mesh};
+use crate::support::{Chooser, Estimate, for_seeds, mesh};
 use shardwise_base::{AxisIndex, AxisRef, Mesh, Sharding};
 use shardwise_sharding::{
     AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, Mapping, Parties, Prefix,
@@ -123,17 +123,8 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
     for_seeds(2000, |c| {
         let Case { mesh, rule, shardings } = gen_case(c);
         let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
-        let bytes: Vec<u64> = rule.mappings().map(|m| m.factors().map(|f| rule.size(f) as u64).product()).collect();
-        let parties = Parties {
-            rule: &rule,
-            mesh: &mesh,
-            shardings: &views,
-            bytes: &bytes,
-            work: 1000,
-            summed: &[],
-            is_gathered: false,
-        };
-        let chosen = assign(parties, |f, _| (rule.kind(f) != FactorKind::Permutation).then_some(0));
+        let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, work: 1000, summed: &[] };
+        let chosen = assign(parties, &Estimate { rule: &rule, shardings: &views, element_bytes: 1, moves: false });
         assert_no_axis_twice(chosen.axes.iter().map(|a| &a[..]));
         for (i, mapping) in rule.mappings().enumerate() {
             let sharding = chosen.sharding(&rule, &mesh, i);

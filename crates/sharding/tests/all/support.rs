@@ -1,6 +1,8 @@
 //! Short texts for meshes and shardings, and a chooser for generated cases.
 
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
+use shardwise_sharding::cost::CollectiveCost;
+use shardwise_sharding::{Factor, FactorKind, Prefix, Price, Prices, Rule};
 use std::sync::Arc;
 
 /// `mesh("a=4 b=2")`.
@@ -47,6 +49,50 @@ fn dim(mesh: &Mesh, text: &str) -> DimSharding {
 /// The dimensions of a sharding, without the mesh.
 pub fn dims(sharding: Option<&Sharding>) -> String {
     sharding.map_or("-".to_string(), |s| s.to_string().replace("<@mesh, ", "").trim_end_matches('>').replace('"', ""))
+}
+
+/// Prices of an op's tensors that depend on bytes alone. Nothing is charged for starting a collective.
+pub struct Estimate<'a> {
+    pub rule: &'a Rule,
+    pub shardings: &'a [Option<&'a Sharding>],
+    pub element_bytes: u64,
+    /// True if elements move along factors for nothing.
+    pub moves: bool,
+}
+
+impl Prices for Estimate<'_> {
+    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price {
+        let (own, mapping) =
+            (self.shardings[index].expect("only tensors with a sharding are asked for"), self.rule.mapping(index));
+        let sizes = mapping.dims.iter().map(|d| d.iter().map(|&f| self.rule.size(f)).product());
+        let (shape, mesh): (Vec<usize>, _) = (sizes.collect(), &own.mesh);
+        let local = |s: &Sharding| self.element_bytes * s.local_shape(&shape).iter().product::<usize>() as u64;
+        let (from, to) = if index < self.rule.operands.len() { (own, layout) } else { (layout, own) };
+        // A device keeps what its shard before and its shard after have in common, if one of them contains the other.
+        let is_nested =
+            |a: &[AxisRef], b: &[AxisRef]| Prefix::of(a, b) != Prefix::Not || Prefix::of(b, a) != Prefix::Not;
+        let both = from.dims.iter().zip(&to.dims).zip(&shape);
+        let kept = both.map(|((a, b), n)| match is_nested(&a.axes, &b.axes) {
+            true => n.div_ceil(a.shard_count(mesh).max(b.shard_count(mesh))) as u64,
+            false => 0,
+        });
+        let kept = self.element_bytes * kept.product::<u64>();
+        let is_split = |a: &AxisRef| own.split_axes().any(|b| b.contains(*a));
+        let sum = |&a: &AxisRef| {
+            if is_split(&a) { CollectiveCost::ReduceScatter } else { CollectiveCost::AllReduce }
+                .fraction_received(a.size(mesh))
+        };
+        let summed: f64 = partial.iter().map(sum).sum();
+        Price { bytes: local(to) - kept + (local(layout) as f64 * summed).round() as u64, starts: 0 }
+    }
+
+    fn exchanged(&self, factor: Factor, _: &[AxisRef]) -> Option<u64> {
+        (self.moves || self.rule.kind(factor) != FactorKind::Permutation).then_some(0)
+    }
+
+    fn is_product(&self) -> bool {
+        false
+    }
 }
 
 /// Choices from a seed, the same on every machine.

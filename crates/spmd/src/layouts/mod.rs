@@ -44,7 +44,6 @@ pub(crate) fn choose(
         return None;
     }
     let sites = Sites::of(module, func, mesh)?;
-    let most_memory = memory(&func.body).saturating_add(ROOM.max((memory(&func.body) as f64 * MORE_MEMORY) as u64));
     for shards in [Shards::MayGrow, Shards::StaySmall] {
         let mut prices = Prices::new(module, func, mesh, &sites, decisions);
         let changes = search(&mut prices, Limits { keeps_sums, shards });
@@ -57,7 +56,9 @@ pub(crate) fn choose(
                 out.body.value_mut(v).sharding = Some(layout.clone());
             }
         }
-        if memory(&out.body) <= most_memory {
+        let before = memory(&func.body);
+        let more = ROOM.max((before as f64 * MORE_MEMORY) as u64);
+        if memory(&out.body) <= before.saturating_add(more) {
             return Some(out);
         }
     }

@@ -2,15 +2,17 @@
 
 use super::sites::{Group, Site, SiteKind, Sites, Target};
 use crate::defer::is_linear_in;
-use crate::plan::price_of_sum;
+use crate::plan::hash_layout;
 use crate::reshard::with_single_elements_whole;
 use crate::rewrite::{facts, sharding_or_replicated};
 use crate::strategy::{Decision, Decisions, Served, Shardings};
+use rustc_hash::FxHasher;
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Body, Func, Module, OpView, Value};
 use shardwise_ops::{Linear, Opcode, Semantics};
-use shardwise_sharding::{FactorKind, Price, Prices as _, Rule};
+use shardwise_sharding::{FactorKind, Price, Rule};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -57,6 +59,20 @@ pub(super) struct Rated {
     pub decision: Option<Rc<Decision>>,
     /// The number of shards into which a product's work is split.
     shards: usize,
+}
+
+impl Rated {
+    /// Returns a number that is equal for sites at which the same is decided at the same prices.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        (self.own, self.bytes, self.work, self.shards).hash(&mut hasher);
+        self.decision.as_ref().map(|d| d.number).hash(&mut hasher);
+        for ask in &self.asks {
+            ask.price.hash(&mut hasher);
+            hash_layout(&ask.layout, &mut hasher);
+        }
+        hasher.finish()
+    }
 }
 
 /// A value that a site needs in a layout, and the price of moving it there.
@@ -135,6 +151,11 @@ impl<'a> Prices<'a> {
             SiteKind::Op { op, rule, .. } => Some((self.module.view(self.body, *op), rule)),
             SiteKind::Edge { .. } => None,
         }
+    }
+
+    /// Returns the groups of an op's operands and results, or of the two ends of an edge.
+    pub fn groups(&self, site: Site) -> impl Iterator<Item = Option<Group>> {
+        self.sites.around(self.module, self.body, site)
     }
 
     /// Returns the shape of a group's values.
@@ -258,7 +279,7 @@ impl<'a> Prices<'a> {
             return rated;
         }
         let open = minus(&own.unreduced, &target.unreduced, self.mesh);
-        let price = price_of_sum(own, &open, target, &ty.shape, ty.dtype);
+        let price = self.decisions.prices.of(own, &open, target, &ty.shape, ty.dtype);
         rated.bytes = price.bytes.saturating_mul(runs);
         let price = of(price).saturating_mul(runs);
         let is_opened = !minus(&target.unreduced, &own.unreduced, self.mesh).is_empty();
@@ -292,7 +313,7 @@ impl<'a> Prices<'a> {
                 continue;
             };
             if i >= view.operands().len() {
-                let price = of(decision.task.price(i, layout, &decision.partial));
+                let price = of(decision.task.price(i, layout, &decision.partial, &self.decisions.prices));
                 if price > 0 {
                     rated.asks.push(Ask { group, layout: layout.clone(), price: price.saturating_mul(runs) });
                 }
@@ -301,12 +322,12 @@ impl<'a> Prices<'a> {
                 continue;
             }
             let open = minus(&given.unreduced, kept, self.mesh);
-            let counted = of(decision.task.price(i, layout, &[]));
+            let counted = of(decision.task.price(i, layout, &[], &self.decisions.prices));
             let price = match open.is_empty() {
                 true => counted,
                 false => {
                     let ty = self.body.ty(v).as_tensor().expect("only tensors are laid out");
-                    of(price_of_sum(given, &open, layout, &ty.shape, ty.dtype))
+                    of(self.decisions.prices.of(given, &open, layout, &ty.shape, ty.dtype))
                 }
             };
             own -= counted;

@@ -8,17 +8,22 @@ use super::price::{Ask, Prices};
 use super::sites::{Group, Site};
 use crate::defer::is_wide;
 use crate::strategy::Decision;
+use rustc_hash::{FxHashMap, FxHasher};
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use shardwise_ir::OpView;
 use shardwise_sharding::cost::STEP_BYTES;
 use shardwise_sharding::{AxisList, Factor, IfMissing, Rule, TensorFactors};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The number of steps after which a change has to have paid off.
 const MAX_STEPS: usize = 64;
+
+/// How far the surroundings of a site reach, in sites.
+const RADIUS: usize = 4;
 
 /// The number of rounds over all sites.
 const MAX_ROUNDS: usize = 3;
@@ -76,35 +81,52 @@ struct Search<'p, 'a> {
 
 impl Search<'_, '_> {
     /// Tries changes at all sites that move something, the dearest first. Returns whether another round may find more.
+    ///
+    /// What lowers the price at one site is what is tried at the sites around which the function is the same, such as
+    /// those of further layers.
     fn round(&mut self) -> bool {
         let bytes = |s: &Site| self.prices.rated(*s).bytes;
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| bytes(s) > 0).collect();
         sites.sort_by_key(|s| Reverse(bytes(s)));
         let start = self.prices.total();
+        let surroundings = surroundings(self.prices);
+        let mut found: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         for site in sites {
-            while self.prices.effort < self.most_effort && self.improve(site) {}
+            if let Some(seeds) = found.get(&surroundings[site]) {
+                seeds.iter().all(|&seed| self.improve(site, Some(seed)).is_some());
+                continue;
+            }
+            let mut seeds = vec![];
+            while let Some(seed) = self.improve(site, None) {
+                seeds.push(seed);
+            }
+            found.insert(surroundings[site], seeds);
         }
         self.prices.total() < start && self.prices.effort < self.most_effort
     }
 
-    /// Makes the best of the changes that start at a site. Returns whether one of them lowers the price.
-    fn improve(&mut self, site: Site) -> bool {
+    /// Makes the best of the changes that start at a site, or those that start with seed number `only`. Returns the
+    /// number of the seed if the price falls.
+    fn improve(&mut self, site: Site, only: Option<usize>) -> Option<usize> {
         if self.prices.rated(site).bytes == 0 {
-            return false;
+            return None;
         }
-        let mut best = (self.prices.total(), vec![]);
-        for seed in self.seeds(site) {
+        let mut best = (self.prices.total(), None);
+        for (number, seed) in self.seeds(site).into_iter().enumerate() {
             if self.prices.effort >= self.most_effort {
                 break;
             }
+            if only.is_some_and(|only| only != number) {
+                continue;
+            }
             let (total, changes) = self.spread(seed);
             if total < best.0 {
-                best = (total, changes);
+                best = (total, Some((number, changes)));
             }
         }
-        let is_found = !best.1.is_empty();
-        best.1.into_iter().for_each(|(group, layout)| _ = self.prices.set(group, layout));
-        is_found
+        let (number, changes) = best.1?;
+        changes.into_iter().for_each(|(group, layout)| _ = self.prices.set(group, layout));
+        Some(number)
     }
 
     /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
@@ -162,7 +184,9 @@ impl Search<'_, '_> {
         let (own, shape) = (self.prices.layout(group), self.prices.shape(group));
         let size = |layout: &Sharding| layout.local_shape(shape).iter().product::<usize>();
         let fits = self.limits.shards == Shards::MayGrow || size(to) <= size(own);
-        !self.prices.sites.groups[group].is_fixed && !own.same_layout(to) && fits
+        let data = &self.prices.sites.groups[group];
+        let can_be_made = !data.is_fixed && (to.unreduced.is_empty() || !data.is_whole);
+        can_be_made && !own.same_layout(to) && fits
     }
 
     /// Returns what the sites of a group ask for. Where a site asks that the group itself be laid out in another way,
@@ -185,6 +209,26 @@ impl Search<'_, '_> {
     }
 }
 
+/// Returns for each site a number that is equal for sites with equal surroundings: [`RADIUS`] steps around them, the same
+/// is decided at the same prices.
+fn surroundings(prices: &Prices<'_>) -> EntityVec<Site, u64> {
+    let sites = prices.sites;
+    let mut known: EntityVec<Site, u64> = sites.sites.keys().map(|s| prices.rated(s).fingerprint()).collect();
+    for _ in 0..RADIUS {
+        // The order of the sites around a value does not matter.
+        let around = |g: Group| sites.groups[g].sites.iter().fold(0u64, |sum, &s| sum.wrapping_add(known[s]));
+        let around: EntityVec<Group, u64> = sites.groups.keys().map(around).collect();
+        let of = |s: Site| {
+            let mut hasher = FxHasher::default();
+            known[s].hash(&mut hasher);
+            prices.groups(s).for_each(|g| g.map(|g| around[g]).hash(&mut hasher));
+            hasher.finish()
+        };
+        known = sites.sites.keys().map(of).collect();
+    }
+    known
+}
+
 /// An op, its tensors, and how it runs.
 struct Tensors<'a> {
     view: OpView<'a>,
@@ -199,8 +243,7 @@ impl<'a> Tensors<'a> {
     fn of(prices: &Prices<'a>, site: Site) -> Option<Tensors<'a>> {
         let (view, rule) = prices.view(site)?;
         let decision = prices.rated(site).decision.clone()?;
-        let values = view.operands().iter().chain(view.results());
-        let groups = values.map(|&v| prices.sites.group(v)).collect();
+        let groups = prices.groups(site).collect();
         Some(Tensors { view, rule, mesh: prices.mesh(), decision, groups })
     }
 
@@ -209,8 +252,7 @@ impl<'a> Tensors<'a> {
         let layout = |i: usize| {
             self.decision.layouts[i].as_ref()?;
             let (mapping, group) = (self.rule.mapping(i), self.groups[i]?);
-            let factors = TensorFactors::from_factor_axes(mapping, axes);
-            Some((group, factors.to_sharding(mapping, self.rule, self.mesh).canonical()))
+            Some((group, mapping.sharding(self.rule, self.mesh, |f| &axes[f.index()])))
         };
         (0..self.groups.len()).filter_map(layout).collect()
     }

@@ -3,12 +3,12 @@
 use crate::cleanup::live;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator};
-use crate::strategy::{NEVER, Served};
-use crate::turns::{Turns, trips, whole_bytes};
+use crate::strategy::{Served, rule_of};
+use crate::turns::{Turns, trips};
 use shardwise_base::{EntityVec, Mesh, Sharding, entity};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::shardy::in_shardings;
-use shardwise_ops::{Opcode, RuleFact, Semantics};
+use shardwise_ops::{Opcode, Semantics};
 use shardwise_propagate::Pointwise;
 use shardwise_sharding::Rule;
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub(super) struct GroupData {
     pub values: Vec<Value>,
     /// True if the program states the layout.
     pub is_fixed: bool,
+    /// True if an op without a rule makes the values: it makes them whole, and never a summand.
+    pub is_whole: bool,
     /// The sites that the layout matters to.
     pub sites: Vec<Site>,
 }
@@ -90,20 +92,28 @@ impl Sites {
         self.group_of[v]
     }
 
+    /// Returns the groups of an op's operands and results, or of the two ends of an edge.
+    pub fn around<'a>(
+        &'a self,
+        module: &'a Module,
+        body: &'a Body,
+        site: Site,
+    ) -> impl Iterator<Item = Option<Group>> + use<'a> {
+        let (values, end) = match &self.sites[site].kind {
+            SiteKind::Op { op, .. } => {
+                let view = module.view(body, *op);
+                ([view.operands(), view.results()], None)
+            }
+            SiteKind::Edge { from, to: Target::Group(to) } => ([std::slice::from_ref(from), &[]], Some(Some(*to))),
+            SiteKind::Edge { from, to: Target::Layout(_) } => ([std::slice::from_ref(from), &[]], None),
+        };
+        values.into_iter().flatten().map(|&v| self.group(v)).chain(end)
+    }
+
     /// Lists at each group the sites that it matters to.
     fn connect(&mut self, module: &Module, body: &Body) {
         for site in self.sites.keys() {
-            let values: Vec<Value> = match &self.sites[site].kind {
-                SiteKind::Op { op, .. } => {
-                    let view = module.view(body, *op);
-                    view.operands().iter().chain(view.results()).copied().collect()
-                }
-                SiteKind::Edge { from, .. } => vec![*from],
-            };
-            let mut groups: Vec<Group> = values.into_iter().filter_map(|v| self.group(v)).collect();
-            if let SiteKind::Edge { to: Target::Group(to), .. } = self.sites[site].kind {
-                groups.push(to);
-            }
+            let mut groups: Vec<Group> = self.around(module, body, site).flatten().collect();
             groups.sort_unstable();
             groups.dedup();
             groups.into_iter().for_each(|g| self.groups[g].sites.push(site));
@@ -131,7 +141,8 @@ impl Build<'_> {
         if values.is_empty() {
             return None;
         }
-        let group = self.sites.groups.push(GroupData { values: values.clone(), is_fixed, sites: vec![] });
+        let group =
+            self.sites.groups.push(GroupData { values: values.clone(), is_fixed, is_whole: false, sites: vec![] });
         values.into_iter().for_each(|v| self.sites.group_of[v] = Some(group));
         Some(group)
     }
@@ -185,15 +196,13 @@ impl Build<'_> {
         if has_program_regions(view) || Opcode::of_view(view) == Opcode::OptimizationBarrier {
             return self.data_flow(view);
         }
-        let rule = match (self.pointwise.rule_of(view), facts.rule(view)) {
-            (Some(rule), _) => Some(rule),
-            (None, RuleFact::Rule(rule)) => Some(Arc::new(rule)),
-            (None, RuleFact::None(_)) => None,
-        };
-        match rule {
+        match rule_of(view, &mut self.pointwise) {
             Some(rule) => {
                 view.results().iter().for_each(|&v| _ = self.free(&[v]));
-                let (served, runs) = self.served(view);
+                let sources = Sources { module: self.module, mesh: self.mesh };
+                let is_source = |v| sources.is_source_in_any_layout(self.body, v);
+                let (served, turns) = self.turns.served_by_moves(view, is_source);
+                let runs = (self.runs / turns).max(1);
                 self.sites.sites.push(SiteData { kind: SiteKind::Op { op: view.op, rule, served }, runs });
             }
             None => {
@@ -201,7 +210,8 @@ impl Build<'_> {
                 let edges: Vec<_> = view.operands().iter().map(|&v| (v, whole(v).map(Target::Layout))).collect();
                 edges.into_iter().for_each(|(v, to)| self.edge(v, to));
                 // A part of a whole result is cut out for nothing.
-                view.results().iter().for_each(|&v| _ = self.free(&[v]));
+                let groups: Vec<Group> = view.results().iter().filter_map(|&v| self.free(&[v])).collect();
+                groups.into_iter().for_each(|g| self.sites.groups[g].is_whole = true);
             }
         }
     }
@@ -239,21 +249,5 @@ impl Build<'_> {
             self.turns.leave();
             self.runs = before;
         }
-    }
-
-    /// Returns how often the op runs for each move of each operand, and how often the op itself runs after values that
-    /// loops do not change have left the loops.
-    fn served(&self, view: &OpView<'_>) -> (Served, u64) {
-        let sources = Sources { module: self.module, mesh: self.mesh };
-        let of = |&v: &Value| match sources.is_source_in_any_layout(self.body, v) {
-            true => NEVER,
-            false => self.turns.served(v, whole_bytes(self.body, v)),
-        };
-        let served: Served = view.operands().iter().map(of).collect();
-        let least = served.iter().copied().min().unwrap_or(1);
-        if least == NEVER || least == 1 {
-            return (served, self.runs);
-        }
-        (served.iter().map(|&n| if n == NEVER { n } else { 1 }).collect(), (self.runs / least).max(1))
     }
 }

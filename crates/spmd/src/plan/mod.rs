@@ -26,6 +26,7 @@ pub use bound::bytes_missing;
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_sharding::cost::STEP_BYTES;
 pub use sum::price_of_sum;
+pub(crate) use sum::{MovePrices, hash_layout};
 
 /// One collective of a plan and the layout after it.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,9 +1,53 @@
 //! The price of a sum over devices and of the reshard that follows it.
 
 use super::{Step, StepKind, cost, is_local_between, local_bytes, plan_reshard, total_bytes};
+use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_sharding::Price;
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+
+/// Prices of moves, each computed once.
+#[derive(Default)]
+pub(crate) struct MovePrices(RefCell<FxHashMap<Move, Price>>);
+
+/// The move of a value that is partial over `summed` from one layout to another.
+#[derive(PartialEq, Eq)]
+struct Move {
+    from: Sharding,
+    summed: SmallVec<[AxisRef; 2]>,
+    to: Sharding,
+    shape: SmallVec<[usize; 4]>,
+    dtype: DType,
+}
+
+impl Hash for Move {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.shape.hash(h);
+        hash_layout(&self.from, h);
+        hash_layout(&self.to, h);
+    }
+}
+
+/// Hashes a layout without its mesh, of which there are few.
+pub(crate) fn hash_layout<H: Hasher>(layout: &Sharding, h: &mut H) {
+    layout.dims.iter().for_each(|d| d.axes.hash(h));
+}
+
+impl MovePrices {
+    /// Returns [`price_of_sum`].
+    pub fn of(&self, from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
+        let question = Move { from: from.clone(), summed: summed.into(), to: to.clone(), shape: shape.into(), dtype };
+        if let Some(price) = self.0.borrow().get(&question) {
+            return *price;
+        }
+        let price = price_of_sum(from, summed, to, shape, dtype);
+        self.0.borrow_mut().insert(question, price);
+        price
+    }
+}
 
 /// Returns the price of bringing a value that is partial over `summed` from one layout to another. Axes that are summed
 /// over and split in the first step are summed by a reduce-scatter.

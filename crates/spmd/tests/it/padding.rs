@@ -1,4 +1,4 @@
-//! What is recorded of padding is compared with what padding holds.
+//! The elements of padding are those that the program says.
 
 use shardwise_base::Literal;
 use shardwise_interp::run_by_shards;
