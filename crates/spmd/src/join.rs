@@ -3,20 +3,38 @@
 //! A roll is written as two slices and their concatenation. Run one by one, each of them moves elements into blocks of
 //! its own; as one op, each element moves at most once.
 
-use crate::rewrite::{facts, map_main};
-use shardwise_base::{Diagnostics, Loc};
-use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Uses, Value};
-use shardwise_ops::{Effects, ReadThrough, RuleFact};
+use crate::cleanup::live;
+use crate::rewrite::facts;
+use shardwise_base::{Diagnostics, Loc, budget};
+use shardwise_ir::{Module, Op, OpView, Region};
+use shardwise_ops::{ReadThrough, RuleFact};
 use shardwise_sharding::FactorKind;
-use std::collections::HashSet;
 
-/// Replaces the ops of the main function that can read through what their operands are cut from.
-pub fn join(module: &Module) -> Result<Module, Diagnostics> {
-    if first(module).is_none() {
-        return Ok(module.clone());
+/// Replaces the ops of the main function that can read through what their operands are cut from, in place. What only they
+/// read is removed.
+pub fn join(mut module: Module) -> Result<Module, Diagnostics> {
+    let Some(main) = module.main().and_then(|f| module.func_id(&f.name)).filter(|_| module.main_mesh().is_some()) else {
+        return Ok(module);
+    };
+    let mut body = std::mem::take(&mut module.funcs[main.index()].body);
+    let mut before = None;
+    // An op comes after those that it reads, so these have been replaced already.
+    for op in body.walk() {
+        while let Some(ReadThrough { code, operands, attrs }) = through(&module.view(&body, op)) {
+            budget::poll();
+            before.get_or_insert_with(|| live(&module, &body));
+            let data = body.op_mut(op);
+            (data.code, data.operands, data.attrs) = (code, operands.into(), attrs);
+        }
     }
-    map_main(module, |func| rewrite_func(module, func, &mut Joins::new(module, func)))
+    if let Some(before) = before {
+        let after = live(&module, &body);
+        for region in (0..body.region_count()).map(Region::new) {
+            body.region_mut(region).ops.retain(|&op| after[op] || !before[op]);
+        }
+    }
+    module.funcs[main.index()].body = body;
+    Ok(module)
 }
 
 /// Returns the first op of the main function that can read through its operands.
@@ -37,50 +55,4 @@ fn through(view: &OpView<'_>) -> Option<ReadThrough> {
     let is_split = |d: &usize| !sharding.dims[*d].axes.is_empty();
     (0..sharding.rank()).filter(is_split).find(|&d| moves(d))?;
     facts(view).read_through(view)
-}
-
-struct Joins {
-    /// The ops whose results nothing reads any more.
-    dropped: HashSet<Op>,
-}
-
-impl Joins {
-    fn new(module: &Module, func: &Func) -> Joins {
-        let uses = Uses::compute(&func.body);
-        let ops = func.body.walk();
-        let made: Vec<(Op, ReadThrough)> =
-            ops.iter().filter_map(|&op| Some((op, through(&module.view(&func.body, op))?))).collect();
-        let read: HashSet<Value> = made.iter().flat_map(|(_, t)| t.operands.iter().copied()).collect();
-        let mut silent: HashSet<Op> = made.into_iter().map(|(op, _)| op).collect();
-        let mut dropped = HashSet::new();
-        for op in ops.into_iter().rev() {
-            let view = module.view(&func.body, op);
-            let [result] = view.results() else { continue };
-            let users = uses.of(*result);
-            let is_unread = !read.contains(result) && users.iter().all(|user| silent.contains(&user.op));
-            if is_unread && !users.is_empty() && facts(&view).effects(&view) == Effects::Pure {
-                dropped.insert(op);
-                silent.insert(op);
-            }
-        }
-        Joins { dropped }
-    }
-}
-
-impl<'s> Rewrite<'s> for Joins {
-    fn rewrite(
-        &mut self,
-        view: &OpView<'s>,
-        cloner: &mut Cloner<'s>,
-        b: &mut Builder<'_>,
-    ) -> Result<bool, Diagnostics> {
-        if self.dropped.contains(&view.op) {
-            return Ok(true);
-        }
-        let Some(ReadThrough { code, operands, attrs }) = through(view) else { return Ok(false) };
-        let operands = cloner.values(&operands);
-        let result = b.value(code, operands, attrs, view.result_type(0).clone());
-        cloner.carry(view.result(0), result, b);
-        Ok(true)
-    }
 }

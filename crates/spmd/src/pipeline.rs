@@ -73,7 +73,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "join",
-        run: |m, _| join::join(&m),
+        run: |m, _| join::join(m),
         describes: "replaces concatenations of slices along sharded dimensions by single ops",
         ensures: &[JOINED],
     },
