@@ -13,6 +13,7 @@ use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_engine::layout::{Dense, ShardBox, cut, pad_with_poison, shard_box, shard_number};
 use shardwise_ir::{Func, Module, OpView, PaddedDim, Value};
+use shardwise_ops::reducer::nothing;
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Combine, Opcode, PartialResult, ReduceKind, Semantics};
 use shardwise_sharding::{FactorKind, IfMissing, Rule, TensorFactors};
@@ -317,9 +318,14 @@ fn is_reduced(rule: &Rule, factors: &[shardwise_sharding::Factor]) -> bool {
 /// Returns the neutral element for addition. For idempotent kinds, returns the value itself.
 fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
     match kind {
-        ReduceKind::Add => Literal::zeros(value.dtype(), value.shape()),
+        ReduceKind::Add => nothing_like(value),
         _ => value.clone(),
     }
+}
+
+/// Returns an array that changes nothing when it is added.
+fn nothing_like(value: &Literal) -> Literal {
+    Literal::splat(value.dtype(), value.shape(), nothing(value.dtype()).element_bytes(0))
 }
 
 /// Returns the value on the first device along `axes` and zero on the others.

@@ -3,7 +3,7 @@
 use crate::eval::{self, Number};
 use crate::shapes::{constant_operand, known_operand};
 use crate::{NoRegions, OPS, Opcode, ReduceKind, Semantics, elementwise, promote, quantized};
-use shardwise_base::{DType, Kind, Literal};
+use shardwise_base::{Complex64, DType, Kind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
 use std::collections::HashMap;
 
@@ -87,6 +87,15 @@ impl ReduceKind {
             ReduceKind::And => Literal::splat(dtype, vec![], &all_bits(dtype)),
         }
     }
+}
+
+/// Returns the element that changes no other one when it is added: zero, which is negative for floats because the sum of
+/// -0 and 0 is 0.
+pub fn nothing(dtype: DType) -> Literal {
+    eval::fill(dtype, &[], |_| match dtype.is_float() || dtype.is_complex() {
+        true => Number::Complex(Complex64::new(-0.0, -0.0)),
+        false => Number::Signed(0),
+    })
 }
 
 fn all_bits(dtype: DType) -> Vec<u8> {

@@ -68,10 +68,12 @@ fn mark_live(
     used: &mut EntityVec<Value, bool>,
     live: &mut EntityVec<Op, bool>,
 ) {
+    // The collective of an async op stays in it, whatever the op returns.
+    let is_async = body[region].parent.is_some_and(|op| Opcode::of_view(&module.view(body, op)) == Opcode::AsyncStart);
     for &op in body[region].ops.iter().rev() {
         budget::poll();
         let view = module.view(body, op);
-        let acts = is_terminator(&view) || facts(&view).effects(&view) == Effects::Ordered;
+        let acts = is_async || is_terminator(&view) || facts(&view).effects(&view) == Effects::Ordered;
         if acts || view.results().iter().any(|&v| used[v]) {
             live[op] = true;
             view.operands().iter().for_each(|&v| used[v] = true);

@@ -239,8 +239,11 @@ fn open_axes(view: &OpView<'_>, given: &HashMap<Value, Vec<AxisRef>>) -> Option<
         let before = given.get(&view.operand(0)).into_iter().flatten();
         return is_wide(view).then(|| AxisRef::union(mesh(view), own.iter().chain(before).copied()));
     }
-    let axes = view.operands().iter().find_map(|v| given.get(v))?;
-    is_open_over(view, axes, &|v| given.get(&v) == Some(axes)).then(|| axes.clone())
+    let mut all = view.operands().iter().filter_map(|v| given.get(v));
+    let axes = all.next()?;
+    // Operands that are unreduced over other axes would each need a sum of their own.
+    let is_alike = all.all(|other| other == axes);
+    (is_alike && is_open_over(view, axes, &|v| given.contains_key(&v))).then(|| axes.clone())
 }
 
 /// Returns whether an op computes each element of its result from the elements at its place.

@@ -13,7 +13,8 @@ use shardwise_sharding::FactorKind;
 /// Replaces the ops of the main function that can read through what their operands are cut from, in place. What only they
 /// read is removed.
 pub fn join(mut module: Module) -> Result<Module, Diagnostics> {
-    let Some(main) = module.main().and_then(|f| module.func_id(&f.name)).filter(|_| module.main_mesh().is_some()) else {
+    let Some(main) = module.main().and_then(|f| module.func_id(&f.name)).filter(|_| module.main_mesh().is_some())
+    else {
         return Ok(module);
     };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);

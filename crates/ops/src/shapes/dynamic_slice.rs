@@ -2,9 +2,10 @@
 //! inside the array.
 
 use crate::facts::*;
+use crate::reducer::nothing;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, constant_operand, eval, eval::Layout, make};
-use shardwise_base::{AxisRef, Complex64, DType, Diagnostic, Diagnostics, Literal, Sharding};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -289,13 +290,4 @@ pub(super) fn combine_parts(dtype: DType) -> Combine {
         dtype if dtype.is_bool() => Combine::With(ReduceKind::Or),
         _ => Combine::With(ReduceKind::Add),
     }
-}
-
-/// Returns the element that changes no other one when it is added: zero, which is negative for floats because the sum of
-/// -0 and 0 is 0.
-pub(super) fn nothing(dtype: DType) -> Literal {
-    eval::fill(dtype, &[], |_| match dtype.is_float() || dtype.is_complex() {
-        true => eval::Number::Complex(Complex64::new(-0.0, -0.0)),
-        false => eval::Number::Signed(0),
-    })
 }

@@ -1,8 +1,9 @@
 //! `stablehlo.slice`: every `stride`th element between constant start and limit indices.
 
-use super::dynamic_slice::{PartOfSlice, combine_parts, nothing};
+use super::dynamic_slice::{PartOfSlice, combine_parts};
 use super::{Join, Pad};
 use crate::facts::*;
+use crate::reducer::nothing;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Sharding};

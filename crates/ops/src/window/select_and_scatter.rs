@@ -148,7 +148,8 @@ impl Facts for SelectAndScatter {
         Cost::streams(op, 0.0).with_flops((op.operand_tensor(1).size() * size) as f64)
     }
 
-    answer!(linear = In(2));
+    // The initial value is a summand of every element.
+    answer!(linear = In(6));
     answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<6x3xf32>, %arg2: tensor<f32>) -> tensor<6x6xf32> {
