@@ -38,7 +38,7 @@ fn round(module: &Module, body: &mut Body) -> bool {
 }
 
 /// Removes the ops that nothing needs.
-fn remove_dead(module: &Module, body: &mut Body) {
+pub(crate) fn remove_dead(module: &Module, body: &mut Body) {
     let live = live(module, body);
     for region in (0..body.region_count()).map(Region::new) {
         body.region_mut(region).ops.retain(|&op| live[op]);

@@ -3,36 +3,33 @@
 //! A roll is written as two slices and their concatenation. Run one by one, each of them moves elements into blocks of
 //! its own; as one op, each element moves at most once.
 
-use crate::cleanup::live;
+use crate::cleanup::remove_dead;
 use crate::rewrite::facts;
 use shardwise_base::{Diagnostics, Loc, budget};
-use shardwise_ir::{Module, Op, OpView, Region};
+use shardwise_ir::{Module, Op, OpView};
 use shardwise_ops::{ReadThrough, RuleFact};
 use shardwise_sharding::FactorKind;
 
-/// Replaces the ops of the main function that can read through what their operands are cut from, in place. What only they
-/// read is removed.
+/// Replaces the ops of the main function that can read through what their operands are cut from, in place. Dead ops are
+/// removed then.
 pub fn join(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)).filter(|_| module.main_mesh().is_some())
     else {
         return Ok(module);
     };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
-    let mut before = None;
+    let mut is_changed = false;
     // An op comes after those that it reads, so these have been replaced already.
     for op in body.walk() {
         while let Some(ReadThrough { code, operands, attrs }) = through(&module.view(&body, op)) {
             budget::poll();
-            before.get_or_insert_with(|| live(&module, &body));
             let data = body.op_mut(op);
             (data.code, data.operands, data.attrs) = (code, operands.into(), attrs);
+            is_changed = true;
         }
     }
-    if let Some(before) = before {
-        let after = live(&module, &body);
-        for region in (0..body.region_count()).map(Region::new) {
-            body.region_mut(region).ops.retain(|&op| after[op] || !before[op]);
-        }
+    if is_changed {
+        remove_dead(&module, &mut body);
     }
     module.funcs[main.index()].body = body;
     Ok(module)
