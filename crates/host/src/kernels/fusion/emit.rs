@@ -135,7 +135,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let access: Access = (0..self.space.len()).filter(|d| !dropped.contains(d)).map(Axis::along).collect();
         let value = self.emit(view.result(0), &access)?;
         let strides = strides_of(view.result_shape(0), &access, self.space.len()).0;
-        if is_reduce && !self.folded.is_empty() && is_trailing(&self.folded, &self.space) {
+        // A reduction over no dimension has the whole space, even if it reads one that folds.
+        if is_reduce && !folded(&view).is_empty() && is_trailing(&self.folded, &self.space) {
             self.program.row_output(value, &strides);
         } else {
             self.program.output(value, &strides);
