@@ -16,7 +16,7 @@ const ROUNDS: usize = 5;
 /// The largest allowed number of microseconds for each op of a program that repeats itself, until `propagate` is done and
 /// for all passes.
 const REPEATED: [f64; 2] = [4.0, 6.0];
-/// The same for a program without two equal ops.
+/// The largest allowed numbers for a program without two equal ops.
 const DISTINCT: [f64; 2] = [10.0, 40.0];
 /// The layers of the Llama, and the largest allowed number of microseconds for each of its ops.
 const LLAMA: (usize, [f64; 2]) = (80, [4.0, 8.0]);
