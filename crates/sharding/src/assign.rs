@@ -12,9 +12,11 @@
 //! kept. If no choice costs nothing, the axes of each tensor are also tried on all other factors. For example, a sorted
 //! dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
 
+mod bounds;
 mod wide;
 
 use crate::{AxisList, Factor, FactorKind, IfMissing, Projection, Rule};
+use bounds::Bounds;
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use smallvec::SmallVec;
@@ -41,6 +43,12 @@ pub trait Prices {
     /// Returns the price of a tensor (operands first) if the op runs with the tensor in `layout`. A result is
     /// partial over the axes `partial`.
     fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
+
+    /// Returns a number of bytes that is at most the price of a tensor of which some device lacks so many elements.
+    fn least(&self, index: usize, elements: u64) -> u64;
+
+    /// Returns whether a result that is partial over some axes is summed over them.
+    fn is_summed(&self, index: usize) -> bool;
 
     /// Returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes with all
     /// other factors whole, or `None` if it cannot.
@@ -148,6 +156,8 @@ struct Search<'a> {
     /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
     /// along the factor.
     candidates: Vec<Vec<AxisList>>,
+    /// The numbers of shards and the lower bounds of prices that belong to the candidates.
+    bounds: Bounds,
     /// For each factor with several candidates, the bytes that a device receives in exchanges with each of them.
     exchanges: Vec<(Factor, Vec<u64>)>,
     /// For each factor, whether the op can run split along it over any axes.
@@ -168,6 +178,7 @@ impl<'a> Search<'a> {
             matters: (0..rule.tensor_count()).map(|i| matters(rule, i).collect()).collect(),
             projection,
             candidates: vec![],
+            bounds: Bounds::default(),
             exchanges: vec![],
             is_splittable: vec![],
             is_in_compound: rule.all_factors().map(compound).collect(),
@@ -199,6 +210,7 @@ impl<'a> Search<'a> {
             search.candidates[factor.index()] = list;
             search.exchanges.push((factor, bytes));
         }
+        search.bounds = Bounds::new(&parties, &search.candidates);
         search
     }
 
@@ -213,7 +225,7 @@ impl<'a> Search<'a> {
 
     /// Returns the number of shards along a factor.
     fn shards(&self, factor: Factor, picks: &Picks) -> usize {
-        AxisRef::total_size(self.parties.mesh, self.axes(factor, picks))
+        self.bounds.shards(factor, picks)
     }
 
     /// Returns the bytes that a device receives in exchanges. Candidates beyond those of the tensors need none.
@@ -287,7 +299,7 @@ impl<'a> Search<'a> {
     /// Tries all candidates of the factors from number `from` on.
     fn try_all(&self, from: usize, picks: &mut Picks, best: &mut Best) {
         let Some(candidates) = self.candidates.get(from) else {
-            if self.is_whole(picks) {
+            if self.is_whole(picks) && !self.is_beaten(picks, best) {
                 best.offer(picks, self.cost(picks));
             }
             return;
@@ -316,7 +328,7 @@ impl<'a> Search<'a> {
                 picks[at] = candidate;
                 let axes = &self.candidates[at][candidate];
                 let is_free = (0..picks.len()).all(|f| f == at || !overlap(&self.candidates[f][picks[f]], axes));
-                if is_free && self.is_whole(picks) {
+                if is_free && self.is_whole(picks) && !self.is_beaten(picks, &local) {
                     local.offer(picks, self.cost(picks));
                 }
             }
@@ -334,6 +346,13 @@ impl<'a> Search<'a> {
             let partial = dim.iter().position(|&f| !is_full(f)).unwrap_or(dim.len());
             dim.iter().skip(partial + 1).all(|f| self.axes(*f, picks).is_empty())
         })
+    }
+
+    /// Returns whether a choice costs more than the second best, whatever the exact prices are.
+    fn is_beaten(&self, picks: &Picks, best: &Best) -> bool {
+        let Some((_, second)) = &best.second else { return false };
+        let tensors = 0..self.parties.rule.tensor_count();
+        tensors.map(|i| self.bounds.of(i, picks, self.prices)).sum::<u64>() > second.total
     }
 
     fn cost(&self, picks: &Picks) -> Cost {
@@ -390,9 +409,12 @@ fn matters(rule: &Rule, index: usize) -> impl Iterator<Item = Factor> {
     rule.all_factors().filter(move |&f| rule.mapping(index).contains(f) || is_summed(f))
 }
 
+fn reduction_factors(rule: &Rule) -> impl Iterator<Item = Factor> {
+    rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Reduction)
+}
+
 fn reduction_axes<'a>(rule: &Rule, mesh: &Mesh, axes: impl Fn(Factor) -> &'a [AxisRef]) -> Vec<AxisRef> {
-    let reductions = rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::Reduction);
-    let mut all: Vec<AxisRef> = reductions.flat_map(|f| axes(f).iter().copied()).collect();
+    let mut all: Vec<AxisRef> = reduction_factors(rule).flat_map(|f| axes(f).iter().copied()).collect();
     AxisRef::sort_and_merge(&mut all, mesh);
     all
 }

@@ -20,6 +20,7 @@ pub mod halo;
 pub mod hlo;
 pub mod hoist;
 pub mod join;
+mod kinds;
 mod layouts;
 mod live;
 pub mod localize;

@@ -6,10 +6,12 @@
 
 use crate::rewrite::{facts, sharding_or_replicated};
 use crate::strategy::{Way, way};
+use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 use shardwise_ir::{Body, Builder, Module, OpView, Value};
 use shardwise_ops::{Constness, Effects, Semantics, Splits};
 use shardwise_sharding::{AxisList, Factor, IfMissing, Rule, TensorFactors};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The largest number of ops by which a source is computed, with each op counted as often as its result is used.
@@ -18,39 +20,60 @@ const MAX_OPS: usize = 16;
 /// An operand that is at least this much smaller than the source is used as it is.
 const MUCH_SMALLER: usize = 8;
 
-/// The body that is being built, as far as sources are concerned.
-#[derive(Clone, Copy)]
+/// The sources of a body. Their layouts do not change.
 pub(crate) struct Sources<'a> {
-    pub module: &'a Module,
-    pub mesh: &'a Arc<Mesh>,
+    module: &'a Module,
+    mesh: &'a Arc<Mesh>,
+    /// True if a value that is much smaller than the result may be used as it is where each device has all of it.
+    uses_small: bool,
+    /// The number of ops by which a value is computed, for the values asked about so far. With more than [`MAX_OPS`], the
+    /// value is no source.
+    counts: RefCell<FxHashMap<Value, usize>>,
 }
 
 impl<'a> Sources<'a> {
-    /// Returns whether the value can be made in any layout without communication.
-    pub fn is_source(self, body: &Body, v: Value) -> bool {
-        let is_whole = |x: Value| self.layout(body, x).is_some_and(|s| s.is_replicated());
-        self.is_source_within(body, v, &is_whole, &mut { MAX_OPS })
+    /// Returns the values that can be made in any layout without communication.
+    pub fn new(module: &'a Module, mesh: &'a Arc<Mesh>) -> Sources<'a> {
+        Sources { module, mesh, uses_small: true, counts: RefCell::default() }
     }
 
-    /// Returns whether the value is a source whatever the layouts of other values are.
-    pub fn is_source_in_any_layout(self, body: &Body, v: Value) -> bool {
-        self.is_source_within(body, v, &|_| false, &mut { MAX_OPS })
+    /// Returns the values that are sources whatever the layouts of other values are.
+    pub fn in_any_layout(module: &'a Module, mesh: &'a Arc<Mesh>) -> Sources<'a> {
+        Sources { uses_small: false, ..Sources::new(module, mesh) }
     }
 
-    /// `is_whole` states whether each device has all of a value.
-    fn is_source_within(self, body: &Body, v: Value, is_whole: &dyn Fn(Value) -> bool, left: &mut usize) -> bool {
-        let Some(view) = self.counted(body, v, left) else { return false };
-        let is_small = |x: Value| is_much_smaller(body, x, v) && is_whole(x);
-        view.operands().iter().all(|&x| is_small(x) || self.is_source_within(body, x, is_whole, left))
+    /// Returns whether the value is a source.
+    pub fn contains(&self, body: &Body, v: Value) -> bool {
+        self.count(body, v, &mut { MAX_OPS }).is_some_and(|count| count <= MAX_OPS)
+    }
+
+    /// Returns the number of ops by which the value is computed, or `None` if it is not known after a look at so many
+    /// ops.
+    fn count(&self, body: &Body, v: Value, left: &mut usize) -> Option<usize> {
+        if let Some(count) = self.counts.borrow().get(&v) {
+            return Some(*count);
+        }
+        *left = left.checked_sub(1)?;
+        let mut count = MAX_OPS + 1;
+        if let Some(view) = self.computed_by(body, v) {
+            let is_whole = |x: Value| self.layout(body, x).is_some_and(|s| s.is_replicated());
+            let is_at_hand = |x: Value| self.uses_small && is_much_smaller(body, x, v) && is_whole(x);
+            count = 1;
+            for &x in view.operands().iter().filter(|&&x| !is_at_hand(x)) {
+                count = (count + self.count(body, x, left)?).min(MAX_OPS + 1);
+            }
+        }
+        self.counts.borrow_mut().insert(v, count);
+        Some(count)
     }
 
     /// Makes the value again in the layout `to`. Returns `None` if it is no source, or not in this layout.
-    pub fn remake(self, v: Value, to: &Sharding, b: &mut Builder<'_>) -> Option<Value> {
+    pub fn remake(&self, v: Value, to: &Sharding, b: &mut Builder<'_>) -> Option<Value> {
         self.is_made_of(b.body, v, to, &mut { MAX_OPS }).then(|| self.make(v, to, &mut vec![], b))
     }
 
     /// Returns whether the value in the layout `to` can be computed from sources.
-    fn is_made_of(self, body: &Body, v: Value, to: &Sharding, left: &mut usize) -> bool {
+    fn is_made_of(&self, body: &Body, v: Value, to: &Sharding, left: &mut usize) -> bool {
         if !to.unreduced.is_empty() {
             return false;
         }
@@ -65,7 +88,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Makes the value, which is known to be made of sources, in the layout `to`, unless it is one of `made`.
-    fn make(self, v: Value, to: &Sharding, made: &mut Vec<(Value, Sharding, Value)>, b: &mut Builder<'_>) -> Value {
+    fn make(&self, v: Value, to: &Sharding, made: &mut Vec<(Value, Sharding, Value)>, b: &mut Builder<'_>) -> Value {
         if let Some((.., known)) = made.iter().find(|(of, layout, _)| *of == v && layout.same_layout(to)) {
             return *known;
         }
@@ -85,7 +108,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the op that computes the value, if it may run again and is not one too many.
-    fn counted<'b>(self, body: &'b Body, v: Value, left: &mut usize) -> Option<OpView<'b>>
+    fn counted<'b>(&self, body: &'b Body, v: Value, left: &mut usize) -> Option<OpView<'b>>
     where
         'a: 'b,
     {
@@ -94,7 +117,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the layouts that the operands must have so that the op computes its result in the layout `to`.
-    fn operand_layouts(self, view: &OpView<'_>, to: &Sharding) -> Option<Vec<Sharding>> {
+    fn operand_layouts(&self, view: &OpView<'_>, to: &Sharding) -> Option<Vec<Sharding>> {
         let count = view.operands().len();
         if count == 0 {
             return Some(vec![]);
@@ -118,7 +141,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the axes that split each factor if tensor `index` has this sharding.
-    fn factor_axes(self, rule: &Rule, index: usize, sharding: &Sharding) -> Option<Vec<AxisList>> {
+    fn factor_axes(&self, rule: &Rule, index: usize, sharding: &Sharding) -> Option<Vec<AxisList>> {
         let factors = TensorFactors::new(rule.mapping(index), rule, self.mesh, Some(sharding), IfMissing::Closed);
         let is_whole = factors.iter().all(|(_, f)| f.overflow.is_empty());
         let axes = |f: Factor| factors.get(f).map_or_else(AxisList::new, |own| own.axes.clone());
@@ -127,29 +150,29 @@ impl<'a> Sources<'a> {
 
     /// Returns whether a sharding of tensor `index` splits its factors over these axes. A dimension of several factors
     /// cannot be split along all of them in every way.
-    fn has_axes(self, rule: &Rule, index: usize, sharding: &Sharding, axes: &[AxisList]) -> bool {
+    fn has_axes(&self, rule: &Rule, index: usize, sharding: &Sharding, axes: &[AxisList]) -> bool {
         let Some(own) = self.factor_axes(rule, index, sharding) else { return false };
         rule.mapping(index).factors().all(|f| own[f.index()] == axes[f.index()])
     }
 
     /// Returns whether the factors that share a dimension with others are split evenly.
-    fn fits_compounds(self, rule: &Rule, axes: &[AxisList]) -> bool {
+    fn fits_compounds(&self, rule: &Rule, axes: &[AxisList]) -> bool {
         let is_even = |f: &Factor| rule.size(*f).is_multiple_of(AxisRef::total_size(self.mesh, &axes[f.index()]));
         let mut dims = rule.mappings().flat_map(|m| &m.dims).filter(|dim| dim.len() > 1);
         dims.all(|dim| dim.iter().all(is_even))
     }
 
-    fn sharding(self, rule: &Rule, index: usize, axes: &[AxisList]) -> Sharding {
+    fn sharding(&self, rule: &Rule, index: usize, axes: &[AxisList]) -> Sharding {
         let mapping = rule.mapping(index);
         mapping.sharding(rule, self.mesh, |f| &axes[f.index()])
     }
 
-    fn layout(self, body: &Body, v: Value) -> Option<Sharding> {
+    fn layout(&self, body: &Body, v: Value) -> Option<Sharding> {
         sharding_or_replicated(body, v, self.mesh)
     }
 
     /// Returns the op that computes the value, if it may run again for another layout.
-    fn computed_by<'b>(self, body: &'b Body, v: Value) -> Option<OpView<'b>>
+    fn computed_by<'b>(&self, body: &'b Body, v: Value) -> Option<OpView<'b>>
     where
         'a: 'b,
     {

@@ -7,11 +7,12 @@
 //! with which the whole function costs less. Each op that this pass inserts carries its [`Reason`],
 //! which is built here because everything is known here.
 
+use crate::kinds::Kind;
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
 use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
-use crate::strategy::{Cause, Decision, Decisions, Served, Shardings, rule_of};
+use crate::strategy::{Cause, Decision, Decisions, Served, Shardings};
 use crate::turns::Turns;
 use crate::{layouts, live};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
@@ -19,8 +20,6 @@ use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
 use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, Semantics, is_zero, make_shardy};
-use shardwise_propagate::Pointwise;
-use shardwise_sharding::Rule;
 use shardwise_sharding::cost::CollectiveCost;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -38,8 +37,8 @@ fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool
     let chosen = layouts::choose(module, func, mesh, &mut decisions, keeps_sums);
     let func = chosen.as_ref().unwrap_or(func);
     let mut out = rebuild(func, |cloner, b| {
-        let pointwise = Pointwise::default();
-        let mut pass = Resharder { module, mesh, cloner, pointwise, decisions, turns: Turns::new(mesh) };
+        let (sources, turns) = (Sources::new(module, mesh), Turns::new(mesh));
+        let mut pass = Resharder { module, mesh, cloner, decisions, sources, turns };
         pass.define_args(func.body.entry(), b);
         let wanted = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect();
         result_shardings = pass.ops(func.body.entry(), wanted, b);
@@ -52,8 +51,8 @@ struct Resharder<'a, 'c, 's> {
     module: &'a Module,
     mesh: &'a Arc<Mesh>,
     cloner: &'c mut Cloner<'s>,
-    pointwise: Pointwise,
     decisions: Decisions,
+    sources: Sources<'a>,
     turns: Turns,
 }
 
@@ -98,8 +97,9 @@ impl<'s> Resharder<'_, '_, 's> {
         if has_program_regions(&view) || Opcode::of_view(&view) == Opcode::OptimizationBarrier {
             return self.data_flow(&view, b);
         }
-        match rule_of(&view, &mut self.pointwise) {
-            Some(rule) => self.by_rule(&view, rule, b),
+        let kind = self.decisions.kinds.of(&view);
+        match self.decisions.kinds.rule(kind) {
+            Some(_) => self.by_rule(&view, kind, b),
             None => self.without_rule(&view, b),
         }
     }
@@ -276,12 +276,12 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    fn by_rule(&mut self, view: &OpView<'_>, rule: Arc<Rule>, b: &mut Builder<'_>) {
+    fn by_rule(&mut self, view: &OpView<'_>, kind: Kind, b: &mut Builder<'_>) {
         let mut kept = self.kept_unreduced(view, b);
-        let mut decided = self.decide(view, rule.clone(), &kept, b);
+        let mut decided = self.decide(view, kind, &kept, b);
         if decided.splits_over(&kept) {
             kept.clear();
-            decided = self.decide(view, rule, &kept, b);
+            decided = self.decide(view, kind, &kept, b);
         }
         let operands: Vec<Value> =
             view.operands().iter().map(|&v| self.reduced(view, self.cloner.get(v), &kept, b)).collect();
@@ -320,7 +320,7 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Decides how the op runs if its operands are unreduced over `kept` at most.
-    fn decide(&mut self, view: &OpView<'_>, rule: Arc<Rule>, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
+    fn decide(&mut self, view: &OpView<'_>, kind: Kind, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
         let layout = |&v: &Value| {
             let own = sharding_or_replicated(b.body, self.cloner.get(v), self.mesh)?;
             let unreduced = own.unreduced.iter().flat_map(|a| kept.iter().filter_map(|k| a.overlap(*k))).collect();
@@ -330,12 +330,12 @@ impl Resharder<'_, '_, '_> {
         let wanted = |&v: &Value| Some(with_single_elements_whole(self.wanted(v)?, view.body.ty(v).shape()));
         let shardings: Shardings = operands.chain(view.results().iter().map(wanted)).collect();
         let served = self.served(view, b);
-        self.decisions.decide(view, facts(view), rule, self.mesh, shardings, served)
+        self.decisions.decide(view, kind, self.mesh, shardings, served)
     }
 
     /// Returns how often the op runs for each move of each operand.
     fn served(&self, view: &OpView<'_>, b: &Builder<'_>) -> Served {
-        self.turns.served_by_moves(view, |v| self.sources().is_source(b.body, self.cloner.get(v))).0
+        self.turns.served_by_moves(view, |v| self.sources.contains(b.body, self.cloner.get(v))).0
     }
 
     /// Combines partial results, and reshards the result to the layout that it should have.
@@ -431,17 +431,13 @@ impl Resharder<'_, '_, '_> {
         make_shardy::step(b, v, &step, &from.with_unreduced(unreduced), &reason)
     }
 
-    fn sources(&self) -> Sources<'_> {
-        Sources { module: self.module, mesh: self.mesh }
-    }
-
     /// Returns the value in the layout `to`. `why` is called only if something has to be done.
     fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
             return v;
         }
-        if let Some(made) = self.sources().remake(v, to, b) {
+        if let Some(made) = self.sources.remake(v, to, b) {
             return made;
         }
         let open: Vec<AxisRef> = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, &to.unreduced)).collect();

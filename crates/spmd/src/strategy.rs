@@ -1,14 +1,15 @@
 //! Decides along which factors an op runs sharded, by translating the op for [`assign`].
 
 use crate::halo;
+use crate::kinds::{Kind, Kinds};
 use crate::plan::{MovePrices, hash_layout, local_bytes};
+use crate::rewrite::facts;
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
-use shardwise_ir::{Attrs, OpCode, OpView, TensorType, Type, Value};
-use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, RuleFact, Splits};
-use shardwise_propagate::Pointwise;
+use shardwise_ir::{OpView, TensorType, Value};
+use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::local_work;
-use shardwise_sharding::{Assignment, Factor, FactorKind, Mapping, Parties, Price, Prices, Rule, assign};
+use shardwise_sharding::{Assignment, DimFactors, Factor, FactorKind, Mapping, Parties, Price, Prices, Rule, assign};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
@@ -28,38 +29,30 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// The decisions made so far, by question. Many ops of a program ask the same question.
 #[derive(Default)]
 pub(crate) struct Decisions {
+    pub kinds: Kinds,
     known: FxHashMap<Question, Rc<Decision>>,
     pub prices: MovePrices,
     /// The number of decisions that were not known.
     pub made: usize,
 }
 
-/// Everything that a decision depends on. Ops with regions are not looked up here.
-#[derive(Clone, PartialEq)]
+/// Everything that a decision depends on.
+#[derive(Clone, PartialEq, Eq)]
 struct Question {
-    code: OpCode,
-    attrs: Attrs,
-    rule: Arc<Rule>,
-    types: SmallVec<[Type; 4]>,
+    kind: Kind,
     shardings: Shardings,
     served: Served,
 }
 
-/// Equality is reflexive except for attributes with NaNs, for which the question is decided again.
-impl Eq for Question {}
-
 impl Hash for Question {
     fn hash<H: Hasher>(&self, h: &mut H) {
-        self.code.hash(h);
-        self.types.iter().for_each(|ty| ty.shape().hash(h));
+        self.kind.hash(h);
         self.shardings.iter().flatten().for_each(|s| hash_layout(s, h));
     }
 }
 
 /// A task, and how the op runs.
 pub(crate) struct Decision {
-    /// A number of its own among the [`Decisions`].
-    pub number: usize,
     pub task: Task,
     pub assignment: Assignment,
     /// The closed layout of each tensor while the op runs; `None` if the tensor takes no part.
@@ -82,35 +75,25 @@ pub(crate) enum Cause {
 }
 
 impl Decisions {
-    /// Decides how an op runs. `shardings` are the layouts that the operands have, then the layouts that the results
-    /// should have. `served` states how often each operand moves.
+    /// Decides how an op of a kind with a rule runs. `shardings` are the layouts that the operands have, then the
+    /// layouts that the results should have. `served` states how often each operand moves.
     pub fn decide(
         &mut self,
         view: &OpView<'_>,
-        facts: &dyn Facts,
-        rule: Arc<Rule>,
+        kind: Kind,
         mesh: &Arc<Mesh>,
         shardings: Shardings,
         served: Served,
     ) -> Rc<Decision> {
-        if !view.regions().is_empty() {
-            self.made += 1;
-            return Rc::new(Task::new(view, facts, &rule, mesh, shardings, served).decide(
-                view,
-                self.made,
-                &self.prices,
-            ));
-        }
-        let types = tensors(view).map(|v| view.body.ty(v).clone()).collect();
-        let (code, attrs) = (view.data().code, view.attrs().clone());
-        let question = Question { code, attrs, rule, types, shardings, served };
+        let question = Question { kind, shardings, served };
         if let Some(known) = self.known.get(&question) {
             return known.clone();
         }
         self.made += 1;
+        let rule = self.kinds.rule(kind).expect("the kind has a rule");
         let (shardings, served) = (question.shardings.clone(), question.served.clone());
-        let task = Task::new(view, facts, &question.rule, mesh, shardings, served);
-        let decision = Rc::new(task.decide(view, self.made, &self.prices));
+        let task = Task::new(view, facts(view), rule, mesh, shardings, served);
+        let decision = Rc::new(task.decide(view, &self.prices));
         self.known.insert(question, decision.clone());
         decision
     }
@@ -148,14 +131,6 @@ impl Decision {
             }
         }
     }
-}
-
-/// Returns the rule along which an op may run sharded, or `None` if it has none.
-pub(crate) fn rule_of(view: &OpView<'_>, pointwise: &mut Pointwise) -> Option<Arc<Rule>> {
-    pointwise.rule_of(view).or_else(|| match Opcode::of_view(view).facts().rule(view) {
-        RuleFact::Rule(rule) => Some(Arc::new(rule)),
-        RuleFact::None(_) => None,
-    })
 }
 
 fn tensors<'v>(view: &OpView<'v>) -> impl Iterator<Item = Value> + use<'v> {
@@ -209,7 +184,7 @@ impl Task {
         task
     }
 
-    fn decide(self, view: &OpView<'_>, number: usize, prices: &MovePrices) -> Decision {
+    fn decide(self, view: &OpView<'_>, prices: &MovePrices) -> Decision {
         let assignment = self.assign(view, prices);
         let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
         let summed = assignment.reduction_axes(&self.rule, &self.mesh);
@@ -217,7 +192,7 @@ impl Task {
         let is_split = |f: &Factor| !assignment.axes[f.index()].is_empty();
         let split = self.rule.all_factors().filter(is_split);
         let moved = split.filter(|&f| halo::blocks_of(view, &self.rule, f).is_some()).collect();
-        Decision { number, task: self, assignment, layouts, partial, gathered, moved, reasons: RefCell::default() }
+        Decision { task: self, assignment, layouts, partial, gathered, moved, reasons: RefCell::default() }
     }
 
     fn assign(&self, view: &OpView<'_>, prices: &MovePrices) -> Assignment {
@@ -294,6 +269,13 @@ impl Task {
         !self.is_uneven(factor) || (0..self.operand_count).filter(holds).all(|i| facts.neutral(view, i).is_some())
     }
 
+    /// Returns whether each dimension of a tensor is as long as its factors are.
+    fn has_sizes_of_rule(&self, index: usize) -> bool {
+        let size = |factors: &DimFactors| factors.iter().map(|&f| self.rule.size(f)).product::<usize>();
+        let sizes = self.rule.mapping(index).dims.iter().map(size);
+        self.types[index].as_ref().is_some_and(|ty| sizes.eq(ty.shape.iter().copied()))
+    }
+
     /// Returns whether some tensor is split unevenly along a dimension of this factor.
     fn is_uneven(&self, factor: Factor) -> bool {
         let is_uneven = |i: usize| {
@@ -323,11 +305,15 @@ impl Task {
             let price = prices.of(layout, &[], own, &ty.shape, ty.dtype);
             return Price { bytes: price.bytes + others * local_bytes(layout, &ty.shape, ty.dtype), ..price };
         }
-        // Only partial sums can be left unreduced, partial maxima cannot.
+        prices.of(layout, &self.summed(own, partial), own, &ty.shape, ty.dtype)
+    }
+
+    /// Returns those of the axes over which a result is partial that are summed if it is wanted in the layout `own`.
+    /// Only partial sums can be left unreduced, partial maxima cannot.
+    fn summed(&self, own: &Sharding, partial: &[AxisRef]) -> Vec<AxisRef> {
         let is_sum = matches!(self.combine, Combine::With(ReduceKind::Add));
         let open = if is_sum { &own.unreduced[..] } else { &[] };
-        let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(&self.mesh, open)).collect();
-        prices.of(layout, &summed, own, &ty.shape, ty.dtype)
+        partial.iter().flat_map(|a| a.minus(&self.mesh, open)).collect()
     }
 
     /// Returns whether the op is a product.
@@ -346,6 +332,19 @@ struct Priced<'a> {
 impl Prices for Priced<'_> {
     fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price {
         self.task.price(index, layout, partial, self.prices)
+    }
+
+    fn least(&self, index: usize, elements: u64) -> u64 {
+        let Some(ty) = &self.task.types[index].as_ref().filter(|_| self.task.has_sizes_of_rule(index)) else {
+            return 0;
+        };
+        // `NEVER` is more than any number of bytes.
+        elements * ty.dtype.storage_bytes() as u64 / self.task.served.get(index).copied().unwrap_or(1)
+    }
+
+    fn is_summed(&self, index: usize) -> bool {
+        let is_whole = self.task.shardings[index].as_ref().is_some_and(|s| s.unreduced.is_empty());
+        is_whole && !self.task.is_gathered
     }
 
     fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64> {

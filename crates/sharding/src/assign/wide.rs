@@ -1,6 +1,7 @@
 //! Choices that split a factor over axes which no tensor has for it.
 
-use super::{Best, Choice, MAX_COMBINATIONS, Picks, Price, Search};
+use super::bounds::Bounds;
+use super::{Best, Choice, MAX_COMBINATIONS, Parties, Picks, Price, Search};
 use crate::{AxisList, Factor};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
@@ -12,6 +13,12 @@ struct Wide<'a, 'b> {
     search: &'a Search<'b>,
     /// For each number of decided factors, the tensors whose price is known from then on.
     decided: Vec<Vec<usize>>,
+    /// For each factor and candidate, the parts of axes that it uses, a bit for each.
+    used: Vec<Vec<u64>>,
+    /// The sizes of the parts of axes.
+    sizes: Vec<u64>,
+    /// For each number of decided factors, the elements along all other factors.
+    rest: Vec<u64>,
     /// The most elements along all factors that one device may compute; `None` for ops that are no products.
     limit: Option<u64>,
     /// The number of partial choices that may still be made.
@@ -23,32 +30,38 @@ impl Search<'_> {
     /// is then limited to the choices in which a device computes least.
     pub(super) fn widen(&mut self, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
+        let wide: Vec<AxisRef> = parts.iter().copied().filter(|p| p.size(self.parties.mesh) > 1).collect();
+        if wide.is_empty() || wide.len() > MAX_PARTS {
+            return;
+        }
         let is_limited = self.prices.is_product() && !self.parties.rule.all_factors().any(|f| self.is_fixed(f));
         let first = best.first.as_ref().expect("nothing split at all is always possible");
         let is_free = first.1.bytes_moved == 0;
-        let all = AxisRef::total_size(self.parties.mesh, &parts);
+        let all = AxisRef::total_size(self.parties.mesh, &wide);
         let uses_all = |choice: &Choice| choice.1.shards.0 == all;
         if is_free && (!is_limited || uses_all(first)) || !is_limited && !self.has_displaced_axes() {
             return;
         }
-        let orders = self.orders(&parts);
+        let orders = self.orders(&wide);
         let mut candidates: Vec<Vec<AxisList>> =
             self.parties.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
+        let mut bounds = Bounds::new(&self.parties, &candidates);
         std::mem::swap(&mut self.candidates, &mut candidates);
-        if !self.search_wide(is_limited, best) {
+        std::mem::swap(&mut self.bounds, &mut bounds);
+        if !self.search_wide(&parts, is_limited, best) {
             // The limit was found, but not within the number of choices that may be made.
-            self.candidates = candidates;
+            (self.candidates, self.bounds) = (candidates, bounds);
             *best = self.run();
         }
     }
 
     /// Compares the choices among all candidates. Returns whether there is one.
-    fn search_wide(&self, is_limited: bool, best: &mut Best) -> bool {
-        let mut wide = Wide { search: self, decided: self.decided(), limit: None, left: MAX_COMBINATIONS };
+    fn search_wide(&self, parts: &[AxisRef], is_limited: bool, best: &mut Best) -> bool {
+        let mut wide = Wide::new(self, parts);
         let mut picks = vec![0; self.candidates.len()];
         if is_limited {
             let mut least = u64::MAX;
-            wide.least_work(0, &mut picks, &mut least);
+            wide.least_work(State::default(), &mut picks, &mut least);
             wide.limit = Some(least);
             wide.left = MAX_COMBINATIONS;
             let is_within = |choice: &Choice| self.computed(&choice.0) <= least;
@@ -58,7 +71,7 @@ impl Search<'_> {
                 best.first = best.second.take();
             }
         }
-        wide.try_all(0, &mut picks, Price::default(), best);
+        wide.try_all(State::default(), &mut picks, Price::default(), best);
         best.first.is_some()
     }
 
@@ -73,7 +86,7 @@ impl Search<'_> {
         factors.into_iter().any(|(f, own)| self.candidates[f.index()].len() == 1 && !own.axes.is_empty())
     }
 
-    /// Returns the parts of axes in which all tensors' lists can be written, or `None` if there are too many, or if
+    /// Returns the parts of axes in which all tensors' lists can be written, or `None` if there are more than 64, or if
     /// tensors cut an axis in contradictory ways.
     fn parts(&self) -> Option<Vec<AxisRef>> {
         let mesh = self.parties.mesh;
@@ -93,8 +106,8 @@ impl Search<'_> {
                 parts.extend(own().any(|a| a.contains(part)).then_some(part));
             }
         }
-        parts.retain(|p| p.size(mesh) > 1);
-        (!parts.is_empty() && parts.len() <= MAX_PARTS).then_some(parts)
+        parts.extend(all.iter().copied().filter(|a| a.size(mesh) == 1));
+        (parts.len() <= 64).then_some(parts)
     }
 
     /// Returns the lists of parts that are tried: every set of parts, in the order of the mesh and in the order in which
@@ -168,57 +181,118 @@ impl Search<'_> {
     }
 }
 
-impl Wide<'_, '_> {
-    /// Finds the fewest elements that one device computes, with any candidates of the factors from number `from` on.
-    fn least_work(&mut self, from: usize, picks: &mut Picks, least: &mut u64) {
-        let Some(candidates) = self.search.candidates.get(from) else {
+/// A partial choice.
+#[derive(Clone, Copy)]
+struct State {
+    /// The number of factors that are decided.
+    count: usize,
+    /// The parts of axes that they use.
+    used: u64,
+    /// The elements along them that one device computes.
+    computed: u64,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State { count: 0, used: 0, computed: 1 }
+    }
+}
+
+impl<'a, 'b> Wide<'a, 'b> {
+    fn new(search: &'a Search<'b>, parts: &[AxisRef]) -> Wide<'a, 'b> {
+        let Parties { rule, mesh, .. } = search.parties;
+        let bits = |axes: &AxisList| {
+            let is_used = |part: AxisRef| axes.iter().any(|a| a.contains(part));
+            parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()
+        };
+        let used = search.candidates.iter().map(|lists| lists.iter().map(bits).collect()).collect();
+        let sizes: Vec<usize> = rule.all_factors().map(|f| rule.size(f)).collect();
+        let product = |sizes: &[usize]| sizes.iter().fold(1, |n: u64, &size| n.saturating_mul(size as u64));
+        Wide {
+            search,
+            decided: search.decided(),
+            used,
+            sizes: parts.iter().map(|part| part.size(mesh) as u64).collect(),
+            rest: (0..=sizes.len()).map(|count| product(&sizes[count..])).collect(),
+            limit: None,
+            left: MAX_COMBINATIONS,
+        }
+    }
+
+    /// Returns the state after a candidate of the next factor, or `None` if the candidate uses an axis again.
+    fn with(&self, state: State, candidate: usize, picks: &mut Picks) -> Option<State> {
+        let bits = self.used[state.count][candidate];
+        if state.used & bits != 0 {
+            return None;
+        }
+        picks[state.count] = candidate;
+        let factor = Factor::new(state.count);
+        let block = self.search.parties.rule.size(factor).div_ceil(self.search.bounds.shards(factor, picks));
+        let computed = state.computed.saturating_mul(block as u64);
+        Some(State { count: state.count + 1, used: state.used | bits, computed })
+    }
+
+    /// Returns a number of elements that one device computes at least, whatever is chosen for the other factors.
+    fn least_computed(&self, state: State) -> u64 {
+        let is_free = |i: &usize| state.used >> i & 1 == 0;
+        let free = (0..self.sizes.len()).filter(is_free).fold(1, |n: u64, i| n.saturating_mul(self.sizes[i]));
+        state.computed.saturating_mul(self.rest[state.count] / free.min(self.rest[state.count]).max(1))
+    }
+
+    /// Finds the fewest elements that one device computes.
+    fn least_work(&mut self, state: State, picks: &mut Picks, least: &mut u64) {
+        let Some(candidates) = self.search.candidates.get(state.count) else {
             if self.search.is_whole(picks) {
-                *least = (*least).min(self.search.computed(picks));
+                *least = (*least).min(state.computed);
             }
             return;
         };
         for candidate in 0..candidates.len() {
-            if !self.search.is_free(from, candidate, picks) {
+            let Some(next) = self.with(state, candidate, picks) else { continue };
+            if self.least_computed(next) >= *least {
                 continue;
             }
             if self.left == 0 {
                 break;
             }
             self.left -= 1;
-            picks[from] = candidate;
-            self.least_work(from + 1, picks, least);
+            self.least_work(next, picks, least);
         }
-        picks[from] = 0;
+        picks[state.count] = 0;
     }
 
-    /// Compares all choices of the factors from number `from` on. `spent` are the prices that the factors before them
-    /// determine.
-    fn try_all(&mut self, from: usize, picks: &mut Picks, spent: Price, best: &mut Best) {
+    /// Compares all choices. `spent` are the prices that the decided factors determine.
+    fn try_all(&mut self, state: State, picks: &mut Picks, spent: Price, best: &mut Best) {
         budget::poll();
         let search = self.search;
-        let now = self.decided[from].iter().fold(spent, |sum, &index| sum.plus(search.price(index, picks)));
-        if best.second.as_ref().is_some_and(|(_, cost)| now.bytes + now.starts > cost.total) {
+        let decided = &self.decided[state.count];
+        let is_beaten = |spent: u64| best.second.as_ref().is_some_and(|(_, cost)| spent > cost.total);
+        let bounds: u64 = decided.iter().map(|&index| search.bounds.of(index, picks, search.prices)).sum();
+        if is_beaten(spent.bytes + spent.starts + bounds) {
             return;
         }
-        let Some(candidates) = search.candidates.get(from) else {
-            let is_within = self.limit.is_none_or(|limit| search.computed(picks) <= limit);
+        let now = decided.iter().fold(spent, |sum, &index| sum.plus(search.price(index, picks)));
+        if is_beaten(now.bytes + now.starts) {
+            return;
+        }
+        let Some(candidates) = search.candidates.get(state.count) else {
             let is_new = || best.first.as_ref().is_none_or(|(first, _)| first != picks);
-            if is_within && search.is_whole(picks) && is_new() {
+            if search.is_whole(picks) && is_new() {
                 best.offer(picks, search.cost(picks));
             }
             return;
         };
         for candidate in 0..candidates.len() {
-            if !search.is_free(from, candidate, picks) {
+            let Some(next) = self.with(state, candidate, picks) else { continue };
+            if self.limit.is_some_and(|limit| self.least_computed(next) > limit) {
                 continue;
             }
             if self.left == 0 {
                 break;
             }
             self.left -= 1;
-            picks[from] = candidate;
-            self.try_all(from + 1, picks, now, best);
+            self.try_all(next, picks, now, best);
         }
-        picks[from] = 0;
+        picks[state.count] = 0;
     }
 }

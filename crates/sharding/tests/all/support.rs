@@ -86,6 +86,14 @@ impl Prices for Estimate<'_> {
         Price { bytes: local(to) - kept + (local(layout) as f64 * summed).round() as u64, starts: 0 }
     }
 
+    fn least(&self, _: usize, elements: u64) -> u64 {
+        self.element_bytes * elements
+    }
+
+    fn is_summed(&self, _: usize) -> bool {
+        true
+    }
+
     fn exchanged(&self, factor: Factor, _: &[AxisRef]) -> Option<u64> {
         (self.moves || self.rule.kind(factor) != FactorKind::Permutation).then_some(0)
     }

@@ -43,7 +43,7 @@ pub(crate) fn choose(
     if mesh.axes.iter().any(|a| a.kind == AxisKind::Explicit) || mesh.size() == 1 {
         return None;
     }
-    let sites = Sites::of(module, func, mesh)?;
+    let sites = Sites::of(module, func, mesh, &mut decisions.kinds)?;
     for shards in [Shards::MayGrow, Shards::StaySmall] {
         let mut prices = Prices::new(module, func, mesh, &sites, decisions);
         let changes = search(&mut prices, Limits { keeps_sums, shards });

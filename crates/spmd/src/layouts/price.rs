@@ -1,15 +1,15 @@
 //! The price of a function under given layouts.
 
-use super::sites::{Group, Site, SiteKind, Sites, Target};
+use super::sites::{Class, Group, Site, SiteData, SiteKind, Sites, Target};
 use crate::defer::is_linear_in;
 use crate::plan::hash_layout;
 use crate::reshard::with_single_elements_whole;
 use crate::rewrite::{facts, sharding_or_replicated};
-use crate::strategy::{Decision, Decisions, Served, Shardings};
-use rustc_hash::FxHasher;
-use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding};
+use crate::strategy::{Decision, Decisions, Shardings};
+use rustc_hash::FxHashMap;
+use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, entity};
 use shardwise_ir::{Body, Func, Module, OpView, Value};
-use shardwise_ops::{Linear, Opcode, Semantics};
+use shardwise_ops::Linear;
 use shardwise_sharding::{FactorKind, Price, Rule};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
@@ -17,10 +17,40 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The number of known ratings that take as long as a new decision.
-const DECISION: usize = 20;
+const DECISION: usize = 100;
 
 /// A price that nothing is worth.
 const FORBIDDEN: u64 = 1 << 50;
+
+entity! {
+    /// A layout among [`Layouts`].
+    pub(super) Layout "layout"
+}
+
+/// The layouts met so far, each once.
+#[derive(Default)]
+pub(super) struct Layouts {
+    known: FxHashMap<LayoutKey, Layout>,
+    all: EntityVec<Layout, Sharding>,
+}
+
+#[derive(PartialEq, Eq)]
+struct LayoutKey(Sharding);
+
+impl Hash for LayoutKey {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        hash_layout(&self.0, h);
+        self.0.unreduced.hash(h);
+    }
+}
+
+impl Layouts {
+    /// Returns the number of a layout.
+    pub fn of(&mut self, layout: Sharding) -> Layout {
+        let all = &mut self.all;
+        *self.known.entry(LayoutKey(layout)).or_insert_with_key(|key| all.push(key.0.clone()))
+    }
+}
 
 /// The prices of all sites under the current layouts.
 pub(super) struct Prices<'a> {
@@ -29,12 +59,13 @@ pub(super) struct Prices<'a> {
     mesh: &'a Arc<Mesh>,
     pub sites: &'a Sites,
     decisions: &'a mut Decisions,
-    layouts: EntityVec<Group, Sharding>,
+    layouts: Layouts,
+    current: EntityVec<Group, Layout>,
     rated: EntityVec<Site, Rc<Rated>>,
-    /// The ratings of each site made so far, by the layouts that they depend on.
-    known: EntityVec<Site, Vec<(Shardings, Rc<Rated>)>>,
+    /// The ratings made so far.
+    known: FxHashMap<Question, Rc<Rated>>,
     /// The moves of each value that some site needs.
-    moves: EntityVec<Value, Vec<Move>>,
+    moves: EntityVec<Value, SmallVec<[Move; 1]>>,
     /// For each site, into how many shards its work is split at the start.
     shards: EntityVec<Site, usize>,
     total: u64,
@@ -44,50 +75,42 @@ pub(super) struct Prices<'a> {
     pub effort: usize,
 }
 
+/// Everything that the price of a site depends on: its class and the layouts of its values.
+#[derive(PartialEq, Eq, Hash)]
+struct Question(Class, SmallVec<[Option<Layout>; 4]>);
+
 /// The price of a site under certain layouts.
 #[derive(Default)]
 pub(super) struct Rated {
+    /// A number of its own, from 1.
+    number: usize,
     /// The price of the site without the moves of operands.
     own: u64,
     /// The part of the price that is for bytes between devices.
     pub bytes: u64,
     /// The price of the op's work on one device, unless it is a product.
     work: u64,
-    moves: SmallVec<[Move; 2]>,
-    /// The layouts with which the site would cost less.
-    pub asks: SmallVec<[Ask; 2]>,
-    pub decision: Option<Rc<Decision>>,
+    /// The moves of the site's values, by index.
+    moves: SmallVec<[(usize, Move); 2]>,
+    asks: SmallVec<[Ask<usize>; 2]>,
+    decision: Option<Rc<Decision>>,
     /// The number of shards into which a product's work is split.
-    shards: usize,
+    shards: Option<usize>,
 }
 
-impl Rated {
-    /// Returns a number that is equal for sites at which the same is decided at the same prices.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        (self.own, self.bytes, self.work, self.shards).hash(&mut hasher);
-        self.decision.as_ref().map(|d| d.number).hash(&mut hasher);
-        for ask in &self.asks {
-            ask.price.hash(&mut hasher);
-            hash_layout(&ask.layout, &mut hasher);
-        }
-        hasher.finish()
-    }
-}
-
-/// A value that a site needs in a layout, and the price of moving it there.
-#[derive(Clone, PartialEq)]
+/// A layout in which a site needs a value, and the price of moving the value there.
+#[derive(Clone, Copy, PartialEq)]
 struct Move {
-    value: Value,
-    to: Sharding,
+    to: Layout,
     price: u64,
 }
 
-/// A layout of a group with which a site would cost less, and the price that it would save.
-#[derive(Clone)]
-pub(super) struct Ask {
-    pub group: Group,
-    pub layout: Sharding,
+/// A layout of a value with which a site would cost less, and the price that it would save. The value is named by its
+/// index at the site, or by its group.
+#[derive(Clone, Copy)]
+pub(super) struct Ask<V = Group> {
+    pub value: V,
+    pub layout: Layout,
     pub price: u64,
 }
 
@@ -100,20 +123,23 @@ impl<'a> Prices<'a> {
         decisions: &'a mut Decisions,
     ) -> Prices<'a> {
         let body = &func.body;
-        let layout = |g: Group| {
+        let mut layouts = Layouts::default();
+        let mut layout = |g: Group| {
             let v = sites.groups[g].values.last().expect("a group has values");
-            sharding_or_replicated(body, *v, mesh).expect("only tensors are in groups")
+            layouts.of(sharding_or_replicated(body, *v, mesh).expect("only tensors are in groups"))
         };
+        let current = sites.groups.keys().map(&mut layout).collect();
         let mut prices = Prices {
             module,
             body,
             mesh,
             sites,
             decisions,
-            layouts: sites.groups.keys().map(layout).collect(),
+            layouts,
+            current,
             rated: EntityVec::filled(sites.sites.len(), Rc::default()),
-            known: EntityVec::filled(sites.sites.len(), vec![]),
-            moves: EntityVec::filled(body.value_count(), vec![]),
+            known: FxHashMap::default(),
+            moves: EntityVec::filled(body.value_count(), SmallVec::new()),
             shards: EntityVec::filled(sites.sites.len(), 0),
             total: 0,
             work: 0,
@@ -121,8 +147,9 @@ impl<'a> Prices<'a> {
         };
         for site in sites.sites.keys() {
             let rated = prices.rate(site);
-            prices.shards[site] = rated.shards;
-            prices.enter(site, rated);
+            prices.shards[site] = rated.shards.unwrap_or(0);
+            prices.enter(site, &rated);
+            prices.rated[site] = rated;
         }
         prices
     }
@@ -132,12 +159,41 @@ impl<'a> Prices<'a> {
         self.total
     }
 
-    pub fn layout(&self, group: Group) -> &Sharding {
-        &self.layouts[group]
+    /// Returns the current layout of a group.
+    pub fn current(&self, group: Group) -> Layout {
+        self.current[group]
     }
 
-    pub fn rated(&self, site: Site) -> &Rc<Rated> {
-        &self.rated[site]
+    /// Returns a layout by its number.
+    pub fn layout(&self, layout: Layout) -> &Sharding {
+        &self.layouts.all[layout]
+    }
+
+    /// Returns the number of a layout.
+    pub fn layout_number(&mut self, layout: Sharding) -> Layout {
+        self.layouts.of(layout)
+    }
+
+    /// Returns the bytes that move at a site.
+    pub fn bytes(&self, site: Site) -> u64 {
+        self.rated[site].bytes
+    }
+
+    /// Returns how an op runs, or `None` for an edge.
+    pub fn decision(&self, site: Site) -> Option<&Rc<Decision>> {
+        self.rated[site].decision.as_ref()
+    }
+
+    /// Returns the layouts with which a site would cost less.
+    pub fn asks(&self, site: Site) -> impl Iterator<Item = Ask> {
+        let groups = &self.sites.sites[site].groups;
+        let ask = |ask: &Ask<usize>| Some(Ask { value: groups[ask.value]?, layout: ask.layout, price: ask.price });
+        self.rated[site].asks.iter().filter_map(ask)
+    }
+
+    /// Returns a number that is equal for sites at which the same is decided at the same prices.
+    pub fn fingerprint(&self, site: Site) -> u64 {
+        self.rated[site].number as u64
     }
 
     /// Returns the price of the work of all ops but products, on one device.
@@ -146,16 +202,14 @@ impl<'a> Prices<'a> {
     }
 
     /// Returns the op of a site.
-    pub fn view(&self, site: Site) -> Option<(OpView<'a>, &'a Rule)> {
+    pub fn view(&self, site: Site) -> Option<(OpView<'a>, Arc<Rule>)> {
         match &self.sites.sites[site].kind {
-            SiteKind::Op { op, rule, .. } => Some((self.module.view(self.body, *op), rule)),
+            SiteKind::Op { op, kind, .. } => {
+                let rule = self.decisions.kinds.rule(*kind).expect("the op has a rule");
+                Some((self.module.view(self.body, *op), rule.clone()))
+            }
             SiteKind::Edge { .. } => None,
         }
-    }
-
-    /// Returns the groups of an op's operands and results, or of the two ends of an edge.
-    pub fn groups(&self, site: Site) -> impl Iterator<Item = Option<Group>> {
-        self.sites.around(self.module, self.body, site)
     }
 
     /// Returns the shape of a group's values.
@@ -168,166 +222,177 @@ impl<'a> Prices<'a> {
     }
 
     /// Changes the layout of a group. Returns the layout that it had.
-    pub fn set(&mut self, group: Group, layout: Sharding) -> Sharding {
+    pub fn set(&mut self, group: Group, layout: Layout) -> Layout {
         let sites = self.sites;
-        let before = std::mem::replace(&mut self.layouts[group], layout);
+        let before = std::mem::replace(&mut self.current[group], layout);
         for &site in &sites.groups[group].sites {
-            self.leave(site);
-            let rated = self.rate(site);
-            self.enter(site, rated);
+            let new = self.rate(site);
+            let old = std::mem::replace(&mut self.rated[site], new.clone());
+            if !Rc::ptr_eq(&old, &new) {
+                self.leave(site, &old);
+                self.enter(site, &new);
+            }
         }
         before
     }
 
-    fn leave(&mut self, site: Site) {
-        let rated = std::mem::take(&mut self.rated[site]);
-        self.total -= rated.own;
+    fn leave(&mut self, site: Site, rated: &Rated) {
+        self.total -= self.own(site, rated);
         self.work -= rated.work;
-        for gone in &rated.moves {
-            self.total -= self.price_of_moves(gone.value);
-            let list = &mut self.moves[gone.value];
+        for (index, gone) in &rated.moves {
+            let v = self.value(site, *index);
+            self.total -= self.price_of_moves(v);
+            let list = &mut self.moves[v];
             let at = list.iter().position(|m| m == gone).expect("the site entered it");
             list.swap_remove(at);
-            self.total += self.price_of_moves(gone.value);
+            self.total += self.price_of_moves(v);
         }
     }
 
-    fn enter(&mut self, site: Site, rated: Rc<Rated>) {
-        self.total += rated.own;
+    fn enter(&mut self, site: Site, rated: &Rated) {
+        self.total += self.own(site, rated);
         self.work += rated.work;
-        for new in &rated.moves {
-            self.total -= self.price_of_moves(new.value);
-            self.moves[new.value].push(new.clone());
-            self.total += self.price_of_moves(new.value);
+        for (index, new) in &rated.moves {
+            let v = self.value(site, *index);
+            self.total -= self.price_of_moves(v);
+            self.moves[v].push(*new);
+            self.total += self.price_of_moves(v);
         }
-        self.rated[site] = rated;
+    }
+
+    /// Returns the price of a site without the moves of operands. No product computes more on a device than at the start.
+    fn own(&self, site: Site, rated: &Rated) -> u64 {
+        let is_allowed = rated.shards.is_none_or(|shards| shards >= self.shards[site]);
+        if is_allowed { rated.own } else { rated.own.saturating_add(FORBIDDEN) }
+    }
+
+    /// Returns operand `index` of an op, or the value of an edge.
+    fn value(&self, site: Site, index: usize) -> Value {
+        match &self.sites.sites[site].kind {
+            SiteKind::Op { op, .. } => self.body[*op].operands[index],
+            SiteKind::Edge { from, .. } => *from,
+        }
     }
 
     /// Returns the price of bringing a value to all layouts in which sites need it. Sites share a move.
     fn price_of_moves(&self, v: Value) -> u64 {
-        let mut dearest: SmallVec<[&Move; 4]> = SmallVec::new();
+        let mut dearest: SmallVec<[Move; 4]> = SmallVec::new();
         for new in &self.moves[v] {
             match dearest.iter_mut().find(|known| known.to == new.to) {
-                Some(known) if known.price < new.price => *known = new,
-                Some(_) => {}
-                None => dearest.push(new),
+                Some(known) => known.price = known.price.max(new.price),
+                None => dearest.push(*new),
             }
         }
         dearest.iter().map(|m| m.price).sum()
     }
 
-    fn layout_of(&self, v: Value) -> Option<Sharding> {
-        Some(self.layouts[self.sites.group(v)?].clone())
-    }
-
     fn rate(&mut self, site: Site) -> Rc<Rated> {
-        let sites = self.sites;
-        let data = &sites.sites[site];
         self.effort += 1;
-        let (op, rule, served) = match &data.kind {
-            SiteKind::Edge { from, to } => return Rc::new(self.rate_edge(*from, to, data.runs)),
-            SiteKind::Op { op, rule, served } => (*op, rule, served),
-        };
-        let view = self.module.view(self.body, op);
-        let wanted = |v: Value| Some(with_single_elements_whole(self.layout_of(v)?, self.body.ty(v).shape()));
-        let operands = view.operands().iter().map(|&v| self.layout_of(v));
-        let layouts: Shardings = operands.chain(view.results().iter().map(|&v| wanted(v))).collect();
-        if let Some((_, known)) = self.known[site].iter().find(|(given, _)| *given == layouts) {
+        let data = &self.sites.sites[site];
+        let question = Question(data.class, data.groups.iter().map(|g| Some(self.current[(*g)?])).collect());
+        if let Some(known) = self.known.get(&question) {
             return known.clone();
         }
-        let mut kept = kept_unreduced(&view, rule, &layouts);
-        let mut decision = self.decide(&view, rule, served, &layouts, &kept);
-        if decision.splits_over(&kept) {
-            kept.clear();
-            decision = self.decide(&view, rule, served, &layouts, &kept);
-        }
-        let rated = Rc::new(self.rate_op(&view, decision, &layouts, &kept, site));
-        self.known[site].push((layouts, rated.clone()));
+        let mut rated = match &data.kind {
+            SiteKind::Op { .. } => self.rate_op(data, &question.1),
+            SiteKind::Edge { .. } => self.rate_edge(data),
+        };
+        rated.number = self.known.len() + 1;
+        let rated = Rc::new(rated);
+        self.known.insert(question, rated.clone());
         rated
     }
 
-    /// Decides how an op runs as `reshard` will: operands are unreduced over `kept` at most.
-    fn decide(
-        &mut self,
-        view: &OpView<'_>,
-        rule: &Arc<Rule>,
-        served: &Served,
-        layouts: &Shardings,
-        kept: &[AxisRef],
-    ) -> Rc<Decision> {
-        let mut layouts = layouts.clone();
-        for layout in layouts.iter_mut().take(view.operands().len()).flatten() {
-            if !layout.unreduced.is_empty() {
+    /// Rates an op whose tensors have these layouts.
+    fn rate_op(&mut self, data: &SiteData, current: &[Option<Layout>]) -> Rated {
+        let SiteKind::Op { op, kind, served } = &data.kind else { unreachable!("the site is an op") };
+        let view = self.module.view(self.body, *op);
+        let count = view.operands().len();
+        let mut given: Shardings = current.iter().map(|l| Some(self.layout((*l)?).clone())).collect();
+        for (layout, &v) in given[count..].iter_mut().zip(view.results()) {
+            *layout = layout.take().map(|l| with_single_elements_whole(l, self.body.ty(v).shape()));
+        }
+        let rule = self.decisions.kinds.rule(*kind).expect("the op has a rule").clone();
+        let mut kept = kept_unreduced(&view, &rule, &given);
+        let mut decide = |kept: &[AxisRef]| {
+            let mut shardings = given.clone();
+            for layout in shardings[..count].iter_mut().flatten().filter(|l| !l.unreduced.is_empty()) {
                 *layout = layout.clone().with_unreduced(both(&layout.unreduced, kept));
             }
+            let made = self.decisions.made;
+            let decision = self.decisions.decide(&view, *kind, self.mesh, shardings, served.clone());
+            self.effort += (self.decisions.made - made) * DECISION;
+            decision
+        };
+        let mut decision = decide(&kept);
+        if decision.splits_over(&kept) {
+            kept.clear();
+            decision = decide(&kept);
         }
-        let made = self.decisions.made;
-        let decision = self.decisions.decide(view, facts(view), rule.clone(), self.mesh, layouts, served.clone());
-        self.effort += (self.decisions.made - made) * DECISION;
-        decision
+        self.rate_decision(&view, decision, &given, &kept, data.runs)
     }
 
-    fn rate_edge(&self, from: Value, to: &Target, runs: u64) -> Rated {
+    fn rate_edge(&mut self, data: &SiteData) -> Rated {
+        let SiteKind::Edge { from, to, is_zeros } = &data.kind else { unreachable!("the site is an edge") };
         let mut rated = Rated::default();
-        let group = self.sites.group(from).expect("an edge moves a tensor");
-        let (own, ty) = (&self.layouts[group], self.body.ty(from).as_tensor().expect("an edge moves a tensor"));
+        let group = self.sites.group(*from).expect("an edge moves a tensor");
+        let own = self.current[group];
         let target = match to {
-            Target::Group(to) => &self.layouts[*to],
-            Target::Layout(layout) => layout,
+            Target::Group(to) => self.current[*to],
+            Target::Layout(layout) => self.layouts.of(layout.clone()),
         };
-        if own.same_layout(target) {
+        let [from, to] = [own, target].map(|layout| self.layout(layout));
+        if from.same_layout(to) {
             return rated;
         }
-        let open = minus(&own.unreduced, &target.unreduced, self.mesh);
-        let price = self.decisions.prices.of(own, &open, target, &ty.shape, ty.dtype);
-        rated.bytes = price.bytes.saturating_mul(runs);
-        let price = of(price).saturating_mul(runs);
-        let is_opened = !minus(&target.unreduced, &own.unreduced, self.mesh).is_empty();
-        if is_opened && !is_zeros(self.module, self.body, from) {
+        let ty = self.body.ty(self.sites.groups[group].values[0]).as_tensor().expect("an edge moves a tensor");
+        let open = minus(&from.unreduced, &to.unreduced, self.mesh);
+        let price = self.decisions.prices.of(from, &open, to, &ty.shape, ty.dtype);
+        rated.bytes = price.bytes.saturating_mul(data.runs);
+        let price = of(price).saturating_mul(data.runs);
+        let is_opened = !minus(&to.unreduced, &from.unreduced, self.mesh).is_empty();
+        if is_opened && !is_zeros {
             rated.own = FORBIDDEN;
         }
-        rated.moves.push(Move { value: from, to: target.clone(), price });
-        rated.asks.push(Ask { group, layout: target.clone(), price });
-        if let Target::Group(to) = to {
-            rated.asks.push(Ask { group: *to, layout: own.clone(), price });
+        rated.moves.push((0, Move { to: target, price }));
+        rated.asks.push(Ask { value: 0, layout: target, price });
+        if data.groups.len() > 1 {
+            rated.asks.push(Ask { value: 1, layout: own, price });
         }
         rated
     }
 
-    fn rate_op(
-        &self,
+    /// Rates an op that runs as decided, on operands that are unreduced over `kept`.
+    fn rate_decision(
+        &mut self,
         view: &OpView<'_>,
         decision: Rc<Decision>,
         given: &Shardings,
         kept: &[AxisRef],
-        site: Site,
+        runs: u64,
     ) -> Rated {
-        let runs = self.sites.sites[site].runs;
         let mut rated = Rated { bytes: decision.assignment.bytes_moved.saturating_mul(runs), ..Rated::default() };
         let mut own = decision.assignment.price;
-        let values = view.operands().iter().chain(view.results());
         let mut is_allowed = true;
-        for (i, &v) in values.enumerate() {
-            let (Some(layout), Some(group), Some(given)) = (&decision.layouts[i], self.sites.group(v), &given[i])
-            else {
-                continue;
-            };
+        for (i, layout) in decision.layouts.iter().enumerate() {
+            let (Some(layout), Some(from)) = (layout, &given[i]) else { continue };
             if i >= view.operands().len() {
                 let price = of(decision.task.price(i, layout, &decision.partial, &self.decisions.prices));
                 if price > 0 {
-                    rated.asks.push(Ask { group, layout: layout.clone(), price: price.saturating_mul(runs) });
+                    let layout = self.layouts.of(layout.clone());
+                    rated.asks.push(Ask { value: i, layout, price: price.saturating_mul(runs) });
                 }
-                let left = minus(&minus(&given.unreduced, kept, self.mesh), &decision.partial, self.mesh);
+                let left = minus(&minus(&from.unreduced, kept, self.mesh), &decision.partial, self.mesh);
                 is_allowed &= left.is_empty();
                 continue;
             }
-            let open = minus(&given.unreduced, kept, self.mesh);
+            let open = minus(&from.unreduced, kept, self.mesh);
             let counted = of(decision.task.price(i, layout, &[], &self.decisions.prices));
             let price = match open.is_empty() {
                 true => counted,
                 false => {
-                    let ty = self.body.ty(v).as_tensor().expect("only tensors are laid out");
-                    of(self.decisions.prices.of(given, &open, layout, &ty.shape, ty.dtype))
+                    let ty = self.body.ty(view.operand(i)).as_tensor().expect("only tensors are laid out");
+                    of(self.decisions.prices.of(from, &open, layout, &ty.shape, ty.dtype))
                 }
             };
             own -= counted;
@@ -336,18 +401,17 @@ impl<'a> Prices<'a> {
             }
             let price = price.saturating_mul(runs);
             rated.bytes += if open.is_empty() { 0 } else { price };
-            let layout = layout.clone().with_unreduced(both(&given.unreduced, kept));
-            rated.asks.push(Ask { group, layout: layout.clone(), price });
+            let to = self.layouts.of(layout.clone().with_unreduced(both(&from.unreduced, kept)));
+            rated.asks.push(Ask { value: i, layout: to, price });
             if !open.is_empty() {
-                self.ask_for_open(view, &given.unreduced, price, &mut rated.asks);
+                self.ask_for_open(view, given, &from.unreduced, price, &mut rated.asks);
             }
-            rated.moves.push(Move { value: v, to: layout, price });
+            rated.moves.push((i, Move { to, price }));
         }
         rated.own = own.saturating_mul(runs);
         let shards = decision.assignment.shards(self.mesh);
         if decision.task.is_product() {
-            rated.shards = shards;
-            is_allowed &= shards >= self.shards[site];
+            rated.shards = Some(shards);
         } else {
             // On summands, each device does the work that the sum takes from the devices.
             let shards = shards * AxisRef::total_size(self.mesh, kept);
@@ -361,17 +425,24 @@ impl<'a> Prices<'a> {
     }
 
     /// Asks that all other tensors be unreduced over the axes too, if the op is linear in them.
-    fn ask_for_open(&self, view: &OpView<'_>, axes: &[AxisRef], price: u64, asks: &mut SmallVec<[Ask; 2]>) {
-        let with = |&v: &Value| {
-            let group = self.sites.group(v)?;
-            let layout = self.layouts[group].clone();
+    fn ask_for_open(
+        &mut self,
+        view: &OpView<'_>,
+        given: &Shardings,
+        axes: &[AxisRef],
+        price: u64,
+        asks: &mut SmallVec<[Ask<usize>; 2]>,
+    ) {
+        let count = view.operands().len();
+        let asked = if facts(view).linear(view) == Linear::Jointly { 0..given.len() } else { count..given.len() };
+        for value in asked {
+            let Some(layout) = &given[value] else { continue };
             let is_open = axes.iter().all(|a| layout.unreduced.contains(a));
             let is_split = layout.split_axes().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()));
-            (!is_open && !is_split).then(|| Ask { group, layout: layout.with_unreduced(axes.to_vec()), price })
-        };
-        asks.extend(view.results().iter().filter_map(with));
-        if facts(view).linear(view) == Linear::Jointly {
-            asks.extend(view.operands().iter().filter_map(with));
+            if !is_open && !is_split {
+                let layout = self.layouts.of(layout.clone().with_unreduced(axes.to_vec()));
+                asks.push(Ask { value, layout, price });
+            }
         }
     }
 }
@@ -397,18 +468,6 @@ fn kept_unreduced(view: &OpView<'_>, rule: &Rule, layouts: &Shardings) -> Vec<Ax
         results.iter().all(|s| is_open(s, a)) && is_linear_in(view, &|v| opened.contains(&v))
     };
     axes.into_iter().filter(is_kept).collect()
-}
-
-/// Returns whether a value is zero everywhere: a constant, or computed from such by ops that are linear.
-fn is_zeros(module: &Module, body: &Body, v: Value) -> bool {
-    let Some(op) = body.def_op(v) else { return false };
-    let view = module.view(body, op);
-    if Opcode::of_view(&view) == Opcode::Constant {
-        return shardwise_ops::is_zeros(&view);
-    }
-    let facts = facts(&view);
-    let is_linear = facts.linear(&view) == Linear::Jointly && facts.semantics(&view) == Semantics::Pure;
-    is_linear && view.regions().is_empty() && view.operands().iter().all(|&x| is_zeros(module, body, x))
 }
 
 fn both(a: &[AxisRef], b: &[AxisRef]) -> Vec<AxisRef> {

@@ -4,7 +4,7 @@
 //! A layout in the middle of a chain costs more until the change has come to an end of the chain, so the spreading goes
 //! on for some steps and is then taken back to where the price was lowest.
 
-use super::price::{Ask, Prices};
+use super::price::{Ask, Layout, Prices};
 use super::sites::{Group, Site};
 use crate::defer::is_wide;
 use crate::strategy::Decision;
@@ -35,7 +35,7 @@ const MORE_WORK: f64 = 0.05;
 const SOME_WORK: u64 = 4 * STEP_BYTES;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
-const MAX_EFFORT: (usize, usize) = (20_000, 4);
+const MAX_EFFORT: (usize, usize) = (100_000, 4);
 
 /// The limits of a search.
 #[derive(Clone, Copy)]
@@ -53,9 +53,9 @@ pub(super) enum Shards {
 }
 
 /// Changes the layouts of groups as long as the price falls. Returns the layouts that changed.
-pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> Vec<Change> {
+pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> Vec<(Group, Sharding)> {
     let sites = prices.sites;
-    let before: EntityVec<Group, Sharding> = sites.groups.keys().map(|g| prices.layout(g).clone()).collect();
+    let before: EntityVec<Group, Layout> = sites.groups.keys().map(|g| prices.current(g)).collect();
     let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
     let most_effort = prices.effort + MAX_EFFORT.0 + MAX_EFFORT.1 * sites.sites.len();
     let mut search = Search { prices, limits, most_work, most_effort };
@@ -64,12 +64,13 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> Vec<Change> {
             break;
         }
     }
-    let changed = |g: &Group| !prices.layout(*g).same_layout(&before[*g]);
-    sites.groups.keys().filter(changed).map(|g| (g, prices.layout(g).clone())).collect()
+    let layout = |g: Group| prices.layout(prices.current(g));
+    let changed = |g: &Group| !layout(*g).same_layout(prices.layout(before[*g]));
+    sites.groups.keys().filter(changed).map(|g| (g, layout(g).clone())).collect()
 }
 
 /// A group and its new layout.
-type Change = (Group, Sharding);
+type Change = (Group, Layout);
 
 struct Search<'p, 'a> {
     prices: &'p mut Prices<'a>,
@@ -85,7 +86,7 @@ impl Search<'_, '_> {
     /// What lowers the price at one site is what is tried at the sites around which the function is the same, such as
     /// those of further layers.
     fn round(&mut self) -> bool {
-        let bytes = |s: &Site| self.prices.rated(*s).bytes;
+        let bytes = |s: &Site| self.prices.bytes(*s);
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| bytes(s) > 0).collect();
         sites.sort_by_key(|s| Reverse(bytes(s)));
         let start = self.prices.total();
@@ -108,7 +109,7 @@ impl Search<'_, '_> {
     /// Makes the best of the changes that start at a site, or those that start with seed number `only`. Returns the
     /// number of the seed if the price falls.
     fn improve(&mut self, site: Site, only: Option<usize>) -> Option<usize> {
-        if self.prices.rated(site).bytes == 0 {
+        if self.prices.bytes(site) == 0 {
             return None;
         }
         let mut best = (self.prices.total(), None);
@@ -132,23 +133,27 @@ impl Search<'_, '_> {
     /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
     /// an op, these are also its second best choice, its tensors whole where elements move, its results split over the
     /// axes that are summed, and all other tensors laid out as one of them is.
-    fn seeds(&self, site: Site) -> Vec<Vec<Change>> {
-        let asks = &self.prices.rated(site).asks;
-        let change = |ask: &Ask| (ask.group, ask.layout.clone());
-        let mut seeds: Vec<Vec<Change>> = asks.iter().map(|ask| vec![change(ask)]).collect();
-        if asks.len() > 1 {
-            seeds.push(asks.iter().map(change).collect());
+    fn seeds(&mut self, site: Site) -> Vec<Vec<Change>> {
+        let asked: Vec<Change> = self.prices.asks(site).map(|ask| (ask.value, ask.layout)).collect();
+        let mut seeds: Vec<Vec<Change>> = asked.iter().map(|&change| vec![change]).collect();
+        if asked.len() > 1 {
+            seeds.push(asked);
         }
         let Some(tensors) = Tensors::of(self.prices, site) else { return seeds };
         let runner_up = &tensors.decision.assignment.runner_up;
-        seeds.extend(runner_up.iter().map(|r| tensors.split_over(&r.axes)));
-        seeds.extend(tensors.whole_where_elements_move());
-        seeds.extend(tensors.parts_of_sums(self.prices));
+        let mut found: Vec<Wanted> = runner_up.iter().map(|r| tensors.split_over(&r.axes)).collect();
+        found.extend(tensors.whole_where_elements_move());
+        found.extend(tensors.parts_of_sums(self.prices));
         if !self.limits.keeps_sums {
-            seeds.extend(tensors.summands());
+            found.extend(tensors.summands());
         }
-        let followed = tensors.groups.iter().enumerate().filter_map(|(i, g)| Some((i, self.prices.layout((*g)?))));
-        seeds.extend(followed.map(|(i, own)| tensors.following(i, own)));
+        let own = |g: &Option<Group>| Some(self.prices.layout(self.prices.current((*g)?)));
+        let followed = tensors.groups.iter().enumerate().filter_map(|(i, g)| Some((i, own(g)?)));
+        found.extend(followed.map(|(i, own)| tensors.following(i, own)));
+        let mut numbered = |wanted: Wanted| -> Vec<Change> {
+            wanted.into_iter().map(|(group, layout)| (group, self.prices.layout_number(layout))).collect()
+        };
+        seeds.extend(found.into_iter().map(&mut numbered));
         seeds
     }
 
@@ -161,18 +166,18 @@ impl Search<'_, '_> {
         let mut seed = seed.into_iter();
         while changes.len() < MAX_STEPS {
             budget::poll();
-            let Some((group, layout)) = seed.next().or_else(|| next.pop().map(|n| (n.0.group, n.0.layout))) else {
+            let Some((group, layout)) = seed.next().or_else(|| next.pop().map(|n| (n.0.value, n.0.layout))) else {
                 break;
             };
-            if !self.may_change(group, &layout) || changes.iter().any(|(done, _)| *done == group) {
+            if !self.may_change(group, layout) || changes.iter().any(|(done, _)| *done == group) {
                 continue;
             }
-            before.push((group, self.prices.set(group, layout.clone())));
+            before.push((group, self.prices.set(group, layout)));
             changes.push((group, layout));
             if seed.len() == 0 && self.prices.total() < best.0 && self.prices.work() <= self.most_work {
                 best = (self.prices.total(), changes.len());
             }
-            let is_new = |ask: &Ask| changes.iter().all(|(done, _)| *done != ask.group);
+            let is_new = |ask: &Ask| changes.iter().all(|(done, _)| *done != ask.value);
             next.extend(self.asked(group).into_iter().filter(is_new).map(Next));
         }
         before.into_iter().rev().for_each(|(group, layout)| _ = self.prices.set(group, layout));
@@ -180,30 +185,36 @@ impl Search<'_, '_> {
         (best.0, changes)
     }
 
-    fn may_change(&self, group: Group, to: &Sharding) -> bool {
-        let (own, shape) = (self.prices.layout(group), self.prices.shape(group));
+    fn may_change(&self, group: Group, to: Layout) -> bool {
+        let own = self.prices.current(group);
+        if own == to || self.prices.sites.groups[group].is_fixed {
+            return false;
+        }
+        let [own, to] = [own, to].map(|layout| self.prices.layout(layout));
+        let shape = self.prices.shape(group);
         let size = |layout: &Sharding| layout.local_shape(shape).iter().product::<usize>();
-        let fits = self.limits.shards == Shards::MayGrow || size(to) <= size(own);
-        let data = &self.prices.sites.groups[group];
-        let can_be_made = !data.is_fixed && (to.unreduced.is_empty() || !data.is_whole);
-        can_be_made && !own.same_layout(to) && fits
+        let fits = || self.limits.shards == Shards::MayGrow || size(to) <= size(own);
+        let can_be_made = to.unreduced.is_empty() || !self.prices.sites.groups[group].is_whole;
+        can_be_made && !own.same_layout(to) && fits()
     }
 
     /// Returns what the sites of a group ask for. Where a site asks that the group itself be laid out in another way,
     /// the other tensors may follow the group.
-    fn asked(&self, group: Group) -> Vec<Ask> {
+    fn asked(&mut self, group: Group) -> Vec<Ask> {
         let mut found = vec![];
         for &site in &self.prices.sites.groups[group].sites {
-            let asks = &self.prices.rated(site).asks;
-            found.extend(asks.iter().cloned());
-            let (Some(own), Some(tensors)) =
-                (asks.iter().find(|ask| ask.group == group), Tensors::of(self.prices, site))
+            let first = found.len();
+            found.extend(self.prices.asks(site));
+            let (Some(&own), Some(tensors)) =
+                (found[first..].iter().find(|ask| ask.value == group), Tensors::of(self.prices, site))
             else {
                 continue;
             };
-            let index = tensors.groups.iter().position(|g| *g == Some(group));
-            let following = index.map_or(vec![], |i| tensors.following(i, self.prices.layout(group)));
-            found.extend(following.into_iter().map(|(group, layout)| Ask { group, layout, price: own.price }));
+            let index = tensors.groups.iter().position(|g| *g == Some(group)).expect("the site has the group");
+            let layout = self.prices.layout(self.prices.current(group)).clone();
+            for (value, layout) in tensors.following(index, &layout) {
+                found.push(Ask { value, layout: self.prices.layout_number(layout), price: own.price });
+            }
         }
         found
     }
@@ -213,7 +224,7 @@ impl Search<'_, '_> {
 /// is decided at the same prices.
 fn surroundings(prices: &Prices<'_>) -> EntityVec<Site, u64> {
     let sites = prices.sites;
-    let mut known: EntityVec<Site, u64> = sites.sites.keys().map(|s| prices.rated(s).fingerprint()).collect();
+    let mut known: EntityVec<Site, u64> = sites.sites.keys().map(|s| prices.fingerprint(s)).collect();
     for _ in 0..RADIUS {
         // The order of the sites around a value does not matter.
         let around = |g: Group| sites.groups[g].sites.iter().fold(0u64, |sum, &s| sum.wrapping_add(known[s]));
@@ -221,7 +232,7 @@ fn surroundings(prices: &Prices<'_>) -> EntityVec<Site, u64> {
         let of = |s: Site| {
             let mut hasher = FxHasher::default();
             known[s].hash(&mut hasher);
-            prices.groups(s).for_each(|g| g.map(|g| around[g]).hash(&mut hasher));
+            sites.sites[s].groups.iter().for_each(|g| g.map(|g| around[g]).hash(&mut hasher));
             hasher.finish()
         };
         known = sites.sites.keys().map(of).collect();
@@ -229,38 +240,41 @@ fn surroundings(prices: &Prices<'_>) -> EntityVec<Site, u64> {
     known
 }
 
+/// Groups, each with a layout that it might have.
+type Wanted = Vec<(Group, Sharding)>;
+
 /// An op, its tensors, and how it runs.
 struct Tensors<'a> {
     view: OpView<'a>,
-    rule: &'a Rule,
+    rule: Arc<Rule>,
     mesh: &'a Arc<Mesh>,
     decision: Rc<Decision>,
     /// The group of each tensor, operands first.
-    groups: Vec<Option<Group>>,
+    groups: &'a [Option<Group>],
 }
 
 impl<'a> Tensors<'a> {
     fn of(prices: &Prices<'a>, site: Site) -> Option<Tensors<'a>> {
         let (view, rule) = prices.view(site)?;
-        let decision = prices.rated(site).decision.clone()?;
-        let groups = prices.groups(site).collect();
+        let decision = prices.decision(site)?.clone();
+        let groups = &prices.sites.sites[site].groups;
         Some(Tensors { view, rule, mesh: prices.mesh(), decision, groups })
     }
 
     /// Returns the layouts of all tensors if the factors are split over these axes.
-    fn split_over(&self, axes: &[AxisList]) -> Vec<Change> {
+    fn split_over(&self, axes: &[AxisList]) -> Wanted {
         let layout = |i: usize| {
             self.decision.layouts[i].as_ref()?;
             let (mapping, group) = (self.rule.mapping(i), self.groups[i]?);
-            Some((group, mapping.sharding(self.rule, self.mesh, |f| &axes[f.index()])))
+            Some((group, mapping.sharding(&self.rule, self.mesh, |f| &axes[f.index()])))
         };
         (0..self.groups.len()).filter_map(layout).collect()
     }
 
     /// Returns the layouts of all tensors if they follow tensor `index` in the layout `own`.
-    fn following(&self, index: usize, own: &Sharding) -> Vec<Change> {
+    fn following(&self, index: usize, own: &Sharding) -> Wanted {
         let mapping = self.rule.mapping(index);
-        let own = TensorFactors::new(mapping, self.rule, self.mesh, Some(own), IfMissing::Closed);
+        let own = TensorFactors::new(mapping, &self.rule, self.mesh, Some(own), IfMissing::Closed);
         if own.has_overflow() || self.decision.layouts[index].is_none() {
             return vec![];
         }
@@ -278,7 +292,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// Returns the layouts of all tensors if the factors along which elements move are not split.
-    fn whole_where_elements_move(&self) -> Option<Vec<Change>> {
+    fn whole_where_elements_move(&self) -> Option<Wanted> {
         let moved = &self.decision.moved;
         let mut axes = self.decision.assignment.axes.clone();
         moved.iter().for_each(|f| axes[f.index()].clear());
@@ -293,13 +307,13 @@ impl<'a> Tensors<'a> {
     }
 
     /// Returns the changes after which each device keeps its summand of a result.
-    fn summands(&self) -> Vec<Vec<Change>> {
+    fn summands(&self) -> Vec<Wanted> {
         let keep = |(g, layout): (Group, &Sharding)| (g, layout.clone().with_unreduced(self.decision.partial.clone()));
         self.partial().filter(|_| is_wide(&self.view)).map(|partial| vec![keep(partial)]).collect()
     }
 
     /// Returns the changes after which each device has a part of the sum, along one dimension.
-    fn parts_of_sums(&self, prices: &Prices<'_>) -> Vec<Vec<Change>> {
+    fn parts_of_sums(&self, prices: &Prices<'_>) -> Vec<Wanted> {
         let mut found = vec![];
         for (group, layout) in self.partial() {
             for (dim, &n) in prices.shape(group).iter().enumerate() {
@@ -333,6 +347,6 @@ impl PartialOrd for Next {
 
 impl Ord for Next {
     fn cmp(&self, other: &Next) -> std::cmp::Ordering {
-        (self.0.price, other.0.group).cmp(&(other.0.price, self.0.group))
+        (self.0.price, other.0.value).cmp(&(other.0.price, self.0.value))
     }
 }

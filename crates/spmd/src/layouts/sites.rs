@@ -1,16 +1,17 @@
 //! The values of a function that have one layout, and the places where values are moved.
 
 use crate::cleanup::live;
+use crate::kinds::{Kind, Kinds};
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator};
-use crate::strategy::{Served, rule_of};
+use crate::strategy::Served;
 use crate::turns::{Turns, trips};
+use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Mesh, Sharding, entity};
-use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
+use shardwise_ir::{Body, Func, Module, Op, OpView, Region, TensorType, Value};
 use shardwise_ops::shardy::in_shardings;
-use shardwise_ops::{Opcode, Semantics};
-use shardwise_propagate::Pointwise;
-use shardwise_sharding::Rule;
+use shardwise_ops::{Linear, Opcode, Semantics, is_zeros};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 entity! {
@@ -23,11 +24,24 @@ entity! {
     pub(super) Site "site"
 }
 
+entity! {
+    /// Sites that have equal prices if their values have equal layouts.
+    pub(super) Class "class"
+}
+
 /// The sites of a function.
 pub(super) struct Sites {
     pub groups: EntityVec<Group, GroupData>,
     pub sites: EntityVec<Site, SiteData>,
     group_of: EntityVec<Value, Option<Group>>,
+    classes: FxHashMap<ClassKey, Class>,
+}
+
+/// Everything that the price of a site depends on, besides the layouts of its values.
+#[derive(PartialEq, Eq, Hash)]
+enum ClassKey {
+    Op { kind: Kind, served: Served, runs: u64 },
+    Edge { ty: TensorType, to: Option<Sharding>, runs: u64, is_zeros: bool },
 }
 
 pub(super) struct GroupData {
@@ -42,15 +56,19 @@ pub(super) struct GroupData {
 
 pub(super) struct SiteData {
     pub kind: SiteKind,
+    pub class: Class,
     /// How often the site runs.
     pub runs: u64,
+    /// The groups of an op's operands and results, or of the two ends of an edge.
+    pub groups: SmallVec<[Option<Group>; 4]>,
 }
 
 pub(super) enum SiteKind {
     /// An op that runs along the factors of a rule.
-    Op { op: Op, rule: Arc<Rule>, served: Served },
-    /// An edge of the data flow. The value is moved to the layout of the target.
-    Edge { from: Value, to: Target },
+    Op { op: Op, kind: Kind, served: Served },
+    /// An edge of the data flow. The value is moved to the layout of the target. `is_zeros` states whether it is zero
+    /// everywhere.
+    Edge { from: Value, to: Target, is_zeros: bool },
 }
 
 /// The end of an edge.
@@ -62,12 +80,15 @@ pub(super) enum Target {
 
 impl Sites {
     /// Returns the sites of a function, or `None` if values are unreduced: these stay where the program has them.
-    pub fn of(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Option<Sites> {
+    pub fn of(module: &Module, func: &Func, mesh: &Arc<Mesh>, kinds: &mut Kinds) -> Option<Sites> {
         let body = &func.body;
         let group_of = EntityVec::filled(body.value_count(), None);
-        let sites = Sites { groups: EntityVec::new(), sites: EntityVec::new(), group_of };
-        let (live, turns, pointwise) = (live(module, body), Turns::new(mesh), Pointwise::default());
-        let mut build = Build { module, body, mesh, sites, live, turns, pointwise, runs: 1 };
+        let (groups, sites) = (EntityVec::new(), EntityVec::new());
+        let sites = Sites { groups, sites, group_of, classes: FxHashMap::default() };
+        let (live, turns) = (live(module, body), Turns::new(mesh));
+        let zeros = EntityVec::filled(body.value_count(), false);
+        let sources = Sources::in_any_layout(module, mesh);
+        let mut build = Build { module, body, mesh, kinds, sites, live, zeros, sources, turns, runs: 1 };
         for &v in body.args() {
             build.fixed(&[v]);
         }
@@ -83,7 +104,7 @@ impl Sites {
         if sites.groups.iter().flat_map(|g| &g.values).any(is_unreduced) {
             return None;
         }
-        sites.connect(module, body);
+        sites.connect();
         Some(sites)
     }
 
@@ -92,28 +113,10 @@ impl Sites {
         self.group_of[v]
     }
 
-    /// Returns the groups of an op's operands and results, or of the two ends of an edge.
-    pub fn around<'a>(
-        &'a self,
-        module: &'a Module,
-        body: &'a Body,
-        site: Site,
-    ) -> impl Iterator<Item = Option<Group>> + use<'a> {
-        let (values, end) = match &self.sites[site].kind {
-            SiteKind::Op { op, .. } => {
-                let view = module.view(body, *op);
-                ([view.operands(), view.results()], None)
-            }
-            SiteKind::Edge { from, to: Target::Group(to) } => ([std::slice::from_ref(from), &[]], Some(Some(*to))),
-            SiteKind::Edge { from, to: Target::Layout(_) } => ([std::slice::from_ref(from), &[]], None),
-        };
-        values.into_iter().flatten().map(|&v| self.group(v)).chain(end)
-    }
-
     /// Lists at each group the sites that it matters to.
-    fn connect(&mut self, module: &Module, body: &Body) {
+    fn connect(&mut self) {
         for site in self.sites.keys() {
-            let mut groups: Vec<Group> = self.around(module, body, site).flatten().collect();
+            let mut groups: SmallVec<[Group; 4]> = self.sites[site].groups.iter().copied().flatten().collect();
             groups.sort_unstable();
             groups.dedup();
             groups.into_iter().for_each(|g| self.groups[g].sites.push(site));
@@ -125,10 +128,13 @@ struct Build<'a> {
     module: &'a Module,
     body: &'a Body,
     mesh: &'a Arc<Mesh>,
+    kinds: &'a mut Kinds,
     sites: Sites,
     live: EntityVec<Op, bool>,
+    /// For each value, whether it is known to be zero everywhere.
+    zeros: EntityVec<Value, bool>,
+    sources: Sources<'a>,
     turns: Turns,
-    pointwise: Pointwise,
     /// How often the current region runs.
     runs: u64,
 }
@@ -155,13 +161,34 @@ impl Build<'_> {
         self.group(values, false)
     }
 
-    fn site(&mut self, kind: SiteKind) {
-        self.sites.sites.push(SiteData { kind, runs: self.runs });
+    fn site(&mut self, kind: SiteKind, runs: u64) {
+        let (key, groups) = match &kind {
+            SiteKind::Op { op, kind, served } => {
+                let view = self.module.view(self.body, *op);
+                let groups = view.operands().iter().chain(view.results()).map(|&v| self.sites.group(v)).collect();
+                (ClassKey::Op { kind: *kind, served: served.clone(), runs }, groups)
+            }
+            SiteKind::Edge { from, to, is_zeros } => {
+                let ty = self.body.ty(*from).as_tensor().expect("an edge moves a tensor").clone();
+                let mut groups: SmallVec<[Option<Group>; 4]> = smallvec![self.sites.group(*from)];
+                let to = match to {
+                    Target::Group(group) => {
+                        groups.push(Some(*group));
+                        None
+                    }
+                    Target::Layout(layout) => Some(layout.clone()),
+                };
+                (ClassKey::Edge { ty, to, runs, is_zeros: *is_zeros }, groups)
+            }
+        };
+        let next = Class::new(self.sites.classes.len());
+        let class = *self.sites.classes.entry(key).or_insert(next);
+        self.sites.sites.push(SiteData { kind, class, runs, groups });
     }
 
     fn edge(&mut self, from: Value, to: Option<Target>) {
         if let (Some(to), Some(_)) = (to, self.sites.group_of[from]) {
-            self.site(SiteKind::Edge { from, to });
+            self.site(SiteKind::Edge { from, to, is_zeros: self.zeros[from] }, self.runs);
         }
     }
 
@@ -180,6 +207,9 @@ impl Build<'_> {
 
     fn op(&mut self, view: &OpView<'_>) {
         let facts = facts(view);
+        if self.makes_zeros(view) {
+            view.results().iter().for_each(|&v| self.zeros[v] = true);
+        }
         if is_manual(view) {
             let inside = in_shardings(view.attrs()).iter().map(|s| Target::Layout(s.canonical())).collect::<Vec<_>>();
             view.operands().iter().zip(inside).for_each(|(&v, to)| self.edge(v, Some(to)));
@@ -196,14 +226,12 @@ impl Build<'_> {
         if has_program_regions(view) || Opcode::of_view(view) == Opcode::OptimizationBarrier {
             return self.data_flow(view);
         }
-        match rule_of(view, &mut self.pointwise) {
-            Some(rule) => {
+        let kind = self.kinds.of(view);
+        match self.kinds.rule(kind) {
+            Some(_) => {
                 view.results().iter().for_each(|&v| _ = self.free(&[v]));
-                let sources = Sources { module: self.module, mesh: self.mesh };
-                let is_source = |v| sources.is_source_in_any_layout(self.body, v);
-                let (served, turns) = self.turns.served_by_moves(view, is_source);
-                let runs = (self.runs / turns).max(1);
-                self.sites.sites.push(SiteData { kind: SiteKind::Op { op: view.op, rule, served }, runs });
+                let (served, turns) = self.turns.served_by_moves(view, |v| self.sources.contains(self.body, v));
+                self.site(SiteKind::Op { op: view.op, kind, served }, (self.runs / turns).max(1));
             }
             None => {
                 let whole = |v: Value| Some(Sharding::replicated(self.mesh, self.body.ty(v).as_tensor()?.rank()));
@@ -214,6 +242,16 @@ impl Build<'_> {
                 groups.into_iter().for_each(|g| self.sites.groups[g].is_whole = true);
             }
         }
+    }
+
+    /// Returns whether all results are zero everywhere: the op is a constant, or linear in values that are zero.
+    fn makes_zeros(&self, view: &OpView<'_>) -> bool {
+        if Opcode::of_view(view) == Opcode::Constant {
+            return is_zeros(view);
+        }
+        let is_linear =
+            || facts(view).linear(view) == Linear::Jointly && facts(view).semantics(view) == Semantics::Pure;
+        view.operands().iter().all(|&v| self.zeros[v]) && view.regions().is_empty() && is_linear()
     }
 
     fn each_fixed(&mut self, view: &OpView<'_>) {

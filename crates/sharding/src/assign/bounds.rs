@@ -1,0 +1,102 @@
+//! Lower bounds of prices, from the sizes of blocks alone.
+//!
+//! A device holds no more of the block that it needs than the smaller of its block before and its block after along each
+//! dimension. If the major axes of a dimension differ, some device holds nothing of it.
+
+use super::{Parties, Picks, Prices, reduction_factors};
+use crate::{AxisList, Factor, Rule};
+use shardwise_base::{AxisRef, DimSharding, Mesh};
+use smallvec::SmallVec;
+
+/// The numbers of shards and the blocks that belong to the candidates of an op's factors.
+#[derive(Default)]
+pub(super) struct Bounds {
+    /// For each factor, the number of shards of each candidate.
+    shards: Vec<Vec<usize>>,
+    tensors: Vec<Tensor>,
+    /// The factors over which results are summed.
+    summed: Vec<Factor>,
+    operand_count: usize,
+}
+
+/// What is known of a tensor. Nothing is known if `dims` is empty.
+#[derive(Default)]
+struct Tensor {
+    /// The elements that a device has in the layout that the tensor has, or should have.
+    own: u64,
+    /// For each dimension, its factor, and for each candidate of the factor the length of a block and how much of it a
+    /// device may hold both before and after.
+    dims: SmallVec<[(Factor, Vec<[u64; 2]>); 4]>,
+}
+
+impl Bounds {
+    pub fn new(parties: &Parties<'_>, candidates: &[Vec<AxisList>]) -> Bounds {
+        let Parties { rule, mesh, shardings, .. } = *parties;
+        let shards = |lists: &Vec<AxisList>| lists.iter().map(|axes| AxisRef::total_size(mesh, axes)).collect();
+        let shards: Vec<Vec<usize>> = candidates.iter().map(shards).collect();
+        let tensor = |i: usize| Tensor::new(rule, mesh, i, &shardings[i]?.dims, candidates, &shards);
+        let tensors = (0..rule.tensor_count()).map(|i| tensor(i).unwrap_or_default()).collect();
+        Bounds { tensors, summed: reduction_factors(rule).collect(), operand_count: rule.operands.len(), shards }
+    }
+
+    /// Returns the number of shards along a factor.
+    pub fn shards(&self, factor: Factor, picks: &Picks) -> usize {
+        self.shards[factor.index()][picks[factor.index()]]
+    }
+
+    /// Returns a number that is at most the price of tensor `index`.
+    pub fn of(&self, index: usize, picks: &Picks, prices: &dyn Prices) -> u64 {
+        let tensor = &self.tensors[index];
+        if tensor.dims.is_empty() {
+            return 0;
+        }
+        let (mut block, mut held) = (1, 1);
+        for (factor, sizes) in &tensor.dims {
+            let [length, both] = sizes[picks[factor.index()]];
+            block *= length;
+            held *= both;
+        }
+        if index < self.operand_count {
+            return prices.least(index, block - held);
+        }
+        let members: usize = self.summed.iter().map(|&f| self.shards(f, picks)).product();
+        let is_summed = members > 1 && prices.is_summed(index);
+        let summed = if is_summed { block - block.div_ceil(members as u64) } else { 0 };
+        prices.least(index, tensor.own - held + summed)
+    }
+}
+
+impl Tensor {
+    /// Returns `None` if a dimension consists of several factors or may be split unevenly.
+    fn new(
+        rule: &Rule,
+        mesh: &Mesh,
+        index: usize,
+        own: &[DimSharding],
+        candidates: &[Vec<AxisList>],
+        shards: &[Vec<usize>],
+    ) -> Option<Tensor> {
+        let mut tensor = Tensor { own: 1, dims: SmallVec::new() };
+        for (own, factors) in own.iter().zip(&rule.mapping(index).dims) {
+            let &[factor] = &factors[..] else { return None };
+            let (size, count) = (rule.size(factor), own.shard_count(mesh));
+            tensor.own *= (size / count) as u64;
+            let mut sizes = vec![];
+            for (axes, &shards) in candidates[factor.index()].iter().zip(&shards[factor.index()]) {
+                if !size.is_multiple_of(count) || !size.is_multiple_of(shards) {
+                    return None;
+                }
+                let held = if are_apart(&own.axes, axes, mesh) { 0 } else { size / count.max(shards) };
+                sizes.push([size / shards, held].map(|n| n as u64));
+            }
+            tensor.dims.push((factor, sizes));
+        }
+        Some(tensor)
+    }
+}
+
+/// Returns whether some device has a block before that has no element in common with its block after.
+fn are_apart(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> bool {
+    let [a, b] = [a, b].map(|axes| axes.iter().find(|axis| axis.size(mesh) > 1));
+    a.zip(b).is_some_and(|(a, b)| !a.overlaps(*b, mesh))
+}

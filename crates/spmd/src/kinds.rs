@@ -1,0 +1,124 @@
+//! Kinds of ops.
+//!
+//! Two ops are of one kind if they differ in nothing but their locations, the layouts of their tensors, and where those
+//! operands come from that are not constant. All facts of an op depend on its kind alone, and programs have few kinds.
+
+use rustc_hash::FxHashMap;
+use shardwise_base::{EntityVec, Literal, entity};
+use shardwise_ir::{Attrs, Body, OpCode, OpView, Region, Type, Value};
+use shardwise_ops::{Opcode, RuleFact, constant_operand};
+use shardwise_sharding::Rule;
+use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+entity! {
+    /// The kind of an op among [`Kinds`].
+    pub(crate) Kind "kind"
+}
+
+/// The kinds of ops met so far, each with its rule.
+#[derive(Default)]
+pub(crate) struct Kinds {
+    known: FxHashMap<Key, Kind>,
+    rules: EntityVec<Kind, Option<Arc<Rule>>>,
+}
+
+/// Everything that the facts of an op depend on.
+#[derive(PartialEq)]
+struct Key {
+    ops: SmallVec<[OpKey; 1]>,
+    /// The arrays of the operands that are constants, by index.
+    constants: SmallVec<[(usize, Literal); 1]>,
+}
+
+/// An op, or the arguments of a region.
+#[derive(PartialEq)]
+struct OpKey {
+    /// `None` for the arguments of a region.
+    code: Option<OpCode>,
+    attrs: Attrs,
+    /// The types of the operands, then of the results.
+    types: SmallVec<[Type; 4]>,
+    operand_count: usize,
+    /// For an op in a region, the numbers of its operands.
+    operands: SmallVec<[usize; 4]>,
+}
+
+/// Equality is reflexive except for attributes with NaNs, whose ops are of a new kind each time.
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        for op in &self.ops {
+            op.code.hash(h);
+            op.attrs.quick_hash(h);
+            op.types.iter().for_each(|ty| ty.shape().hash(h));
+        }
+        self.constants.hash(h);
+    }
+}
+
+impl Kinds {
+    /// Returns the kind of an op.
+    pub fn of(&mut self, view: &OpView<'_>) -> Kind {
+        let rules = &mut self.rules;
+        let mut new = || rules.push(rule_of(view));
+        match Key::of(view) {
+            Some(key) => *self.known.entry(key).or_insert_with(new),
+            None => new(),
+        }
+    }
+
+    /// Returns the rule along which ops of this kind may run sharded, or `None` if they have none.
+    pub fn rule(&self, kind: Kind) -> Option<&Arc<Rule>> {
+        self.rules[kind].as_ref()
+    }
+}
+
+fn rule_of(view: &OpView<'_>) -> Option<Arc<Rule>> {
+    match Opcode::of_view(view).facts().rule(view) {
+        RuleFact::Rule(rule) => Some(Arc::new(rule)),
+        RuleFact::None(_) => None,
+    }
+}
+
+impl Key {
+    /// Returns `None` if a region of the op uses values from around the op.
+    fn of(view: &OpView<'_>) -> Option<Key> {
+        let constant = |i: usize| Some((i, constant_operand(view, i)?.clone()));
+        let constants = (0..view.operands().len()).filter_map(constant).collect();
+        let mut key = Key { ops: SmallVec::new(), constants };
+        key.ops.push(OpKey::new(view, SmallVec::new()));
+        let mut inner = FxHashMap::default();
+        view.regions().iter().all(|&r| key.region(view, r, &mut inner)).then_some(key)
+    }
+
+    /// Adds the ops of a region. `inner` numbers the values defined in regions so far. Returns whether these are the
+    /// only values that the ops use.
+    fn region(&mut self, view: &OpView<'_>, region: Region, inner: &mut FxHashMap<Value, usize>) -> bool {
+        let data = &view.body[region];
+        data.args.iter().for_each(|&v| _ = inner.insert(v, inner.len()));
+        self.ops.push(OpKey::of_args(view.body, &data.args));
+        data.ops.iter().all(|&op| {
+            let view = view.at(op);
+            let Some(operands) = view.operands().iter().map(|v| inner.get(v).copied()).collect() else { return false };
+            view.results().iter().for_each(|&v| _ = inner.insert(v, inner.len()));
+            self.ops.push(OpKey::new(&view, operands));
+            view.regions().iter().all(|&r| self.region(&view, r, inner))
+        })
+    }
+}
+
+impl OpKey {
+    fn new(view: &OpView<'_>, operands: SmallVec<[usize; 4]>) -> OpKey {
+        let types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).clone()).collect();
+        let (code, attrs, operand_count) = (Some(view.data().code), view.attrs().clone(), view.operands().len());
+        OpKey { code, attrs, types, operand_count, operands }
+    }
+
+    fn of_args(body: &Body, args: &[Value]) -> OpKey {
+        let types = args.iter().map(|&v| body.ty(v).clone()).collect();
+        OpKey { code: None, attrs: Attrs::new(), types, operand_count: 0, operands: SmallVec::new() }
+    }
+}
