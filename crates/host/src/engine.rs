@@ -8,6 +8,7 @@ use shardwise_engine::{
     Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, RunMemory, ShardedType, Signature, layout,
 };
 use shardwise_ir::{Func, Module, TensorType, verify};
+use shardwise_ops::reducer::nothings;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -46,7 +47,7 @@ impl HostEngine {
             let part = part_of(ty, &coordinates);
             let own = match is_value(ty, &coordinates) {
                 true => shard(&part),
-                false => Literal::zeros(ty.ty.dtype, part.shape.clone()),
+                false => nothings(ty.ty.dtype, part.shape.clone()),
             };
             if own.shape() != part.shape || own.dtype() != ty.ty.dtype.storage() {
                 return Err(wrong_shard(&ty.ty, &part, &own).into());
@@ -87,7 +88,8 @@ fn part_of(ty: &ShardedType, coordinates: &[usize]) -> layout::ShardBox {
     }
 }
 
-/// Returns whether the device at these coordinates holds its part of a global array. Otherwise it holds zeros.
+/// Returns whether the device at these coordinates holds its part of a global array. Otherwise it holds
+/// elements that change nothing when they are added.
 fn is_value(ty: &ShardedType, coordinates: &[usize]) -> bool {
     ty.sharding.as_ref().is_none_or(|s| layout::summand_index(s, coordinates) == 0)
 }
