@@ -6,6 +6,7 @@
 
 use shardwise_base::{AxisRef, Literal, Sharding};
 use shardwise_ops::ReduceKind;
+use shardwise_ops::reducer::nothings;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -82,6 +83,11 @@ impl Dense {
         Dense(dense_zeros(like, shape))
     }
 
+    /// Returns an array of this shape, of the element type of `like`, that changes nothing when it is added.
+    pub fn nothing(like: &Literal, shape: &[usize]) -> Dense {
+        Dense(nothings(like.dtype(), shape).to_dense())
+    }
+
     /// Writes `shard` at `offset`.
     pub fn paste(&mut self, shard: &Literal, offset: &[usize]) {
         let shard = shard.to_dense();
@@ -132,7 +138,7 @@ fn for_each_row(shape: &[usize], part: &ShardBox, element: usize, mut f: impl Fn
 }
 
 /// Returns the position along the unreduced axes of the device at `coordinates`, which is the number of the summand
-/// that it holds. In a sharded global array, only summand 0 is not zero.
+/// that it holds. In a sharded global array, the other summands than 0 change nothing when they are added.
 pub fn summand_index(sharding: &Sharding, coordinates: &[usize]) -> usize {
     AxisRef::index_in(&sharding.mesh, &sharding.unreduced, coordinates)
 }
@@ -142,7 +148,7 @@ pub fn shard(global: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Li
     let part = shard_box(global.shape(), sharding, coordinates);
     match summand_index(sharding, coordinates) {
         0 => cut(global, &part),
-        _ => Literal::zeros(global.dtype(), part.shape),
+        _ => nothings(global.dtype(), part.shape),
     }
 }
 
@@ -178,7 +184,7 @@ pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
         let part = &parts[shard_number(sharding, coordinates)];
         match summand_index(sharding, coordinates) {
             0 => part.clone(),
-            _ => Literal::zeros(global.dtype(), part.shape()),
+            _ => nothings(global.dtype(), part.shape()),
         }
     };
     (0..mesh.size()).map(|position| shard(&mesh.coordinates(position))).collect()

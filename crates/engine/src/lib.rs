@@ -158,7 +158,7 @@ pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Distributes an array. In an unreduced layout the first devices along the unreduced axes hold the shards and the
-    /// others hold zeros ([`layout::shard`]).
+    /// others hold zeros, which are negative for floats ([`layout::shard`]).
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
 
     /// Distributes an array that is computed by a function of the offset and shape of each distinct shard, without a

@@ -1,13 +1,14 @@
 //! The embedded engine as an implementation of the engine trait.
 
 use crate::gang::{Given, Predicted, Run, check, fill, lower};
-use crate::memory::{Buffer, Memory};
+use crate::memory::{Buffer, Guard, Memory};
 use crate::plan::{Code, Plan, Points, StepKind};
 use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{
     Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, RunMemory, ShardedType, Signature, layout,
 };
 use shardwise_ir::{Func, Module, TensorType, verify};
+use shardwise_ops::reducer::nothings;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -22,8 +23,8 @@ pub struct HostEngine {
 }
 
 impl HostEngine {
-    /// Returns an engine whose buffers are guarded and filled with `fill` when they are made. For tests, see
-    /// [`Memory::guarded`].
+    /// Returns an engine whose buffers and scratch memory are guarded and filled with `fill` when they are made. For
+    /// tests, see [`Memory::guarded`].
     pub fn guarded(fill: u8) -> HostEngine {
         HostEngine { memory: Memory::guarded(fill) }
     }
@@ -46,7 +47,7 @@ impl HostEngine {
             let part = part_of(ty, &coordinates);
             let own = match is_value(ty, &coordinates) {
                 true => shard(&part),
-                false => Literal::zeros(ty.ty.dtype, part.shape.clone()),
+                false => nothings(ty.ty.dtype, part.shape.clone()),
             };
             if own.shape() != part.shape || own.dtype() != ty.ty.dtype.storage() {
                 return Err(wrong_shard(&ty.ty, &part, &own).into());
@@ -87,7 +88,8 @@ fn part_of(ty: &ShardedType, coordinates: &[usize]) -> layout::ShardBox {
     }
 }
 
-/// Returns whether the device at these coordinates holds its part of a global array. Otherwise it holds zeros.
+/// Returns whether the device at these coordinates holds its part of a global array. Otherwise it holds
+/// elements that change nothing when they are added.
 fn is_value(ty: &ShardedType, coordinates: &[usize]) -> bool {
     ty.sharding.as_ref().is_none_or(|s| layout::summand_index(s, coordinates) == 0)
 }
@@ -235,6 +237,7 @@ impl Program {
     fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
         let buffers = args.into_iter().enumerate().map(|(i, a)| self.bind(a, i)).collect::<Result<Vec<_>, _>>()?;
         self.admit(&buffers)?;
+        let _guarding = Guard::of(&self.engine.memory).enter();
         let mut run = Run::new(&self.plan, &self.module, self.func(), &self.engine.memory);
         if profile {
             run = run.with_profile();
@@ -398,6 +401,26 @@ mod tests {
         let x = Literal::new([4], &[1f32, 2.0, 3.0, 4.0]);
         let result = program.execute(vec![Argument::Lent(array(&engine, &*program, 0, &x))]).unwrap();
         assert_eq!(result[0].to_literal(), x);
+    }
+
+    #[test]
+    fn the_scratch_memory_of_a_run_is_guarded_as_its_buffers_are() {
+        let source = "func.func @main() -> tensor<ui8> {
+  %0 = stablehlo.custom_call @test.fill() : () -> tensor<ui8>
+  return %0 : tensor<ui8>
+}";
+        let kernel = Kernel::new(
+            |_, _| Ok(vec![TensorType::new(DType::U8, vec![])]),
+            |_| Ok(vec![Literal::new([], &[Guard::current().fill()])]),
+        );
+        register("test.fill", kernel).unwrap();
+        let fill = |engine: HostEngine| {
+            let result = compiled(&engine, source).execute(vec![]).unwrap();
+            (result[0].to_literal().get_f64(0), Guard::current().fill())
+        };
+        let outside = Guard::current().fill();
+        assert_eq!(fill(HostEngine::guarded(0xa5)), (165.0, outside));
+        assert_eq!(fill(HostEngine::default()), (f64::from(outside), outside));
     }
 
     /// Checks that a product takes steps by its size: 512^3 multiply-adds are 2048 steps.

@@ -10,12 +10,13 @@
 //! Each buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is
 //! unmapped when it is freed. A read or write after the end, or after the buffer is freed, ends the process. Bytes that
 //! were changed before the start are detected when the buffer is freed. Results that depend on bytes that were never
-//! written differ between two fills.
+//! written differ between two fills. The scratch memory of the kernels of a run is guarded as the run's buffers are
+//! ([`Guard`]). It starts at a 64-byte boundary, so up to 63 bytes may follow it; they are checked when it is freed.
 #![expect(unsafe_code, reason = "pages come from the system")]
 
 pub use shardwise_base::OutOfMemory;
 use shardwise_base::{Account, Reservation, Stop};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ptr::NonNull;
@@ -59,8 +60,8 @@ enum Kind {
     /// Blocks that are kept for later buffers.
     #[default]
     Kept,
-    /// A mapping for each buffer, filled with this byte.
-    Guarded(u8),
+    /// A mapping for each buffer, filled with a byte. Buffers start at a multiple of `alignment`.
+    Guarded { fill: u8, alignment: usize },
     /// None: buffers are only counted.
     Counted,
 }
@@ -155,13 +156,17 @@ impl Memory {
 
     /// Returns guarded memory, whose buffers are filled with `fill` when they are made.
     pub fn guarded(fill: u8) -> Memory {
-        Memory(Arc::new(Shared { kind: Kind::Guarded(fill), state: Mutex::default() }))
+        Memory::of_kind(Kind::Guarded { fill, alignment: 1 })
     }
 
     /// Returns memory whose buffers are charged to the account but have no bytes: [`Buffer::len`] is the requested
     /// length, and slices are empty. With it, a plan can be run to find what it allocates.
     pub fn counted() -> Memory {
-        Memory(Arc::new(Shared { kind: Kind::Counted, state: Mutex::default() }))
+        Memory::of_kind(Kind::Counted)
+    }
+
+    fn of_kind(kind: Kind) -> Memory {
+        Memory(Arc::new(Shared { kind, state: Mutex::default() }))
     }
 
     /// Returns the number of bytes that live buffers hold, including the scratch memory of kernels.
@@ -190,7 +195,7 @@ impl Memory {
         let refused = || account.refused(len);
         let block = match self.0.kind {
             Kind::Kept => Some(self.state().block(len, account.limit()).ok_or_else(refused)?),
-            Kind::Guarded(fill) => Some(self.state().guarded(len, fill).ok_or_else(refused)?),
+            Kind::Guarded { fill, alignment } => Some(self.state().guarded(len, fill, alignment).ok_or_else(refused)?),
             Kind::Counted => None,
         };
         let address = block.as_ref().map_or_else(|| self.state().next_address(len), |b| b.start.as_ptr().addr());
@@ -259,8 +264,8 @@ impl State {
         address
     }
 
-    fn guarded(&mut self, len: usize, fill: u8) -> Option<Block> {
-        let block = Block::guarded(len, fill)?;
+    fn guarded(&mut self, len: usize, fill: u8, alignment: usize) -> Option<Block> {
+        let block = Block::guarded(len, fill, alignment)?;
         self.count(padded(len));
         Some(block)
     }
@@ -379,24 +384,29 @@ impl Block {
         given
     }
 
-    /// Returns a block with a mapping of its own, whose end is followed by an inaccessible page.
-    fn guarded(len: usize, fill: u8) -> Option<Block> {
-        let mapping = Mapping::guarded(len)?;
+    /// Returns a block with a mapping of its own, which starts at a multiple of `alignment`. Its end is followed by fewer
+    /// bytes than that, and then by an inaccessible page.
+    fn guarded(len: usize, fill: u8, alignment: usize) -> Option<Block> {
+        let whole = len.checked_next_multiple_of(alignment)?;
+        let mapping = Mapping::guarded(whole)?;
         let room = mapping.len - PAGE;
-        // SAFETY: the mapping starts with `room` bytes that may be written, at least `len`.
+        // SAFETY: the mapping starts with `room` bytes that may be written, at least `whole`.
         let start = unsafe {
             mapping.start.write_bytes(fill, room);
-            mapping.start.add(room - len)
+            mapping.start.add(room - whole)
         };
         Some(Block { start, class: len, written: 0, home: Home::Guarded(mapping, fill) })
     }
 
-    /// Ends the process if bytes before a guarded block were changed.
+    /// Panics if bytes before or after a guarded block of `len` bytes were changed.
     fn check_guard(&self, len: usize) {
         let Home::Guarded(mapping, fill) = &self.home else { return };
-        // SAFETY: these are the bytes of the mapping in front of the block; nobody else uses them.
-        let front = unsafe { std::slice::from_raw_parts(mapping.start.as_ptr(), mapping.len - PAGE - len) };
-        assert!(front.iter().all(|b| b == fill), "bytes were written in front of a buffer of {len} bytes");
+        // SAFETY: these are the accessible bytes of the mapping; nobody uses the block any more.
+        let bytes = unsafe { std::slice::from_raw_parts(mapping.start.as_ptr(), mapping.len - PAGE) };
+        let start = self.start.as_ptr().addr() - mapping.start.as_ptr().addr();
+        let is_unchanged = |bytes: &[u8]| bytes.iter().all(|b| b == fill);
+        assert!(is_unchanged(&bytes[..start]), "bytes were written in front of a buffer of {len} bytes");
+        assert!(is_unchanged(&bytes[start + len..]), "bytes were written after a buffer of {len} bytes");
     }
 }
 
@@ -464,6 +474,48 @@ impl Drop for Owned {
     }
 }
 
+thread_local! {
+    static GUARD: Cell<Guard> = const { Cell::new(Guard(None)) };
+}
+
+/// How kernels on a thread allocate their scratch memory: if a run's buffers are guarded, its scratch memory is, too.
+#[derive(Clone, Copy)]
+pub struct Guard(Option<u8>);
+
+/// Restores the guard of a thread when it is dropped.
+pub struct Guarding(Guard);
+
+impl Guard {
+    /// Returns the guard for the kernels of a run whose buffers come from `memory`.
+    pub fn of(memory: &Memory) -> Guard {
+        match memory.0.kind {
+            Kind::Guarded { fill, .. } => Guard(Some(fill)),
+            Kind::Kept | Kind::Counted => Guard(None),
+        }
+    }
+
+    /// Returns the guard of the thread. A thread that has entered none uses that of the process.
+    pub fn current() -> Guard {
+        Guard(GUARD.get().0.or_else(|| Guard::of(memory_of_process()).0))
+    }
+
+    /// Uses this guard on the thread until the result is dropped.
+    pub fn enter(self) -> Guarding {
+        Guarding(GUARD.replace(self))
+    }
+
+    /// Returns the byte that fills scratch memory: that of the guard, or 0.
+    pub fn fill(self) -> u8 {
+        self.0.unwrap_or(0)
+    }
+}
+
+impl Drop for Guarding {
+    fn drop(&mut self) {
+        GUARD.set(self.0);
+    }
+}
+
 /// The size of the blocks for small frames of kernels. Threads keep these blocks, and they are not charged.
 const FRAME: usize = 128 << 10;
 /// The number of small frames that a thread keeps.
@@ -496,13 +548,18 @@ impl Scratch {
 
     /// Returns at least `len` bytes at a 64-byte boundary. Stops the computation if there is no memory.
     pub fn new(len: usize) -> Scratch {
-        let memory = memory_of_process();
-        if len <= FRAME && matches!(memory.0.kind, Kind::Kept) {
+        if let Guard(Some(fill)) = Guard::current() {
+            return Scratch::own(&Memory::of_kind(Kind::Guarded { fill, alignment: ALIGNMENT }), len);
+        }
+        if len <= FRAME {
             let kept = KEPT.with_borrow_mut(Vec::pop);
             let new = || vec![Line([0; ALIGNMENT]); FRAME / ALIGNMENT];
             return Scratch(Frame::Kept(kept.unwrap_or_else(new)));
         }
-        let len = len.next_multiple_of(ALIGNMENT);
+        Scratch::own(memory_of_process(), len.next_multiple_of(ALIGNMENT))
+    }
+
+    fn own(memory: &Memory, len: usize) -> Scratch {
         let buffer = memory.buffer(len, &Account::current(), None);
         Scratch(Frame::Own(buffer.unwrap_or_else(|e| Stop::Memory(e).raise())))
     }
@@ -539,9 +596,9 @@ impl<const N: usize> Areas<N> {
     /// Returns areas of at least these numbers of bytes, each at a 64-byte boundary. Stops the computation if there is
     /// no memory.
     pub fn new(lens: [usize; N]) -> Areas<N> {
-        let lens = lens.map(|len| len.next_multiple_of(ALIGNMENT));
-        let all = lens.iter().fold(0, |sum: usize, &len| sum.saturating_add(len));
-        let is_one = all <= FRAME && matches!(memory_of_process().0.kind, Kind::Kept);
+        let padded = lens.map(|len| len.next_multiple_of(ALIGNMENT));
+        let all = padded.iter().fold(0, |sum: usize, &len| sum.saturating_add(len));
+        let is_one = all <= FRAME && Guard::current().0.is_none();
         let mut frames = [const { None }; N];
         for (i, frame) in frames.iter_mut().enumerate().take(if is_one { 1 } else { N }) {
             *frame = Some(Scratch::new(if is_one { all } else { lens[i] }));
@@ -554,7 +611,7 @@ impl<const N: usize> Areas<N> {
         let (mut starts, mut next) = ([std::ptr::null_mut(); N], std::ptr::null_mut());
         for ((start, frame), len) in starts.iter_mut().zip(&mut self.frames).zip(self.lens) {
             *start = frame.as_mut().map_or(next, Scratch::start);
-            next = start.wrapping_add(len);
+            next = start.wrapping_add(len.next_multiple_of(ALIGNMENT));
         }
         starts
     }
@@ -672,6 +729,7 @@ impl Drop for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::{Effort, Workers};
     use shardwise_base::{Budget, CancelToken};
 
     fn kept(memory: &Memory) -> usize {
@@ -761,11 +819,31 @@ mod tests {
     }
 
     #[test]
-    fn writes_in_front_of_a_guarded_buffer_are_found() {
-        let buffer = Memory::guarded(0xa5).allocate(100).unwrap();
-        // SAFETY: the byte in front of the buffer belongs to its mapping.
-        unsafe { buffer.as_ptr().sub(1).write(0) };
-        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(buffer))).is_err());
+    fn writes_around_guarded_memory_are_found() {
+        for (alignment, at) in [(1, -1), (ALIGNMENT, -1), (ALIGNMENT, 100)] {
+            let buffer = Memory::of_kind(Kind::Guarded { fill: 0xa5, alignment }).allocate(100).unwrap();
+            // SAFETY: the byte belongs to the mapping of the buffer, and not to the buffer.
+            unsafe { buffer.as_ptr().offset(at).write(0) };
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(buffer))).is_err());
+        }
+    }
+
+    #[test]
+    fn scratch_memory_is_guarded_in_every_part_of_a_guarded_run() {
+        let guarding = Guard::of(&Memory::guarded(0x5a)).enter();
+        Workers::new(3).run(20, Effort::Large, |part| {
+            let mut areas = Areas::new([1000 + part, 0, 64]);
+            for (start, frame) in areas.starts().into_iter().zip(&mut areas.frames) {
+                let Some(Scratch(Frame::Own(buffer))) = frame else { panic!("each area has its own frame") };
+                let end = start as usize + buffer.len();
+                assert_eq!((start as usize % ALIGNMENT, end.next_multiple_of(ALIGNMENT) % PAGE), (0, 0));
+                let bytes = buffer.try_unique().unwrap();
+                assert!(bytes.iter().all(|&b| b == 0x5a));
+                bytes.fill(1);
+            }
+        });
+        drop(guarding);
+        assert_ne!(Guard::current().fill(), 0x5a);
     }
 
     #[test]

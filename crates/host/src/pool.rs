@@ -5,7 +5,7 @@
 //! and nothing ever waits for a part that has not begun. A call from within a part, or while another thread uses the
 //! helpers, runs on its own thread.
 //!
-//! Helpers work under the caller's [`Budget`]. Between parts every worker checks whether the run is cancelled. After a
+//! Helpers work under the caller's [`Budget`] and [`Guard`]. Between parts every worker checks whether the run is cancelled. After a
 //! part has panicked or was stopped, no other part begins, and the caller unwinds with the panic or the stop.
 //!
 //! ```
@@ -19,6 +19,7 @@
 //! ```
 #![expect(unsafe_code, reason = "workers share a job")]
 
+use crate::memory::Guard;
 use crate::sync::{Arc, AtomicBool, AtomicPtr, AtomicUsize, Builder, JoinHandle, Mutex, Thread, park, yield_now};
 use shardwise_base::budget::counts_down_to_0;
 use shardwise_base::{Budget, Stop, budget};
@@ -71,6 +72,8 @@ struct Job<'a> {
     next: AtomicUsize,
     /// The caller's budget.
     budget: Option<Budget>,
+    /// The caller's guard.
+    guard: Guard,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -136,7 +139,7 @@ impl Workers {
 
     fn run_together(&self, parts: usize, run: &(dyn Fn(usize) + Sync)) -> Option<Failure> {
         let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
-        let job = Job { run, parts, next, budget: Budget::current(), failure };
+        let job = Job { run, parts, next, budget: Budget::current(), guard: Guard::current(), failure };
         self.open(&job);
         job.work();
         self.close();
@@ -282,6 +285,7 @@ impl Shared {
             // SAFETY: `close` waits for visitors before the job ends, and we became one before reading the pointer.
             let job = unsafe { &*job };
             let _entered = job.budget.as_ref().map(Budget::enter);
+            let _guarding = job.guard.enter();
             job.work();
         }
         self.visitors.fetch_sub(1, SeqCst);

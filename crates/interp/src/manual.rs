@@ -1,5 +1,6 @@
 //! Manual computations on global values: cuts the operands, runs the body on the grid of the manual axes and joins the
-//! results. The first device along unreduced axes gets the whole operand and the others get zeros.
+//! results. The first device along unreduced axes gets the whole operand, and the others get elements that change nothing
+//! when they are added.
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};

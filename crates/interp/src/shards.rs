@@ -13,7 +13,7 @@ use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_engine::layout::{Dense, ShardBox, cut, pad_with_poison, shard_box, shard_number};
 use shardwise_ir::{Func, Module, OpView, PaddedDim, Value};
-use shardwise_ops::reducer::nothing;
+use shardwise_ops::reducer::nothings;
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Combine, Opcode, PartialResult, ReduceKind, Semantics};
 use shardwise_sharding::{FactorKind, IfMissing, Rule, TensorFactors};
@@ -77,7 +77,8 @@ fn has_all(value: &PerProcess, devices: &[usize]) -> bool {
     devices.iter().all(|&p| value[p].is_some())
 }
 
-/// Joins the whole value from the parts of some devices. Fails with two devices that disagree.
+/// Joins the whole value from the parts of some devices. Elements that none of them has change nothing when they are
+/// added. Fails with two devices that disagree.
 fn join(
     value: &PerProcess,
     devices: &[usize],
@@ -90,7 +91,7 @@ fn join(
         let differing = devices.iter().find(|&&p| own(p) != own(devices[0]));
         return differing.map_or_else(|| Ok(own(devices[0]).clone()), |&p| Err((devices[0], p)));
     };
-    let mut out = Dense::zeros(own(devices[0]), shape);
+    let mut out = Dense::nothing(own(devices[0]), shape);
     let mut first_of: HashMap<usize, usize> = HashMap::new();
     for &p in devices {
         let coordinates = frame.coordinates(p);
@@ -318,22 +319,17 @@ fn is_reduced(rule: &Rule, factors: &[shardwise_sharding::Factor]) -> bool {
 /// Returns the neutral element for addition. For idempotent kinds, returns the value itself.
 fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
     match kind {
-        ReduceKind::Add => nothing_like(value),
+        ReduceKind::Add => nothings(value.dtype(), value.shape()),
         _ => value.clone(),
     }
 }
 
-/// Returns an array that changes nothing when it is added.
-fn nothing_like(value: &Literal) -> Literal {
-    Literal::splat(value.dtype(), value.shape(), nothing(value.dtype()).element_bytes(0))
-}
-
-/// Returns the value on the first device along `axes` and zero on the others.
+/// Returns the value on the first device along `axes`. The others have elements that change nothing when they are added.
 pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
     let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
     let is_first = |p: usize| AxisRef::index_in(mesh, axes, &frame.coordinates(p)) == 0;
-    let zero = |d: &Datum| Datum::Tensor(Literal::zeros(d.tensor().dtype(), d.tensor().shape()));
-    let own = |(p, d): (usize, &Option<Datum>)| d.as_ref().map(|d| if is_first(p) { d.clone() } else { zero(d) });
+    let other = |d: &Datum| Datum::Tensor(nothings(d.tensor().dtype(), d.tensor().shape()));
+    let own = |(p, d): (usize, &Option<Datum>)| d.as_ref().map(|d| if is_first(p) { d.clone() } else { other(d) });
     value.iter().enumerate().map(own).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Functions that build collectives over mesh axes, positions along axes, and the ops that are used with them.
 
 use crate::collective::{Permutation, ragged_attrs};
-use crate::reducer::reduction_region;
+use crate::reducer::{nothing, reduction_region};
 use crate::{Opcode, ReduceKind, make};
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Region, TensorType, Type, Value};
@@ -129,18 +129,20 @@ pub fn local_slice(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<
     make::dynamic_slice(b, x, &offsets, &shape)
 }
 
-/// Builds an array of zeros of `shape` with `x` at the position of the device's shard.
-pub fn in_zeros(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Value {
+/// Builds an array of `shape` with `x` at the position of the device's shard, and elements that change nothing when they
+/// are added elsewhere.
+pub fn among_nothing(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Value {
     let t = tensor(b.body, x);
-    let zeros = make::full(b, shape, &Literal::zeros(t.dtype, vec![]));
+    let others = make::full(b, shape, &nothing(t.dtype));
     let offsets = shard_offsets(b, mesh, dims, &t.shape);
-    make::dynamic_update_slice(b, zeros, x, &offsets)
+    make::dynamic_update_slice(b, others, x, &offsets)
 }
 
-/// Builds `x` on the device at position 0 of the axis list, and zeros on the others.
+/// Builds `x` on the device at position 0 of the axis list, and elements that change nothing when they are added on the
+/// others.
 pub fn on_first(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
-    let zero = Literal::zeros(tensor(b.body, x).dtype, vec![]);
-    on_first_or(b, x, &zero, mesh, axes)
+    let nothing = nothing(tensor(b.body, x).dtype);
+    on_first_or(b, x, &nothing, mesh, axes)
 }
 
 /// Builds `x` on the device at position 0 of the axis list, and an array of `element` on the others.

@@ -89,6 +89,11 @@ impl ReduceKind {
     }
 }
 
+/// Returns an array of elements that change no other ones when they are added, as [`nothing`] returns one.
+pub fn nothings(dtype: DType, shape: impl Into<Vec<usize>>) -> Literal {
+    Literal::splat(dtype, shape, nothing(dtype).element_bytes(0))
+}
+
 /// Returns the element that changes no other one when it is added: zero, which is negative for floats because the sum of
 /// -0 and 0 is 0.
 pub fn nothing(dtype: DType) -> Literal {
@@ -246,6 +251,18 @@ pub fn reduction_region(builder: &mut Builder<'_>, kind: ReduceKind, dtype: DTyp
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_keeps_zeros_of_both_signs() {
+        for &dtype in DType::ALL.iter().filter(|&&d| d != DType::F8E8M0FNU && !d.is_bool()) {
+            for zero in [0.0, -0.0] {
+                let x = eval::fill(dtype, &[], |_| Number::Complex(Complex64::new(zero, zero)));
+                for parts in [[x.clone(), nothing(dtype)], [nothing(dtype), x.clone()]] {
+                    assert_eq!(ReduceKind::Add.apply_all(&parts), Some(x.clone()), "{dtype}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn identities_change_nothing() {

@@ -23,6 +23,7 @@ use crate::{context, hlo, mistakes, trace};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{self, AxisList, axes_of_groups};
+use shardwise_ops::reducer::nothing;
 use shardwise_ops::{ReduceKind, make, make_collective};
 use std::fmt;
 use std::panic::Location;
@@ -907,14 +908,14 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     Ok(Exchange::new(&[&masked], state, op))
 }
 
-/// Returns the value on the device at `source`, and zeros on all others.
+/// Returns the value on the device at `source`. The others have elements that change nothing when they are added.
 fn only_at(b: &mut Builder<'_>, x: Value, source: usize, over: &Over) -> Value {
     let ty = b.body.ty(x).as_tensor().expect("a collective takes tensors").clone();
     let index = make_collective::axis_index(b, over.mesh(), &over.list);
     let wanted = make::number(b, DType::I32, source as i64);
     let is_source = make::compare(b, "EQ", index, wanted);
-    let zeros = make::full(b, &ty.shape, &shardwise_base::Literal::zeros(ty.dtype, vec![]));
-    make::select(b, is_source, x, zeros)
+    let others = make::full(b, &ty.shape, &nothing(ty.dtype));
+    make::select(b, is_source, x, others)
 }
 
 fn with_dim(x: &Array, dim: usize) -> Array {

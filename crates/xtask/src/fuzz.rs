@@ -6,7 +6,7 @@
 use crate::command::run_shown;
 use crate::repo;
 use crate::table::Table;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use shardwise_check::fuzz::{self, Kind, Reached, Report, shares};
 use shardwise_ops::Opcode;
@@ -61,6 +61,7 @@ const MAX_VIRTUAL_KIB: u64 = 2 << 20;
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let kinds = kinds(&options.kind)?;
     let worker = options.worker.clone().map_or_else(|| build(options.sanitize), Ok)?;
+    let corpus = corpus(&worker)?;
     let campaign = Campaign {
         options,
         worker,
@@ -73,7 +74,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow!("a thread has panicked"))?)
     })?;
     let tally = campaign.tally.into_inner().map_err(|_| anyhow!("a thread has panicked"))?;
-    Ok((tally.report(options, campaign.begin.elapsed()), tally.found.is_empty()))
+    let begin =
+        format!("first seed {}, mutants of {corpus}, {:.0} s", options.seed, campaign.begin.elapsed().as_secs_f64());
+    Ok((tally.report(&begin), tally.found.is_empty()))
 }
 
 fn kinds(name: &str) -> Result<Vec<Kind>> {
@@ -100,6 +103,14 @@ fn build(sanitize: bool) -> Result<PathBuf> {
     }
     run_shown(cargo)?;
     Ok(folder.join("fuzz-worker"))
+}
+
+/// Returns the number and the hash of the programs from which a worker makes mutants.
+fn corpus(worker: &Path) -> Result<String> {
+    let output = Command::new(worker).arg("corpus").output();
+    let output = output.with_context(|| format!("cannot start {}", worker.display()))?;
+    ensure!(output.status.success(), "{} does not know its corpus: build it again", worker.display());
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
 }
 
 /// One run of the command.
@@ -324,8 +335,8 @@ impl Tally {
         }
     }
 
-    fn report(&self, options: &Options, took: Duration) -> String {
-        let mut out = format!("first seed {}, {:.0} s\n\n{}", options.seed, took.as_secs_f64(), self.funnel());
+    fn report(&self, begin: &str) -> String {
+        let mut out = format!("{begin}\n\n{}", self.funnel());
         for kind in Kind::ALL {
             let features = named_counts("programs that ran, by feature", kind, &self.features);
             let strategies = named_counts("programs that ran, by strategy of an op", kind, &self.strategies);

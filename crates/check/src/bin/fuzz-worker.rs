@@ -2,11 +2,12 @@
 //!
 //! - `fuzz-worker KIND FIRST_SEED COUNT` runs cases, and writes two lines for each.
 //! - `fuzz-worker KIND SEED` prints the program of a case.
+//! - `fuzz-worker corpus` prints the number and the hash of the programs from which it makes mutants.
 //! - `fuzz-worker KIND SEED in FILE` runs the program of a file as if it were that of the case.
 
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
-use shardwise_check::fuzz::{run_text, text, work};
+use shardwise_check::fuzz::{corpus, run_text, text, work};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -14,7 +15,7 @@ fn main() -> ExitCode {
     match main_with(&arguments) {
         Some(()) => ExitCode::SUCCESS,
         None => {
-            eprintln!("usage: fuzz-worker KIND SEED [COUNT | in FILE]");
+            eprintln!("usage: fuzz-worker corpus | KIND SEED [COUNT | in FILE]");
             ExitCode::FAILURE
         }
     }
@@ -23,6 +24,10 @@ fn main() -> ExitCode {
 /// Runs the command. Returns `None` if the arguments are not understood, or the output is closed.
 fn main_with(arguments: &[String]) -> Option<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if arguments[..] == ["corpus"] {
+        println!("{}", corpus());
+        return Some(());
+    }
     let (kind, seed) = (arguments.first()?.parse().ok()?, arguments.get(1)?.parse::<u64>().ok()?);
     match arguments[2..] {
         [] => println!("{}", text(kind, seed)),

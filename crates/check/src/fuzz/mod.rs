@@ -19,6 +19,7 @@ mod panics;
 pub mod shares;
 mod worker;
 
+pub use corpus::corpus;
 pub use execute::{Input, execute};
 pub use worker::{Report, work};
 

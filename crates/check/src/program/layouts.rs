@@ -2,7 +2,6 @@
 
 use super::Maker;
 use super::scope::{Live, Scope};
-use shardwise_base::Literal;
 
 /// A layout over the first mesh.
 #[derive(Clone)]
@@ -99,22 +98,19 @@ impl Maker {
         }
     }
 
-    /// Writes a value that becomes a sum over an axis, and is added up. The other summands are 0, so the result is equal
-    /// unless it is -0.
+    /// Writes a value that becomes a sum over an axis, and is added up. The other summands change nothing.
     fn sums(&mut self, scope: &mut Scope, x: &Live, axis: &'static str) {
-        let (ty, dtype, rank) = (&x.ty, x.ty.dtype, x.ty.rank());
+        let (dtype, rank) = (x.ty.dtype, x.ty.rank());
         if dtype.is_bool() || !(dtype.is_computed() || dtype.is_integer()) {
             return;
         }
-        let zero = self.constant(scope, &Literal::zeros(dtype, ty.shape.clone()), x.grade).name;
-        let x = self.plain(scope, &format!("stablehlo.add {}, {zero} : {ty}", x.name), ty.clone(), x.grade);
         let whole = Layout::whole(rank);
         let [from, to] = [(); 2].map(|()| whole.clone().split(self.choose.below(rank), &[axis]));
         let (start, op) = match self.choose.one_in(2) {
             true => (&whole, format!("sdy.replicated_to_unreduced {}", list(&[axis]))),
             false => (&from, format!("sdy.sharded_to_unreduced {}", from.lists())),
         };
-        let value = self.in_layout(scope, &x, start);
+        let value = self.in_layout(scope, x, start);
         let unreduced = Layout { unreduced: Some(axis), ..whole.clone() };
         // No other op uses the unreduced value: infinity times a summand that is 0 is not a number.
         let sum = Live { name: self.name(), ..value.clone() };

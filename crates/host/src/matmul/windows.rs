@@ -4,6 +4,7 @@
 use super::gemm::{Gemm, Group, Pieces, Places, Product, Row};
 use super::packed;
 use super::tile::Tile;
+use crate::memory::Guard;
 use crate::movement::gather_rows;
 use crate::operand::Reach;
 use crate::parts::{hold, table_bytes};
@@ -162,7 +163,8 @@ impl Windows {
         let row_bytes = piece_bytes * count;
         let at_a_time = (GATHERED_BYTES / row_bytes).max(1);
         let _held = hold(self.gathered_bytes(group.rows.len()));
-        let mut space = vec![0u128; self.gathered_words(group.rows.len())];
+        let fill = u128::from_ne_bytes([Guard::current().fill(); 16]);
+        let mut space = vec![fill; self.gathered_words(group.rows.len())];
         for rows in group.rows.chunks(at_a_time) {
             let from = |i: usize| {
                 let start = rows[i / count].a.offset(pieces.starts[i % count]);

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "strides are followed by address")]
 
 use super::sizes::{LINE, LONG_COPY, PART, SMALL};
+use crate::memory::Guard;
 use crate::operand::{Reach, Source, Target, are_apart};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::prefetch;
@@ -195,7 +196,7 @@ impl Inner {
                 let side = RUN / size;
                 let blocks = rows.size.div_ceil(side);
                 for block in piece(blocks, blocks.div_ceil(parts), part) {
-                    let mut scratch = vec![0u8; side.min(columns.size) * PITCH];
+                    let mut scratch = vec![Guard::current().fill(); side.min(columns.size) * PITCH];
                     let (from, to) = (at(from, block * side, rows.from), at(to, block * side, rows.to).cast_mut());
                     let rows = Dim { size: (rows.size - block * side).min(side), ..rows };
                     // SAFETY: as the caller says.

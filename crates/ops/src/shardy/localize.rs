@@ -56,7 +56,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
             }
         }
         ReplicatedToUnreduced { axes } => x = make::on_first(b, x, &mesh, axes),
-        ShardedToUnreduced { dims } => x = make::in_zeros(b, x, &mesh, dims, cx.result_types[0].shape()),
+        ShardedToUnreduced { dims } => x = make::among_nothing(b, x, &mesh, dims, cx.result_types[0].shape()),
     }
     // Ops inside reducers need no reason of their own.
     let is_new = |op: &Op| op.index() >= first_new;

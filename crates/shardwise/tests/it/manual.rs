@@ -32,6 +32,15 @@ fn the_chapters_first_one() {
 }
 
 #[test]
+fn a_broadcast_keeps_the_sign_of_a_zero() {
+    mesh();
+    let x = (arange(0..4, F32) * 0.0 - 0.0).shard(P!("X"));
+    let broadcast = shard_map(|x: &Array| (-x).pbroadcast("X", 1)).in_specs(P!("X")).out_specs(P!());
+    let signs: Vec<bool> = broadcast(&x).to_vec::<f32>().unwrap().iter().map(|x| x.is_sign_negative()).collect();
+    assert_eq!(signs, [true]);
+}
+
+#[test]
 fn captured_arrays_are_whole() {
     mesh();
     let x = arange(0..32, I32).shard(P!("X"));

@@ -3,6 +3,8 @@
 
 use crate::random_programs::{per_device, same};
 use shardwise_base::{DType, Literal};
+use shardwise_check::generate::Case;
+use shardwise_check::run::check as check_exactly;
 use shardwise_interp::{run, run_by_shards};
 use shardwise_ir::text::parse;
 use shardwise_ir::{Module, verify};
@@ -84,6 +86,43 @@ fn collectives_of_the_text_are_what_they_are_on_whole_values() {
         (r#"[{"x"}, {}]"#, r#"reshard %arg0 <@mesh, [{}, {"x"}]>"#),
     ] {
         check_step(operand, step);
+    }
+}
+
+#[test]
+fn zeros_of_both_signs_become_summands() {
+    for (operand, steps) in [
+        (
+            r#"[{}]"#,
+            r#"%0 = sdy.replicated_to_unreduced {"x"} %arg0 out_sharding=<@mesh, [{}], unreduced={"x"}> : T
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : T"#,
+        ),
+        (
+            r#"[{"x"}]"#,
+            r#"%0 = sdy.sharded_to_unreduced [{"x"}] %arg0 out_sharding=<@mesh, [{}], unreduced={"x"}> : T
+  %1 = sdy.reduce_scatter [{"x"}] %0 out_sharding=<@mesh, [{"x"}]> : T"#,
+        ),
+        (r#"[{}], unreduced={"x"}"#, r#"%1 = sdy.all_reduce {"x"} %arg0 out_sharding=<@mesh, [{}]> : T"#),
+        (
+            r#"[{}]"#,
+            r#"%1 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{}], unreduced={"x"}>] out_shardings=[<@mesh, [{}], unreduced={"x"}>] manual_axes={"x", "y"} (%a: T) {
+    sdy.return %a : T
+  } : (T) -> T"#,
+        ),
+    ] {
+        let text = format!(
+            r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: T {{sdy.sharding = #sdy.sharding<@mesh, {operand}>}}) -> T {{
+  {steps}
+  return %1 : T
+}}"#
+        );
+        let text = text.replace('T', "tensor<6xf32>");
+        let inputs = vec![Literal::new([6], &[-0.0f32, 0.0, 1.0, -0.0, 0.0, -1.0])];
+        assert_eq!(run(&module(&text), &inputs).unwrap(), inputs);
+        let case = Case { seed: 0, module: module(&text), inputs };
+        check_exactly(&case).unwrap_or_else(|e| panic!("{e}\n{text}"));
     }
 }
 
