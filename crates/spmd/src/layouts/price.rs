@@ -51,9 +51,11 @@ pub(super) struct Rated {
     own: u64,
     /// The part of the price that is for bytes between devices.
     pub bytes: u64,
+    /// The bytes that a device receives without those of `moves`.
+    pub received: u64,
     /// The price of the op's work on one device, unless it is a product.
     work: u64,
-    moves: SmallVec<[Move; 2]>,
+    pub moves: SmallVec<[Move; 2]>,
     /// The layouts with which the site would cost less.
     pub asks: SmallVec<[Ask; 2]>,
     pub decision: Option<Rc<Decision>>,
@@ -75,12 +77,13 @@ impl Rated {
     }
 }
 
-/// A value that a site needs in a layout, and the price of moving it there.
+/// A value that a site needs in a layout, the price of moving it there, and the bytes that a device receives.
 #[derive(Clone, PartialEq)]
-struct Move {
-    value: Value,
-    to: Sharding,
+pub(super) struct Move {
+    pub value: Value,
+    pub to: Sharding,
     price: u64,
+    pub bytes: u64,
 }
 
 /// A layout of a group with which a site would cost less, and the price that it would save.
@@ -136,8 +139,17 @@ impl<'a> Prices<'a> {
         &self.layouts[group]
     }
 
+    pub fn layouts(&self) -> &EntityVec<Group, Sharding> {
+        &self.layouts
+    }
+
     pub fn rated(&self, site: Site) -> &Rc<Rated> {
         &self.rated[site]
+    }
+
+    /// Returns the prices of all sites.
+    pub fn all_rated(&self) -> &EntityVec<Site, Rc<Rated>> {
+        &self.rated
     }
 
     /// Returns the price of the work of all ops but products, on one device.
@@ -286,7 +298,7 @@ impl<'a> Prices<'a> {
         if is_opened && !is_zeros(self.module, self.body, from) {
             rated.own = FORBIDDEN;
         }
-        rated.moves.push(Move { value: from, to: target.clone(), price });
+        rated.moves.push(Move { value: from, to: target.clone(), price, bytes: rated.bytes });
         rated.asks.push(Ask { group, layout: target.clone(), price });
         if let Target::Group(to) = to {
             rated.asks.push(Ask { group: *to, layout: own.clone(), price });
@@ -305,6 +317,7 @@ impl<'a> Prices<'a> {
         let runs = self.sites.sites[site].runs;
         let mut rated = Rated { bytes: decision.assignment.bytes_moved.saturating_mul(runs), ..Rated::default() };
         let mut own = decision.assignment.price;
+        let mut received = decision.assignment.bytes_moved;
         let values = view.operands().iter().chain(view.results());
         let mut is_allowed = true;
         for (i, &v) in values.enumerate() {
@@ -322,28 +335,30 @@ impl<'a> Prices<'a> {
                 continue;
             }
             let open = minus(&given.unreduced, kept, self.mesh);
-            let counted = of(decision.task.price(i, layout, &[], &self.decisions.prices));
+            let counted = decision.task.price(i, layout, &[], &self.decisions.prices);
             let price = match open.is_empty() {
                 true => counted,
                 false => {
                     let ty = self.body.ty(v).as_tensor().expect("only tensors are laid out");
-                    of(self.decisions.prices.of(given, &open, layout, &ty.shape, ty.dtype))
+                    self.decisions.prices.of(given, &open, layout, &ty.shape, ty.dtype)
                 }
             };
-            own -= counted;
-            if price == 0 {
+            own -= of(counted);
+            received = received.saturating_sub(counted.bytes);
+            if of(price) == 0 {
                 continue;
             }
-            let price = price.saturating_mul(runs);
+            let (price, bytes) = (of(price).saturating_mul(runs), price.bytes.saturating_mul(runs));
             rated.bytes += if open.is_empty() { 0 } else { price };
             let layout = layout.clone().with_unreduced(both(&given.unreduced, kept));
             rated.asks.push(Ask { group, layout: layout.clone(), price });
             if !open.is_empty() {
                 self.ask_for_open(view, &given.unreduced, price, &mut rated.asks);
             }
-            rated.moves.push(Move { value: v, to: layout, price });
+            rated.moves.push(Move { value: v, to: layout, price, bytes });
         }
         rated.own = own.saturating_mul(runs);
+        rated.received = received.saturating_mul(runs);
         let shards = decision.assignment.shards(self.mesh);
         if decision.task.is_product() {
             rated.shards = shards;
