@@ -185,7 +185,9 @@ impl Resharder<'_, '_, '_> {
         }
         let bytes = reshard_bytes(&from, to, v, b);
         let target = name();
-        let value = match b.body.args().iter().position(|&arg| arg == v) {
+        let is_made = b.body.def_op(v).is_some();
+        let args = if is_made { &[] } else { b.body.args() };
+        let value = match args.iter().position(|&arg| arg == v) {
             Some(i) => format!("argument {i} of the function"),
             None => "the value".into(),
         };
@@ -543,10 +545,11 @@ fn operand_name(view: &OpView<'_>) -> impl Fn(usize) -> String {
 
 /// Returns where an operand has its layout from, if the program or its caller states it.
 fn origin(module: &Module, source: &Body, operand: Value, index: usize) -> Option<String> {
-    if let Some(i) = source.args().iter().position(|&arg| arg == operand) {
+    let Some(op) = source.def_op(operand) else {
+        let i = source.args().iter().position(|&arg| arg == operand)?;
         return Some(format!("operand {index} is argument {i} of the function"));
-    }
-    let view = module.view(source, source.def_op(operand)?);
+    };
+    let view = module.view(source, op);
     let is_stated = facts(&view).semantics(&view) == Semantics::Identity && !is_manual(&view);
     is_stated.then(|| format!("operand {index} has {}", reason::stated(&view)))
 }
