@@ -215,3 +215,13 @@ func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
         "#]],
     );
 }
+
+#[test]
+fn the_report_on_the_front_page_is_printed() {
+    const NAME: &str = "testdata/corpus/control/scan_rnn.mlir";
+    let source = include_str!("../../../../testdata/corpus/control/scan_rnn.mlir");
+    let module = text::parse(NAME, source, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let report = format!("```text\n{}```\n", partitioned.communication);
+    assert!(include_str!("../../../../README.md").contains(&report), "{report}");
+}
