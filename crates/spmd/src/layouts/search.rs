@@ -74,7 +74,7 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, O
     (sites.groups.keys().filter(changed).map(|g| (g, prices.layout(g).clone())).collect(), left)
 }
 
-/// What a search had not looked at when its budget of effort ended.
+/// The sites that a search had left when its budget of effort ended.
 pub(super) struct Left {
     /// The number of sites that move something and were not looked at to the end in the last round.
     pub site_count: usize,
