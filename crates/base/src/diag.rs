@@ -9,6 +9,8 @@ use std::fmt;
 pub enum Severity {
     Error,
     Warning,
+    /// Nothing is wrong, but the reader may want to know it.
+    Note,
 }
 
 /// The kind of a [`Note`]. Facts are printed after `|`, the others after `=` and a label.
@@ -50,6 +52,11 @@ impl Diagnostic {
     /// Returns a warning without notes.
     pub fn warning(code: &'static str, loc: &Loc, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, loc, message) }
+    }
+
+    /// Returns a message about something that is not wrong, without notes.
+    pub fn remark(code: &'static str, loc: &Loc, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Note, ..Diagnostic::error(code, loc, message) }
     }
 
     fn with(mut self, kind: NoteKind, text: impl Into<String>) -> Diagnostic {
@@ -95,6 +102,7 @@ impl fmt::Display for Diagnostic {
         let word = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         };
         write!(f, "{word}[{}]: {}", self.code, self.message)?;
         if !self.loc.is_unknown() {

@@ -40,7 +40,7 @@ pub use literal::{Bool8, Element, Literal, LiteralError, LiteralWriter};
 pub use loc::{FilePos, Loc, LocKind};
 pub use mesh::{AxisKind, Communicate, Mesh, MeshAxis, MeshError, Positions, Topology};
 pub use quantized::{BrokenConstraint, Quantized, QuantizedId, storage_range};
-pub use reason::{Alternative, Reason, ReasonCause};
+pub use reason::{Alternative, LayoutChange, Reason, ReasonCause, Reshard};
 pub use sharding::{DimSharding, Sharding, ShardingParts};
 pub use suggest::did_you_mean;
 pub use varying::Varying;

@@ -1,6 +1,6 @@
 //! The reason for a collective. It is recorded when the collective is decided and never reconstructed.
 
-use crate::Loc;
+use crate::{DType, Loc, Sharding};
 use std::sync::Arc;
 
 /// The cause that made communication necessary.
@@ -25,6 +25,34 @@ pub struct Alternative {
     pub bytes_received: u64,
 }
 
+/// A layout that the search over the whole function chose in place of the propagated one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LayoutChange {
+    /// The tensor, as the consumer has it: `operand 1`.
+    pub tensor: Arc<str>,
+    /// The layout that propagation chose: `[{"X"}, {}]`.
+    pub propagated: Arc<str>,
+    /// The layout that the search chose.
+    pub chosen: Arc<str>,
+    /// The number of values whose layouts changed together, this one included.
+    pub value_count: u64,
+    /// The bytes that the device that receives most would receive at the ops around these values if they had their
+    /// propagated layouts, as the search estimates it.
+    pub bytes_propagated: u64,
+    /// The bytes that it receives there with the layouts that the search chose, by the same estimate.
+    pub bytes_chosen: u64,
+}
+
+/// A value that changes its layout.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Reshard {
+    pub from: Sharding,
+    pub to: Sharding,
+    /// The global shape.
+    pub shape: Vec<usize>,
+    pub dtype: DType,
+}
+
 /// The record on each reshard and collective.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reason {
@@ -41,6 +69,15 @@ pub struct Reason {
     pub alternative: Option<Alternative>,
     /// The bytes that the device that receives most receives, in the whole reshard that this step belongs to.
     pub bytes_received: u64,
+    /// The reshard that the collective belongs to, for a bound on what it has to move; `None` for sums.
+    pub reshard: Option<Arc<Reshard>>,
+    /// 0 for the first collective of a reshard, and more for those after it.
+    pub step: usize,
+    /// The move that every program with the same arguments and results makes: an argument itself is required in another
+    /// layout.
+    pub forced: Option<Arc<Reshard>>,
+    /// The layouts among those of the consumer's tensors that led to this collective and that the search changed.
+    pub changes: Vec<LayoutChange>,
     /// One sentence for a person to read.
     pub text: Arc<str>,
 }

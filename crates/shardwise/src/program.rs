@@ -17,6 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Communication {
     rows: Vec<Collective>,
+    bytes_forced: Option<u64>,
     table: String,
 }
 
@@ -44,6 +45,11 @@ pub struct Collective {
     pub reason: String,
     /// The alternative that was not chosen, if there was one.
     pub rejected: Option<Rejected>,
+    /// The bytes that the device that receives the most has to receive for this move, over all runs; `None` if this is
+    /// not known. The first collective of a reshard counts for the whole reshard, and the others count nothing.
+    pub bytes_least: Option<u64>,
+    /// The layouts that led to this collective and that are not those that propagation chose, one sentence for each.
+    pub layouts: Vec<String>,
 }
 
 /// An alternative that was not chosen, and the bytes that it would have moved.
@@ -126,8 +132,19 @@ impl Communication {
                 .as_ref()
                 .and_then(|reason| reason.alternative.as_ref())
                 .map(|a| Rejected { what: a.what.to_string(), bytes_received: a.bytes_received }),
+            bytes_least: r.bytes_least().map(|n| n.saturating_mul(r.count.unwrap_or(1))),
+            layouts: r
+                .reason
+                .iter()
+                .flat_map(|reason| &reason.changes)
+                .map(shardwise_spmd::explain::describe)
+                .collect(),
         };
-        Communication { rows: table.rows.iter().map(row).collect(), table: table.to_string() }
+        Communication {
+            rows: table.rows.iter().map(row).collect(),
+            bytes_forced: table.bytes_forced(),
+            table: table.to_string(),
+        }
     }
 
     /// Returns true if there are no collectives.
@@ -144,6 +161,18 @@ impl Communication {
     /// most.
     pub fn bytes_received(&self) -> u64 {
         self.rows.iter().map(|c| c.bytes_received).sum()
+    }
+
+    /// Returns the sum of [`Collective::bytes_least`] over the collectives for which it is known: what these moves take,
+    /// however they are done. Other layouts may need less.
+    pub fn bytes_least(&self) -> u64 {
+        self.rows.iter().filter_map(|c| c.bytes_least).sum()
+    }
+
+    /// Returns the bytes that some device has to receive in every program with the same layouts of arguments,
+    /// constraints and results, or `None` if no bound is known.
+    pub fn bytes_forced(&self) -> Option<u64> {
+        self.bytes_forced
     }
 
     /// Returns the collectives of one kind.
@@ -299,7 +328,8 @@ impl CompiledProgram {
         self.compiled.memory(&[])
     }
 
-    /// Returns the program's claims about its values that cannot be proved.
+    /// Returns the program's claims about its values that cannot be proved, and a note if the search for layouts ended
+    /// before it had looked at everything.
     pub fn warnings(&self) -> impl Iterator<Item = Mistake> + '_ {
         self.compiled.warnings().iter().cloned().map(Mistake)
     }

@@ -5,7 +5,7 @@
 
 use crate::plan::{self, Move, Step, StepKind};
 use crate::rewrite::map_main;
-use shardwise_base::{AxisRef, Diagnostics, EntityVec, Mesh, Reason, ReasonCause, Sharding};
+use shardwise_base::{AxisRef, Diagnostics, EntityVec, Mesh, Reason, ReasonCause, Reshard, Sharding};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
@@ -66,12 +66,13 @@ impl Collectives {
         let source = view.operand(0);
         let steps = plan_of(view);
         let reason = reason_of(view);
+        let to = layout(view, view.result(0));
         if let Some(sum) = view.operand_def(0).filter(|sum| is_all_reduce(sum) && self.is_scattered(sum)) {
             let scatter = scatter_of(&sum, view, &steps).expect("looked at before");
             let value = scatter.build(cloner.get(sum.operand(0)), &sum, &reason, b);
-            return run(value, &steps[1..], &reason, b);
+            return run(value, &steps[1..], to, &reason, b);
         }
-        run(cloner.get(source), &steps, &reason, b)
+        run(cloner.get(source), &steps, to, &reason, b)
     }
 
     /// Returns whether the sum becomes part of a reduce-scatter at its only reader. A sum outside of the reader's
@@ -89,8 +90,18 @@ fn is_all_reduce(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::SdyAllReduce
 }
 
-fn run(value: Value, steps: &[Step], reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
-    steps.iter().fold(value, |v, step| add(v, step, reason, b))
+/// Adds the ops of a plan that leads to the layout `to`. Their reasons state which reshard they belong to.
+fn run(value: Value, steps: &[Step], to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
+    let from = b.body.sharding(value).filter(|_| steps.iter().any(|s| s.bytes_received > 0)).cloned();
+    let Some(from) = from else { return steps.iter().fold(value, |v, step| add(v, step, reason, b)) };
+    let ty = b.body.ty(value).as_tensor().expect("only tensors are laid out");
+    let moved = Reshard { from, to: to.clone(), shape: ty.shape.clone(), dtype: ty.dtype };
+    let mut reason = Reason { reshard: Some(Arc::new(moved)), ..(**reason).clone() };
+    steps.iter().fold(value, |v, step| {
+        let v = add(v, step, &Arc::new(reason.clone()), b);
+        reason.step += usize::from(step.bytes_received > 0);
+        v
+    })
 }
 
 /// Adds the op of one step of a plan. Unreduced axes of the value are kept.
@@ -127,7 +138,7 @@ fn layout<'s>(view: &OpView<'s>, v: Value) -> &'s Sharding {
 fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
     view.data().reason.clone().unwrap_or_else(|| {
         let (from, to) = (layout(view, view.operand(0)), layout(view, view.result(0)));
-        Arc::new(crate::reason::edge(view, "the value", from, to, 0))
+        Arc::new(crate::reason::edge(view, &crate::reason::stated(view), "the value", from, to, 0))
     })
 }
 
@@ -225,6 +236,8 @@ impl Scatter {
 
 /// Returns the reason of a sum of which each device needs only a part.
 fn together(sum: &Reason, reader: &Reason) -> Reason {
-    let text = format!("{}; {}, so each device sums only its part", sum.text, reader.text);
-    Reason { cause: ReasonCause::Reduction, text: text.into(), ..sum.clone() }
+    let text = format!("{}; each device sums only its part: {}", sum.text, reader.text);
+    let mut changes = sum.changes.clone();
+    changes.extend(reader.changes.iter().filter(|c| !sum.changes.contains(c)).cloned());
+    Reason { cause: ReasonCause::Reduction, changes, text: text.into(), ..sum.clone() }
 }

@@ -386,7 +386,8 @@ impl Defer {
         let to = b.body.sharding(pending.partial).expect("it is unreduced").clone();
         let rest = to.unreduced.iter().flat_map(|a| a.minus(&to.mesh, &pending.axes)).collect();
         let step = ShardyCollective::AllReduce { axes: pending.axes, reduce: ReduceKind::Add };
-        let reason = pending.reason.unwrap_or_else(|| Arc::new(crate::reason::edge(view, "the sum", &to, &to, 0)));
+        let reason =
+            pending.reason.unwrap_or_else(|| Arc::new(crate::reason::edge(view, "the sum", "the value", &to, &to, 0)));
         let value = make_shardy::step(b, pending.partial, &step, &to.with_unreduced(rest), &reason);
         cloner.set(result, value);
     }

@@ -8,12 +8,22 @@
 //! | collective-permute, broadcast | its operand |
 //! | collective-reduce | n-1 times its operand |
 //! | ragged all-to-all | at most its output, and at most the operands of the others: known exactly only at run time |
+//!
+//! Beside these stand lower bounds ([`Row::bytes_least`]): the bytes that the device that receives most has to receive
+//! however the move is done. For a reshard these are the bytes of its target that a device lacks
+//! ([`bytes_missing`]). A sum over n devices that all of them need takes at least 2(n-1) messages for each element, which is
+//! what an all-reduce receives. If each of two devices needs a part, a reduce-scatter receives the least; for more
+//! devices, padding may be among what it receives, and the bound is not known. The bounds hold for the moves that were
+//! chosen. A bound for all programs with the same arguments and results is only known if an argument itself is
+//! required in another layout ([`Communication::bytes_forced`]).
 
 use crate::loops::run_counts;
-use shardwise_base::{AxisRef, Loc, Mesh, Reason};
+use crate::plan::bytes_missing;
+use shardwise_base::{AxisRef, LayoutChange, Loc, Mesh, Reason, Reshard};
 use shardwise_ir::{Module, OpView, TensorType};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use shardwise_sharding::cost::CollectiveCost;
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -40,12 +50,25 @@ pub struct Row {
     /// The location of that op in the source.
     pub loc: Loc,
     pub reason: Option<Arc<Reason>>,
+    /// True if no other way to combine these values receives less.
+    pub is_tight: bool,
 }
 
 impl Row {
     /// Returns one sentence that explains the collective.
     pub fn why(&self) -> &str {
         self.reason.as_ref().map_or("written by the program", |r| &r.text)
+    }
+
+    /// Returns the bytes that the device that receives most has to receive each time, however the move is done; `None` if
+    /// this is not known. The first collective of a reshard counts for the whole reshard, and the others count nothing.
+    pub fn bytes_least(&self) -> Option<u64> {
+        let reason = self.reason.as_ref()?;
+        match &reason.reshard {
+            Some(_) if reason.step > 0 => Some(0),
+            Some(moved) => Some(missing(moved)),
+            None => self.is_tight.then_some(self.bytes_received),
+        }
     }
 
     /// Returns the bytes that the device that receives most receives in all runs. If the number of runs is not known,
@@ -67,6 +90,18 @@ impl Communication {
         self.rows.iter().map(Row::bytes_received_in_all).sum()
     }
 
+    /// Returns the sum of [`Row::bytes_least`] in all runs over the rows for which it is known. The device that receives
+    /// most has to receive at least as much for these moves. Other layouts or strategies may need less.
+    pub fn bytes_least(&self) -> u64 {
+        self.rows.iter().map(|r| r.bytes_least().unwrap_or(0).saturating_mul(r.count.unwrap_or(1))).sum()
+    }
+
+    /// Returns the bytes that some device has to receive in every program with these layouts of arguments, results and
+    /// constraints; `None` if no bound is known.
+    pub fn bytes_forced(&self) -> Option<u64> {
+        self.rows.iter().filter_map(|r| r.reason.as_ref()?.forced.as_deref()).map(missing).max()
+    }
+
     /// Returns the bytes that all devices together receive in all runs. If a number of runs is not known, one is
     /// counted.
     pub fn bytes_total(&self) -> u64 {
@@ -77,6 +112,10 @@ impl Communication {
     pub fn count_of(&self, kind: &str) -> usize {
         self.rows.iter().filter(|r| r.kind == kind).count()
     }
+}
+
+fn missing(moved: &Reshard) -> u64 {
+    bytes_missing(&moved.from, &moved.to, &moved.shape, moved.dtype)
 }
 
 /// Returns the table of the collectives of a localized module.
@@ -119,6 +158,12 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         CollectiveKind::CollectiveBroadcast => (taken, to_one * (devices / n.max(1))),
     };
     let reason = view.data().reason.clone();
+    let is_tight = match &collective.kind {
+        // The first block of a padded dimension is full, and the devices with these blocks receive most.
+        CollectiveKind::AllReduce { .. } => true,
+        CollectiveKind::ReduceScatter { .. } => n == 2,
+        _ => false,
+    };
     Some(Row {
         kind: collective.kind.name(),
         axes: axes(&collective.groups),
@@ -131,6 +176,7 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         op: reason.as_ref().map_or(view.name().into(), |r| r.consumer.clone()),
         loc: reason.as_ref().map_or(view.loc(), |r| &r.consumer_loc).clone(),
         reason,
+        is_tight,
     })
 }
 
@@ -169,7 +215,18 @@ impl fmt::Display for Communication {
             false => "",
         };
         let (received, total) = (size(self.bytes_received()), size(self.bytes_total()));
-        writeln!(f, "in all: {received} received by the worst device, {total} over the mesh{once}")
+        writeln!(f, "in all: {received} received by the worst device, {total} over the mesh{once}")?;
+        let unknown = self.rows.iter().filter(|r| r.bytes_least().is_none()).count();
+        let but = match (unknown, self.rows.len()) {
+            (0, _) => String::new(),
+            (unknown, all) if unknown == all => return Ok(()),
+            (unknown, all) => format!(", not counting {unknown} of the {all} collectives, whose least is not known"),
+        };
+        writeln!(f, "least for these moves: {}{but}", size(self.bytes_least()))?;
+        match self.bytes_forced() {
+            Some(forced) => writeln!(f, "least with these arguments, constraints and results: {}", size(forced)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -196,10 +253,40 @@ fn cells(row: &Row) -> [String; 7] {
 
 fn write_why(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
     writeln!(f, "  why: {}", row.why())?;
-    match row.reason.as_ref().and_then(|r| r.alternative.as_ref()) {
-        Some(a) => writeln!(f, "  instead of: {}, {}", a.what, size(a.bytes_received)),
-        None => Ok(()),
+    let Some(reason) = &row.reason else { return Ok(()) };
+    if let Some(a) = &reason.alternative {
+        writeln!(f, "  instead of: {}, {}", a.what, size(a.bytes_received))?;
     }
+    match (&reason.reshard, row.bytes_least()) {
+        (_, None) => {}
+        (Some(_), _) if reason.step > 0 => writeln!(f, "  least: counted above, for the whole reshard")?,
+        (Some(moved), Some(least)) => {
+            let [from, to] = [&moved.from, &moved.to].map(crate::reason::dims);
+            writeln!(f, "  least: {} from {from} to {to}", size(least))?;
+        }
+        (None, Some(least)) => writeln!(f, "  least: {} to combine these values", size(least))?,
+    }
+    let changes = if reason.step == 0 { &reason.changes[..] } else { &[] };
+    changes.iter().try_for_each(|change| writeln!(f, "  layout: {}", describe(change)))
+}
+
+/// Returns a sentence about a layout that the search changed, with what the function would have moved otherwise.
+pub fn describe(change: &LayoutChange) -> String {
+    let LayoutChange { tensor, propagated, chosen, value_count, bytes_propagated, bytes_chosen } = change;
+    let (before, after) = (size(*bytes_propagated), size(*bytes_chosen));
+    let others = match value_count - 1 {
+        0 => "around it".to_string(),
+        1 => "around it and another value that changed with it".to_string(),
+        n => format!("around it and {n} values that changed with it"),
+    };
+    let gain = match bytes_chosen.cmp(bytes_propagated) {
+        Ordering::Less => format!("receive about {after} instead of {before}"),
+        Ordering::Equal => format!("receive about {after} with both, in fewer collectives or with less work"),
+        Ordering::Greater => {
+            format!("receive about {after} instead of {before}, but in fewer collectives or with less work")
+        }
+    };
+    format!("{tensor} is {chosen}, where propagation had {propagated}: the ops {others} {gain}")
 }
 
 /// Returns a number of bytes as text, such as `12.5 KiB`.

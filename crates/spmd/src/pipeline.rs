@@ -23,7 +23,7 @@ pub struct Pass {
     pub ensures: &'static [Guarantee],
 }
 
-/// The options that passes know besides the module, and their warnings.
+/// The options that passes know besides the module, and their warnings and notes.
 #[derive(Default)]
 pub struct Context {
     /// True to take each sum over devices where it arises, in the order of the program, and not later.
@@ -79,7 +79,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "reshard",
-        run: |m, cx| reshard::reshard(&m, cx.keeps_sums),
+        run: |m, cx| reshard::reshard(&m, cx.keeps_sums, &mut cx.warnings),
         describes: "chooses layouts over the whole function, and inserts reshards so that every op agrees with its rule",
         ensures: &[LAID_OUT, AGREED, AGREED_EDGES, NO_MARKS],
     },

@@ -2,7 +2,7 @@
 
 use crate::halo;
 use crate::plan::local_bytes;
-use crate::strategy::{Decision, Task};
+use crate::strategy::{Cause, Decision, Task};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
 use shardwise_sharding::{Assignment, Factor, FactorKind, Verdict};
@@ -30,6 +30,10 @@ impl Facts<'_> {
             lost: self.lost.into(),
             alternative: self.alternative,
             bytes_received: self.bytes_received,
+            reshard: None,
+            step: 0,
+            forced: None,
+            changes: vec![],
             text: self.text.into(),
         }
     }
@@ -39,6 +43,14 @@ impl Facts<'_> {
 pub(crate) fn dims(sharding: &Sharding) -> String {
     let lists: Vec<String> = sharding.dims.iter().map(|d| axes(&sharding.mesh, &d.axes)).collect();
     format!("[{}]", lists.join(", "))
+}
+
+/// Returns a layout as text, with the axes over which it is unreduced: `[{"x"}, {}] unreduced {"y"}`.
+pub(crate) fn layout_text(sharding: &Sharding) -> String {
+    match &sharding.unreduced[..] {
+        [] => dims(sharding),
+        open => format!("{} unreduced {}", dims(sharding), axes(&sharding.mesh, open)),
+    }
 }
 
 /// Returns a list of axes as text: `{"x", "y"}`.
@@ -52,25 +64,34 @@ pub(crate) fn short(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, op)| op)
 }
 
-/// Returns the reason at an edge of the data flow: an argument, a result, a carried value of a loop.
-pub(crate) fn edge(consumer: &OpView<'_>, what: &str, lost: &Sharding, won: &Sharding, bytes: u64) -> Reason {
+/// Returns the reason at an edge of the data flow: an argument, a result, a carried value of a loop. `target` is what
+/// has the layout `won`, and `value` is what has the layout `lost`.
+pub(crate) fn edge(
+    consumer: &OpView<'_>,
+    target: &str,
+    value: &str,
+    lost: &Sharding,
+    won: &Sharding,
+    bytes: u64,
+) -> Reason {
     let cause = if consumer.name().ends_with("return") { ReasonCause::Result } else { ReasonCause::Program };
+    let (lost, won) = (layout_text(lost), layout_text(won));
     Facts {
         cause,
         consumer,
         factor: String::new(),
-        won: format!("{what} {}", dims(won)),
-        lost: dims(lost),
+        won: format!("{target} {won}"),
         alternative: None,
         bytes_received: bytes,
-        text: format!(
-            "{what} of `{}` is laid out as {}, the value is {}",
-            short(consumer.name()),
-            dims(won),
-            dims(lost)
-        ),
+        text: format!("{target} is {won}, and {value} is {lost}"),
+        lost,
     }
     .into_reason()
+}
+
+/// Returns the name of what an op that only states a layout asks for.
+pub(crate) fn stated(consumer: &OpView<'_>) -> String {
+    format!("the layout that `{}` asks for", short(consumer.name()))
 }
 
 /// Returns the alternative to the decision, with the bytes that it would move.
@@ -89,6 +110,36 @@ fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
 /// Returns the verdict by which an operand's sharding was not kept.
 fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
     decided.verdicts.iter().find(|v| v.lost.contains(&index))
+}
+
+/// Returns the tensors of the op whose layouts led to a collective: the tensor that is moved and the one that was
+/// preferred to it, or the tensors with the factor that is summed or exchanged.
+pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
+    let task = &decided.task;
+    let with = |is_meant: &dyn Fn(Factor) -> bool| -> Vec<usize> {
+        let holds = |i: &usize| task.rule.mapping(*i).factors().any(is_meant);
+        (0..task.types.len()).filter(holds).collect()
+    };
+    match cause {
+        Cause::Tensor(index) if index >= task.operand_count => vec![index],
+        Cause::Tensor(index) => {
+            let Some(verdict) = lost(&decided.assignment, index) else { return vec![index] };
+            match verdict.won.first() {
+                Some(&winner) => vec![index, winner],
+                None => with(&|f| f == verdict.factor),
+            }
+        }
+        Cause::Sum => {
+            let mut found = with(&|f| task.rule.kind(f) == FactorKind::Reduction && is_split(decided, f));
+            found.extend((task.operand_count..task.types.len()).filter(|i| !found.contains(i)).collect::<Vec<_>>());
+            found
+        }
+        Cause::Exchange => with(&|f| decided.moved.contains(&f)),
+    }
+}
+
+fn is_split(decided: &Decision, f: Factor) -> bool {
+    !decided.assignment.axes[f.index()].is_empty()
 }
 
 /// Returns the reason why an operand is resharded.

@@ -8,43 +8,50 @@
 //! which is built here because everything is known here.
 
 use crate::kinds::Kind;
+use crate::layouts::{self, Changes, Chosen};
+use crate::live;
 use crate::plan::{local_bytes, plan_reshard, total_bytes};
 use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, Served, Shardings};
 use crate::turns::Turns;
-use crate::{layouts, live};
-use shardwise_base::{AxisRef, Diagnostics, Mesh, Reason, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, LayoutChange, Mesh, Reason, Reshard, Sharding};
 use shardwise_ir::rewrite::{open_region, rebuild};
-use shardwise_ir::{Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
+use shardwise_ir::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Use, Uses, Value};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
 use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, Semantics, is_zero, make_shardy};
 use shardwise_sharding::cost::CollectiveCost;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Inserts the ops that make operands and results agree with each op's rule. With `keeps_sums`, sums over devices are
-/// taken where they arise.
-pub fn reshard(module: &Module, keeps_sums: bool) -> Result<Module, Diagnostics> {
+/// taken where they arise. `notes` receives a note if the search for layouts ended before it had looked at everything.
+pub fn reshard(module: &Module, keeps_sums: bool, notes: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
-    map_main(module, |func| reshard_func(module, func, &mesh, keeps_sums))
+    map_main(module, |func| {
+        let (func, note) = reshard_func(module, func, &mesh, keeps_sums);
+        notes.0.extend(note);
+        Ok(func)
+    })
 }
 
-fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool) -> Result<Func, Diagnostics> {
+fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool) -> (Func, Option<Diagnostic>) {
     let mut result_shardings = vec![];
     let mut decisions = Decisions::default();
-    let chosen = layouts::choose(module, func, mesh, &mut decisions, keeps_sums);
+    let Chosen { func: chosen, changes, note } = layouts::choose(module, func, mesh, &mut decisions, keeps_sums);
     let func = chosen.as_ref().unwrap_or(func);
     let mut out = rebuild(func, |cloner, b| {
         let (sources, turns) = (Sources::new(module, mesh), Turns::new(mesh));
-        let mut pass = Resharder { module, mesh, cloner, decisions, sources, turns };
+        let (changes, uses) = (Rc::new(changes), Rc::default());
+        let mut pass = Resharder { module, mesh, cloner, decisions, sources, changes, uses, turns };
         pass.define_args(func.body.entry(), b);
         let wanted = func.result_shardings.iter().map(|s| s.as_ref().map(Sharding::canonical)).collect();
-        result_shardings = pass.ops(func.body.entry(), wanted, b);
+        result_shardings = pass.ops(func.body.entry(), "the function", wanted, &[], b);
     });
     out.result_shardings = result_shardings;
-    Ok(out)
+    (out, note)
 }
 
 struct Resharder<'a, 'c, 's> {
@@ -53,6 +60,10 @@ struct Resharder<'a, 'c, 's> {
     cloner: &'c mut Cloner<'s>,
     decisions: Decisions,
     sources: Sources<'a>,
+    /// The layouts that differ from the propagated ones.
+    changes: Rc<Changes>,
+    /// The uses of the source's values, computed for the first reason that needs them.
+    uses: Rc<OnceCell<Uses>>,
     turns: Turns,
 }
 
@@ -68,9 +79,9 @@ impl<'s> Resharder<'_, '_, 's> {
         }
     }
 
-    /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`. Returns the layouts of
-    /// these operands.
-    fn ops(&mut self, region: Region, wanted: Wanted, b: &mut Builder<'_>) -> Wanted {
+    /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`, which are those of the
+    /// values `carried`. `place` is the name of the region. Returns the layouts of the operands.
+    fn ops(&mut self, region: Region, place: &str, wanted: Wanted, carried: &[Value], b: &mut Builder<'_>) -> Wanted {
         let source = self.cloner.source;
         let (&last, ops) = source[region].ops.split_last().expect("a region ends in a terminator");
         for &op in ops {
@@ -78,7 +89,7 @@ impl<'s> Resharder<'_, '_, 's> {
         }
         let view = self.module.view(source, last);
         debug_assert!(is_terminator(&view));
-        let values = self.edges(&view, "result", view.operands(), &wanted, b);
+        let values = self.edges(&view, &|i| format!("result {i} of {place}"), view.operands(), &wanted, carried, b);
         let layouts = values.iter().map(|&v| b.body.sharding(v).cloned()).collect();
         self.clone_with(last, values, vec![], b);
         layouts
@@ -133,41 +144,83 @@ impl<'s> Resharder<'_, '_, 's> {
 
 /// Values that flow along edges: through regions, identities and terminators.
 impl Resharder<'_, '_, '_> {
-    /// Returns the new values of `old` in the layouts that they should have.
+    /// Returns the new values of `old` in the layouts that they should have, which are those of the values `targets`.
+    /// `name` returns the name of what a value becomes.
     fn edges(
         &mut self,
         consumer: &OpView<'_>,
-        what: &str,
+        name: &dyn Fn(usize) -> String,
         old: &[Value],
         wanted: &Wanted,
+        targets: &[Value],
         b: &mut Builder<'_>,
     ) -> Vec<Value> {
         let mut out = vec![];
         for (i, &v) in old.iter().enumerate() {
             let value = self.cloner.get(v);
-            let label = format!("{what} {i}");
             out.push(match wanted.get(i).and_then(Option::as_ref) {
-                Some(to) if b.body.ty(value).as_tensor().is_some() => self.edge(consumer, &label, value, to, b),
+                Some(to) if b.body.ty(value).as_tensor().is_some() => {
+                    self.edge(consumer, &|| name(i), value, to, [Some(v), targets.get(i).copied()], b)
+                }
                 _ => value,
             });
         }
         out
     }
 
-    fn edge(&mut self, consumer: &OpView<'_>, what: &str, v: Value, to: &Sharding, b: &mut Builder<'_>) -> Value {
+    /// Returns the value in the layout `to`. `name` returns the name of what has this layout, and `ends` are the values of
+    /// the program at both ends of the edge.
+    fn edge(
+        &mut self,
+        consumer: &OpView<'_>,
+        name: &dyn Fn() -> String,
+        v: Value,
+        to: &Sharding,
+        ends: [Option<Value>; 2],
+        b: &mut Builder<'_>,
+    ) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
             return v;
         }
         let bytes = reshard_bytes(&from, to, v, b);
-        self.bring(v, to, |_| Arc::new(reason::edge(consumer, what, &from, to, bytes)), b)
+        let target = name();
+        let is_made = b.body.def_op(v).is_some();
+        let args = if is_made { &[] } else { b.body.args() };
+        let value = match args.iter().position(|&arg| arg == v) {
+            Some(i) => format!("argument {i} of the function"),
+            None => "the value".into(),
+        };
+        let forced = self.forced(consumer, v, to, b).map(Arc::new);
+        let names = [&*value, &*target];
+        let changes = ends.iter().zip(names).filter_map(|(v, name)| self.changes.get((*v)?, name)).collect();
+        let reason = || Reason { forced, ..reason::edge(consumer, &target, &value, &from, to, bytes) };
+        self.bring(v, to, |_| with_changes(Arc::new(reason()), changes), b)
+    }
+
+    /// Returns the move of an argument to a layout that the program requires, if the value is an argument.
+    fn forced(&self, consumer: &OpView<'_>, v: Value, to: &Sharding, b: &Builder<'_>) -> Option<Reshard> {
+        let is_result = self.cloner.source[self.cloner.source.entry()].ops.last() == Some(&consumer.op);
+        let is_required = is_result || facts(consumer).semantics(consumer) == Semantics::Identity;
+        if !is_required {
+            return None;
+        }
+        let mut origin = v;
+        while let Some(op) = b.body.def_op(origin).filter(|&op| b.body[op].code == Opcode::Reshard.into()) {
+            origin = b.body[op].operands[0];
+        }
+        if !b.body.args().contains(&origin) {
+            return None;
+        }
+        let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
+        Some(Reshard { from: self.current(origin, b), to: to.clone(), shape: ty.shape.clone(), dtype: ty.dtype })
     }
 
     /// Processes a constraint or a reshard of the program: the operand gets the layout of the result.
     fn identity(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         for (&result, &operand) in view.results().iter().zip(view.operands()) {
             let wanted = vec![self.wanted(result)];
-            let value = self.edges(view, "result", &[operand], &wanted, b)[0];
+            let value = self.edges(view, &|_| reason::stated(view), &[operand], &wanted, &[result], b)[0];
             self.cloner.set(result, value);
         }
     }
@@ -181,20 +234,22 @@ impl Resharder<'_, '_, '_> {
             |values: &[Value]| -> Wanted { values.iter().map(|&v| self.replicated(view.body.ty(v))).collect() };
         let is_branch = matches!(Opcode::of_view(view), Opcode::Case | Opcode::If);
         let operand_wanted = if is_branch { scalars(view.operands()) } else { wanted.clone() };
-        let operands = self.edges(view, "operand", view.operands(), &operand_wanted, b);
+        let carried = if is_branch { &[] } else { view.results() };
+        let operands = self.edges(view, &operand_name(view), view.operands(), &operand_wanted, carried, b);
         let mut regions = vec![];
         for &region in view.regions() {
             let types = region_arg_types(view, region);
             let (new, args) = open_region(b.body, &types, &b.loc);
             self.define(region, &args, &wanted, b);
             let returned = view.body.region_results(region);
-            let region_wanted = if is_condition(view, region) {
-                returned.iter().map(|&v| self.replicated(view.body.ty(v))).collect()
+            let (place, region_wanted, carried): (&str, Wanted, &[Value]) = if is_condition(view, region) {
+                let whole = returned.iter().map(|&v| self.replicated(view.body.ty(v))).collect();
+                ("the loop's condition", whole, &[])
             } else {
-                wanted.clone()
+                (if is_branch { "the branch" } else { "the loop's body" }, wanted.clone(), view.results())
             };
             self.turns.enter(view, region);
-            self.ops(region, region_wanted, &mut Builder::at(b.body, new, b.loc.clone()));
+            self.ops(region, place, region_wanted, carried, &mut Builder::at(b.body, new, b.loc.clone()));
             self.turns.leave();
             regions.push(new);
         }
@@ -226,21 +281,22 @@ impl Resharder<'_, '_, '_> {
         let wanted = self.all_wanted(view.results());
         let outs: Wanted = wanted.iter().cloned().zip(view.results()).map(|(s, v)| even(s, v)).collect();
         let manual = manual_axes(view);
-        let operands = self.edges(view, "operand", view.operands(), &ins, b);
+        let operands = self.edges(view, &operand_name(view), view.operands(), &ins, &[], b);
         let region = view.regions()[0];
         let (new, args) = open_region(b.body, &region_arg_types(view, region), &b.loc);
         let inside = |list: &Wanted| list.iter().map(|s| s.as_ref().map(|s| without_axes(s, manual))).collect();
         self.define(region, &args, &inside(&ins), b);
         self.turns.enter(view, region);
-        self.ops(region, inside(&outs), &mut Builder::at(b.body, new, b.loc.clone()));
+        self.ops(region, "the manual computation", inside(&outs), &[], &mut Builder::at(b.body, new, b.loc.clone()));
         self.turns.leave();
         let results = self.clone_with(view.op, operands, vec![new], b);
         let op = *b.body[b.region].ops.last().expect("made just now");
         set_in_shardings(&mut b.body.op_mut(op).attrs, ins.into_iter().flatten().collect());
         self.finish(view, &results, &outs, b);
-        for ((&old, &new), wanted) in view.results().iter().zip(&results).zip(&wanted) {
+        for (i, ((&old, &new), wanted)) in view.results().iter().zip(&results).zip(&wanted).enumerate() {
             if let Some(to) = wanted {
-                let value = self.edge(view, "result", new, to, b);
+                let name = || format!("the wanted layout of result {i} of `{}`", reason::short(view.name()));
+                let value = self.edge(view, &name, new, to, [None; 2], b);
                 self.cloner.set(old, value);
             }
         }
@@ -256,12 +312,13 @@ impl Resharder<'_, '_, '_> {
     /// Processes an op without a rule. Its operands and results are replicated. A pure op without operands has the
     /// wanted layouts as its results.
     fn without_rule(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
+        let name = |i: usize| format!("operand {i} of `{}`, which runs unsplit,", reason::short(view.name()));
         let whole: Wanted = view.operands().iter().map(|&v| self.replicated(view.body.ty(v))).collect();
-        let operands = self.edges(view, "operand", view.operands(), &whole, b);
+        let operands = self.edges(view, &name, view.operands(), &whole, &[], b);
         let regions = self.scalar_regions(view, b);
         let results = self.clone_with(view.op, operands, regions, b);
         let is_source = view.operands().is_empty() && facts(view).effects(view) == Effects::Pure;
-        for (&old, &new) in view.results().iter().zip(&results) {
+        for (i, (&old, &new)) in view.results().iter().zip(&results).enumerate() {
             let wanted = self.wanted(old);
             self.cloner.carry(old, new, b);
             if is_source {
@@ -270,7 +327,8 @@ impl Resharder<'_, '_, '_> {
             }
             b.set_sharding(new, self.replicated(view.body.ty(old)));
             if let Some(to) = wanted {
-                let value = self.edge(view, "result", new, &to, b);
+                let name = || format!("the wanted layout of result {i} of `{}`", reason::short(view.name()));
+                let value = self.edge(view, &name, new, &to, [None, Some(old)], b);
                 self.cloner.set(old, value);
             }
         }
@@ -283,15 +341,20 @@ impl Resharder<'_, '_, '_> {
             kept.clear();
             decided = self.decide(view, kind, &kept, b);
         }
-        let operands: Vec<Value> =
-            view.operands().iter().map(|&v| self.reduced(view, self.cloner.get(v), &kept, b)).collect();
+        let operands: Vec<Value> = view.operands().iter().map(|&v| self.reduced(view, v, &kept, b)).collect();
         let mut placed = vec![];
         for (i, &v) in operands.iter().enumerate() {
             placed.push(match &decided.layouts[i] {
                 Some(own) => {
                     let own = unreduced_as(own.clone(), b.body.sharding(v));
                     let why = |bytes| reason::operand(view, &decided, i, bytes);
-                    let why = |bytes| decided.reason(Cause::Tensor(i), view.loc(), || why(bytes));
+                    let (cause, changes) = (Cause::Tensor(i), self.changes.clone());
+                    let (module, source) = (self.module, self.cloner.source);
+                    let why = |bytes| {
+                        let reason = decided.reason(cause, view.loc(), || why(bytes));
+                        let reason = with_text(reason, origin(module, source, view.operand(i), i));
+                        with_changes(reason, changes_at(&changes, view, &decided, cause))
+                    };
                     let value = self.bring(v, &own, why, b);
                     if value != v && self.turns.served(view.operand(i), 0) > 1 {
                         self.turns.keep(live::bytes(b.body, value));
@@ -305,13 +368,15 @@ impl Resharder<'_, '_, '_> {
         let results = self.clone_with(view.op, placed, regions, b);
         if !decided.gathered.is_empty() {
             let reason = decided.reason(Cause::Sum, view.loc(), || reason::gathered(view, &decided));
+            let reason = with_changes(reason, changes_at(&self.changes, view, &decided, Cause::Sum));
             let op = b.body.def_op(results[0]).expect("made just now");
             b.set_reason(op, reason);
         }
         if !decided.moved.is_empty() {
             let why = || reason::exchange(view, &decided, decided.bytes_exchanged(view));
             let op = *b.body[b.region].ops.last().expect("made just now");
-            b.set_reason(op, decided.reason(Cause::Exchange, view.loc(), why));
+            let reason = decided.reason(Cause::Exchange, view.loc(), why);
+            b.set_reason(op, with_changes(reason, changes_at(&self.changes, view, &decided, Cause::Exchange)));
         }
         for (i, &new) in results.iter().enumerate() {
             let value = self.result(view, &decided, i, new, &kept, b);
@@ -366,11 +431,19 @@ impl Resharder<'_, '_, '_> {
             let Combine::With(kind) = facts(view).combine(view) else { unreachable!("no reduction factor is split") };
             let bytes = all_reduce_bytes(&self.current(new, b), &summed, new, b);
             let reason = decided.reason(Cause::Sum, view.loc(), || reason::reduction(view, decided, &summed, bytes));
+            let reason = with_changes(reason, changes_at(&self.changes, view, decided, Cause::Sum));
             value = self.all_reduce(value, &summed, kind, reason, b);
         }
         let from = self.current(value, b);
         let why = |bytes| reason::result(view, &from, wanted, index, bytes);
-        let why = |bytes| decided.reason(Cause::Tensor(at), view.loc(), || why(bytes));
+        let (cause, changes) = (Cause::Tensor(at), self.changes.clone());
+        let (module, source, uses) = (self.module, self.cloner.source, self.uses.clone());
+        let why = |bytes| {
+            let reason = decided.reason(cause, view.loc(), || why(bytes));
+            let uses = uses.get_or_init(|| Uses::compute(source));
+            let reason = with_text(reason, demand(module, source, uses, view.result(index), wanted));
+            with_changes(reason, changes_at(&changes, view, decided, cause))
+        };
         self.bring(value, wanted, why, b)
     }
 }
@@ -406,14 +479,16 @@ impl Resharder<'_, '_, '_> {
         all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
     }
 
-    /// Returns the value summed over all its unreduced axes except `kept`.
-    fn reduced(&mut self, view: &OpView<'_>, v: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {
+    /// Returns the new value of `old` summed over all its unreduced axes except `kept`.
+    fn reduced(&mut self, view: &OpView<'_>, old: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {
+        let v = self.cloner.get(old);
         let Some(sharding) = sharding_or_replicated(b.body, v, self.mesh) else { return v };
         let open: Vec<AxisRef> = sharding.unreduced.iter().flat_map(|a| a.minus(self.mesh, kept)).collect();
         if open.is_empty() {
             return v;
         }
         let reason = Arc::new(reason::unreduced(view, &sharding, &open, all_reduce_bytes(&sharding, &open, v, b)));
+        let reason = with_changes(reason, self.changes.get(old, "the operand").into_iter().collect());
         self.all_reduce(v, &open, ReduceKind::Add, reason, b)
     }
 
@@ -458,6 +533,57 @@ impl Resharder<'_, '_, '_> {
         }
         make_shardy::step(b, value, &ShardyCollective::ReplicatedToUnreduced { axes: opened }, to, &reason)
     }
+}
+
+fn operand_name(view: &OpView<'_>) -> impl Fn(usize) -> String {
+    move |i| format!("operand {i} of `{}`", reason::short(view.name()))
+}
+
+/// Returns where an operand has its layout from, if the program or its caller states it.
+fn origin(module: &Module, source: &Body, operand: Value, index: usize) -> Option<String> {
+    let Some(op) = source.def_op(operand) else {
+        let i = source.args().iter().position(|&arg| arg == operand)?;
+        return Some(format!("operand {index} is argument {i} of the function"));
+    };
+    let view = module.view(source, op);
+    let is_stated = facts(&view).semantics(&view) == Semantics::Identity && !is_manual(&view);
+    is_stated.then(|| format!("operand {index} has {}", reason::stated(&view)))
+}
+
+/// Returns who asks for the layout of a result: the function's result or a constraint.
+fn demand(module: &Module, source: &Body, uses: &Uses, result: Value, wanted: &Sharding) -> Option<String> {
+    let end = source[source.entry()].ops.last();
+    let asks = |found: &Use| {
+        let view = module.view(source, found.op);
+        if Some(&found.op) == end {
+            return Some(format!("it is result {} of the function", found.index));
+        }
+        let is_stated = facts(&view).semantics(&view) == Semantics::Identity && !is_manual(&view);
+        let layout = source.sharding(*view.results().get(found.index)?)?;
+        (is_stated && layout.same_layout(wanted)).then(|| format!("this is {}", reason::stated(&view)))
+    };
+    uses.of(result).iter().find_map(asks)
+}
+
+fn with_text(reason: Arc<Reason>, more: Option<String>) -> Arc<Reason> {
+    match more {
+        Some(more) => Arc::new(Reason { text: format!("{}; {more}", reason.text).into(), ..(*reason).clone() }),
+        None => reason,
+    }
+}
+
+/// Returns the changed layouts that led to a collective at an op.
+fn changes_at(changes: &Changes, view: &OpView<'_>, decided: &Decision, cause: Cause) -> Vec<LayoutChange> {
+    if changes.is_empty() {
+        return vec![];
+    }
+    let values: Vec<Value> = view.operands().iter().chain(view.results()).copied().collect();
+    let change = |i: usize| changes.get(values[i], &decided.task.tensor_name(i));
+    reason::concerned(decided, cause).into_iter().filter_map(change).collect()
+}
+
+fn with_changes(reason: Arc<Reason>, changes: Vec<LayoutChange>) -> Arc<Reason> {
+    if changes.is_empty() { reason } else { Arc::new(Reason { changes, ..(*reason).clone() }) }
 }
 
 fn region_arg_types(view: &OpView<'_>, region: Region) -> Vec<Type> {

@@ -114,6 +114,7 @@ mod tests {
             op: "stablehlo.reduce".into(),
             loc: loc.clone(),
             reason: None,
+            is_tight: false,
         };
         let warning = Diagnostic::warning("communication", &loc, "`sum` communicates");
         let of = |rows: Vec<Row>| with_bytes(&warning, &Communication { rows }).notes[0].text.to_string();

@@ -17,8 +17,11 @@ use super::locs;
 use super::parser::{At, Parsed, Parser};
 use super::print::PrintOptions;
 use crate::module::main_mesh;
-use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, PaddedDim, TensorType, Value, ValueData};
-use shardwise_base::{Alternative, AxisIndex, AxisRef, DType, Mesh, Reason, ReasonCause, Sharding, SubAxis, Varying};
+use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, PaddedDim, TensorType, Type, Value, ValueData};
+use shardwise_base::{
+    Alternative, AxisIndex, AxisRef, DType, LayoutChange, Mesh, Reason, ReasonCause, Reshard, Sharding, SubAxis,
+    Varying,
+};
 use std::sync::Arc;
 
 const SHARDING: &str = "sdy.sharding";
@@ -228,6 +231,12 @@ impl<'t> Parser<'t> {
             Some(_) => return None,
             None => shardwise_base::Loc::UNKNOWN,
         };
+        let changes = match fields.get("changes") {
+            Some(Attr::Array(items)) => items.iter().map(|a| layout_change(a.as_record()?)).collect::<Option<_>>()?,
+            Some(_) => return None,
+            None => vec![],
+        };
+        let step = if fields.get("step").is_some() { fields.size("step")? } else { 0 };
         Some(Reason {
             cause: cause(fields)?,
             consumer: text("consumer")?,
@@ -237,6 +246,10 @@ impl<'t> Parser<'t> {
             lost: text("lost")?,
             alternative,
             bytes_received: fields.int("bytes_received")? as u64,
+            reshard: reshard(fields.get("reshard"))?,
+            step,
+            forced: reshard(fields.get("forced"))?,
+            changes,
             text: text("text")?,
         })
     }
@@ -278,6 +291,32 @@ fn cause(fields: &Attrs) -> Option<ReasonCause> {
         "program" => ReasonCause::Program,
         "strategy" => ReasonCause::Strategy,
         _ => return None,
+    })
+}
+
+/// Reads a reshard that may be absent. Returns `None` if it has another form.
+fn reshard(attr: Option<&Attr>) -> Option<Option<Arc<Reshard>>> {
+    let Some(attr) = attr else { return Some(None) };
+    let fields = attr.as_record()?;
+    let (Some(Attr::Sharding(from)), Some(Attr::Sharding(to)), Some(Attr::Type(Type::Tensor(ty)))) =
+        (fields.get("from"), fields.get("to"), fields.get("type"))
+    else {
+        return None;
+    };
+    let fits = from.rank() == ty.rank() && to.rank() == ty.rank() && from.mesh.same_devices(&to.mesh);
+    let (from, to) = (from.clone(), to.clone());
+    fits.then(|| Some(Arc::new(Reshard { from, to, shape: ty.shape.clone(), dtype: ty.dtype })))
+}
+
+fn layout_change(fields: &Attrs) -> Option<LayoutChange> {
+    let number = |name: &str| fields.int(name).map(|n| n as u64);
+    Some(LayoutChange {
+        tensor: fields.str("tensor")?.into(),
+        propagated: fields.str("propagated")?.into(),
+        chosen: fields.str("chosen")?.into(),
+        value_count: number("value_count")?,
+        bytes_propagated: number("bytes_propagated")?,
+        bytes_chosen: number("bytes_chosen")?,
     })
 }
 
@@ -467,8 +506,12 @@ fn axis_text(axis: AxisRef, mesh: Option<&Mesh>) -> String {
     }
 }
 
+/// Returns a number of bytes as an attribute.
+fn bytes(n: u64) -> Attr {
+    Attr::Int { value: n as i64, dtype: Some(DType::U64) }
+}
+
 fn reason_attr(reason: &Reason) -> Attr {
-    let bytes = |n: u64| Attr::Int { value: n as i64, dtype: Some(DType::U64) };
     let (cause, index) = match reason.cause {
         ReasonCause::Operand { index } => ("operand", Some(index)),
         ReasonCause::Reduction => ("reduction", None),
@@ -500,5 +543,35 @@ fn reason_attr(reason: &Reason) -> Attr {
             Attrs::new().with("what", Attr::Str(a.what.clone())).with("bytes_received", bytes(a.bytes_received));
         fields.set("alternative", Attr::Dict(alternative));
     }
+    for (name, moved) in [("reshard", &reason.reshard), ("forced", &reason.forced)] {
+        if let Some(moved) = moved {
+            fields.set(name, reshard_attr(moved));
+        }
+    }
+    if reason.step > 0 {
+        fields.set("step", Attr::int(reason.step as i64));
+    }
+    if !reason.changes.is_empty() {
+        fields.set("changes", Attr::Array(reason.changes.iter().map(change_attr).collect()));
+    }
+    Attr::Dict(fields)
+}
+
+fn reshard_attr(moved: &Reshard) -> Attr {
+    let fields = Attrs::new()
+        .with("from", Attr::Sharding(moved.from.clone()))
+        .with("to", Attr::Sharding(moved.to.clone()))
+        .with("type", Attr::Type(Type::tensor(moved.dtype, moved.shape.clone())));
+    Attr::Dict(fields)
+}
+
+fn change_attr(change: &LayoutChange) -> Attr {
+    let fields = Attrs::new()
+        .with("tensor", Attr::Str(change.tensor.clone()))
+        .with("propagated", Attr::Str(change.propagated.clone()))
+        .with("chosen", Attr::Str(change.chosen.clone()))
+        .with("value_count", Attr::int(change.value_count as i64))
+        .with("bytes_propagated", bytes(change.bytes_propagated))
+        .with("bytes_chosen", bytes(change.bytes_chosen));
     Attr::Dict(fields)
 }

@@ -2,12 +2,14 @@
 
 use super::exchange::{self, Exchange};
 use super::{AllToAllParam, ShardyCollective, axes_to_fill};
+use crate::Opcode;
 use crate::collective::{AxisList, Permutation};
 use crate::facts::*;
 use crate::make::constant;
 use crate::make_collective as make;
-use shardwise_base::{AxisRef, Diagnostic, Literal, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Literal, Reason, Sharding};
 use shardwise_ir::{Op, Value};
+use std::sync::Arc;
 
 /// Builds the per-device ops of a step. All sharded dimensions are evenly divisible at this stage.
 pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
@@ -61,10 +63,27 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
     // Ops inside reducers need no reason of their own.
     let is_new = |op: &Op| op.index() >= first_new;
     let here: Vec<Op> = b.body[b.region].ops.iter().rev().copied().take_while(is_new).collect();
-    for op in here {
-        b.body.op_mut(op).reason = cx.op.data().reason.clone();
+    let mut reason = cx.op.data().reason.clone();
+    for &op in here.iter().rev() {
+        b.body.op_mut(op).reason = reason.clone();
+        if is_collective(Opcode::of(b.body[op].code)) {
+            reason = reason.map(next_step);
+        }
     }
     Ok(vec![x])
+}
+
+fn is_collective(opcode: Opcode) -> bool {
+    use Opcode::{AllGather, AllReduce, AllToAll, CollectivePermute, ReduceScatter};
+    matches!(opcode, AllGather | AllReduce | AllToAll | CollectivePermute | ReduceScatter)
+}
+
+/// Returns the reason of the next collective of the same reshard.
+fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
+    match reason.reshard {
+        Some(_) => Arc::new(Reason { step: reason.step + 1, ..(*reason).clone() }),
+        None => reason,
+    }
 }
 
 /// Returns whether one all-to-all leads from one layout to the other.

@@ -19,7 +19,7 @@ pub(super) struct Bounds {
     operand_count: usize,
 }
 
-/// What is known of a tensor. Nothing is known if `dims` is empty.
+/// The blocks of a tensor. Nothing is known if `dims` is empty.
 #[derive(Default)]
 struct Tensor {
     /// The elements that a device has in the layout that the tensor has, or should have.

@@ -9,21 +9,26 @@
 //! - [`price`] computes what each site costs under given layouts, with the decisions that `reshard` will make. Sites
 //!   that need a value in the same layout share its move.
 //! - [`search`] changes the layouts around the dearest sites.
+//! - [`changes`] records what changed, for the reasons of collectives.
 //!
 //! The layouts of arguments, results, constraints and manual computations stay as they are, and so does everything if
 //! the mesh has Explicit axes. No product computes more on a device than before, and the work of all other ops and the
 //! memory grow by a few percent at most.
 
+mod changes;
 mod price;
 mod search;
 mod sites;
+#[cfg(test)]
+mod tests;
 
 use crate::hoist::ROOM;
 use crate::live::Lives;
 use crate::strategy::Decisions;
+pub(crate) use changes::Changes;
 use price::Prices;
-use search::{Limits, Shards, search};
-use shardwise_base::{AxisKind, Mesh};
+use search::{Left, Limits, MAX_EFFORT, Shards, search};
+use shardwise_base::{AxisKind, Diagnostic, Mesh};
 use shardwise_ir::{Body, Func, Module};
 use sites::Sites;
 use std::sync::Arc;
@@ -31,38 +36,77 @@ use std::sync::Arc;
 /// The part by which the estimated memory may grow, if it grows by more than [`ROOM`].
 const MORE_MEMORY: f64 = 0.05;
 
-/// Returns the function with other layouts of its values if it then costs less, or `None` if none were found. With
-/// `keeps_sums`, sums over devices are taken where they arise.
+/// The outcome of the search for a function.
+#[derive(Default)]
+pub(crate) struct Chosen {
+    /// The function with other layouts of its values, or `None` if none were found with which it costs less.
+    pub func: Option<Func>,
+    /// The layouts that changed.
+    pub changes: Changes,
+    /// A note if the search ended before it had looked at everything.
+    pub note: Option<Diagnostic>,
+}
+
+/// Looks for layouts of the function's values with which it costs less. With `keeps_sums`, sums over devices are taken
+/// where they arise.
 pub(crate) fn choose(
     module: &Module,
     func: &Func,
     mesh: &Arc<Mesh>,
     decisions: &mut Decisions,
     keeps_sums: bool,
-) -> Option<Func> {
+) -> Chosen {
+    choose_within(MAX_EFFORT, module, func, mesh, decisions, keeps_sums)
+}
+
+fn choose_within(
+    effort: (usize, usize),
+    module: &Module,
+    func: &Func,
+    mesh: &Arc<Mesh>,
+    decisions: &mut Decisions,
+    keeps_sums: bool,
+) -> Chosen {
+    let mut chosen = Chosen::default();
     if mesh.axes.iter().any(|a| a.kind == AxisKind::Explicit) || mesh.size() == 1 {
-        return None;
+        return chosen;
     }
-    let sites = Sites::of(module, func, mesh, &mut decisions.kinds)?;
+    let Some(sites) = Sites::of(module, func, mesh, &mut decisions.kinds) else { return chosen };
     for shards in [Shards::MayGrow, Shards::StaySmall] {
         let mut prices = Prices::new(module, func, mesh, &sites, decisions);
-        let changes = search(&mut prices, Limits { keeps_sums, shards });
-        if changes.is_empty() {
-            return None;
+        let (before, propagated) = (prices.all_rated().clone(), prices.all_current().clone());
+        let (found, left) = search(&mut prices, Limits { effort, keeps_sums, shards });
+        chosen.note = left.map(|left| budget_ended(func, &left));
+        if found.is_empty() {
+            return chosen;
         }
         let mut out = func.clone();
-        for (group, layout) in changes {
-            for &v in &sites.groups[group].values {
-                out.body.value_mut(v).sharding = Some(layout.clone());
+        for (group, layout) in &found {
+            for &v in &sites.groups[*group].values {
+                out.body.value_mut(v).sharding = Some(prices.layout(*layout).clone());
             }
         }
-        let before = memory(&func.body);
-        let more = ROOM.max((before as f64 * MORE_MEMORY) as u64);
-        if memory(&out.body) <= before.saturating_add(more) {
-            return Some(out);
+        let peak = memory(&func.body);
+        let more = ROOM.max((peak as f64 * MORE_MEMORY) as u64);
+        if memory(&out.body) <= peak.saturating_add(more) {
+            chosen.changes = Changes::of(&before, &propagated, &prices, &found);
+            chosen.func = Some(out);
+            return chosen;
         }
     }
-    None
+    chosen
+}
+
+/// Returns the note that the search for layouts ended with its budget.
+fn budget_ended(func: &Func, left: &Left) -> Diagnostic {
+    let (name, Left { site_count, of, .. }) = (&func.name, left);
+    let again = if left.is_first_round { "" } else { " again" };
+    let message = format!(
+        "the search for the layouts of `{name}` ended with its budget: of {of} places where data moves, {site_count} \
+         were not fully looked at{again}"
+    );
+    Diagnostic::remark("layouts-budget", &func.loc, message)
+        .note("the best layouts found so far stand: the results are correct, but more data may move than has to")
 }
 
 /// Returns an estimate of the bytes that a device holds at once.

@@ -88,6 +88,8 @@ pub(super) struct Rated {
     own: u64,
     /// The part of the price that is for bytes between devices.
     pub bytes: u64,
+    /// The bytes that a device receives without those of `moves`.
+    received: u64,
     /// The price of the op's work on one device, unless it is a product.
     work: u64,
     /// The moves of the site's values, by index.
@@ -98,11 +100,12 @@ pub(super) struct Rated {
     shards: Option<usize>,
 }
 
-/// A layout in which a site needs a value, and the price of moving the value there.
+/// A layout in which a site needs a value, the price of moving the value there, and the bytes that a device receives.
 #[derive(Clone, Copy, PartialEq)]
 struct Move {
     to: Layout,
     price: u64,
+    bytes: u64,
 }
 
 /// A layout of a value with which a site would cost less, and the price that it would save. The value is named by its
@@ -174,6 +177,11 @@ impl<'a> Prices<'a> {
         self.layouts.of(layout)
     }
 
+    /// Returns the current layouts of all groups.
+    pub fn all_current(&self) -> &EntityVec<Group, Layout> {
+        &self.current
+    }
+
     /// Returns the bytes that move at a site.
     pub fn bytes(&self, site: Site) -> u64 {
         self.rated[site].bytes
@@ -194,6 +202,24 @@ impl<'a> Prices<'a> {
     /// Returns a number that is equal for sites at which the same is decided at the same prices.
     pub fn fingerprint(&self, site: Site) -> u64 {
         self.rated[site].number as u64
+    }
+
+    /// Returns the prices of all sites.
+    pub fn all_rated(&self) -> &EntityVec<Site, Rc<Rated>> {
+        &self.rated
+    }
+
+    /// Returns the bytes that a device receives at some sites with these ratings. Sites share the moves of values to equal
+    /// layouts.
+    pub fn received(&self, rated: &EntityVec<Site, Rc<Rated>>, sites: &[Site]) -> u64 {
+        let mut moved: FxHashMap<(Value, Layout), u64> = FxHashMap::default();
+        for &site in sites {
+            for (index, new) in &rated[site].moves {
+                let bytes = moved.entry((self.value(site, *index), new.to)).or_default();
+                *bytes = new.bytes.max(*bytes);
+            }
+        }
+        sites.iter().map(|&s| rated[s].received).sum::<u64>() + moved.values().sum::<u64>()
     }
 
     /// Returns the price of the work of all ops but products, on one device.
@@ -354,7 +380,7 @@ impl<'a> Prices<'a> {
         if is_opened && !is_zeros {
             rated.own = FORBIDDEN;
         }
-        rated.moves.push((0, Move { to: target, price }));
+        rated.moves.push((0, Move { to: target, price, bytes: rated.bytes }));
         rated.asks.push(Ask { value: 0, layout: target, price });
         if data.groups.len() > 1 {
             rated.asks.push(Ask { value: 1, layout: own, price });
@@ -373,6 +399,7 @@ impl<'a> Prices<'a> {
     ) -> Rated {
         let mut rated = Rated { bytes: decision.assignment.bytes_moved.saturating_mul(runs), ..Rated::default() };
         let mut own = decision.assignment.price;
+        let mut received = decision.assignment.bytes_moved;
         let mut is_allowed = true;
         for (i, layout) in decision.layouts.iter().enumerate() {
             let (Some(layout), Some(from)) = (layout, &given[i]) else { continue };
@@ -387,28 +414,30 @@ impl<'a> Prices<'a> {
                 continue;
             }
             let open = minus(&from.unreduced, kept, self.mesh);
-            let counted = of(decision.task.price(i, layout, &[], &self.decisions.prices));
+            let counted = decision.task.price(i, layout, &[], &self.decisions.prices);
             let price = match open.is_empty() {
                 true => counted,
                 false => {
                     let ty = self.body.ty(view.operand(i)).as_tensor().expect("only tensors are laid out");
-                    of(self.decisions.prices.of(from, &open, layout, &ty.shape, ty.dtype))
+                    self.decisions.prices.of(from, &open, layout, &ty.shape, ty.dtype)
                 }
             };
-            own -= counted;
-            if price == 0 {
+            own -= of(counted);
+            received = received.saturating_sub(counted.bytes);
+            if of(price) == 0 {
                 continue;
             }
-            let price = price.saturating_mul(runs);
+            let (price, bytes) = (of(price).saturating_mul(runs), price.bytes.saturating_mul(runs));
             rated.bytes += if open.is_empty() { 0 } else { price };
             let to = self.layouts.of(layout.clone().with_unreduced(both(&from.unreduced, kept)));
             rated.asks.push(Ask { value: i, layout: to, price });
             if !open.is_empty() {
                 self.ask_for_open(view, given, &from.unreduced, price, &mut rated.asks);
             }
-            rated.moves.push((i, Move { to, price }));
+            rated.moves.push((i, Move { to, price, bytes }));
         }
         rated.own = own.saturating_mul(runs);
+        rated.received = received.saturating_mul(runs);
         let shards = decision.assignment.shards(self.mesh);
         if decision.task.is_product() {
             rated.shards = Some(shards);

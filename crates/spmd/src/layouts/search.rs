@@ -35,11 +35,13 @@ const MORE_WORK: f64 = 0.05;
 const SOME_WORK: u64 = 4 * STEP_BYTES;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
-const MAX_EFFORT: (usize, usize) = (100_000, 4);
+pub(super) const MAX_EFFORT: (usize, usize) = (100_000, 4);
 
 /// The limits of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
+    /// The effort that the search may make: for the function, and in addition for each of its sites.
+    pub effort: (usize, usize),
     /// True if sums over devices are taken where they arise.
     pub keeps_sums: bool,
     pub shards: Shards,
@@ -52,25 +54,47 @@ pub(super) enum Shards {
     StaySmall,
 }
 
-/// Changes the layouts of groups as long as the price falls. Returns the layouts that changed.
-pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> Vec<(Group, Sharding)> {
+/// Changes the layouts of groups as long as the price falls. Returns the layouts that changed, and what was left when
+/// the budget of effort ended.
+pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, Option<Left>) {
     let sites = prices.sites;
-    let before: EntityVec<Group, Layout> = sites.groups.keys().map(|g| prices.current(g)).collect();
+    let before = prices.all_current().clone();
     let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
-    let most_effort = prices.effort + MAX_EFFORT.0 + MAX_EFFORT.1 * sites.sites.len();
-    let mut search = Search { prices, limits, most_work, most_effort };
-    for _ in 0..MAX_ROUNDS {
-        if !search.round() {
+    let most_effort = prices.effort + limits.effort.0 + limits.effort.1 * sites.sites.len();
+    let mut search = Search { prices, limits, most_work, most_effort, is_cut: false };
+    let mut left = None;
+    for round in 0..MAX_ROUNDS {
+        let found = search.round();
+        left = found.left.map(|(site_count, of)| Left { site_count, of, is_first_round: round == 0 });
+        if !found.is_better || left.is_some() {
             break;
         }
     }
     let layout = |g: Group| prices.layout(prices.current(g));
     let changed = |g: &Group| !layout(*g).same_layout(prices.layout(before[*g]));
-    sites.groups.keys().filter(changed).map(|g| (g, layout(g).clone())).collect()
+    (sites.groups.keys().filter(changed).map(|g| (g, prices.current(g))).collect(), left)
+}
+
+/// The sites that a search had left when its budget of effort ended.
+pub(super) struct Left {
+    /// The number of sites that move something and were not looked at to the end in the last round.
+    pub site_count: usize,
+    /// The number of sites that move something.
+    pub of: usize,
+    /// True if these sites were never looked at before.
+    pub is_first_round: bool,
+}
+
+/// The outcome of a round.
+struct Round {
+    /// True if the price fell, so that another round may find more.
+    is_better: bool,
+    /// The number of sites that are left, and of all sites of the round, if the budget ended.
+    left: Option<(usize, usize)>,
 }
 
 /// A group and its new layout.
-type Change = (Group, Layout);
+pub(super) type Change = (Group, Layout);
 
 struct Search<'p, 'a> {
     prices: &'p mut Prices<'a>,
@@ -78,32 +102,39 @@ struct Search<'p, 'a> {
     /// The most work of ops other than products.
     most_work: u64,
     most_effort: usize,
+    /// True if a change was not tried because the budget of effort ended.
+    is_cut: bool,
 }
 
 impl Search<'_, '_> {
-    /// Tries changes at all sites that move something, the dearest first. Returns whether another round may find more.
+    /// Tries changes at all sites that move something, the dearest first.
     ///
     /// What lowers the price at one site is what is tried at the sites around which the function is the same, such as
     /// those of further layers.
-    fn round(&mut self) -> bool {
+    fn round(&mut self) -> Round {
         let bytes = |s: &Site| self.prices.bytes(*s);
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| bytes(s) > 0).collect();
         sites.sort_by_key(|s| Reverse(bytes(s)));
         let start = self.prices.total();
         let surroundings = surroundings(self.prices);
         let mut found: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
-        for site in sites {
+        let mut left = None;
+        for (at, &site) in sites.iter().enumerate() {
             if let Some(seeds) = found.get(&surroundings[site]) {
                 seeds.iter().all(|&seed| self.improve(site, Some(seed)).is_some());
-                continue;
+            } else {
+                let mut seeds = vec![];
+                while let Some(seed) = self.improve(site, None) {
+                    seeds.push(seed);
+                }
+                found.insert(surroundings[site], seeds);
             }
-            let mut seeds = vec![];
-            while let Some(seed) = self.improve(site, None) {
-                seeds.push(seed);
+            if self.is_cut {
+                left = Some((sites.len() - at, sites.len()));
+                break;
             }
-            found.insert(surroundings[site], seeds);
         }
-        self.prices.total() < start && self.prices.effort < self.most_effort
+        Round { is_better: self.prices.total() < start, left }
     }
 
     /// Makes the best of the changes that start at a site, or those that start with seed number `only`. Returns the
@@ -115,6 +146,7 @@ impl Search<'_, '_> {
         let mut best = (self.prices.total(), None);
         for (number, seed) in self.seeds(site).into_iter().enumerate() {
             if self.prices.effort >= self.most_effort {
+                self.is_cut = true;
                 break;
             }
             if only.is_some_and(|only| only != number) {

@@ -71,7 +71,9 @@ fn the_all_reduce_explains_itself() {
             all-reduce  Y     bf16[2,8192]  32 KiB    256 KiB        1      dot_general at matmul.rs:8:5
               why: `dot_general` reduces factor k, which is split over {"Y"}: partial results are combined
               instead of: i whole, j over {"X"}, k over {"Y"}, 68 KiB
+              least: 32 KiB to combine these values
             in all: 32 KiB received by the worst device, 256 KiB over the mesh
+            least for these moves: 32 KiB
         "#]],
     );
 }
@@ -83,9 +85,11 @@ fn a_result_split_over_the_contracted_axis_is_scattered() {
         expect![[r#"
             kind            axes  local type                    received  over the mesh  times  for
             reduce-scatter  Y     bf16[2,8192] -> bf16[2,4096]  16 KiB    128 KiB        1      dot_general at matmul.rs:8:5
-              why: `dot_general` reduces factor k, which is split over {"Y"}: partial results are combined; result 0 of `dot_general` is computed as [{"X"}, {}] and wanted as [{"X"}, {"Y"}], so each device sums only its part
+              why: `dot_general` reduces factor k, which is split over {"Y"}: partial results are combined; each device sums only its part: result 0 of `dot_general` is computed as [{"X"}, {}] and wanted as [{"X"}, {"Y"}]; it is result 0 of the function
               instead of: i whole, j over {"X"}, k over {"Y"}, 60 KiB
+              least: 16 KiB to combine these values
             in all: 16 KiB received by the worst device, 128 KiB over the mesh
+            least for these moves: 16 KiB
         "#]],
     );
 }
@@ -99,7 +103,9 @@ fn an_operand_that_disagrees_is_gathered() {
             all-gather  Y     bf16[2,1024] -> bf16[2,2048]  4 KiB     32 KiB         1      dot_general at matmul.rs:8:5
               why: `dot_general` runs with factor k whole, as operand 1 [{}, {"Y"}] has it, and operand 0 is [{"X"}, {"Y"}]
               instead of: i whole, j over {"Y"}, k over {"X"}, 56 KiB
+              least: 4 KiB from [{"X"}, {"Y"}] to [{"X"}, {}]
             in all: 4 KiB received by the worst device, 32 KiB over the mesh
+            least for these moves: 4 KiB
         "#]],
     );
 }

@@ -3,6 +3,7 @@
 mod cancelled;
 mod chapter;
 mod corpus;
+mod explanations;
 mod filetests;
 mod generate;
 mod loops;

@@ -47,7 +47,7 @@ pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
 struct Found {
     functions: Vec<Function>,
     calls: Vec<Call>,
-    /// Calls of `Diagnostic::error` and `Diagnostic::warning`.
+    /// Calls of `Diagnostic::error`, `Diagnostic::warning` and `Diagnostic::remark`.
     diagnostics: Vec<(&'static str, Call)>,
 }
 
@@ -327,6 +327,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             match call.callee.as_str() {
                 "error" if of_diagnostic => self.found.diagnostics.push(("error", call)),
                 "warning" if of_diagnostic => self.found.diagnostics.push(("warning", call)),
+                "remark" if of_diagnostic => self.found.diagnostics.push(("note", call)),
                 _ => self.found.calls.push(call),
             }
         }

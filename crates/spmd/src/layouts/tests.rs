@@ -1,0 +1,44 @@
+//! Notes of the search for layouts.
+
+use super::*;
+use crate::{Options, run_until};
+use expect_test::expect;
+use shardwise_ir::text;
+
+/// Two chains of products whose layouts the search changes.
+const CHAIN: &str = include_str!("../../tests/filetests/reshard/layouts_chain.mlir");
+
+/// Returns what a search with this budget of effort chooses.
+fn chosen(effort: (usize, usize)) -> Chosen {
+    let source = CHAIN.split("// ----").next().unwrap();
+    let module = text::parse("chain.mlir", source, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
+    let module = run_until("join", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
+    choose_within(effort, &module, func, mesh, &mut Decisions::default(), false)
+}
+
+#[test]
+fn a_search_says_that_its_budget_ended() {
+    let note = chosen((0, 0)).note.expect("nothing was looked at");
+    expect![[r#"
+        note[layouts-budget]: the search for the layouts of `main` ended with its budget: of 3 places where data moves, 3 were not fully looked at
+          --> chain.mlir:4:1
+           = note: the best layouts found so far stand: the results are correct, but more data may move than has to"#]].assert_eq(&note.to_string());
+}
+
+#[test]
+fn a_search_that_looked_at_everything_has_no_note() {
+    let chosen = chosen(MAX_EFFORT);
+    assert!(chosen.func.is_some() && chosen.note.is_none());
+}
+
+#[test]
+fn what_was_found_before_the_budget_ended_stands() {
+    let ended =
+        (1..200).map(|effort| chosen((effort * 20, 0))).find(|c| c.func.is_some()).expect("the search finds some");
+    let note = ended.note.expect("the least effort that finds something is not enough for everything");
+    expect![[r#"
+        note[layouts-budget]: the search for the layouts of `main` ended with its budget: of 3 places where data moves, 3 were not fully looked at
+          --> chain.mlir:4:1
+           = note: the best layouts found so far stand: the results are correct, but more data may move than has to"#]].assert_eq(&note.to_string());
+}
