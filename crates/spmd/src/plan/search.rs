@@ -151,11 +151,11 @@ impl Space<'_> {
 
     /// Returns the bytes of the shards that are joined, except for the device's own one. Their padding is counted.
     fn gather_bytes(&self, layout: &Layout, next: &Layout) -> u64 {
-        let size = |((&n, a), b): ((&usize, &SmallVec<[Piece; 4]>), &SmallVec<[Piece; 4]>)| {
-            let [a, b] = [a, b].map(|list| self.count(list));
+        let size = |d: usize| {
+            let (n, a, b) = (self.shape[d], self.count(&layout[d]), self.count(&next[d]));
             (padded_size(n, a).max(padded_size(n, b)) / b) as u64
         };
-        let joined: u64 = self.shape.iter().zip(layout).zip(next).map(size).product();
+        let joined: u64 = (0..self.shape.len()).map(size).product();
         joined * self.element_bytes - self.bytes(layout)
     }
 
