@@ -198,8 +198,8 @@ fn same_file(path: &Path) -> Diagnostic {
 }
 
 fn no_function(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("run-no-function", loc, "the module has no function to run")
-        .help("add a `func.func public @main`")
+    Diagnostic::error("run-no-function", loc, "the module has no functions")
+        .help("add the function to run: `func.func public @main`")
 }
 
 fn not_arrays(text: &str) -> Diagnostic {

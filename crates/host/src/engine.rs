@@ -29,7 +29,8 @@ impl HostEngine {
         HostEngine { memory: Memory::guarded(fill) }
     }
 
-    /// Returns a buffer with the literal's bytes. Stops the caller's computation if there is no memory.
+    /// Returns a buffer with the literal's bytes. Unwinds by [`Stop::raise`] if there is no memory or the run is
+    /// cancelled.
     fn buffer(&self, literal: &Literal) -> Buffer {
         fill(&self.memory, literal).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
@@ -315,8 +316,8 @@ fn collect_rows(code: &Code, times: &[(u64, Duration)], rows: &mut Vec<Instructi
 }
 
 fn no_function(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("run-no-function", loc, "the module has no function to run")
-        .help("add a `func.func public @main`")
+    Diagnostic::error("run-no-function", loc, "the module has no functions")
+        .help("add the function to run: `func.func public @main`")
 }
 
 /// Returns the error for a shard of an array of type `ty` that does not have the type of the part that a device holds.

@@ -202,7 +202,7 @@ impl Memory {
         Ok(Buffer(Arc::new(Owned { block, address, len, memory: self.clone(), _reserved })))
     }
 
-    /// Returns a buffer of `len` zeros.
+    /// Returns a buffer of `len` bytes, all of them 0.
     ///
     /// # Errors
     /// Fails as [`Memory::allocate`] does.

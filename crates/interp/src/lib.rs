@@ -85,8 +85,8 @@ pub fn run_by_shards(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, 
 
 fn main_func(module: &Module) -> Result<&Func, Diagnostics> {
     module.main().ok_or_else(|| {
-        Diagnostic::error("run-no-function", &module.loc, "the module has no function to run")
-            .help("add a `func.func public @main`")
+        Diagnostic::error("run-no-function", &module.loc, "the module has no functions")
+            .help("add the function to run: `func.func public @main`")
             .into()
     })
 }

@@ -59,7 +59,8 @@ fn with_padding(func: &Func, args: &[Literal]) -> Vec<Literal> {
     args.iter().enumerate().map(padded).collect()
 }
 
-/// Cuts a whole value into the part of each device.
+/// Cuts a whole value into the part of each device. If the sharding is unreduced, only the first device along the
+/// unreduced axes has its part, and the others have elements that change nothing when they are added.
 fn scatter(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame) -> PerProcess {
     let parts = (0..frame.process_count).map(|p| Some(Datum::Tensor(part(whole, sharding, frame, p)))).collect();
     match sharding {
@@ -381,5 +382,5 @@ fn wrong_padding(view: &OpView<'_>, index: usize, dim: usize) -> Diagnostic {
 fn disagree(loc: &shardwise_base::Loc, what: &str, (a, b): (usize, usize)) -> Diagnostic {
     let message = format!("devices {a} and {b} should hold equal parts of {what}, and do not");
     Diagnostic::error("shards-disagree", loc, message)
-        .help("a collective is missing before it, or its sharding is wrong")
+        .help(format!("add the collective that makes {what} equal on these devices, or correct its sharding"))
 }

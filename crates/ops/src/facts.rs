@@ -275,7 +275,7 @@ pub struct NoRegions;
 
 impl RegionEval for NoRegions {
     fn region(&mut self, _: Region, _: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
-        Err(Diagnostic::error("fold-region", &Loc::UNKNOWN, "regions are not folded"))
+        Err(Diagnostic::error("fold-region", &Loc::UNKNOWN, "an op that runs a region is not folded to a constant"))
     }
 }
 

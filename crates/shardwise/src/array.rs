@@ -338,6 +338,7 @@ impl Array {
     /// - Those of the layout (`spec-rank` and so on). The layout must be complete (`spec-unconstrained`) and must not
     ///   be an unreduced sum (`spec-unreduced`).
     /// - `part-length` if a part does not have as many elements as its shape.
+    /// - `too-large` if the array is too large to address.
     #[track_caller]
     pub fn from_parts<T: Element>(
         shape: impl IntoShape,

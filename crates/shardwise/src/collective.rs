@@ -542,8 +542,9 @@ impl Array {
         start("all_to_all_start", &[self], |s| exchange(s, self, &axes, &split, &concat))
     }
 
-    /// Sends values between devices. A device to which none is sent gets zeros. Positions count along `axes`, major to
-    /// minor.
+    /// Sends values between devices: for each pair of a source and a target, the device at the target's position gets
+    /// the value of the device at the source's. Positions count along `axes`, major to minor. A device to which none is
+    /// sent gets zeros.
     ///
     /// # States
     ///
@@ -551,7 +552,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `permutation` if a position does not exist, or is a source or target twice.
+    /// The result is the mistake `permutation` if a position does not exist, or is a source or target twice.
     #[track_caller]
     pub fn ppermute(&self, axes: impl Axes, permutation: impl Permutation) -> Array {
         run("ppermute", &[self], |s| permute(s, self, &axes, &permutation))

@@ -302,7 +302,8 @@ impl Carried {
         self.predicate.clone()
     }
 
-    /// Returns the arrays in the states that have been found.
+    /// Returns the arrays with the states along the manual axes that have been found for the carried values so far.
+    /// This adds no op. Outside of manual code, returns the arrays as they are.
     pub fn apply(&self, arrays: &[Array]) -> Vec<Array> {
         match self.scope {
             None => arrays.to_vec(),

@@ -120,9 +120,9 @@ pub(crate) fn switch_index(found: String, conversion: &str, loc: &Loc) -> Diagno
 }
 
 pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("too-large", loc, "the array has too many elements or dimensions")
+    Diagnostic::error("too-large", loc, "the array has too many bytes or dimensions")
         .facts(ty.short())
-        .expected("at most 2^59 bytes and 255 dimensions")
+        .expected("less than 2^59 bytes, and at most 255 dimensions")
 }
 
 /// Builds the error for a function that would count `n` positions in 32 bits.
@@ -211,7 +211,7 @@ pub(crate) fn new_sum(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
     let message = format!("the array is not an unreduced sum over {axes}");
     Diagnostic::error("spec-unreduced", loc, message)
         .facts(ty)
-        .help("use `.unreduced` right after the product or reduction that makes the sum")
+        .help("use `.unreduced` right after the product or reduction that makes the sum: later, the sum is complete")
 }
 
 pub(crate) fn unreduced(name: &str, types: &str, axes: &str, reduced: &P, loc: &Loc) -> Diagnostic {

@@ -129,7 +129,8 @@ pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
     }
 }
 
-/// Partitions a program with its own source locations. The plan may be shared.
+/// Partitions and plans a program as [`compile`] does. All parts of the result have the program's own source locations,
+/// except the plan, which may be that of an equal program.
 pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     let partitioned = partition(module)?;
     match planned(module) {

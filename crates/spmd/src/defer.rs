@@ -252,7 +252,7 @@ fn is_arithmetic(view: &OpView<'_>) -> bool {
 }
 
 /// Returns whether an op copies the elements of its result.
-fn is_copy(view: &OpView<'_>) -> bool {
+pub(crate) fn is_copy(view: &OpView<'_>) -> bool {
     facts(view).cost(view).flops == 0.0
 }
 

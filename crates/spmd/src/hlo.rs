@@ -8,7 +8,8 @@ use shardwise_ops::dot::DotDims;
 use shardwise_ops::{Opcode, ReduceKind, constant_value};
 use std::fmt::Write;
 
-/// Returns the module as HLO text.
+/// Returns the main function as HLO text for people to read. It is not meant for XLA's parser: collectives may name
+/// axes of the mesh, and constants whose elements differ are left out.
 pub fn print(module: &Module) -> String {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = format!("HloModule {}, num_partitions={devices}\n", module.name);

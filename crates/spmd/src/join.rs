@@ -10,8 +10,8 @@ use shardwise_ir::{Module, Op, OpView};
 use shardwise_ops::{ReadThrough, RuleFact};
 use shardwise_sharding::FactorKind;
 
-/// Replaces the ops of the main function that can read through what their operands are cut from, in place. Dead ops are
-/// removed then.
+/// Replaces each op of the main function whose elements move along a sharded dimension by one that reads the values
+/// from which its operands are built, if there is such an op. Removes ops that are dead then. Always returns `Ok`.
 pub fn join(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)).filter(|_| module.main_mesh().is_some())
     else {

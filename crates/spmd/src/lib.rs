@@ -11,6 +11,7 @@ pub mod axes;
 mod carried;
 pub mod cleanup;
 pub mod collectives;
+mod colour;
 pub mod defer;
 pub mod dense;
 pub mod dequantize;

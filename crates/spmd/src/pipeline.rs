@@ -330,5 +330,6 @@ fn unknown_pass(name: &str) -> Diagnostic {
 }
 
 fn no_main(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("module-main", loc, "the module has no function to run").help("add a public function `@main`")
+    Diagnostic::error("module-main", loc, "the module has no functions")
+        .help("add the function to run: `func.func public @main`")
 }

@@ -121,7 +121,8 @@ impl<'a> Job<'a> {
         Scratch::charge(4 * self.shared_words(shared)) + part * workers.at_once(parts.len(), effort)
     }
 
-    /// Returns the number of bytes that are charged for a part.
+    /// Returns the number of bytes that the account is charged for the scratch memory of a part of this size.
+    /// `is_packed` is true if its rows are packed before the parts run, in memory that is charged separately.
     fn part_bytes(&self, rows: usize, columns: usize, is_packed: bool) -> usize {
         self.part_words(rows, columns, is_packed).into_iter().map(|words| Scratch::charge(4 * words)).sum()
     }

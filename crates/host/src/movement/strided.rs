@@ -140,7 +140,8 @@ impl Move {
     }
 }
 
-/// Sorts the dimensions by the result's strides, and merges those that can be accessed as one on both sides.
+/// Sorts the dimensions from the largest stride of the target to the smallest. Merges neighbours whose indices can be
+/// counted as those of one dimension, in the source and in the target.
 fn merge(mut dims: Vec<Dim>) -> Vec<Dim> {
     dims.sort_by_key(|d| std::cmp::Reverse(d.to.unsigned_abs()));
     let mut merged: Vec<Dim> = Vec::new();

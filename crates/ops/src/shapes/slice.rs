@@ -105,7 +105,9 @@ impl Facts for Slice {
         Slice::attrs(&Slice::starts(op), &limits, &strides)
     }
 
-    /// Returns the rule of Shardy, by which all dimensions that are not taken whole are alike.
+    /// Returns the rule that Shardy has for this op. All dimensions that are not taken whole have factors of one kind,
+    /// along which elements move, even if a single element is taken. If `is_conservative`, nothing propagates along
+    /// them.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let moved = |size| FactorSpec::permutation(size).blocked_if(is_conservative);

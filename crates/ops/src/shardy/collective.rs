@@ -3,7 +3,6 @@
 //! On a global value each step is the identity. On its shards each step moves data. [`ShardyCollective::apply`]
 //! computes how a step changes the sharding, for the verifier and the passes.
 
-use super::exchange::Exchange as Digits;
 use super::{localize, repeated_axis, sharding_faults};
 use crate::Opcode;
 use crate::check::{Check, bad_attribute, counted_tensors};
@@ -37,8 +36,8 @@ pub enum ShardyCollective {
     },
     /// The result has any sharding with as many shards in each dimension.
     CollectivePermute,
-    /// The result has any sharding on the same mesh that can be written with the same digits as the operand's
-    /// ([`super::exchange`]).
+    /// The result has any sharding on the same mesh. Devices send each other blocks if both shardings can be written with
+    /// the same digits ([`super::exchange`]), and boxes otherwise.
     Exchange,
     AllReduce {
         axes: Vec<AxisRef>,
@@ -325,11 +324,7 @@ fn exchanged(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
     if !input.mesh.same_devices(&target.mesh) {
         return Err(format!("goes from a mesh {} to a mesh {}", input.mesh, target.mesh));
     }
-    let to = target.canonical().with_unreduced(input.unreduced.clone());
-    match Digits::between(input, &to).filter(Digits::is_small) {
-        Some(_) => Ok(to),
-        None => Err(format!("{input} and {to} are not split in the same digits, or need too many rounds")),
-    }
+    Ok(target.canonical().with_unreduced(input.unreduced.clone()))
 }
 
 /// Returns the axes, whole or in part, that are in `others` and not in `axes`.

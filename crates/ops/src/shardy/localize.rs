@@ -8,7 +8,7 @@ use crate::facts::*;
 use crate::make::constant;
 use crate::make_collective as make;
 use shardwise_base::{AxisRef, Diagnostic, Literal, Reason, Sharding};
-use shardwise_ir::{Op, Value};
+use shardwise_ir::{Builder, Op, Value};
 use std::sync::Arc;
 
 /// Builds the per-device ops of a step. All sharded dimensions are evenly divisible at this stage.
@@ -48,8 +48,11 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
             x = make::collective_permute(b, x, &permutation(&from, &to));
         }
         ShardyCollective::Exchange => {
-            let exchange = Exchange::between(&from, &to).expect("verified");
-            x = exchange::build(b, x, &exchange, &result.shape);
+            x = match Exchange::between(&from, &to).filter(Exchange::is_small) {
+                Some(exchange) => exchange::build(b, x, &exchange, &result.shape),
+                // An exchange of boxes is no op at this stage. A program may have one that takes too many rounds.
+                None => through_replicated(b, x, &from, &to),
+            };
         }
         AllReduce { axes, reduce } => x = make::all_reduce(b, x, *reduce, &mesh, axes),
         ReduceScatter { dims, reduce } => {
@@ -84,6 +87,15 @@ fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
         Some(_) => Arc::new(Reason { step: reason.step + 1, ..(*reason).clone() }),
         None => reason,
     }
+}
+
+/// Builds gathers of all dimensions and a slice.
+fn through_replicated(b: &mut Builder<'_>, mut x: Value, from: &Sharding, to: &Sharding) -> Value {
+    let axes = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect::<Vec<_>>();
+    for (dim, axes) in axes(from).iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
+        x = make::all_gather(b, x, dim, &from.mesh, axes);
+    }
+    make::local_slice(b, x, &to.mesh, &axes(to))
 }
 
 /// Returns whether one all-to-all leads from one layout to the other.

@@ -9,9 +9,13 @@
 //! If the windows of a block all contain other whole blocks, and the op can read their total in place of their elements
 //! ([`Movement::total`]), devices exchange totals: a cumulative sum runs as a blocked scan.
 //!
+//! A reshard between blocks that do not nest is replaced in the same way ([`boxes`]): each device receives the boxes that
+//! it lacks.
+//!
 //! [`rounds`] plans who sends what to whom, and [`windows`] writes it down as ops. [`totals`] and [`fold`] do the same for
 //! totals.
 
+mod boxes;
 mod chosen;
 mod fold;
 pub(crate) mod rounds;
@@ -33,7 +37,7 @@ use std::sync::Arc;
 use totals::Folded;
 use windows::Windows;
 
-/// Replaces the ops of the main function that move elements along a sharded dimension.
+/// Replaces the ops of the main function that move elements along a sharded dimension, or between blocks that do not nest.
 pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     if moving(module).is_none() {
@@ -46,7 +50,10 @@ pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
 pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;
-    let is_moving = |op: &Op| !moved(&module.view(&func.body, *op)).is_empty();
+    let is_moving = |op: &Op| {
+        let view = module.view(&func.body, *op);
+        !moved(&view).is_empty() || boxes::of_op(&view).is_some()
+    };
     let op = func.body.walk().into_iter().find(is_moving)?;
     let view = module.view(&func.body, op);
     Some((view.loc().clone(), format!("`{}`", view.name())))
@@ -289,6 +296,11 @@ impl<'s> Rewrite<'s> for Exchanges<'_> {
         cloner: &mut Cloner<'s>,
         b: &mut Builder<'_>,
     ) -> Result<bool, Diagnostics> {
+        if let Some(boxes) = boxes::of_op(view) {
+            let result = self.boxes(view, &boxes, cloner, b);
+            cloner.carry(view.result(0), result, b);
+            return Ok(true);
+        }
         let Some(dims) = plan(view, self.mesh) else { return Ok(false) };
         let results = self.manual(view, &dims, cloner, b);
         for (&old, new) in view.results().iter().zip(results) {

@@ -4,6 +4,7 @@
 //! a range of the dimension: all ranges have the same length, and start at equal distances. This module does not depend
 //! on the IR.
 
+use crate::colour::coloured;
 use shardwise_base::budget;
 
 /// The number of permutes after which an exchange is not worth its latency.
@@ -106,7 +107,7 @@ impl Need {
         let edges = self.edges();
         let (own, moved): (Vec<Edge>, Vec<Edge>) = edges.into_iter().partition(|e| e.source == e.target);
         let by_distance = by_key(&moved, |e| e.ahead);
-        let by_colour = coloured(&moved, self.shards);
+        let by_colour = by_colour(&moved, self.shards);
         let price = |rounds: &Vec<Vec<Edge>>| (rounds.iter().map(|r| longest(r)).sum::<usize>(), rounds.len());
         let rounds = [by_distance, by_colour].into_iter().min_by_key(price).expect("two ways");
         if rounds.len() > MAX_ROUNDS {
@@ -202,20 +203,12 @@ fn by_key(edges: &[Edge], key: impl Fn(&Edge) -> i64) -> Vec<Vec<Edge>> {
 }
 
 /// Groups the edges so that in each group a source sends once and a target receives once.
-fn coloured(edges: &[Edge], shards: usize) -> Vec<Vec<Edge>> {
-    let mut groups: Vec<Vec<Edge>> = vec![];
-    let (mut sends, mut receives) = (vec![vec![]; shards], vec![vec![]; shards]);
-    for e in edges {
-        let (sent, received): (&mut Vec<usize>, &mut Vec<usize>) = (&mut sends[e.source], &mut receives[e.target]);
-        let is_free = |c: &usize| !sent.contains(c) && !received.contains(c);
-        let colour = (0..).find(is_free).expect("there is always another colour");
-        sent.push(colour);
-        received.push(colour);
-        if colour == groups.len() {
-            groups.push(vec![]);
-        }
-        groups[colour].push(*e);
-    }
+fn by_colour(edges: &[Edge], shards: usize) -> Vec<Vec<Edge>> {
+    let pairs: Vec<(usize, usize)> = edges.iter().map(|e| (e.source, e.target)).collect();
+    let colours = coloured(&pairs, shards);
+    let count = colours.iter().max().map_or(0, |most| most + 1);
+    let mut groups = vec![vec![]; count];
+    colours.into_iter().zip(edges).for_each(|(colour, e)| groups[colour].push(*e));
     groups
 }
 

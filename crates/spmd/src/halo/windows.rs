@@ -68,12 +68,17 @@ impl Windows {
         }
     }
 
+    /// Returns the axes along which the devices are numbered.
+    pub fn along(&self) -> &AxisList {
+        &self.along
+    }
+
     pub fn index(&mut self, b: &mut Builder<'_>) -> Value {
         *self.index.get_or_insert_with(|| make_collective::axis_index(b, &self.along.mesh, &self.along.axes))
     }
 
     /// Builds the number of the device in a list with one number for each position along the axes.
-    fn number(&mut self, dtype: DType, numbers: &[i64], b: &mut Builder<'_>) -> Value {
+    pub fn number(&mut self, dtype: DType, numbers: &[i64], b: &mut Builder<'_>) -> Value {
         let step = numbers.get(1).map_or(0, |n| n - numbers[0]);
         if numbers.windows(2).all(|pair| pair[1] - pair[0] == step) {
             return self.progression(dtype, numbers[0], step, b);
@@ -97,7 +102,7 @@ impl Windows {
         make::add(b, start, steps)
     }
 
-    fn permute(&self, v: Value, permutation: Permutation, b: &mut Builder<'_>) -> Value {
+    pub fn permute(&self, v: Value, permutation: Permutation, b: &mut Builder<'_>) -> Value {
         let received = make_collective::collective_permute(b, v, &permutation);
         self.explain(b);
         received
@@ -301,7 +306,7 @@ impl Need {
 }
 
 /// Returns the numbers with the unknown ones replaced by the first known one.
-fn known(numbers: impl Iterator<Item = Option<i64>> + Clone) -> Vec<i64> {
+pub(super) fn known(numbers: impl Iterator<Item = Option<i64>> + Clone) -> Vec<i64> {
     let first = numbers.clone().flatten().next().unwrap_or(0);
     numbers.map(|n| n.unwrap_or(first)).collect()
 }

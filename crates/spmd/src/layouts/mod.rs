@@ -47,8 +47,9 @@ pub(crate) struct Chosen {
     pub note: Option<Diagnostic>,
 }
 
-/// Looks for layouts of the function's values with which it costs less. With `keeps_sums`, sums over devices are taken
-/// where they arise.
+/// Searches for layouts of the function's values with which the function costs less. The result has a copy of the
+/// function with the best ones found; `decisions` only keeps decisions that are made on the way, for use by later
+/// calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is deferred.
 pub(crate) fn choose(
     module: &Module,
     func: &Func,

@@ -1,7 +1,7 @@
 //! The price of a function under given layouts.
 
 use super::sites::{Class, Group, Site, SiteData, SiteKind, Sites, Target};
-use crate::defer::is_linear_in;
+use crate::defer::{is_copy, is_linear_in};
 use crate::plan::hash_layout;
 use crate::reshard::with_single_elements_whole;
 use crate::rewrite::{facts, sharding_or_replicated};
@@ -292,7 +292,7 @@ impl<'a> Prices<'a> {
         if is_allowed { rated.own } else { rated.own.saturating_add(FORBIDDEN) }
     }
 
-    /// Returns operand `index` of an op, or the value of an edge.
+    /// Returns operand `index` of the op at a site, or the only value of an edge, whatever `index` is.
     fn value(&self, site: Site, index: usize) -> Value {
         match &self.sites.sites[site].kind {
             SiteKind::Op { op, .. } => self.body[*op].operands[index],
@@ -401,6 +401,8 @@ impl<'a> Prices<'a> {
         let mut own = decision.assignment.price;
         let mut received = decision.assignment.bytes_moved;
         let mut is_allowed = true;
+        // The summands of a copied element are the element and -0, of which `negate` would make 0.
+        let summed = if is_copy(view) { &[] } else { &decision.partial[..] };
         for (i, layout) in decision.layouts.iter().enumerate() {
             let (Some(layout), Some(from)) = (layout, &given[i]) else { continue };
             if i >= view.operands().len() {
@@ -409,7 +411,7 @@ impl<'a> Prices<'a> {
                     let layout = self.layouts.of(layout.clone());
                     rated.asks.push(Ask { value: i, layout, price: price.saturating_mul(runs) });
                 }
-                let left = minus(&minus(&from.unreduced, kept, self.mesh), &decision.partial, self.mesh);
+                let left = minus(&minus(&from.unreduced, kept, self.mesh), summed, self.mesh);
                 is_allowed &= left.is_empty();
                 continue;
             }

@@ -1,6 +1,7 @@
-//! The lower bound of a reshard.
+//! The lower bound of a reshard, and the rounds of permutes that reach it.
 
 use shardwise_base::{DType, Sharding};
+use std::collections::HashMap;
 
 /// Returns the bytes of its target shard that a device does not hold, for the device that lacks most. No plan moves
 /// less. Padding is not counted. The meshes have the same devices, in any order.
@@ -18,6 +19,39 @@ pub fn bytes_missing(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTy
         needs - held.iter().zip(&needed).map(both).product::<u64>()
     };
     (0..to.mesh.size()).map(lacks).max().unwrap_or(0) * dtype.storage_bytes() as u64
+}
+
+/// Returns the least number of rounds in which all devices receive what they lack directly. In a round, each device sends
+/// at most one box of its block to one device, and receives at most one.
+///
+/// A device receives from one device for each block that it needs a part of. The devices that hold a block send it to all
+/// that need a part of it, so a block that few devices hold may take more rounds.
+pub fn rounds_needed(from: &Sharding, to: &Sharding, shape: &[usize]) -> usize {
+    let positions = from.mesh.positions();
+    let counts = from.shard_counts();
+    let blocks = from.local_shape(shape);
+    let mut held: HashMap<Vec<usize>, usize> = HashMap::new();
+    let mut wanted: HashMap<Vec<usize>, usize> = HashMap::new();
+    let mut most_received = 0;
+    for at in 0..to.mesh.size() {
+        let before = positions.of(to.mesh.device(at)).expect("the meshes have the same devices");
+        let own = from.shard_index(&from.mesh.coordinates(before));
+        let mut parts: Vec<Vec<usize>> = vec![vec![]];
+        for (d, (low, high)) in intervals(to, shape, &to.mesh.coordinates(at)).into_iter().enumerate() {
+            let first = low / blocks[d].max(1);
+            let end = if low < high { (high - 1) / blocks[d] + 1 } else { first };
+            let longer = |block: &Vec<usize>| {
+                (first..end.min(counts[d])).map(|i| [&block[..], &[i]].concat()).collect::<Vec<_>>()
+            };
+            parts = parts.iter().flat_map(longer).collect();
+        }
+        parts.retain(|block| *block != own);
+        most_received = most_received.max(parts.len());
+        parts.into_iter().for_each(|block| *wanted.entry(block).or_default() += 1);
+        *held.entry(own).or_default() += 1;
+    }
+    let most_sent = wanted.iter().map(|(block, count)| count.div_ceil(held[block])).max().unwrap_or(0);
+    most_received.max(most_sent)
 }
 
 /// Returns the interval of each dimension that the device at `coordinates` holds.

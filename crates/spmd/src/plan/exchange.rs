@@ -16,26 +16,42 @@ struct Digits<'a> {
     dtype: DType,
 }
 
+/// Returns the exchange between the layouts that follows from their digits, if there is one in few rounds.
+pub(super) fn step(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Step> {
+    Digits::between(from, to, shape, dtype).filter(|digits| digits.exchange.is_small()).map(|digits| digits.one_step())
+}
+
 /// Returns the plan in which no device receives more than it lacks, if that is possible in few steps, or else one that
 /// begins with a permutation. Returns `None` if the layouts cannot be written in the same digits, or if blocks that are
 /// not whole would have to be moved.
 pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
-    let counts = from.shard_counts().into_iter().zip(to.shard_counts()).zip(shape);
-    let padded = counts.map(|((a, b), &n)| is_local(n, a, b).then(|| padded_size(n, a).max(padded_size(n, b))));
-    let padded = padded.collect::<Option<Vec<usize>>>()?;
-    let digits = Digits { from, to, exchange: Exchange::between(from, to)?, given: shape, shape: padded, dtype };
+    let digits = Digits::between(from, to, shape, dtype)?;
     if digits.exchange.is_aligned() {
         return Some(digits.steps_of_aligned().unwrap_or_else(|| vec![digits.one_step()]));
     }
     if let Some(steps) = digits.permute_and_gather() {
         return Some(steps);
     }
-    let permuted = digits.permute_first();
     let direct = digits.exchange.is_small().then(|| vec![digits.one_step()]);
-    match (direct, permuted) {
-        (Some(direct), Some(permuted)) if cost(&permuted) < cost(&direct) => Some(permuted),
-        (Some(direct), _) => Some(direct),
-        (None, permuted) => permuted,
+    let found = [direct, digits.exchange_and_gather(), digits.permute_first()];
+    found.into_iter().flatten().min_by_key(|steps| cost(steps))
+}
+
+/// Returns the plan of [`plan`] among those without rounds of permutations.
+pub(super) fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
+    let digits = Digits::between(from, to, shape, dtype)?;
+    if digits.exchange.is_aligned() {
+        return Some(digits.steps_of_aligned().unwrap_or_else(|| vec![digits.one_step()]));
+    }
+    digits.permute_and_gather().into_iter().chain(digits.permute_first()).min_by_key(|steps| cost(steps))
+}
+
+impl<'a> Digits<'a> {
+    fn between(from: &'a Sharding, to: &'a Sharding, given: &'a [usize], dtype: DType) -> Option<Digits<'a>> {
+        let counts = from.shard_counts().into_iter().zip(to.shard_counts()).zip(given);
+        let padded = counts.map(|((a, b), &n)| is_local(n, a, b).then(|| padded_size(n, a).max(padded_size(n, b))));
+        let shape = padded.collect::<Option<Vec<usize>>>()?;
+        Some(Digits { from, to, exchange: Exchange::between(from, to)?, given, shape, dtype })
     }
 }
 
@@ -127,6 +143,34 @@ impl Digits<'_> {
             &mut layout,
             &mut steps,
         );
+        self.ended(steps)
+    }
+
+    /// Returns an exchange and a gather, which together move what a device needs. The more axes are gathered, the fewer
+    /// rounds the exchange takes.
+    fn exchange_and_gather(&self) -> Option<Vec<Step>> {
+        let (_, mut gathered) = self.exchange.sliced_and_gathered();
+        let mesh = &self.from.mesh;
+        let (mut lists, mut gathers) = (vec![], vec![]);
+        for digits in self.exchange.dims() {
+            let take = |digit: &Digit| {
+                let own = gathered.iter().position(|a| Some(*a) == digit.held);
+                let at = own.or_else(|| gathered.iter().position(|a| a.size(mesh) == digit.size))?;
+                Some(gathered.remove(at))
+            };
+            let gather: Vec<AxisRef> = digits.iter().filter(|d| d.needed.is_none()).map_while(take).collect();
+            let needed: Vec<AxisRef> = digits.iter().filter_map(|d| d.needed).chain(gather.iter().copied()).collect();
+            lists.push(AxisRef::merged(&needed, mesh));
+            gathers.push(AxisRef::merged(&gather, mesh));
+        }
+        let between = Sharding::closed(mesh, lists);
+        let exchange = Exchange::between(self.from, &between).filter(Exchange::is_small)?;
+        let bytes = local_bytes(&between, &self.shape, self.dtype);
+        let kind = StepKind::Exchange { collective_count: exchange.collective_count() };
+        let mut steps = vec![Step { kind, bytes_received: exchange.bytes_received(bytes), to: between.clone() }];
+        let rest = local_bytes(self.to, &self.shape, self.dtype) - bytes;
+        let mut layout = between;
+        self.push(StepKind::AllGather { axes: gathers }, self.to.clone(), rest, &mut layout, &mut steps);
         self.ended(steps)
     }
 

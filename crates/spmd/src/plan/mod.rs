@@ -11,22 +11,31 @@
 //! | `all_to_all` | moves a suffix to the end of another list | (g-1)/g of the shard |
 //! | `collective_permute` | any lists with the same counts | the shard |
 //!
+//! Layouts that can be written in the same digits ([`exchange`]), and blocks that do not nest ([`boxes`]), need no search:
+//! each device fetches what it lacks in at most 16 permutes.
+//!
 //! In an uneven dimension, `n` elements over `k` shards are in blocks of `ceil(n/k)`. A step from `k` shards to another
 //! number of shards is local only if both numbers pad `n` to the same size, or if one of them is 1: then the whole
 //! dimension is on the device and is padded or cut there. Only local steps are edges.
 
 mod bound;
+pub(crate) mod boxes;
 mod exchange;
 mod search;
 mod sum;
 #[cfg(test)]
 mod tests;
 
-pub use bound::bytes_missing;
+pub use bound::{bytes_missing, rounds_needed};
+pub(crate) use boxes::Boxes;
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_sharding::cost::STEP_BYTES;
 pub use sum::price_of_sum;
 pub(crate) use sum::{MovePrices, hash_layout};
+
+/// The number of rounds of an exchange up to which no other plan is looked for. Others would save the start of few
+/// collectives at most.
+const FEW_ROUNDS: u64 = 4;
 
 /// One collective of a plan and the layout after it.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,7 +59,7 @@ pub enum StepKind {
     /// Each device receives the shard of one other device.
     CollectivePermute,
     /// Each device receives exactly what it lacks, in this number of collectives
-    /// ([`shardwise_ops::shardy::exchange`]).
+    /// ([`shardwise_ops::shardy::exchange`], or [`boxes`] if the blocks of the layouts do not nest).
     Exchange { collective_count: u64 },
 }
 
@@ -75,9 +84,63 @@ pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTyp
         return between_meshes(from, to, shape, dtype);
     }
     direct(from, to, shape, dtype)
-        .or_else(|| least_cost(exchange::plan(from, to, shape, dtype)?, from, to, shape, dtype))
-        .or_else(|| search::shortest(from, to, shape, dtype))
+        .filter(|steps| is_without_padding(steps, from, to, shape, dtype))
+        .or_else(|| by_exchange(from, to, shape, dtype))
+        .or_else(|| search::shortest(from, to, shape, dtype, u64::MAX))
         .unwrap_or_else(|| through_replicated(from, to, shape, dtype))
+}
+
+/// Returns the sequence of collectives with the fewest bytes among those without rounds of permutations: the best plan
+/// that needs few collectives on any number of devices.
+pub fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
+    let (from, to) = (&layout_only(from), &layout_only(to));
+    let plain = through_replicated(from, to, shape, dtype);
+    let found = [
+        direct(from, to, shape, dtype),
+        exchange::plan_of_collectives(from, to, shape, dtype),
+        search::shortest(from, to, shape, dtype, u64::MAX),
+    ];
+    found.into_iter().flatten().chain([plain]).min_by_key(|steps| total_bytes(steps)).expect("one is always possible")
+}
+
+/// Returns whether a plan of one step moves no padding.
+fn is_without_padding(steps: &[Step], from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> bool {
+    total_bytes(steps) <= local_bytes(to, shape, dtype).saturating_sub(local_bytes(from, shape, dtype))
+}
+
+/// Returns the plan that follows from the digits of the layouts, or the exchange of boxes if it costs less because blocks
+/// have padding.
+fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
+    let Some(plan) = exchange::plan(from, to, shape, dtype) else { return by_boxes(from, to, shape, dtype) };
+    let plan = least_cost(plan, from, to, shape, dtype)?;
+    if from.divides(shape) && to.divides(shape) {
+        return Some(plan);
+    }
+    [Some(plan), by_boxes(from, to, shape, dtype)].into_iter().flatten().min_by_key(|steps| cost(steps))
+}
+
+/// Returns the exchange of boxes, or other collectives if they cost less because they are fewer. Returns `None` if there
+/// is no exchange.
+fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
+    let price = boxes_between(from, to, shape, dtype)?.price;
+    let kind = StepKind::Exchange { collective_count: price.round_count };
+    let step = Step { kind, to: to.clone(), bytes_received: price.bytes_received };
+    let plan = least_cost(vec![step], from, to, shape, dtype)?;
+    if price.round_count <= FEW_ROUNDS {
+        return Some(plan);
+    }
+    search::shortest(from, to, shape, dtype, cost(&plan)).or(Some(plan))
+}
+
+/// Returns the boxes that an exchange between the layouts consists of. Returns `None` if it follows from their digits and
+/// costs no more, or if there is no such exchange.
+pub(crate) fn boxes_between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Boxes> {
+    let by_digits = exchange::step(from, to, shape, dtype);
+    if by_digits.is_some() && from.divides(shape) && to.divides(shape) {
+        return None;
+    }
+    let boxes = Boxes::between(from, to, shape, dtype)?;
+    by_digits.is_none_or(|step| boxes.price.total() < cost(&[step])).then_some(boxes)
 }
 
 /// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal, the first
@@ -119,11 +182,11 @@ fn cost(steps: &[Step]) -> u64 {
 /// as the alternative.
 pub fn through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let whole = Sharding::replicated(&from.mesh, from.rank());
+    let gathered = padded_bytes(from, &whole, shape, dtype);
     let lists = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect();
     let gather = Step {
         kind: StepKind::AllGather { axes: lists(from) },
-        bytes_received: local_bytes(&whole, shape, dtype)
-            - local_bytes(from, shape, dtype).min(local_bytes(&whole, shape, dtype)),
+        bytes_received: gathered - local_bytes(from, shape, dtype),
         to: whole,
     };
     let slice = Step { kind: StepKind::AllSlice { axes: lists(to) }, to: to.clone(), bytes_received: 0 };
@@ -140,8 +203,15 @@ pub fn local_bytes(sharding: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     elements as u64 * dtype.storage_bytes() as u64
 }
 
-/// Returns the sharding without what does not affect the position of elements: unreduced axes and axes of size 1.
-fn layout_only(sharding: &Sharding) -> Sharding {
+/// Returns the number of bytes of the largest shard of `to` that is joined from shards of `from`, with their padding.
+fn padded_bytes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
+    let counts = from.shard_counts().into_iter().zip(to.shard_counts());
+    let size = |((a, b), &n): ((usize, usize), &usize)| padded_size(n, a).max(padded_size(n, b)) / b;
+    counts.zip(shape).map(size).product::<usize>() as u64 * dtype.storage_bytes() as u64
+}
+
+/// Returns the layout alone, as [`Sharding::canonical`] does, and without unreduced axes and axes of size 1.
+pub(crate) fn layout_only(sharding: &Sharding) -> Sharding {
     sharding.canonical().with_unreduced(vec![]).without_unit_axes()
 }
 
@@ -151,7 +221,7 @@ fn direct(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Opti
         return Some(vec![Step { kind: StepKind::AllSlice { axes }, to: to.clone(), bytes_received: 0 }]);
     }
     let axes = suffixes(from, to, shape)?;
-    let bytes_received = local_bytes(to, shape, dtype) - local_bytes(from, shape, dtype);
+    let bytes_received = padded_bytes(from, to, shape, dtype) - local_bytes(from, shape, dtype);
     Some(vec![Step { kind: StepKind::AllGather { axes }, to: to.clone(), bytes_received }])
 }
 

@@ -1,6 +1,6 @@
 //! Uniform-cost search over layouts.
 
-use super::{Move as OneMove, Step, StepKind, is_local};
+use super::{Move as OneMove, Step, StepKind, is_local, padded_size};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
 use smallvec::SmallVec;
@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 /// The number of layouts after which the search gives up.
-const MAX_LAYOUTS: usize = 20_000;
+const MAX_LAYOUTS: usize = 5_000;
 
 /// With more pieces than this, a permutation is only tried if it reaches the target.
 const MAX_PIECES_PERMUTED: usize = 5;
@@ -37,8 +37,9 @@ struct Space<'a> {
     target: Layout,
 }
 
-/// Returns a shortest path from `from` to `to`, or `None` if the search gives up.
-pub(super) fn shortest(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
+/// Returns a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or the search
+/// gives up.
+pub(super) fn shortest(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, limit: u64) -> Option<Vec<Step>> {
     let pieces = common_pieces(from, to);
     if pieces.len() > usize::from(Piece::MAX) {
         return None;
@@ -47,7 +48,7 @@ pub(super) fn shortest(from: &Sharding, to: &Sharding, shape: &[usize], dtype: D
     let mut space = Space { mesh: &from.mesh, shape, element_bytes, pieces, target: Layout::new() };
     let start = space.layout(from);
     space.target = space.layout(to);
-    let path = space.search(start.clone())?;
+    let path = space.search(start.clone(), limit)?;
     Some(space.steps(start, path, to))
 }
 
@@ -58,7 +59,7 @@ struct Visit {
 }
 
 impl Space<'_> {
-    fn search(&self, start: Layout) -> Option<Vec<(Move, Layout)>> {
+    fn search(&self, start: Layout, limit: u64) -> Option<Vec<(Move, Layout)>> {
         let mut visits = vec![Visit { cost: 0, came_by: None, layout: start.clone() }];
         let mut index: HashMap<Layout, usize> = HashMap::from([(start, 0)]);
         let mut queue = BinaryHeap::from([Reverse((0u64, 0usize))]);
@@ -72,6 +73,9 @@ impl Space<'_> {
             }
             for (mv, layout, price) in self.edges(&visits[at].layout) {
                 let cost = cost + price;
+                if cost >= limit {
+                    continue;
+                }
                 let next = *index.entry(layout.clone()).or_insert_with(|| {
                     visits.push(Visit { cost: u64::MAX, came_by: None, layout });
                     visits.len() - 1
@@ -116,7 +120,7 @@ impl Space<'_> {
                 let mut next = layout.clone();
                 next[dim].truncate(layout[dim].len() - count);
                 if self.is_local(dim, layout, &next) {
-                    let bytes = self.bytes(&next).saturating_sub(self.bytes(layout));
+                    let bytes = self.gather_bytes(layout, &next);
                     edges.push((Move::Gather { dim, count }, next, bytes + STEP_BYTES));
                 }
             }
@@ -143,6 +147,16 @@ impl Space<'_> {
         let suffix: SmallVec<[Piece; 4]> = next[source].drain(at..).collect();
         next[target].extend(suffix);
         next
+    }
+
+    /// Returns the bytes of the shards that are joined, except for the device's own one. Their padding is counted.
+    fn gather_bytes(&self, layout: &Layout, next: &Layout) -> u64 {
+        let size = |d: usize| {
+            let (n, a, b) = (self.shape[d], self.count(&layout[d]), self.count(&next[d]));
+            (padded_size(n, a).max(padded_size(n, b)) / b) as u64
+        };
+        let joined: u64 = (0..self.shape.len()).map(size).product();
+        joined * self.element_bytes - self.bytes(layout)
     }
 
     /// Returns the bytes of a device's shard except for its own part. The shard is padded if a dimension is split
@@ -261,7 +275,7 @@ impl Space<'_> {
             Move::Slice { dim, piece } => (StepKind::AllSlice { axes: one_dim(dim, &[piece]) }, 0),
             Move::Gather { dim, count } => {
                 let kind = StepKind::AllGather { axes: one_dim(dim, &at[dim][at[dim].len() - count..]) };
-                (kind, self.bytes(next).saturating_sub(self.bytes(at)))
+                (kind, self.gather_bytes(at, next))
             }
             Move::AllToAll { source, target, count } => {
                 let axes = self.axes(&at[source][at[source].len() - count..]);

@@ -96,22 +96,9 @@ fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards 
             })
         }
         // `tests/it/reshards.rs` runs the code of exchanges.
-        StepKind::Exchange { .. } => {
-            self::shards(to, &padded).iter().map(|block| relabeled(block, &padded, shape)).collect()
-        }
+        StepKind::Exchange { .. } => return self::shards(to, shape),
     };
     resize(moved, &block(to), &to.local_shape(shape))
-}
-
-/// Returns the block with the positions in the padded array replaced by those in the array itself.
-fn relabeled(block: &[Option<usize>], padded: &[usize], shape: &[usize]) -> Vec<Option<usize>> {
-    let (of_padded, of_array) = (strides(padded), strides(shape));
-    let label = |&at: &Option<usize>| {
-        let index: Vec<usize> = (0..shape.len()).map(|d| at.unwrap_or(0) / of_padded[d] % padded[d]).collect();
-        let inside = at.is_some() && index.iter().zip(shape).all(|(i, n)| i < n);
-        inside.then(|| index.iter().zip(&of_array).map(|(i, s)| i * s).sum())
-    };
-    block.iter().map(label).collect()
 }
 
 fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
@@ -233,6 +220,11 @@ fn parts_that_contradict_each_other() {
     let layout = |a, b| Sharding::closed(&mesh, vec![a, b]);
     check(&layout(vec![part(2)], vec![]), &layout(vec![part(3)], vec![]), &[6, 6]);
     check(&layout(vec![part(2)], vec![]), &layout(vec![], vec![part(3)]), &[6, 6]);
+    let mesh = self::mesh(&[12]);
+    let part = |size| AxisRef::sub(&mesh, AxisIndex::new(0), 1, size);
+    let layout = |size| Sharding::closed(&mesh, vec![vec![part(size)]]);
+    check(&layout(4), &layout(6), &[120]);
+    check(&layout(6), &layout(4), &[120]);
 }
 
 #[test]
@@ -250,4 +242,51 @@ fn known_prices() {
     assert_eq!(check(&layout(&[], &[]), &layout(&[x], &[y]), &[16, 16]), 0);
     // One permutation of whole shards.
     assert_eq!(check(&layout(&[x], &[]), &layout(&[y], &[]), &[16, 16]), tensor / 2);
+}
+
+#[test]
+fn blocks_that_do_not_nest_are_exchanged_in_few_rounds() {
+    // The third axis has no influence on the plan.
+    for last in [1, 1 << 14] {
+        let mesh = mesh(&[2, 3, last]);
+        let axes: Vec<AxisRef> = mesh.all_axes().collect();
+        let layout = |axis: AxisRef| Sharding::closed(&mesh, vec![vec![axis], vec![]]);
+        let (from, to) = (layout(axes[0]), layout(axes[1]));
+        let steps = plan_reshard(&from, &to, &[12, 64], DType::F32);
+        let [Step { kind, bytes_received, .. }] = &steps[..] else { panic!("{steps:?}") };
+        assert_eq!((kind, *bytes_received), (&StepKind::Exchange { collective_count: 1 }, 4 * 64 * 4));
+        assert_eq!(bytes_received, &bytes_missing(&from, &to, &[12, 64], DType::F32));
+        assert_eq!(rounds_needed(&from, &to, &[12, 64]), 1);
+        // Each row is in three blocks, of which the last one has padding.
+        let steps = plan_reshard(&to, &from, &[11, 64], DType::F32);
+        assert_eq!(total_bytes(&steps), bytes_missing(&to, &from, &[11, 64], DType::F32), "{steps:?}");
+    }
+}
+
+#[test]
+fn a_block_that_is_cut_once_more_fetches_its_shift() {
+    let mesh = mesh(&[4, 8]);
+    let axes: Vec<AxisRef> = mesh.all_axes().collect();
+    let layout = |axes: &[AxisRef]| Sharding::closed(&mesh, vec![axes.to_vec()]);
+    // Blocks of 2500 and of 313 elements: the last blocks are moved by 12 elements against those that contain them.
+    let steps = plan_reshard(&layout(&axes[..1]), &layout(&axes), &[9_999], DType::F32);
+    assert_eq!(total_bytes(&steps), bytes_missing(&layout(&axes[..1]), &layout(&axes), &[9_999], DType::F32));
+    assert!(total_bytes(&steps) < 100, "{steps:?}");
+}
+
+#[test]
+fn a_gather_shortens_an_exchange() {
+    let mesh = mesh(&[4, 4, 4]);
+    let axes: Vec<AxisRef> = mesh.all_axes().collect();
+    let layout = |lists: [&[AxisRef]; 4]| Sharding::closed(&mesh, lists.iter().map(|l| l.to_vec()).collect());
+    let from = layout([&axes[2..], &[], &axes[..1], &axes[1..2]]);
+    let to = layout([&[], &axes[..1], &[], &axes[2..]]);
+    let shape = [4, 4, 16, 64];
+    let steps = plan_reshard(&from, &to, &shape, DType::F32);
+    let kinds: Vec<&StepKind> = steps.iter().map(|s| &s.kind).collect();
+    assert!(
+        matches!(kinds[..], [StepKind::Exchange { collective_count: ..=4 }, StepKind::AllGather { .. }]),
+        "{kinds:?}"
+    );
+    assert_eq!(total_bytes(&steps), bytes_missing(&from, &to, &shape, DType::F32));
 }

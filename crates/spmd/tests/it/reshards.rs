@@ -1,14 +1,15 @@
-//! Random reshards between random layouts compute the same on whole values, by shards and on each device.
+//! Random reshards between random layouts compute the same on whole values, by shards and on each device, on both
+//! engines.
 
 use crate::generate::Chooser;
-use crate::random_programs::{per_device, same};
-use shardwise_base::{AxisRef, Literal, Mesh, Sharding};
-use shardwise_interp::{run, run_by_shards};
+use shardwise_base::{AxisIndex, AxisRef, Literal, Mesh, Sharding};
+use shardwise_check::generate::Case;
+use shardwise_check::run;
 use shardwise_ir::text::parse;
 use shardwise_ir::{Module, verify};
-use shardwise_ops::OPS;
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_spmd::{Options, partition, run_until};
+use shardwise_ops::{OPS, Opcode};
+use shardwise_spmd::{Options, run_until};
 use std::sync::Arc;
 
 /// Returns the parts of the mesh's axes, of which one in three is cut.
@@ -54,45 +55,68 @@ fn module(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> Modul
     module
 }
 
-/// Checks a reshard. Returns whether it is one exchange, and whether it has an all-to-all with several moves.
-fn check(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> [bool; 2] {
+/// Checks a reshard. Returns whether it is one exchange, whether it has an all-to-all with several moves, and whether it
+/// is an exchange of boxes.
+fn check(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> [bool; 3] {
     let module = module(mesh, from, to, shape);
     let what = format!("{from} -> {to} of {shape:?} on {mesh}");
     let count: usize = shape.iter().product();
-    let args = [Literal::new(shape, &(0..count as i32).collect::<Vec<_>>())];
-    let whole = run(&module, &args).unwrap();
-    let staged = run_until("collectives", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let found = run_by_shards(&staged, &args).unwrap_or_else(|e| panic!("{what}: {e}"));
-    same(&found, &whole, &format!("by shards: {what}"));
-    let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{what}: {e}"));
-    same(&per_device(&partitioned, &args), &whole, &what);
+    let inputs = vec![Literal::new(shape, &(0..count as i32).collect::<Vec<_>>())];
+    let case = Case { seed: 0, module, inputs };
+    run::check(&case).unwrap_or_else(|why| panic!("{what}: {why}"));
+    let until = |pass: &str| run_until(pass, &case.module, &mut Options::default()).expect("it was checked");
+    let (staged, exchanged) = (until("collectives"), until("halo"));
+    let is_manual = |module: &Module| {
+        let body = &module.main().unwrap().body;
+        body.walk().into_iter().any(|op| body[op].code == Opcode::ManualComputation.into())
+    };
     let body = &staged.main().unwrap().body;
     let steps: Vec<_> = body.walk().into_iter().filter_map(|op| ShardyCollective::of(&staged.view(body, op))).collect();
     let has = |is: fn(&ShardyCollective) -> bool| steps.iter().any(is);
     [
         has(|s| matches!(s, ShardyCollective::Exchange)),
         has(|s| matches!(s, ShardyCollective::AllToAll { params } if params.len() > 1)),
+        is_manual(&exchanged),
     ]
 }
 
 #[test]
 fn random_reshards_are_identities() {
     let choose = &mut Chooser::new(7);
-    let mut counts = [0; 2];
-    for _ in 0..600 {
-        let sizes = [&[2, 4][..], &[8], &[2, 2, 2], &[2, 3, 2], &[4, 4], &[6, 2], &[1, 4, 2], &[12]][choose.below(8)];
+    let mut counts = [0; 3];
+    for _ in 0..800 {
+        let sizes = [&[2, 4][..], &[8], &[2, 2, 2], &[2, 3, 2], &[4, 4], &[6, 2], &[1, 4, 2], &[12], &[3, 4], &[5, 2]];
+        let sizes = sizes[choose.below(10)];
         let mesh = Arc::new(Mesh::new("mesh", ["a", "b", "c"].into_iter().zip(sizes.iter().copied())).unwrap());
         let rank = 1 + choose.below(4);
         let (from, to) = (layout(choose, &mesh, rank), layout(choose, &mesh, rank));
         let is_even = choose.below(3) > 0;
         let size = |choose: &mut Chooser| match is_even {
-            true => [12, 24][choose.below(2)],
-            false => [0, 1, 2, 3, 5, 7, 8, 12][choose.below(8)],
+            true => [12, 24, 60][choose.below(3)],
+            false => [0, 1, 2, 3, 5, 7, 8, 12, 29, 61][choose.below(10)],
         };
         let shape: Vec<usize> = (0..rank).map(|_| size(choose)).collect();
         let limit = if shape.iter().product::<usize>() > 30_000 { vec![12; rank] } else { shape };
         let found = check(&mesh, &from, &to, &limit);
         counts.iter_mut().zip(found).for_each(|(count, found)| *count += usize::from(found));
     }
-    assert!(counts.iter().all(|&n| n >= 20), "too few exchanges and combined all-to-alls: {counts:?}");
+    assert!(counts.iter().all(|&n| n >= 20), "too few exchanges, combined all-to-alls and boxes: {counts:?}");
+}
+
+/// A dimension of any size between layouts with 2, 3, 4, 6, 8 and 12 blocks.
+#[test]
+fn blocks_that_do_not_nest() {
+    let mesh = Arc::new(Mesh::new("mesh", [("a", 4), ("b", 3), ("c", 2)]).unwrap());
+    let lists: [&[usize]; 7] = [&[0], &[1], &[2], &[1, 2], &[0, 2], &[0, 1], &[1, 0]];
+    let layout = |list: &[usize]| {
+        let axes = list.iter().map(|&i| AxisRef::full(AxisIndex::new(i))).collect();
+        Sharding::closed(&mesh, vec![axes])
+    };
+    for (i, from) in lists.iter().enumerate() {
+        for (j, to) in lists.iter().enumerate().filter(|(j, _)| *j != i) {
+            for size in [24 + 7 * i + j, 96, 200 + 13 * j + i] {
+                check(&mesh, &layout(from), &layout(to), &[size]);
+            }
+        }
+    }
 }

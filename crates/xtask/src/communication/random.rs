@@ -46,6 +46,20 @@ pub fn even_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) 
     shape
 }
 
+/// Returns a shape of which these layouts split at least one dimension unevenly if they split any: an even shape of
+/// which some dimensions are shortened.
+pub fn uneven_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) -> Vec<usize> {
+    let mut shape = even_shape(choose, layouts, elements);
+    let multiple = |d: usize| layouts.iter().map(|s| s.shard_counts()[d]).fold(1, lcm);
+    let split: Vec<usize> = (0..shape.len()).filter(|&d| multiple(d) > 1).collect();
+    for (i, &d) in split.iter().enumerate() {
+        if i == 0 || !choose.one_in(3) {
+            shape[d] -= 1 + choose.below(multiple(d) - 1);
+        }
+    }
+    shape
+}
+
 fn lcm(a: usize, b: usize) -> usize {
     let (mut x, mut y) = (a, b);
     while y > 0 {
@@ -66,6 +80,9 @@ mod tests {
             let layouts = [layout(&mut choose, &mesh, 3), layout(&mut choose, &mesh, 3)];
             let shape = even_shape(&mut choose, &[&layouts[0], &layouts[1]], 1 << 12);
             assert!(layouts.iter().all(|s| s.divides(&shape)) && shape.iter().product::<usize>() >= 1 << 12);
+            let shape = uneven_shape(&mut choose, &[&layouts[0], &layouts[1]], 1 << 12);
+            let is_split = layouts.iter().any(|s| s.split_axes().next().is_some());
+            assert!(!shape.contains(&0) && layouts.iter().all(|s| s.divides(&shape)) != is_split);
         }
     }
 }

@@ -406,7 +406,8 @@ impl Found {
             && call.module.as_ref().map_or_else(|| !is_hidden(), is_in)
     }
 
-    /// Returns the texts that a part of this expression can have.
+    /// Returns the texts that an expression can have, or those of a part of it. `part` has the indices in nested tuples
+    /// that lead to the part, outermost first. A text that is not known is [`Text::Unknown`].
     fn texts(&self, e: &Expr, part: &[usize], scope: &Scope) -> Vec<Text> {
         match e {
             Expr::Lit(e) => match &e.lit {

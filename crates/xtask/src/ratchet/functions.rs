@@ -48,7 +48,8 @@ impl<'a> Words<'a> {
         Some(&self.text[start..self.at])
     }
 
-    /// Returns the name of the function after `fn`, or `None` for a type such as `fn(u8)`.
+    /// Reads the name of a function whose `fn` has been read. Returns `None` and reads nothing if no name follows, as
+    /// in the type `fn(u8)`.
     fn next_name(&mut self) -> Option<&'a str> {
         let before = self.at;
         let word = self.next()?;

@@ -268,7 +268,8 @@ fn swapped_operands(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(&swapped, first.at.clone(), second.of(text)))
 }
 
-/// Inserts an op on a value. Later uses of the value use the op's result.
+/// Inserts an op on a random value. Its result replaces the value in the next use, and in no other. Returns `None` if
+/// the text defines no tensor, or if the chosen one is not used later.
 fn op_between(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     if candidates.is_empty() {

@@ -241,7 +241,7 @@ const PAGE_HEAD: &str = "\
 # Communication against XLA
 
 Written by `cargo xtask communication programs --check --write`, from the programs in `oracle/traffic`. All arguments and
-results have fixed shardings over eight devices.
+results have fixed shardings over eight devices. `docs/reshards.md` has the bytes of single reshards.
 
 - `ours`: the bytes that the device that receives most receives when it runs our partitioned program. Padding is counted,
   and what a loop moves is multiplied by its trip count.
