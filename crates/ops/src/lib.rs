@@ -58,6 +58,9 @@ pub use facts::{
     Semantics, Splits, is_zero, is_zeros,
 };
 pub use movement::{Blocks, Fill, Movement, Read, WindowsCx, WindowsDim};
-pub use schema::{AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, ResultLabels, Role, Schema};
+pub use schema::{
+    AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, QuantizedMove, QuantizedProduct, QuantizedSum,
+    ResultAxis, ResultLabels, Role, Schema,
+};
 pub use shapes::{constant_operand, constant_value};
 pub use table::{OPS, Opcode};
