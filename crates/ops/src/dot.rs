@@ -260,6 +260,7 @@ macro_rules! dot_facts {
         answer!(propagation_rule = as_rule);
         answer!(constness = by_class);
         answer!(number = none);
+        answer!(reducer = none);
         answer!(eval_copies = true);
         answer!(class = Other);
         answer!(localize = same_op);

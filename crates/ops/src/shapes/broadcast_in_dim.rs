@@ -126,6 +126,7 @@ impl Facts for BroadcastInDim {
     answer!(propagation_rule = as_rule);
     answer!(constness = OfOperands);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Broadcast);

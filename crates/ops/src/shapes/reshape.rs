@@ -68,6 +68,7 @@ impl Facts for Reshape {
     answer!(propagation_rule = as_rule);
     answer!(constness = OfOperands);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = PassThrough);
