@@ -504,6 +504,7 @@ impl Facts for CustomCall {
     answer!(read_through = none);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = true);
     /// Returns `PassThrough` for calls that move a tensor between a device and its host.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {

@@ -260,6 +260,7 @@ macro_rules! dot_facts {
         answer!(propagation_rule = as_rule);
         answer!(constness = by_class);
         answer!(number = none);
+        answer!(reducer = none);
         answer!(eval_copies = true);
         answer!(class = Other);
         answer!(localize = same_op);
@@ -268,6 +269,21 @@ macro_rules! dot_facts {
 }
 
 impl DotGeneral {
+    /// The constraints on quantized values.
+    const QUANTIZED: QuantizedProduct = QuantizedProduct {
+        lhs: "dot_general_i1",
+        which: "dot_general_c14",
+        zero_points: Some("dot_general_c15"),
+        axis: "dot_general_c16",
+        // A dot without its attribute is reported by its own checks.
+        fits_axis: |op, dim| !DotDims::of(op).is_some_and(|dims| dims.rhs_contract.contains(&dim)),
+        storage: "dot_general_c17",
+        expressed: "dot_general_c18",
+        per_tensor: "dot_general_c19",
+        result_axis: None,
+        hybrid: "dot_general_c20",
+    };
+
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
             required("dot_dimension_numbers", Some("dot_general_i3"), DOT_DIMENSION_NUMBERS),
@@ -286,7 +302,7 @@ impl DotGeneral {
         ],
         operands: Operands::Each,
         results: ResultLabels::of("dot_general_c12", "dot_general_c13"),
-        on_quantized: OnQuantized::Computes { which: "dot_general_i1", alike: "dot_general_c14" },
+        on_quantized: OnQuantized::Multiplies(&Self::QUANTIZED),
         syntax: Syntax::pieces(
             &[
                 Piece::Operand,

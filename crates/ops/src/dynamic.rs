@@ -5,7 +5,8 @@ use crate::check::{self, Check, counted_tensors};
 use crate::facts::*;
 use crate::index::{GATHER_DIMENSIONS, IndexDims};
 use crate::schema::*;
-use crate::window::{CONV_DIMENSIONS, ConvDims};
+use crate::shapes::{BroadcastInDim, Reshape};
+use crate::window::{CONV_DIMENSIONS, ConvDims, Convolution};
 use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
@@ -133,6 +134,7 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
 
 /// The constraints that `dynamic_conv` shares with `convolution`, which have the same numbers.
 const DYNAMIC_CONV: &[&str] = &[
+    "dynamic_conv_i1",
     "dynamic_conv_c1",
     "dynamic_conv_c2",
     "dynamic_conv_c3",
@@ -258,7 +260,12 @@ impl Dynamic {
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Moves("dynamic_broadcast_in_dim_i1"),
+        on_quantized: OnQuantized::MovesAxis(&QuantizedMove {
+            operand: "dynamic_broadcast_in_dim_i1",
+            alike: "dynamic_broadcast_in_dim_c1",
+            axis: "dynamic_broadcast_in_dim_c6",
+            ..BroadcastInDim::QUANTIZED
+        }),
         syntax: Syntax::pieces(
             &[
                 Piece::Operand,
@@ -291,7 +298,7 @@ impl Dynamic {
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Computes { which: "dynamic_conv_i1", alike: "dynamic_conv_c28" },
+        on_quantized: OnQuantized::Multiplies(&Convolution::QUANTIZED),
         syntax: GENERIC,
         names: Names::Numbered,
         role: Role::Plain,
@@ -337,7 +344,12 @@ impl Dynamic {
         attributes: NONE,
         operands: Operands::Each,
         results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Moves("dynamic_reshape_i1"),
+        on_quantized: OnQuantized::MovesAxis(&QuantizedMove {
+            operand: "dynamic_reshape_i1",
+            alike: "dynamic_reshape_c1",
+            axis: "dynamic_reshape_c3",
+            ..Reshape::QUANTIZED
+        }),
         syntax: Syntax::pieces(OPERANDS, Types::Functional),
         names: Names::Numbered,
         role: Role::Plain,

@@ -279,6 +279,28 @@ impl RegionEval for NoRegions {
     }
 }
 
+/// The use of a reducer by an op. The reducer is a region that combines elements, which may be wider than those of the
+/// op's operands.
+#[derive(Clone, Copy)]
+pub struct Reducer {
+    /// The index of the region.
+    pub region: usize,
+    /// Returns the index of the reducer's argument that takes elements of operand `index`, or `None` if the operand's
+    /// elements are not combined.
+    pub argument: fn(op: &OpView<'_>, index: usize) -> Option<usize>,
+    pub promoted: Promoted,
+}
+
+/// The form on operands of equal types of an op whose reducer takes wider elements than its operands have.
+#[derive(Clone, Copy)]
+pub enum Promoted {
+    /// The op itself, on operands that are converted to the reducer's types.
+    SameOp,
+    /// Ops that this function builds from the op, its operands and its regions, which are in the body that is being
+    /// built.
+    By(fn(&OpView<'_>, &[Value], &[Region], &mut Builder<'_>) -> Vec<Value>),
+}
+
 /// The inputs of an op's `localize`, which turns global shapes into per-device shapes.
 pub struct LocalizeCx<'a, 'b> {
     /// The op with global types. The shardings of operands and results agree with its rule.
@@ -395,6 +417,9 @@ pub trait Facts: Sync {
     /// `None` if the op's results do not depend on such a number.
     fn number_attr(&self, op: &OpView<'_>) -> Option<&'static str>;
 
+    /// Returns how the op uses its reducer, or `None` if it has none.
+    fn reducer(&self, op: &OpView<'_>) -> Option<Reducer>;
+
     /// Returns a module whose `@main` contains one op of this kind, for tests and documentation.
     fn example(&self, op: Opcode) -> &'static str;
 }
@@ -422,6 +447,11 @@ macro_rules! answer {
         answer!(eval_copies = false);
     };
     (usual_for_passes) => {
+        answer!(usual_beside_reducer);
+        answer!(reducer = none);
+    };
+    // The same for an op that states its reducer.
+    (usual_beside_reducer) => {
         answer!(forwards = none);
         answer!(enlarged = by_types);
         answer!(splits = Anywhere);
@@ -510,6 +540,16 @@ macro_rules! answer {
     (number = none) => {
         fn number_attr(&self, _: &OpView<'_>) -> Option<&'static str> {
             None
+        }
+    };
+    (reducer = none) => {
+        fn reducer(&self, _: &OpView<'_>) -> Option<Reducer> {
+            None
+        }
+    };
+    (reducer = $reducer:expr) => {
+        fn reducer(&self, _: &OpView<'_>) -> Option<Reducer> {
+            Some($reducer)
         }
     };
     (class = $class:ident) => {

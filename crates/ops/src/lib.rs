@@ -54,10 +54,13 @@ pub use build::{build, build_as, infer};
 pub use evaluate::{evaluate, infer_op};
 pub use facts::{
     Combine, Constness, Cost, DataFlow, DataFlowEdge, Effects, Enlarged, EvalError, ExplicitPolicy, Facts, IndexBound,
-    Linear, LocalizeCx, NoRegions, PartialResult, PropagationClass, ReadThrough, ReduceKind, RegionEval, RuleFact,
-    Semantics, Splits, is_zero, is_zeros,
+    Linear, LocalizeCx, NoRegions, PartialResult, Promoted, PropagationClass, ReadThrough, ReduceKind, Reducer,
+    RegionEval, RuleFact, Semantics, Splits, is_zero, is_zeros,
 };
 pub use movement::{Blocks, Fill, Movement, Read, WindowsCx, WindowsDim};
-pub use schema::{AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, ResultLabels, Role, Schema};
+pub use schema::{
+    AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, QuantizedMove, QuantizedProduct, QuantizedSum,
+    ResultAxis, ResultLabels, Role, Schema,
+};
 pub use shapes::{constant_operand, constant_value};
 pub use table::{OPS, Opcode};

@@ -264,6 +264,7 @@ impl Facts for TriangularSolve {
     answer!(read_through = none);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

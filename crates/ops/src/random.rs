@@ -75,6 +75,7 @@ impl Facts for RngBitGenerator {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);
@@ -277,6 +278,7 @@ impl Facts for Rng {
         Some(STREAM)
     }
 
+    answer!(reducer = none);
     answer!(forwards = none);
     answer!(enlarged = by_types);
     answer!(splits = Evenly);

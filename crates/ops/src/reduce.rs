@@ -190,6 +190,7 @@ impl Facts for Reduce {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

@@ -2,10 +2,13 @@
 
 use crate::eval::{self, Number};
 use crate::shapes::{constant_operand, known_operand};
-use crate::{NoRegions, OPS, Opcode, ReduceKind, Semantics, elementwise, promote, quantized};
+use crate::{NoRegions, OPS, Opcode, Promoted, ReduceKind, Reducer, Semantics, elementwise, promote, quantized};
 use shardwise_base::{Complex64, DType, Kind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
 use std::collections::HashMap;
+
+/// The use of the reducer by an op whose operands are inputs and as many initial values: each operand has an argument.
+pub(crate) const OF_EACH: Reducer = Reducer { region: 0, argument: |_, index| Some(index), promoted: Promoted::SameOp };
 
 impl ReduceKind {
     pub const ALL: [ReduceKind; 6] =

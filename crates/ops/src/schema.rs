@@ -16,7 +16,7 @@
 
 // The names that schemas are written with.
 pub(crate) use crate::syntax::*;
-pub(crate) use shardwise_base::DType;
+pub(crate) use shardwise_base::{DType, Quantized};
 pub(crate) use shardwise_ir::text::{Piece, Syntax, Types, Written};
 
 use crate::Opcode;
@@ -46,13 +46,9 @@ pub struct Schema {
 impl Schema {
     /// Returns the labels of the specification that the schema names.
     pub fn labels(&self) -> Vec<&'static str> {
-        let of_quantized = match self.on_quantized {
-            OnQuantized::Computes { which, alike } => vec![which, alike],
-            OnQuantized::Moves(label) => vec![label],
-            OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor | OnQuantized::Refuses => vec![],
-        };
         let of_attributes = self.attributes.iter().filter_map(|spec| spec.label);
-        [self.results.shape, self.results.element].into_iter().chain(of_quantized).chain(of_attributes).collect()
+        let of_results = [self.results.shape, self.results.element].into_iter();
+        of_results.chain(self.on_quantized.labels()).chain(of_attributes).collect()
     }
 }
 
@@ -225,15 +221,24 @@ impl ResultLabels {
 }
 
 /// The treatment of quantized values by an op.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy)]
 pub enum OnQuantized {
     /// The op converts to or from quantized values.
     Converts,
-    /// The op computes with the floats that quantized values represent. The labels are of the constraints on which
-    /// values may be quantized, and on how equal their types must be.
+    /// The op computes with the floats that quantized values represent. All values must be quantized per tensor, by
+    /// types that differ in scales and zero points only. The labels are of the constraints on which values may be
+    /// quantized, and on how equal their types must be.
     Computes { which: &'static str, alike: &'static str },
-    /// The op moves the integers of quantized values. The label is of the constraint on the operand.
+    /// The op adds the floats that its two operands represent, which may be quantized along dimensions.
+    Adds(&'static QuantizedSum),
+    /// The op multiplies the floats that its two operands represent, of which the second may be quantized along a
+    /// dimension.
+    Multiplies(&'static QuantizedProduct),
+    /// The op moves the integers of values that are quantized per tensor. The label is of the constraint on the
+    /// operand.
     Moves(&'static str),
+    /// The op moves the integers of quantized values, which may be quantized along a dimension.
+    MovesAxis(&'static QuantizedMove),
     /// The op accepts quantized values as any others, because only its regions, the engine or nothing computes with
     /// them.
     Any,
@@ -246,8 +251,105 @@ pub enum OnQuantized {
 impl OnQuantized {
     /// Returns whether the op is computed as the ops that it decomposes into.
     pub(crate) fn is_computed(self) -> bool {
-        matches!(self, OnQuantized::Converts | OnQuantized::Computes { .. })
+        match self {
+            OnQuantized::Converts
+            | OnQuantized::Computes { .. }
+            | OnQuantized::Adds(_)
+            | OnQuantized::Multiplies(_) => true,
+            OnQuantized::Moves(_)
+            | OnQuantized::MovesAxis(_)
+            | OnQuantized::Any
+            | OnQuantized::PerTensor
+            | OnQuantized::Refuses => false,
+        }
     }
+
+    /// Returns the labels of the constraints on quantized values.
+    fn labels(self) -> Vec<&'static str> {
+        match self {
+            OnQuantized::Computes { which, alike } => vec![which, alike],
+            OnQuantized::Adds(QuantizedSum { operand, which, storage, expressed, per_axis, axes: [lhs, rhs] }) => {
+                vec![operand, which, storage, expressed, per_axis, lhs, rhs]
+            }
+            OnQuantized::Multiplies(product) => product.labels(),
+            OnQuantized::Moves(label) => vec![label],
+            OnQuantized::MovesAxis(QuantizedMove { operand, alike, axis, .. }) => vec![operand, alike, axis],
+            OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor | OnQuantized::Refuses => vec![],
+        }
+    }
+}
+
+/// The labels of the constraints on quantized values of an op that adds its two operands.
+pub struct QuantizedSum {
+    /// The elements of the operands.
+    pub operand: &'static str,
+    /// Operands and result must all be quantized.
+    pub which: &'static str,
+    /// All must have the same storage type.
+    pub storage: &'static str,
+    /// All must represent the same floats.
+    pub expressed: &'static str,
+    /// The result must be quantized along a dimension if an operand is.
+    pub per_axis: &'static str,
+    /// The result must be quantized along the dimension of the first operand, and of the second.
+    pub axes: [&'static str; 2],
+}
+
+/// The constraints on quantized values of an op that multiplies its two operands and adds the products.
+pub struct QuantizedProduct {
+    /// The label for a first operand that is quantized along a dimension.
+    pub lhs: &'static str,
+    /// The second operand must be quantized, and the result if the first operand is.
+    pub which: &'static str,
+    /// The zero points of the second operand must be 0. `None` if they may be any.
+    pub zero_points: Option<&'static str>,
+    /// The label for a second operand that is quantized along a dimension that is not allowed.
+    pub axis: &'static str,
+    /// Returns whether the second operand may be quantized along this dimension.
+    pub fits_axis: fn(&OpView<'_>, usize) -> bool,
+    /// Both operands must have the same storage type.
+    pub storage: &'static str,
+    /// Operands and result must represent the same floats.
+    pub expressed: &'static str,
+    /// The result must not be quantized along a dimension if the second operand is not.
+    pub per_tensor: &'static str,
+    /// The constraint on the dimension along which the result is quantized. `None` if it may be any.
+    pub result_axis: Option<ResultAxis>,
+    /// If only the second operand is quantized, it must represent floats of the others' type.
+    pub hybrid: &'static str,
+}
+
+/// A constraint on the dimension along which a result is quantized.
+pub struct ResultAxis {
+    pub label: &'static str,
+    /// Returns whether the result may be quantized along this dimension.
+    pub fits: fn(&OpView<'_>, usize) -> bool,
+    /// The constraint in words.
+    pub rule: &'static str,
+}
+
+impl QuantizedProduct {
+    fn labels(&self) -> Vec<&'static str> {
+        let required = [self.lhs, self.which, self.axis, self.storage, self.expressed, self.per_tensor, self.hybrid];
+        let result_axis = self.result_axis.as_ref().map(|axis| axis.label);
+        required.into_iter().chain(self.zero_points).chain(result_axis).collect()
+    }
+}
+
+/// The constraints on an op that moves values that are quantized along a dimension.
+pub struct QuantizedMove {
+    /// The label of the operand's elements.
+    pub operand: &'static str,
+    /// Operand and result must be quantized alike, except for the dimension. Their scales and zero points must be
+    /// equal too, unless the op has a function `scales`.
+    pub alike: &'static str,
+    /// The result must be quantized along the dimension that the operand's quantized dimension becomes.
+    pub axis: &'static str,
+    /// Returns whether the first dimension, which is the operand's, becomes the second, which is the result's.
+    pub becomes: fn(&OpView<'_>, usize, usize) -> bool,
+    /// Returns whether the first type, which is the operand's, and the second, which is the result's, have scales and
+    /// zero points that fit. Types that do not fit break the constraint `axis`. `None` if they must be equal.
+    pub scales: Option<fn(&OpView<'_>, &Quantized, &Quantized) -> bool>,
 }
 
 /// The names of an op's values in text, without `%`.
@@ -324,7 +426,7 @@ pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expec
 /// that compute with quantized values are checked in `quantized`.)
 pub(crate) fn per_axis_operands(op: &OpView<'_>) -> Diagnostics {
     let opcode = Opcode::of_view(op);
-    if opcode.schema().on_quantized != OnQuantized::PerTensor {
+    if !matches!(opcode.schema().on_quantized, OnQuantized::PerTensor) {
         return Diagnostics::default();
     }
     let is_per_axis = |i: &usize| {

@@ -323,6 +323,7 @@ impl Facts for Tuple {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(rule = none("tuples"));
     answer!(effects = Pure);

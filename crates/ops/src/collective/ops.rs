@@ -152,6 +152,13 @@ fn check_global_ids(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static 
     check.that(label, holds, "`use_global_device_ids` needs a positive channel");
 }
 
+/// The use of the reducer by a collective, which combines the elements of each operand with it.
+const REDUCER: Reducer = Reducer {
+    region: 0,
+    argument: |op, index| (index < data_operands(op).len()).then_some(0),
+    promoted: Promoted::SameOp,
+};
+
 /// Checks that the region is of type `(tensor<E>, tensor<E>) -> tensor<E>`, and returns `E`.
 fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) -> Option<DType> {
     let region = *op.regions().first()?;
@@ -271,7 +278,9 @@ impl Facts for AllReduce {
         let element = reducer_element(op, &mut check, "all_reduce_c5");
         check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
-    answer!(usual);
+    answer!(usual_beside_reducer);
+    answer!(eval_copies = false);
+    answer!(reducer = REDUCER);
     answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
@@ -354,7 +363,9 @@ impl Facts for ReduceScatter {
   return %0 : tensor<2x2xf32>
 }"#
     }
-    answer!(usual);
+    answer!(usual_beside_reducer);
+    answer!(eval_copies = false);
+    answer!(reducer = REDUCER);
     collective!();
     fn cost(&self, op: &OpView<'_>) -> Cost {
         reducing(op)
@@ -602,7 +613,9 @@ impl Facts for CollectiveReduce {
         let data = &types[..data_operands(op).len()];
         check.give(data.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
-    answer!(usual);
+    answer!(usual_beside_reducer);
+    answer!(eval_copies = false);
+    answer!(reducer = REDUCER);
     answer!(rule = none("only one device of each group gets the result"));
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {

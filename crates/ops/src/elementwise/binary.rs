@@ -184,7 +184,17 @@ pub const ADD: Binary = Binary {
     boolean: Some(|a, b| a | b),
     complex: Some(|a, b| a + b),
     linear: Linear::Jointly,
-    ..row!("add")
+    schema: stablehlo(ResultLabels::both("add_c1"), OnQuantized::Adds(&QUANTIZED_ADD), BINARY),
+    ..row!("add" of "f32")
+};
+
+const QUANTIZED_ADD: QuantizedSum = QuantizedSum {
+    operand: "add_i1",
+    which: "add_c2",
+    storage: "add_c3",
+    expressed: "add_c4",
+    per_axis: "add_c5",
+    axes: ["add_c6", "add_c7"],
 };
 
 pub const SUBTRACT: Binary = Binary {

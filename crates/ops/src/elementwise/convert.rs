@@ -67,6 +67,7 @@ impl Facts for Convert {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(elementwise);
     answer!(cost = streams(1.0));
@@ -194,6 +195,7 @@ impl Facts for BitcastConvert {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(combine = none);

@@ -115,6 +115,7 @@ impl Facts for Gather {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

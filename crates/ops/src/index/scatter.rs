@@ -40,6 +40,14 @@ const LABELS: Labels = Labels {
     vector_dim: "scatter_c22",
 };
 
+const REDUCER: Reducer = Reducer { region: 0, argument: reducer_argument, promoted: Promoted::SameOp };
+
+/// Returns the reducer's argument for operand `index`: inputs are followed by the indices and by the updates.
+fn reducer_argument(op: &OpView<'_>, index: usize) -> Option<usize> {
+    let indices = arity(op);
+    (index != indices).then(|| index - usize::from(index > indices))
+}
+
 fn dims(op: &OpView<'_>) -> IndexDims {
     IndexDims::of_scatter(op).expect("verified")
 }
@@ -134,7 +142,8 @@ impl Facts for Scatter {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_for_passes);
+    answer!(usual_beside_reducer);
+    answer!(reducer = REDUCER);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

@@ -56,7 +56,7 @@ pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &
             let x = floats(b)[0];
             vec![quantized(b, op.result(0), x)]
         }
-        OnQuantized::Computes { .. } => {
+        kind if kind.is_computed() => {
             let floats = floats(b);
             let made = b.op(op.data().code, floats, op.attrs().clone(), types(DType::expressed));
             let results = b.body[made].results.to_vec();

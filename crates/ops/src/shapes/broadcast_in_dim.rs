@@ -9,12 +9,29 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct BroadcastInDim;
 
+/// Returns true unless the operand's quantized dimension is repeated with other scales or zero points.
+fn scales_fit(op: &OpView<'_>, operand: &Quantized, result: &Quantized) -> bool {
+    let is_repeated = operand.axis.is_some_and(|axis| op.operand_shape(0)[axis] == 1);
+    let have_same_scale = || result.scales.iter().all(|&scale| scale == operand.scales[0]);
+    let have_same_zero = || result.zero_points.iter().all(|&zero| zero == operand.zero_points[0]);
+    !is_repeated || (have_same_scale() && have_same_zero())
+}
+
 impl BroadcastInDim {
+    /// The constraints on values that are quantized along a dimension.
+    pub(crate) const QUANTIZED: QuantizedMove = QuantizedMove {
+        operand: "broadcast_in_dim_i1",
+        alike: "broadcast_in_dim_c1",
+        axis: "broadcast_in_dim_c6",
+        becomes: |op, from, to| BroadcastInDim::dims(op).get(from) == Some(&to),
+        scales: Some(scales_fit),
+    };
+
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[required("broadcast_dimensions", Some("broadcast_in_dim_i2"), AttrKind::Ints)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Moves("broadcast_in_dim_i1"),
+        on_quantized: OnQuantized::MovesAxis(&Self::QUANTIZED),
         syntax: Syntax::pieces(
             &[Piece::Operand, Piece::Text(", dims = "), Piece::Attr("broadcast_dimensions", Written::Ints)],
             Types::Functional,
@@ -109,6 +126,7 @@ impl Facts for BroadcastInDim {
     answer!(propagation_rule = as_rule);
     answer!(constness = OfOperands);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Broadcast);

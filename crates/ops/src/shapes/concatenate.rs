@@ -111,6 +111,7 @@ impl Facts for Concatenate {
 
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);

@@ -148,6 +148,7 @@ impl Facts for Constant {
     answer!(read_through = none);
     answer!(propagation_rule = as_rule);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(rule = none("a constant has no operands"));

@@ -173,6 +173,7 @@ impl Facts for DynamicSlice {
 
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = DynamicSlice);

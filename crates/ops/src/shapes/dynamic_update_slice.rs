@@ -111,6 +111,7 @@ impl Facts for DynamicUpdateSlice {
     answer!(read_through = none);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = DynamicSlice);

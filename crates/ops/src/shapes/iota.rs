@@ -79,6 +79,7 @@ impl Facts for Iota {
     answer!(propagation_rule = as_rule);
     answer!(constness = Literal);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(rule = none("an iota has no operands"));

@@ -201,6 +201,7 @@ impl Facts for Join {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);

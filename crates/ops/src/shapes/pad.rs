@@ -183,6 +183,7 @@ impl Facts for Pad {
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);

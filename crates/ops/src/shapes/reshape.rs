@@ -9,12 +9,26 @@ use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Reshape;
 
+/// Returns the number of elements in front of a dimension, its own size, and the number of elements behind it.
+fn sizes_around(shape: &[usize], dim: usize) -> (usize, usize, usize) {
+    (shape[..dim].iter().product(), shape[dim], shape[dim + 1..].iter().product())
+}
+
 impl Reshape {
+    /// The constraints on values that are quantized along a dimension.
+    pub(crate) const QUANTIZED: QuantizedMove = QuantizedMove {
+        operand: "reshape_i1",
+        alike: "reshape_c1",
+        axis: "reshape_c3",
+        becomes: |op, from, to| sizes_around(op.operand_shape(0), from) == sizes_around(op.result_shape(0), to),
+        scales: None,
+    };
+
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
         results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Moves("reshape_i1"),
+        on_quantized: OnQuantized::MovesAxis(&Self::QUANTIZED),
         syntax: Syntax::pieces(OPERANDS, Types::Functional),
         names: Names::Numbered,
         role: Role::Plain,
@@ -54,6 +68,7 @@ impl Facts for Reshape {
     answer!(propagation_rule = as_rule);
     answer!(constness = OfOperands);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = PassThrough);

@@ -80,6 +80,7 @@ impl Facts for Reverse {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);

@@ -162,6 +162,7 @@ impl Facts for Slice {
 
     answer!(constness = OfOperands);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);

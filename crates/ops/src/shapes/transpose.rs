@@ -10,11 +10,20 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub struct Transpose;
 
 impl Transpose {
+    /// The constraints on values that are quantized along a dimension.
+    const QUANTIZED: QuantizedMove = QuantizedMove {
+        operand: "transpose_i1",
+        alike: "transpose_c1",
+        axis: "transpose_c4",
+        becomes: |op, from, to| Transpose::permutation(op).get(to) == Some(&from),
+        scales: None,
+    };
+
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[required("permutation", Some("transpose_i2"), AttrKind::Ints)],
         operands: Operands::Each,
         results: ResultLabels::of("transpose_c3", "transpose_c1"),
-        on_quantized: OnQuantized::Moves("transpose_i1"),
+        on_quantized: OnQuantized::MovesAxis(&Self::QUANTIZED),
         syntax: Syntax::pieces(
             &[Piece::Operand, Piece::Text(", dims = "), Piece::Attr("permutation", Written::Ints)],
             Types::Functional,
@@ -73,6 +82,7 @@ impl Facts for Transpose {
     answer!(propagation_rule = as_rule);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(pure);
     answer!(class = PassThrough);

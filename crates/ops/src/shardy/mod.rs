@@ -213,6 +213,7 @@ impl Facts for Mark {
     answer!(partial_result = rewritten);
     answer!(propagation_rule = as_rule);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = false);
     answer!(class = Elementwise);
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {

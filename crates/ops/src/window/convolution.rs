@@ -106,6 +106,24 @@ fn result_rank(_: usize, given: &[Type], expected: &[Type]) -> Option<&'static s
 }
 
 impl Convolution {
+    /// The constraints of `convolution` and `dynamic_conv` on quantized values.
+    pub(crate) const QUANTIZED: QuantizedProduct = QuantizedProduct {
+        lhs: "convolution_i1",
+        which: "convolution_c28",
+        zero_points: None,
+        axis: "convolution_c29",
+        fits_axis: |op, dim| ConvDims::of(op).is_none_or(|dims| dims.kernel_output_feature == dim),
+        storage: "convolution_c31",
+        expressed: "convolution_c32",
+        per_tensor: "convolution_c33",
+        result_axis: Some(ResultAxis {
+            label: "convolution_c30",
+            fits: |op, dim| ConvDims::of(op).is_none_or(|dims| dims.output_feature == dim),
+            rule: "the result must be quantized along its features",
+        }),
+        hybrid: "convolution_c34",
+    };
+
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
             optional("window_strides", Some("convolution_i3"), AttrKind::Ints, "ones"),
@@ -125,7 +143,7 @@ impl Convolution {
         ],
         operands: Operands::Each,
         results: ResultLabels::of("convolution_c25", "convolution_c27").with_shape_of(result_rank),
-        on_quantized: OnQuantized::Computes { which: "convolution_i1", alike: "convolution_c28" },
+        on_quantized: OnQuantized::Multiplies(&Self::QUANTIZED),
         syntax: Syntax::pieces(
             &[
                 Piece::Text("("),
@@ -242,6 +260,7 @@ impl Facts for Convolution {
 
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

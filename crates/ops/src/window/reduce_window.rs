@@ -119,6 +119,7 @@ impl Facts for ReduceWindow {
     answer!(propagation_rule = blocked_if_conservative);
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

@@ -11,7 +11,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, index, make, reducer};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Builder, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 use std::cmp::Ordering;
 
@@ -26,6 +26,10 @@ const LABELS: WindowLabels = WindowLabels {
     dilations: ["select_and_scatter_c4", "select_and_scatter_c5"],
     padding: "select_and_scatter_c8",
 };
+
+/// The use of the reducer. The operand from which elements are selected is only compared.
+const REDUCER: Reducer =
+    Reducer { region: 1, argument: |_, index| (index > 0).then_some(0), promoted: Promoted::By(promoted) };
 
 /// Returns how the window moves along each dimension.
 pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
@@ -127,6 +131,7 @@ impl Facts for SelectAndScatter {
 
     answer!(constness = by_class);
     answer!(number = none);
+    answer!(reducer = REDUCER);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
@@ -204,6 +209,61 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
         }
     }
     vec![result]
+}
+
+/// Builds the op on operands of a type that can represent the numbers of both the operand's and the reducer's type. The
+/// regions convert from it without loss, and the result is converted from it.
+fn promoted(op: &OpView<'_>, operands: &[Value], regions: &[Region], b: &mut Builder<'_>) -> Vec<Value> {
+    let (from, to) = (op.operand_tensor(0).dtype, op.result_tensor(0));
+    let both = holds_both(from, to.dtype);
+    let source = make::convert(b, operands[1], to.dtype);
+    let init = make::convert(b, operands[2], to.dtype);
+    let operands = [operands[0], source, init].map(|x| make::convert(b, x, both));
+    let select = on_wider(b, regions[0], [both, from], DType::I1);
+    let scatter = match reducer::reduce_kind(op.module, op.body, op.regions()[1]) {
+        _ if both == to.dtype => regions[1],
+        // Sums of narrow floats are computed in `f32` and rounded once.
+        Some(kind) => reducer::reduction_region(b, kind, both),
+        None => on_wider(b, regions[1], [both, to.dtype], both),
+    };
+    let ty = Type::tensor(both, to.shape.clone());
+    let made = b.op_with_regions(op.data().code, operands, op.attrs().clone(), vec![select, scatter], [ty]);
+    let result = b.body[made].results[0];
+    vec![make::convert(b, result, to.dtype)]
+}
+
+/// Returns a type that can represent every number of both types. If both are of one kind, `to` must not be narrower.
+fn holds_both(from: DType, to: DType) -> DType {
+    match to {
+        DType::F64 => DType::F64,
+        _ if from.is_float() => DType::F32,
+        _ => to,
+    }
+}
+
+/// Builds a region with arguments of another type, which are converted to the region's own type. Its result is
+/// converted to `result`.
+fn on_wider(b: &mut Builder<'_>, region: Region, [wide, own]: [DType; 2], result: DType) -> Region {
+    let args = b.body[region].args.clone();
+    let ops = std::mem::take(&mut b.body.region_mut(region).ops);
+    let last = *ops.last().expect("a region has a terminator");
+    let scalar = Type::tensor(wide, vec![]);
+    b.region(&[scalar.clone(), scalar], |b, given| {
+        let converted: Vec<Value> = given.iter().map(|&x| make::convert(b, x, own)).collect();
+        b.body.region_mut(b.region).ops.extend(&ops[..ops.len() - 1]);
+        let mut all = vec![last];
+        b.body.walk_region(b.region, &mut all);
+        for op in all {
+            for operand in &mut b.body.op_mut(op).operands {
+                if let Some(i) = args.iter().position(|a| a == operand) {
+                    *operand = converted[i];
+                }
+            }
+        }
+        let value = b.body[last].operands[0];
+        b.body.op_mut(last).operands[0] = make::convert(b, value, result);
+        b.body.region_mut(b.region).ops.push(last);
+    })
 }
 
 /// Returns the types of a region's arguments and results.

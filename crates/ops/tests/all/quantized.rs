@@ -95,6 +95,62 @@ fn products_keep_their_constraints() {
 }
 
 #[test]
+fn convolutions_keep_their_constraints() {
+    let conv = |name: &str, x: &str, y: &str, r: &str| {
+        let (x, y, r) = (format!("tensor<1x4x3x{x}>"), format!("tensor<2x3x4x{y}>"), format!("tensor<1x3x4x{r}>"));
+        let dims = "dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>";
+        let (padding, ty) = if name == "dynamic_conv" { (", %c", ", tensor<1x2xi32>") } else { ("", "") };
+        let constant = "%c = stablehlo.constant dense<0> : tensor<1x2xi32>";
+        let counts = "batch_group_count = 1 : i64, feature_group_count = 1 : i64";
+        let op = format!("%r = \"stablehlo.{name}\"(%a, %b{padding}) <{{{counts}, {dims}}}> : ({x}, {y}{ty}) -> {r}");
+        codes(&format!("%a: {x}, %b: {y}"), &format!("{constant}\n{op}"), &r)
+    };
+    let (q, wide) = ("Q<i8:f32, 0.5>", "Q<i32:f32, 0.25>");
+    for name in ["convolution", "dynamic_conv"] {
+        assert_eq!(conv(name, q, "f32", wide), ["convolution_c28"]);
+        assert_eq!(conv(name, q, "Q<i8:f32:1, {0.5, 0.5, 0.5}>", wide), ["convolution_c29"]);
+        let (by_output, by_place) = ("Q<i8:f32:2, {0.5, 0.5, 0.5, 0.5}>", "Q<i32:f32:1, {0.5, 0.5, 0.5}>");
+        assert_eq!(conv(name, q, by_output, by_place), ["convolution_c30"]);
+        assert_eq!(conv(name, q, "Q<i4:f32, 0.5>", wide), ["convolution_c31"]);
+        assert_eq!(conv(name, q, "Q<i8:bf16, 0.5>", wide), ["convolution_c32"]);
+        assert_eq!(conv(name, q, q, "Q<i32:f32:2, {0.5, 0.5, 0.5, 0.5}>"), ["convolution_c33"]);
+        assert_eq!(conv(name, "bf16", q, "bf16"), ["convolution_c34"]);
+        assert_eq!(conv(name, "Q<i8:f32:2, {0.5, 0.5, 0.5}>", q, wide), ["convolution_i1"]);
+    }
+}
+
+#[test]
+fn moves_keep_the_quantized_dimension() {
+    let moved = |name: &str, attrs: &str, x: &str, r: &str| {
+        let size = format!("tensor<{}xi32>", r.split('Q').next().unwrap().matches('x').count());
+        let constant = format!("%c = stablehlo.constant dense<2> : {size}");
+        let (sizes, ty) =
+            if name.starts_with("dynamic_") { (", %c", format!(", {size}")) } else { ("", String::new()) };
+        let op = format!("%r = \"stablehlo.{name}\"(%a{sizes}) {attrs} : ({x}{ty}) -> {r}");
+        codes(&format!("%a: {x}"), &format!("{constant}\n{op}"), r)
+    };
+    let by_axis = "tensor<2x3xQ<i8:f32:0, {0.5, 0.25}>>";
+    let transposed = "{permutation = array<i64: 1, 0>}";
+    assert_eq!(moved("transpose", transposed, by_axis, "tensor<3x2xQ<i8:f32:1, {0.5, 0.125}>>"), ["transpose_c1"]);
+    let square = "tensor<2x2xQ<i8:f32:0, {0.5, 0.25}>>";
+    assert_eq!(moved("transpose", transposed, square, square), ["transpose_c4"]);
+    for op in ["reshape", "dynamic_reshape"] {
+        let code = |n: usize| vec![format!("{op}_c{n}")];
+        assert_eq!(moved(op, "", by_axis, "tensor<2x3xQ<i8:f32:0, {0.5, 0.5}>>"), code(1));
+        assert_eq!(moved(op, "", by_axis, "tensor<2x3xQ<i8:f32, 0.5>>"), code(1));
+        assert_eq!(moved(op, "", by_axis, "tensor<3x2xQ<i8:f32:1, {0.5, 0.25}>>"), code(3));
+    }
+    for op in ["broadcast_in_dim", "dynamic_broadcast_in_dim"] {
+        let code = |n: usize| vec![format!("{op}_c{n}")];
+        let dims = "{broadcast_dimensions = array<i64: 1, 2>}";
+        let one = "tensor<1x3xQ<i8:f32:0, {0.5}>>";
+        assert_eq!(moved(op, dims, one, "tensor<2x2x3xQ<i8:f32:1, {0.5, 0.25}>>"), code(6));
+        assert_eq!(moved(op, dims, one, "tensor<2x2x3xQ<i8:f32:0, {0.5, 0.5}>>"), code(6));
+        assert_eq!(moved(op, dims, one, "tensor<2x2x3xQ<i4:f32:1, {0.5, 0.5}>>"), code(1));
+    }
+}
+
+#[test]
 fn quantized_and_back() {
     let by_axis = "tensor<2xQ<i8:f32:0, {0.1:-30, 0.5:-20}>>";
     let body = format!("%r = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> {by_axis}");

@@ -1,6 +1,7 @@
 //! The table itself: names, rules that cover their tensors.
 
-use shardwise_ops::Opcode;
+use shardwise_ir::{OpView, Region, Type, Value};
+use shardwise_ops::{OPS, Opcode};
 use std::collections::BTreeSet;
 
 #[test]
@@ -20,6 +21,36 @@ fn every_op_has_an_example_that_uses_it() {
         let short = op.name().strip_prefix("func.").unwrap_or(op.name());
         assert!(text.contains(short), "{}:\n{text}", op.name());
     }
+}
+
+/// Each region that combines scalars is the reducer of its op.
+#[test]
+fn ops_with_a_reducer_state_it() {
+    for &op in Opcode::ALL {
+        let module = shardwise_ir::text::parse(op.name(), op.facts().example(op), &OPS).expect("examples are valid");
+        for f in module.funcs.iter() {
+            let views = f.body.walk().into_iter().map(|inner| module.view(&f.body, inner));
+            views.filter(|view| Opcode::of_view(view) == op).for_each(|view| check_reducer(&view));
+        }
+    }
+}
+
+fn check_reducer(op: &OpView<'_>) {
+    let found: Vec<usize> = (0..op.regions().len()).filter(|&i| combines(op, op.regions()[i])).collect();
+    let reducer = Opcode::of_view(op).facts().reducer(op);
+    assert_eq!(found, reducer.iter().map(|reducer| reducer.region).collect::<Vec<_>>(), "{}", op.name());
+    let Some(reducer) = reducer else { return };
+    let args = &op.body[op.regions()[reducer.region]].args;
+    let arguments: Vec<usize> = (0..op.operands().len()).filter_map(|i| (reducer.argument)(op, i)).collect();
+    assert!(!arguments.is_empty() && arguments.iter().all(|&i| i < args.len()), "{}: {arguments:?}", op.name());
+}
+
+/// Returns whether a region combines scalars and others of the same types, and has results of these types.
+fn combines(op: &OpView<'_>, region: Region) -> bool {
+    let types = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).clone()).collect::<Vec<Type>>();
+    let (args, results) = (types(&op.body[region].args), types(op.body.region_results(region)));
+    let are_scalars = args.iter().all(|ty| ty.as_tensor().is_some_and(|t| t.rank() == 0));
+    !results.is_empty() && are_scalars && args == [results.clone(), results].concat()
 }
 
 /// Each example whose ops are pure gives the same on shards.
