@@ -45,7 +45,7 @@ mod unshard;
 pub mod warnings;
 
 pub use explain::{Communication, Row, communication};
-pub use halo::{bytes_exchanged, strategies};
+pub use halo::{STRATEGIES, bytes_exchanged, strategies};
 pub use pipeline::{
     Context, DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes,
     run_steps, run_until,

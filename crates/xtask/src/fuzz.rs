@@ -55,6 +55,8 @@ const SANITIZER_SLOWDOWN: u64 = 12;
 const MAX_SLOWDOWN: u32 = 60;
 /// The number of cases of each kind if neither a time nor a count is given.
 const DEFAULT_COUNT: u64 = 1_000;
+/// With this many valid programs, a strategy that is chosen too rarely fails the run.
+const ENOUGH_PROGRAMS: u64 = 3_000;
 /// The virtual memory of a worker in KiB. Memory that bypasses the account of its 64 MB is a finding.
 const MAX_VIRTUAL_KIB: u64 = 2 << 20;
 
@@ -76,7 +78,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let tally = campaign.tally.into_inner().map_err(|_| anyhow!("a thread has panicked"))?;
     let begin =
         format!("first seed {}, mutants of {corpus}, {:.0} s", options.seed, campaign.begin.elapsed().as_secs_f64());
-    Ok((tally.report(&begin), tally.found.is_empty()))
+    Ok((tally.report(&begin), tally.found.is_empty() && tally.rare_strategies().is_empty()))
 }
 
 fn kinds(name: &str) -> Result<Vec<Kind>> {
@@ -387,9 +389,25 @@ impl Tally {
         let features = shares::features().map(|name| (name, of_feature(name)));
         let mut out = share("ops", ops, all, shares::PROGRAMS_PER_OP);
         out += &share("features", features, all, shares::PROGRAMS_PER_FEATURE);
+        out += &share("strategies", self.with_counts(shares::strategies()), all, shares::PROGRAMS_PER_STRATEGY);
+        out +=
+            &share("special cases", self.with_counts(shares::special_cases()), all, shares::PROGRAMS_PER_SPECIAL_CASE);
         out += "ops that the host engine does not run, and that no valid program has\n";
         not_run.iter().for_each(|(op, why)| _ = writeln!(out, "  {}: {why}", op.name()));
         out + "\n"
+    }
+
+    /// Returns the strategies that are chosen in too few valid programs, if there are enough programs to tell.
+    fn rare_strategies(&self) -> Vec<(String, u64)> {
+        let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
+        let counts = self.with_counts(shares::strategies()).filter(|_| all >= ENOUGH_PROGRAMS);
+        shares::below_share(counts, all, shares::PROGRAMS_PER_STRATEGY)
+    }
+
+    /// Adds to each strategy the number of valid programs in which it is chosen.
+    fn with_counts(&self, strategies: impl Iterator<Item = String>) -> impl Iterator<Item = (String, u64)> {
+        let count = |name: String| self.strategies.get(&(Kind::Valid, name)).copied().unwrap_or(0);
+        strategies.map(move |name| (name.clone(), count(name)))
     }
 
     fn op_counts(&self, kind: Kind) -> String {
@@ -407,7 +425,12 @@ fn named_counts(title: &str, kind: Kind, counts: &BTreeMap<(Kind, String), u64>)
 }
 
 /// Describes whether enough programs have each of the names, and lists the names for which they have not.
-fn share<'a>(what: &str, counts: impl Iterator<Item = (&'a str, u64)>, all: u64, programs_per_name: u64) -> String {
+fn share<S: AsRef<str>>(
+    what: &str,
+    counts: impl Iterator<Item = (S, u64)>,
+    all: u64,
+    programs_per_name: u64,
+) -> String {
     let title = format!("valid programs: {what} that are in less than one of {programs_per_name}");
     match &shares::below_share(counts, all, programs_per_name)[..] {
         [] => format!("{title}: none\n"),
@@ -427,8 +450,8 @@ fn counted(title: &str, counts: &[(&str, u64)]) -> String {
     format!("{title}\n{}\n\n", lines(counts))
 }
 
-fn lines(counts: &[(&str, u64)]) -> String {
-    let cells: Vec<String> = counts.iter().map(|(name, n)| format!("{name} {n}")).collect();
+fn lines<S: AsRef<str>>(counts: &[(S, u64)]) -> String {
+    let cells: Vec<String> = counts.iter().map(|(name, n)| format!("{} {n}", name.as_ref())).collect();
     let lines: Vec<String> = cells.chunks(6).map(|line| format!("  {}", line.join(" · "))).collect();
     lines.join("\n")
 }

@@ -1,4 +1,5 @@
-//! The share of valid programs that must contain each op and each feature, so that a long run tests all of them often.
+//! The share of valid programs that must contain each op, each feature and each strategy by which ops run sharded, so that
+//! a long run tests all of them often.
 
 use crate::run;
 use shardwise_base::{DType, Diagnostic};
@@ -7,12 +8,18 @@ use shardwise_host::HostEngine;
 use shardwise_ir::OpView;
 use shardwise_ir::text::parse;
 use shardwise_ops::{ExplicitPolicy, OPS, Opcode};
+use shardwise_spmd::STRATEGIES;
 use std::collections::BTreeMap;
 
 /// One of this many valid programs contains an op.
 pub const PROGRAMS_PER_OP: u64 = 10_000;
 /// One of this many valid programs has a feature.
 pub const PROGRAMS_PER_FEATURE: u64 = 50;
+
+/// One of this many valid programs has an op that runs by a strategy.
+pub const PROGRAMS_PER_STRATEGY: u64 = 500;
+/// One of this many valid programs has an op that is a special case of a strategy.
+pub const PROGRAMS_PER_SPECIAL_CASE: u64 = 5_000;
 
 /// The features to which the share applies, beside the element types.
 const FEATURES: &[&str] = &[
@@ -34,6 +41,16 @@ const FEATURES: &[&str] = &[
 /// Returns the features that a share of the valid programs must have.
 pub fn features() -> impl Iterator<Item = &'static str> {
     FEATURES.iter().copied().chain(DType::ALL.iter().map(|dtype| dtype.name()))
+}
+
+/// Returns the names of the strategies.
+pub fn strategies() -> impl Iterator<Item = String> {
+    STRATEGIES.iter().map(|(name, _)| name.to_string())
+}
+
+/// Returns the names of the strategies' special cases, as in `halo: uneven`.
+pub fn special_cases() -> impl Iterator<Item = String> {
+    STRATEGIES.iter().flat_map(|(name, cases)| cases.iter().map(move |case| format!("{name}: {case}")))
 }
 
 /// Returns the ops that the host engine does not run, each with the reason that is among its facts. No valid program
@@ -59,11 +76,7 @@ fn reason(op: Opcode) -> Option<&'static str> {
 
 /// Returns those of the names that are in less than one of `programs_per_name` programs, each with its number of
 /// programs.
-pub fn below_share<'a>(
-    counts: impl Iterator<Item = (&'a str, u64)>,
-    all: u64,
-    programs_per_name: u64,
-) -> Vec<(&'a str, u64)> {
+pub fn below_share<S>(counts: impl Iterator<Item = (S, u64)>, all: u64, programs_per_name: u64) -> Vec<(S, u64)> {
     counts.filter(|(_, n)| n * programs_per_name < all).collect()
 }
 

@@ -3,6 +3,8 @@
 use super::rounds::Exchange;
 use super::{Fetched, MovedDim, plan};
 use crate::loops::run_counts;
+use crate::plan::{StepKind, boxes_between, layout_only, plan_reshard};
+use crate::rewrite::facts;
 use shardwise_base::{AxisRef, Mesh, ReasonCause, Sharding};
 use shardwise_ir::{Module, OpView};
 use shardwise_ops::{Blocks, Combine, Opcode, Read};
@@ -23,9 +25,17 @@ struct Chosen {
     with_another_factor: bool,
 }
 
-/// Returns the names of the strategies that `reshard` chose for the ops of the main function: `halo`, `block totals`,
-/// `traded dimension` and `reduced again`. Each op and each special case has a name of its own, such as `halo of slice`
-/// and `halo: uneven`.
+/// The strategies, by name, each with the special cases that it has.
+pub const STRATEGIES: &[(&str, &[&str])] = &[
+    ("halo", &["uneven", "several hops", "strided", "part of an axis", "in a loop", "with another factor"]),
+    ("block totals", &["uneven", "several hops", "part of an axis", "in a loop", "with another factor"]),
+    ("traded dimension", &["uneven", "part of an axis", "in a loop", "with another factor"]),
+    ("reduced again", &["uneven", "part of an axis", "with another factor"]),
+    ("boxes", &["uneven", "in a loop", "with another factor"]),
+];
+
+/// Returns the names of the [`STRATEGIES`] that `reshard` chose for the ops of the main function. Each op and each special
+/// case has a name of its own, such as `halo of slice` and `halo: uneven`.
 ///
 /// The module is one after `reshard` and before `collectives`.
 pub fn strategies(module: &Module) -> BTreeSet<String> {
@@ -57,16 +67,12 @@ impl Chosen {
 
 fn chosen(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Vec<Chosen> {
     match Opcode::of_view(view) {
-        Opcode::Reshard => traded(view).into_iter().collect(),
-        _ if view.data().reason.is_some() && facts_combine(view) == Combine::Gather => {
+        Opcode::Reshard => traded(view).into_iter().chain(in_boxes(view)).collect(),
+        _ if view.data().reason.is_some() && facts(view).combine(view) == Combine::Gather => {
             vec![Chosen { name: "reduced again", ..layout_cases(view, 0, None) }]
         }
         _ => plan(view, mesh).unwrap_or_default().iter().map(|dim| exchanged(view, dim)).collect(),
     }
-}
-
-fn facts_combine(view: &OpView<'_>) -> Combine {
-    crate::rewrite::facts(view).combine(view)
 }
 
 fn exchanged(view: &OpView<'_>, dim: &MovedDim) -> Chosen {
@@ -104,6 +110,16 @@ fn traded(view: &OpView<'_>) -> Option<Chosen> {
     };
     let dim = reason.and_then(|_| (0..from.rank()).find(|&d| moves(d)))?;
     Some(Chosen { name: "traded dimension", ..layout_cases(view, 0, Some(dim)) })
+}
+
+/// Returns the exchange of boxes that a reshard is made of, if it is one.
+fn in_boxes(view: &OpView<'_>) -> Option<Chosen> {
+    let (from, to) = (view.body.sharding(view.operand(0))?, view.body.sharding(view.result(0))?);
+    let ty = view.operand_tensor(0);
+    let steps = plan_reshard(from, to, &ty.shape, ty.dtype);
+    let is_exchange = steps.iter().any(|step| matches!(step.kind, StepKind::Exchange { .. }));
+    is_exchange.then(|| boxes_between(&layout_only(from), &layout_only(to), &ty.shape, ty.dtype))??;
+    Some(Chosen { name: "boxes", ..layout_cases(view, 0, None) })
 }
 
 /// Returns what is special about the layout of an operand whose dimension `dim` is split, or any dimension for `None`.

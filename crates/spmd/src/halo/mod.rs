@@ -24,7 +24,7 @@ mod windows;
 
 use crate::reshard::without_axes;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
-pub use chosen::strategies;
+pub use chosen::{STRATEGIES, strategies};
 use fold::Fold;
 use rounds::{Exchange, Need};
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Loc, Mesh, Sharding};
