@@ -111,7 +111,7 @@ impl<K: Entity, T> EntityVec<K, T> {
     }
 
     /// Returns all entities of the table, in order.
-    pub fn keys(&self) -> impl Iterator<Item = K> + use<K, T> {
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator + use<K, T> {
         (0..self.items.len()).map(K::from_index)
     }
 

@@ -198,7 +198,7 @@ impl Program {
             _ => self.engine.put(&array.to_literal(), wanted)?,
         };
         let own = array.as_any().downcast_ref::<HostArray>().expect("made by this engine");
-        let slot = &self.plan.slots[self.plan.params[index].index()];
+        let slot = &self.plan.slots[self.plan.params[index]];
         let has_size = |b: &Buffer| b.len() == slot.bytes;
         assert!(own.instances.iter().all(has_size), "argument {index} has the bytes of {}", slot.ty.short());
         Ok(spread(&own.instances, &own.points, &slot.points))
@@ -247,7 +247,7 @@ impl Program {
         let times = run.profile.take().unwrap_or_default();
         let slots = self.plan.code.results.iter();
         let arrays = results.into_iter().zip(&self.signature.outputs).zip(slots).map(|((buffers, ty), slot)| {
-            let from = &self.plan.slots[slot.index()].points;
+            let from = &self.plan.slots[*slot].points;
             let points = points_of(ty);
             let instances = spread(&buffers, from, &points);
             Arc::new(HostArray { ty: ty.clone(), points, instances }) as ArrayHandle

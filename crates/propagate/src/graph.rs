@@ -23,7 +23,7 @@ pub(crate) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
         graph.add(op);
     }
     for v in draft.values.keys() {
-        graph.problem.tensors[v.index()].wakes = graph.wakes(v);
+        graph.problem.tensors[TensorId::new(v.index())].wakes = graph.wakes(v);
     }
     graph.add_results();
     graph.add_groups();

@@ -13,47 +13,19 @@
 //! The worklist is a stack, so of the nodes that a change wakes the last one runs first.
 
 use crate::{Direction, Rule};
-use shardwise_base::{AxisIndex, AxisRef, DimSharding, Sharding, ShardingParts};
+use shardwise_base::{AxisIndex, AxisRef, DimSharding, EntityVec, Sharding, ShardingParts, entity};
 use smallvec::SmallVec;
-use std::fmt;
 use std::sync::Arc;
 
-macro_rules! index {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(u32);
-
-        impl $name {
-            /// Returns the entity with this index.
-            pub fn new(index: usize) -> $name {
-                $name(u32::try_from(index).expect("a program has fewer than 2^32 of each"))
-            }
-
-            /// Returns the index of the entity.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    };
+entity! {
+    /// A tensor that has a sharding: a value, all targets of a data-flow edge together, or a function's result.
+    pub TensorId "t"
 }
 
-index!(
-    /// A tensor that has a sharding: a value, all targets of a data-flow edge together, or a function's result.
-    TensorId,
-    "t"
-);
-index!(
+entity! {
     /// A node of a [`Problem`].
-    NodeId,
-    "n"
-);
+    pub NodeId "n"
+}
 
 /// A tensor that has a sharding.
 #[derive(Clone, Debug, Default)]
@@ -211,8 +183,8 @@ pub struct Origin {
 /// A program to propagate through. [`crate::solve`] changes the shardings of its tensors.
 #[derive(Clone, Debug, Default)]
 pub struct Problem {
-    pub tensors: Vec<Tensor>,
-    pub nodes: Vec<Node>,
+    pub tensors: EntityVec<TensorId, Tensor>,
+    pub nodes: EntityVec<NodeId, Node>,
     /// The main function's results, in order: identities from the value returned to the tensor of the result. They are
     /// propagated in both directions before and after each round, and wake no nodes.
     pub results: Vec<Node>,
@@ -225,28 +197,26 @@ pub struct Problem {
 impl Problem {
     /// Adds a tensor with this sharding, and returns its index.
     pub fn add_tensor(&mut self, sharding: Option<Sharding>) -> TensorId {
-        self.tensors.push(Tensor { sharding, ..Tensor::default() });
-        TensorId::new(self.tensors.len() - 1)
+        self.tensors.push(Tensor { sharding, ..Tensor::default() })
     }
 
     /// Adds a node, and returns its index.
     pub fn add_node(&mut self, node: Node) -> NodeId {
         debug_assert_eq!(node.operands.len(), node.rule.operands.len());
         debug_assert_eq!(node.results.len(), node.rule.results.len());
-        self.nodes.push(node);
-        NodeId::new(self.nodes.len() - 1)
+        self.nodes.push(node)
     }
 
     /// Returns the sharding of a tensor, or `None`.
     pub fn sharding(&self, tensor: TensorId) -> Option<&Sharding> {
-        self.tensors[tensor.index()].sharding.as_ref()
+        self.tensors[tensor].sharding.as_ref()
     }
 
     /// Puts tensors into a new group, whose members always have the same sharding.
     pub fn add_group(&mut self, members: Vec<TensorId>) {
         let group = self.groups.len() as u32;
-        for t in &members {
-            self.tensors[t.index()].group = Some(group);
+        for &tensor in &members {
+            self.tensors[tensor].group = Some(group);
         }
         self.groups.push(members);
     }

@@ -11,7 +11,7 @@ use crate::project::{IfMissing, Projection};
 use crate::rule::Rule;
 use crate::schedule::{self, Directions};
 use crate::user_priority;
-use shardwise_base::{AxisRef, Mesh, Sharding, budget};
+use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -82,9 +82,9 @@ pub fn solve(problem: &mut Problem, options: &Options) -> Stats {
 fn sync_groups(problem: &mut Problem) {
     for members in &problem.groups {
         let is_trivial = |s: &Sharding| s.replicated.is_empty() && s.unreduced.is_empty() && all_open(s);
-        let mut known = members.iter().filter_map(|t| problem.tensors[t.index()].sharding.as_ref());
+        let mut known = members.iter().filter_map(|&t| problem.tensors[t].sharding.as_ref());
         if let Some(sharding) = known.find(|s| !is_trivial(s)).cloned() {
-            members.iter().for_each(|t| problem.tensors[t.index()].sharding = Some(sharding.clone()));
+            members.iter().for_each(|&t| problem.tensors[t].sharding = Some(sharding.clone()));
         }
     }
 }
@@ -97,14 +97,14 @@ struct Solver<'a> {
     problem: &'a mut Problem,
     options: &'a Options,
     worklist: Vec<NodeId>,
-    is_listed: Vec<bool>,
+    is_listed: EntityVec<NodeId, bool>,
     /// The number of changes so far.
     clock: u32,
     /// For each tensor, the value of the clock at its last change.
-    changed: Vec<u32>,
+    changed: EntityVec<TensorId, u32>,
     /// For each node, the value of the clock when a visit last changed nothing, and the strategy and directions of that
     /// visit.
-    quiet: Vec<Option<(u32, Strategy, Directions)>>,
+    quiet: EntityVec<NodeId, Option<(u32, Strategy, Directions)>>,
     answers: Answers,
     stats: Stats,
 }
@@ -116,10 +116,10 @@ impl<'a> Solver<'a> {
             problem,
             options,
             worklist: Vec::with_capacity(node_count),
-            is_listed: vec![false; node_count],
+            is_listed: EntityVec::filled(node_count, false),
             clock: 0,
-            changed: vec![0; tensor_count],
-            quiet: vec![None; node_count],
+            changed: EntityVec::filled(tensor_count, 0),
+            quiet: EntityVec::filled(node_count, None),
             answers: Answers::default(),
             stats: Stats::default(),
         }
@@ -136,11 +136,11 @@ impl<'a> Solver<'a> {
 
     fn run_round(&mut self, round: usize, strategy: Strategy) {
         self.push_results(strategy);
-        self.worklist.extend((0..self.problem.nodes.len()).rev().map(NodeId::new));
-        self.is_listed.fill(true);
+        self.worklist.extend(self.problem.nodes.keys().rev());
+        self.is_listed.iter_mut().for_each(|is_listed| *is_listed = true);
         while let Some(node) = self.worklist.pop() {
             budget::poll();
-            self.is_listed[node.index()] = false;
+            self.is_listed[node] = false;
             self.stats.visits += 1;
             self.visit(node, round, strategy);
         }
@@ -161,7 +161,7 @@ impl<'a> Solver<'a> {
     }
 
     fn visit(&mut self, id: NodeId, round: usize, strategy: Strategy) {
-        let node = &self.problem.nodes[id.index()];
+        let node = &self.problem.nodes[id];
         let directions = schedule::directions(node, round);
         if directions.is_none() || self.is_quiet(id, node, strategy, directions) {
             return;
@@ -170,7 +170,7 @@ impl<'a> Solver<'a> {
         let asked = Asked { node, directions, strategy, options: self.options };
         let changes = self.answers.changes(&asked, self.problem);
         if changes.is_empty() {
-            self.quiet[id.index()] = Some((self.clock, strategy, directions));
+            self.quiet[id] = Some((self.clock, strategy, directions));
         }
         for (tensor, sharding) in changes {
             self.record_origins(Some(id), tensor, &sharding);
@@ -179,17 +179,15 @@ impl<'a> Solver<'a> {
     }
 
     fn is_quiet(&self, id: NodeId, node: &Node, strategy: Strategy, directions: Directions) -> bool {
-        match self.quiet[id.index()] {
-            Some((clock, s, d)) => {
-                s == strategy && d == directions && node.tensors().all(|t| self.changed[t.index()] <= clock)
-            }
+        match self.quiet[id] {
+            Some((clock, s, d)) => s == strategy && d == directions && node.tensors().all(|t| self.changed[t] <= clock),
             None => false,
         }
     }
 
     /// Sets the sharding of a tensor and of its group, and wakes the affected nodes except `by`.
     fn update(&mut self, by: NodeId, tensor: TensorId, sharding: Sharding) {
-        let group = self.problem.tensors[tensor.index()].group;
+        let group = self.problem.tensors[tensor].group;
         self.set(tensor, sharding);
         self.wake(by, tensor);
         let Some(group) = group else { return };
@@ -203,19 +201,19 @@ impl<'a> Solver<'a> {
     }
 
     fn set(&mut self, tensor: TensorId, sharding: Sharding) {
-        self.problem.tensors[tensor.index()].sharding = Some(sharding);
+        self.problem.tensors[tensor].sharding = Some(sharding);
         self.stats.updates += 1;
         self.touch(tensor);
     }
 
     fn touch(&mut self, tensor: TensorId) {
         self.clock += 1;
-        self.changed[tensor.index()] = self.clock;
+        self.changed[tensor] = self.clock;
     }
 
     fn wake(&mut self, by: NodeId, tensor: TensorId) {
-        for &node in &self.problem.tensors[tensor.index()].wakes {
-            if node != by && !std::mem::replace(&mut self.is_listed[node.index()], true) {
+        for &node in &self.problem.tensors[tensor].wakes {
+            if node != by && !std::mem::replace(&mut self.is_listed[node], true) {
                 self.worklist.push(node);
             }
         }
@@ -230,7 +228,7 @@ impl<'a> Solver<'a> {
             self.problem.sharding(t).is_some_and(|s| s.split_axes().any(|a| a.overlaps(axis, &s.mesh)))
         };
         let node = match by {
-            Some(id) => &self.problem.nodes[id.index()],
+            Some(id) => &self.problem.nodes[id],
             None => match self.problem.results.iter().find(|n| n.tensors().any(|t| t == tensor)) {
                 Some(node) => node,
                 None => return,

@@ -4,7 +4,7 @@
 //! elsewhere.
 
 use crate::problem::{Tensor, TensorId};
-use shardwise_base::{AxisRef, DimSharding, Sharding, ShardingParts};
+use shardwise_base::{AxisRef, DimSharding, EntityVec, Sharding, ShardingParts};
 use std::collections::BTreeMap;
 
 /// The original shardings that have a dimension of a certain priority.
@@ -14,9 +14,9 @@ pub(crate) struct Later {
 }
 
 /// Holds back all dimensions whose priority is not 0. Returns the later priorities, in order.
-pub(crate) fn start(tensors: &mut [Tensor]) -> Vec<Later> {
+pub(crate) fn start(tensors: &mut EntityVec<TensorId, Tensor>) -> Vec<Later> {
     let mut later: BTreeMap<u32, Vec<(TensorId, Sharding)>> = BTreeMap::new();
-    for (i, tensor) in tensors.iter_mut().enumerate() {
+    for (id, tensor) in tensors.keys().zip(tensors.iter_mut()) {
         let Some(sharding) = &mut tensor.sharding else { continue };
         if sharding.dims.iter().all(|d| d.priority.is_none()) {
             continue;
@@ -25,7 +25,7 @@ pub(crate) fn start(tensors: &mut [Tensor]) -> Vec<Later> {
         priorities.sort_unstable();
         priorities.dedup();
         for p in priorities {
-            later.entry(p).or_default().push((TensorId::new(i), sharding.clone()));
+            later.entry(p).or_default().push((id, sharding.clone()));
         }
         hold_back(sharding);
     }
@@ -46,9 +46,9 @@ fn hold_back(sharding: &mut Sharding) {
 }
 
 /// Restores the dimensions of one priority. Returns the tensors that it changed.
-pub(crate) fn release(tensors: &mut [Tensor], later: &Later) -> Vec<TensorId> {
+pub(crate) fn release(tensors: &mut EntityVec<TensorId, Tensor>, later: &Later) -> Vec<TensorId> {
     for (tensor, original) in &later.originals {
-        let sharding = tensors[tensor.index()].sharding.as_mut().expect("it had a sharding with a priority");
+        let sharding = tensors[*tensor].sharding.as_mut().expect("it had a sharding with a priority");
         let sharding: &mut ShardingParts = sharding;
         for (dim, original) in sharding.dims.iter_mut().zip(&original.dims) {
             if priority_of(original) == later.priority {

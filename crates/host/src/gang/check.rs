@@ -10,7 +10,7 @@ use shardwise_base::{DType, Diagnostic};
 /// Returns the first inconsistency of a plan, which is a bug of the planner or a module that is not valid.
 pub fn check(plan: &Plan) -> Result<(), Diagnostic> {
     for (slot, buffers) in &plan.constants {
-        let info = &plan.slots[slot.index()];
+        let info = &plan.slots[*slot];
         assert_eq!(buffers.len(), info.count, "a constant has a buffer for each instance");
         assert!(buffers.iter().all(|b| b.len() == info.bytes), "a constant has the bytes of its type");
     }
@@ -29,7 +29,7 @@ fn code(plan: &Plan, block: &Code) -> Result<(), Diagnostic> {
 fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
     let count = step.points.count();
     for (i, input) in step.inputs.iter().enumerate() {
-        let held = plan.slots[input.slot.index()].count;
+        let held = plan.slots[input.slot].count;
         if input.map.len() != count || input.map.iter().any(|&at| at as usize >= held) {
             return Err(format!("maps its {count} instances to {:?} of the {held} of operand {i}", input.map));
         }
@@ -47,7 +47,7 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
             computed(plan, step)
         }
         StepKind::Permute(sources) => {
-            let held = plan.slots[read[0].index()].count;
+            let held = plan.slots[read[0]].count;
             if sources.iter().flatten().any(|&s| s as usize >= held) {
                 return Err(format!("receives from {sources:?} of {held} instances"));
             }
@@ -73,7 +73,7 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
 
 /// Checks that groups refer to instances of the operand, and positions to members of the groups.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
-    let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot.index()].count);
+    let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot].count);
     let fits = |(group, &position): (&Vec<u32>, &usize)| {
         (position < group.len() || group.is_empty()) && group.iter().all(|&m| (m as usize) < held)
     };
@@ -86,11 +86,11 @@ fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> 
 
 /// Checks that every output has the instances that the step computes.
 fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
-    let differs = |slot: &&Slot| plan.slots[slot.index()].points != step.points;
+    let differs = |&&slot: &&Slot| plan.slots[slot].points != step.points;
     match step.outputs.iter().find(differs) {
         None => Ok(()),
         Some(slot) => {
-            let axes = &plan.slots[slot.index()].points.axes;
+            let axes = &plan.slots[*slot].points.axes;
             Err(format!("computes instances over {:?} for a result over {axes:?}", step.points.axes))
         }
     }
@@ -107,11 +107,11 @@ fn equal(
     if from.len() != to.len() {
         return Err(format!("hands over {} values, one for each {what}, of which there are {}", from.len(), to.len()));
     }
-    let mut pairs = from.iter().zip(to).map(|(f, t)| (&plan.slots[f.index()], &plan.slots[t.index()]));
+    let mut pairs = from.iter().zip(to).map(|(&f, &t)| (&plan.slots[f], &plan.slots[t]));
     match pairs.position(|(f, t)| !fits(f, t)) {
         None => Ok(()),
         Some(i) => {
-            let [from, to] = [from[i], to[i]].map(|s| plan.slots[s.index()].ty.short());
+            let [from, to] = [from[i], to[i]].map(|s| plan.slots[s].ty.short());
             Err(format!("hands {from} over to {what} {i} of type {to}"))
         }
     }
@@ -120,7 +120,7 @@ fn equal(
 /// Checks that the first of the slots is a scalar of one of these types.
 fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> {
     let Some(slot) = slots.first() else { return Err("has no value that decides what runs".to_string()) };
-    let ty = &plan.slots[slot.index()].ty;
+    let ty = &plan.slots[*slot].ty;
     if ty.shape.is_empty() && dtypes.contains(&ty.dtype) {
         return Ok(());
     }

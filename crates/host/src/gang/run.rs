@@ -9,7 +9,7 @@ use super::fallback;
 use super::literal::fill;
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use crate::plan::*;
-use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, Stop, budget};
+use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Literal, Loc, Stop, budget};
 use shardwise_ir::{Func, Module};
 use std::any::Any;
 use std::borrow::Cow;
@@ -49,7 +49,7 @@ pub struct Run<'a> {
     pub module: &'a Module,
     pub func: &'a Func,
     pub memory: &'a Memory,
-    values: Vec<Vec<Option<Buffer>>>,
+    values: EntityVec<Slot, Vec<Option<Buffer>>>,
     running: Option<Step<'a>>,
     /// The count and the total time of each step, if they are measured.
     pub profile: Option<Vec<(u64, Duration)>>,
@@ -70,7 +70,7 @@ type Step<'a> = &'a crate::plan::Step;
 impl<'a> Run<'a> {
     /// Returns a run of the plan that has not started.
     pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory) -> Run<'a> {
-        let values = plan.slots.iter().map(|_| vec![]).collect();
+        let values = EntityVec::filled(plan.slots.len(), vec![]);
         Run { plan, module, func, memory, values, running: None, profile: None }
     }
 
@@ -83,13 +83,13 @@ impl<'a> Run<'a> {
     /// Runs the program. `args[i]` has a buffer for each instance of parameter `i`.
     pub fn run(&mut self, args: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>, Diagnostics> {
         for (slot, buffers) in &self.plan.constants {
-            self.values[slot.index()] = buffers.iter().cloned().map(Some).collect();
+            self.values[*slot] = buffers.iter().cloned().map(Some).collect();
         }
         for (slot, buffers) in self.plan.params.iter().zip(args) {
-            self.values[slot.index()] = buffers.into_iter().map(Some).collect();
+            self.values[*slot] = buffers.into_iter().map(Some).collect();
         }
         caught(|| self.steps(&self.plan.code, &[])).map_err(|e| self.report(e))?;
-        let results = self.plan.code.results.iter().map(|s| self.values[s.index()].clone());
+        let results = self.plan.code.results.iter().map(|&slot| self.values[slot].clone());
         Ok(results.map(|r| r.into_iter().map(|b| b.expect("every instance was computed")).collect()).collect())
     }
 
@@ -116,18 +116,18 @@ impl<'a> Run<'a> {
     /// Returns descriptions of the largest arrays that are alive when a step runs, or that it reads or writes. Of slots
     /// that share their buffers, only one is listed.
     fn largest(&self, step: Step<'a>) -> Vec<String> {
-        let is_alive = |slot: &Slot| self.values[slot.index()].iter().any(Option::is_some);
+        let is_alive = |&slot: &Slot| self.values[slot].iter().any(Option::is_some);
         let used: Vec<Slot> = step.inputs.iter().map(|i| i.slot).chain(step.outputs.iter().copied()).collect();
-        let all = (0..self.plan.slots.len() as u32).map(Slot);
+        let all = self.plan.slots.keys();
         let mut found: Vec<Slot> = all.filter(|slot| is_alive(slot) || used.contains(slot)).collect();
-        found.sort_by_key(|slot| std::cmp::Reverse(self.plan.slots[slot.index()].all_bytes()));
-        let line = |slot: &Slot| {
-            let info = &self.plan.slots[slot.index()];
+        found.sort_by_key(|&slot| std::cmp::Reverse(self.plan.slots[slot].all_bytes()));
+        let line = |&slot: &Slot| {
+            let info = &self.plan.slots[slot];
             format!("{} bytes: {} of {} at {}", info.all_bytes(), info.count, info.ty.short(), info.loc)
         };
         let mut seen = HashSet::new();
-        let is_first = |slot: &&Slot| {
-            let first = self.values[slot.index()].iter().flatten().next();
+        let is_first = |&&slot: &&Slot| {
+            let first = self.values[slot].iter().flatten().next();
             first.is_none_or(|buffer| seen.insert(buffer.address()))
         };
         found.iter().filter(is_first).take(SHOWN_ARRAYS).map(line).collect()
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
     }
 
     fn clear(&mut self, slots: &[Slot]) {
-        slots.iter().for_each(|slot| self.values[slot.index()] = vec![]);
+        slots.iter().for_each(|&slot| self.values[slot] = vec![]);
     }
 
     fn fuel(&mut self, step: Step<'a>) {
@@ -213,12 +213,12 @@ impl<'a> Run<'a> {
             let group = &members.groups[i][..];
             if group.is_empty() {
                 let slot = step.outputs[0];
-                let zeros = self.memory.allocate_zeroed(self.plan.slots[slot.index()].bytes)?;
+                let zeros = self.memory.allocate_zeroed(self.plan.slots[slot].bytes)?;
                 self.set(step, slot, i, zeros);
                 continue;
             }
             if !known.contains_key(group) {
-                let part = |&m: &u32| self.values[step.inputs[0].slot.index()][m as usize].as_ref();
+                let part = |&m: &u32| self.values[step.inputs[0].slot][m as usize].as_ref();
                 let parts: Vec<&Buffer> = group.iter().map(|m| part(m).expect("computed before it is used")).collect();
                 let others: Vec<&Buffer> = step.inputs[1..].iter().map(|input| self.buffer(input, i)).collect();
                 known.insert(group, fallback::exchange(&view, &parts, &others, captured)?);
@@ -230,7 +230,7 @@ impl<'a> Run<'a> {
     }
 
     fn buffer(&self, input: &Input, instance: usize) -> &Buffer {
-        self.values[input.slot.index()][input.map[instance] as usize].as_ref().expect("computed before it is used")
+        self.values[input.slot][input.map[instance] as usize].as_ref().expect("computed before it is used")
     }
 
     /// Puts the result of a step into a slot. Readers of the slot rely on the number of its bytes, which is checked
@@ -242,36 +242,36 @@ impl<'a> Run<'a> {
 
     /// Puts all instances of a result into a slot, with the same check.
     fn set_all(&mut self, step: Step<'a>, slot: Slot, buffers: Vec<Option<Buffer>>) {
-        assert_eq!(buffers.len(), self.plan.slots[slot.index()].count, "a buffer for each instance");
+        assert_eq!(buffers.len(), self.plan.slots[slot].count, "a buffer for each instance");
         for buffer in &buffers {
             self.check(step, slot, buffer.as_ref().expect("a kernel sets every instance that it is asked for"));
         }
-        self.values[slot.index()] = buffers;
+        self.values[slot] = buffers;
     }
 
     fn check(&self, step: Step<'a>, slot: Slot, buffer: &Buffer) {
-        let info = &self.plan.slots[slot.index()];
+        let info = &self.plan.slots[slot];
         assert_eq!(buffer.len(), info.bytes, "`{}` at {} yields bytes of {}", step.name, step.loc, info.ty.short());
     }
 
     fn place(&mut self, slot: Slot, instance: usize, buffer: Buffer) {
-        let value = &mut self.values[slot.index()];
-        value.resize(self.plan.slots[slot.index()].count, None);
+        let value = &mut self.values[slot];
+        value.resize(self.plan.slots[slot].count, None);
         value[instance] = Some(buffer);
     }
 
     fn alias(&mut self, step: Step<'a>) {
         for (input, &output) in step.inputs.iter().zip(&step.outputs) {
-            self.values[output.index()] = self.moved(input.slot, output);
+            self.values[output] = self.moved(input.slot, output);
         }
     }
 
     fn permute(&mut self, step: Step<'a>, sources: &[Option<u32>], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let slot = step.inputs[0].slot;
-        let bytes = self.plan.slots[slot.index()].bytes;
+        let bytes = self.plan.slots[slot].bytes;
         for &i in &*Self::instances(step, selected) {
             let buffer = match sources[i] {
-                Some(s) => self.values[slot.index()][s as usize].clone().expect("computed"),
+                Some(s) => self.values[slot][s as usize].clone().expect("computed"),
                 None => self.memory.allocate_zeroed(bytes)?,
             };
             self.set(step, step.outputs[0], i, buffer);
@@ -290,10 +290,10 @@ impl<'a> Run<'a> {
 
     /// Returns the context for the kernel of a step.
     fn context(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> KernelCx<'a> {
-        let take = |values: &mut Vec<Vec<Option<Buffer>>>, input: &Input| {
+        let take = |values: &mut EntityVec<Slot, Vec<Option<Buffer>>>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)
                 && step.inputs.iter().filter(|other| other.slot == input.slot).count() == 1;
-            let value = &mut values[input.slot.index()];
+            let value = &mut values[input.slot];
             if is_last { std::mem::take(value) } else { value.clone() }
         };
         let inputs = step.inputs.iter().map(|input| take(&mut self.values, input)).collect();
@@ -319,13 +319,13 @@ impl<'a> Run<'a> {
 
     /// Returns the value of a predicate or index at each of its instances.
     fn predicate(&self, slot: Slot) -> Vec<i64> {
-        let ty = &self.plan.slots[slot.index()].ty;
+        let ty = &self.plan.slots[slot].ty;
         let read = |b: &Option<Buffer>| match (b, ty.dtype.storage_bytes()) {
             (Some(b), 1) => i64::from(b.bytes()[0] != 0),
             (Some(b), _) => i64::from(i32::from_le_bytes(b.bytes()[..4].try_into().expect("four bytes"))),
             (None, _) => 0,
         };
-        self.values[slot.index()].iter().map(read).collect()
+        self.values[slot].iter().map(read).collect()
     }
 
     fn while_loop(
@@ -385,7 +385,7 @@ impl<'a> Run<'a> {
         selected: &[Selection<'a>],
         step: Step<'a>,
     ) -> Result<i64, RunError> {
-        let own = &self.plan.slots[slot.index()].points;
+        let own = &self.plan.slots[slot].points;
         let values = self.predicate(slot);
         let chosen: Vec<usize> = (0..values.len()).filter(|&i| takes_part(own, i, selected)).collect();
         let first = values[*chosen.first().expect("a region runs for devices that hold its predicate")];
@@ -411,10 +411,10 @@ impl<'a> Run<'a> {
     fn assign(&mut self, to: &[Slot], values: Vec<Vec<Option<Buffer>>>, selected: &[Selection<'a>]) {
         for (&t, value) in to.iter().zip(values) {
             if selected.is_empty() {
-                self.values[t.index()] = value;
+                self.values[t] = value;
                 continue;
             }
-            let points = &self.plan.slots[t.index()].points;
+            let points = &self.plan.slots[t].points;
             for (i, buffer) in value.into_iter().enumerate() {
                 if let (true, Some(buffer)) = (takes_part(points, i, selected), buffer) {
                     self.place(t, i, buffer);
@@ -425,8 +425,8 @@ impl<'a> Run<'a> {
 
     /// Returns the buffers of `from` for the instances of `to`.
     fn moved(&self, from: Slot, to: Slot) -> Vec<Option<Buffer>> {
-        let (source, target) = (&self.plan.slots[from.index()].points, &self.plan.slots[to.index()].points);
-        let value = &self.values[from.index()];
+        let (source, target) = (&self.plan.slots[from].points, &self.plan.slots[to].points);
+        let value = &self.values[from];
         if source.axes == target.axes {
             return value.clone();
         }

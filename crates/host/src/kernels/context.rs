@@ -7,7 +7,7 @@
 use super::fusion::Access;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
 use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind};
-use shardwise_base::{DType, Loc, Mesh, Varying};
+use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
 use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
 use shardwise_ops::Opcode;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub struct PlanCx<'m> {
     pub mesh: Option<Arc<Mesh>>,
     module: &'m Module,
     kernels: &'static KernelTable,
-    slots: Vec<SlotInfo>,
-    slot_of: Vec<Option<Slot>>,
+    slots: EntityVec<Slot, SlotInfo>,
+    slot_of: EntityVec<Value, Option<Slot>>,
     step_count: usize,
     /// The steps that must run before the step that is being built.
     before: Vec<Step>,
@@ -33,8 +33,8 @@ impl<'m> PlanCx<'m> {
             mesh: module.main_mesh().cloned(),
             module,
             kernels,
-            slots: vec![],
-            slot_of: vec![None; func.body.value_count()],
+            slots: EntityVec::new(),
+            slot_of: EntityVec::filled(func.body.value_count(), None),
             step_count: 0,
             before: vec![],
         }
@@ -64,25 +64,24 @@ impl<'m> PlanCx<'m> {
 
     /// Returns the slot of a value, which is created at its first use.
     pub fn slot(&mut self, v: Value) -> Slot {
-        if let Some(slot) = self.slot_of[v.index()] {
+        if let Some(slot) = self.slot_of[v] {
             return slot;
         }
         let ty = self.body.ty(v).as_tensor().cloned();
         let ty = ty.unwrap_or_else(|| TensorType::new(DType::I1, vec![0]));
         let slot = self.temporary(ty, self.points(v), self.body.value(v).loc.clone());
-        self.slot_of[v.index()] = Some(slot);
+        self.slot_of[v] = Some(slot);
         slot
     }
 
     /// Sets the slot of a value to that of another value.
     pub fn share_slot(&mut self, v: Value, other: Value) {
-        self.slot_of[v.index()] = Some(self.slot(other));
+        self.slot_of[v] = Some(self.slot(other));
     }
 
     /// Creates a slot for a value that is not in the program.
     pub fn temporary(&mut self, ty: TensorType, points: Points, loc: Loc) -> Slot {
-        self.slots.push(SlotInfo::new(ty, points, loc));
-        Slot(self.slots.len() as u32 - 1)
+        self.slots.push(SlotInfo::new(ty, points, loc))
     }
 
     /// Returns an input for which the instances of `points` read from `v`.
@@ -124,7 +123,7 @@ impl<'m> PlanCx<'m> {
     /// Adds a step that must run before the step that is being built.
     pub fn before(&mut self, mut step: Step) {
         // The step only moves elements, whatever the op that needs it computes.
-        step.work = step.outputs.iter().map(|s| self.slots[s.index()].ty.size() as u64).sum();
+        step.work = step.outputs.iter().map(|&slot| self.slots[slot].ty.size() as u64).sum();
         self.before.push(step);
     }
 
@@ -134,7 +133,7 @@ impl<'m> PlanCx<'m> {
     }
 
     /// Returns all slots, and the number of steps that were built.
-    pub fn finish(self) -> (Vec<SlotInfo>, usize) {
+    pub fn finish(self) -> (EntityVec<Slot, SlotInfo>, usize) {
         (self.slots, self.step_count)
     }
 }

@@ -8,19 +8,13 @@ mod points;
 pub use points::Points;
 
 use crate::memory::{Buffer, Memory, OutOfMemory};
-use shardwise_base::{Account, Diagnostic, Loc};
+use shardwise_base::{Account, Diagnostic, EntityVec, Loc, entity};
 use shardwise_ir::{Op, TensorType, Value};
 use std::borrow::Cow;
 
-/// A value of the plan, which has one buffer for each instance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Slot(pub u32);
-
-impl Slot {
-    /// Returns the position of the slot in the plan.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+entity! {
+    /// A value of the plan, which has one buffer for each instance.
+    pub Slot "slot"
 }
 
 /// The properties of a slot.
@@ -58,7 +52,7 @@ impl SlotInfo {
 
 /// A whole program.
 pub struct Plan {
-    pub slots: Vec<SlotInfo>,
+    pub slots: EntityVec<Slot, SlotInfo>,
     pub params: Vec<Slot>,
     pub code: Code,
     /// The values that are known at planning time, with a buffer for each instance.
@@ -272,7 +266,7 @@ mod tests {
 
     #[test]
     fn inputs_know_whether_instances_are_read_once() {
-        let is_read_once = |map: &[u32]| Input::new(Slot(0), map.to_vec()).is_read_once;
+        let is_read_once = |map: &[u32]| Input::new(Slot::new(0), map.to_vec()).is_read_once;
         assert!(is_read_once(&[]) && is_read_once(&[2, 0, 1]));
         assert!(!is_read_once(&[0, 0]) && !is_read_once(&[1, 0, 1]));
     }

@@ -54,15 +54,15 @@ impl Program {
     /// Wakes and uses as of a module fresh from its text.
     fn link(&mut self) {
         let mut uses = vec![0; self.problem.tensors.len()];
-        let nodes: Vec<Node> = self.problem.nodes.clone();
+        let nodes = self.problem.nodes.clone();
         self.returned.iter().for_each(|&t| uses[t] += 1);
-        for (i, node) in nodes.iter().enumerate() {
-            node.results.iter().for_each(|t| self.problem.tensors[t.index()].wakes.push(NodeId::new(i)));
+        for (id, node) in nodes.keys().zip(nodes.iter()) {
+            node.results.iter().for_each(|&t| self.problem.tensors[t].wakes.push(id));
             node.operands.iter().for_each(|t| uses[t.index()] += 1);
         }
-        for (i, node) in nodes.iter().enumerate().rev() {
-            node.operands.iter().for_each(|t| self.problem.tensors[t.index()].wakes.push(NodeId::new(i)));
-            self.problem.nodes[i].has_shared_operand = node.operands.iter().any(|t| uses[t.index()] != 1);
+        for (id, node) in nodes.keys().zip(nodes.iter()).rev() {
+            node.operands.iter().for_each(|&t| self.problem.tensors[t].wakes.push(id));
+            self.problem.nodes[id].has_shared_operand = node.operands.iter().any(|t| uses[t.index()] != 1);
         }
     }
 
@@ -134,8 +134,8 @@ fn a_manual_axis_stays_outside() {
     let outside = sharding(&p.mesh, "a ? | ?");
     let manual_axes = vec![axis(&p.mesh, "a").axis];
     p.op(UNARY, &[0], "? | ?");
-    p.problem.nodes[0].is_elementwise = false;
-    p.problem.nodes[0].manual = Some(ManualEdge { manual_axes, outside, is_argument: true });
+    p.problem.nodes[NodeId::new(0)].is_elementwise = false;
+    p.problem.nodes[NodeId::new(0)].manual = Some(ManualEdge { manual_axes, outside, is_argument: true });
     p.op(UNARY, &[1], "-");
     p.check(expect![[r#"
         [{a}, {b, ?}]
@@ -147,7 +147,7 @@ fn a_manual_axis_stays_outside() {
 fn two_meshes_do_not_mix() {
     let mut p = Program::new("a=2", &["a | .", "-"]);
     let other = mesh("a=4");
-    p.problem.tensors[1].sharding = Some(sharding(&other, ". | a"));
+    p.problem.tensors[TensorId::new(1)].sharding = Some(sharding(&other, ". | a"));
     p.op(POINTWISE, &[0, 1], "-").returns(2, "-");
     p.check(expect![[r#"
         [{a}, {}]

@@ -124,16 +124,16 @@ impl<'a> Predicting<'a> {
     fn place(&mut self, given: &[Given]) -> Result<(Vec<Buffer>, (usize, usize)), OutOfMemory> {
         let (plan, mut held) = (self.run.plan, vec![]);
         for (slot, buffers) in &plan.constants {
-            let own = self.buffers(buffers.len(), plan.slots[slot.index()].bytes)?;
+            let own = self.buffers(buffers.len(), plan.slots[*slot].bytes)?;
             held.extend(own.iter().cloned());
-            self.run.values[slot.index()] = own.into_iter().map(Some).collect();
+            self.run.values[*slot] = own.into_iter().map(Some).collect();
         }
         let constants = self.account.in_use();
         for (slot, given) in plan.params.iter().zip(given) {
-            let info = &plan.slots[slot.index()];
+            let info = &plan.slots[*slot];
             let own = self.buffers(given.points.count(), info.bytes)?;
             let instances = info.points.map_to(&given.points).into_iter();
-            self.run.values[slot.index()] = instances.map(|i| Some(own[i as usize].clone())).collect();
+            self.run.values[*slot] = instances.map(|i| Some(own[i as usize].clone())).collect();
             held.extend(own.into_iter().filter(|_| !given.is_donated));
         }
         Ok((held, (self.account.in_use() - constants, constants)))
@@ -197,7 +197,7 @@ impl<'a> Predicting<'a> {
 
     /// Returns the number of bytes of literals of some slots.
     fn literals(&self, slots: impl IntoIterator<Item = Slot>) -> usize {
-        let bytes = |slot: Slot| self.run.plan.slots[slot.index()].bytes.saturating_add(7) / 8 * 8;
+        let bytes = |slot: Slot| self.run.plan.slots[slot].bytes.saturating_add(7) / 8 * 8;
         slots.into_iter().map(bytes).fold(0, usize::saturating_add)
     }
 
@@ -205,7 +205,7 @@ impl<'a> Predicting<'a> {
     /// operands and results.
     fn working_bytes(&self, step: Step<'a>, op: shardwise_ir::Op, literals: usize) -> usize {
         let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
-        let elements = slots.map(|slot| self.run.plan.slots[slot.index()].ty.size()).fold(0, usize::saturating_add);
+        let elements = slots.map(|slot| self.run.plan.slots[slot].ty.size()).fold(0, usize::saturating_add);
         let view = self.run.module.view(&self.run.func.body, op);
         let copies = match Opcode::of_view(&view).facts().eval_copies(&view) {
             true => elements.saturating_mul(WORKING_BYTES),
@@ -215,7 +215,7 @@ impl<'a> Predicting<'a> {
     }
 
     fn bytes(&self, slots: impl IntoIterator<Item = Slot>) -> usize {
-        slots.into_iter().fold(0, |sum, slot| self.run.plan.slots[slot.index()].bytes.saturating_add(sum))
+        slots.into_iter().fold(0, |sum, slot| self.run.plan.slots[slot].bytes.saturating_add(sum))
     }
 
     /// Charges the literals of an instance's operands and results and what the evaluation needs, and then the results'
@@ -303,7 +303,7 @@ impl<'a> Predicting<'a> {
     /// same.
     fn owners(&self, body: &Code) -> Vec<(usize, usize)> {
         let carried: Vec<&Buffer> =
-            body.params.iter().flat_map(|slot| self.run.values[slot.index()].iter().flatten()).collect();
+            body.params.iter().flat_map(|&slot| self.run.values[slot].iter().flatten()).collect();
         let mut first: HashMap<usize, usize> = HashMap::new();
         let of = |(i, buffer): (usize, &&Buffer)| (buffer.owners(), *first.entry(buffer.address()).or_insert(i));
         carried.iter().enumerate().map(of).collect()
@@ -311,7 +311,7 @@ impl<'a> Predicting<'a> {
 
     /// Returns the addresses of the buffers that a loop carries.
     fn carried(&self, body: &Code) -> Vec<Option<usize>> {
-        let carried = body.params.iter().flat_map(|slot| &self.run.values[slot.index()]);
+        let carried = body.params.iter().flat_map(|&slot| &self.run.values[slot]);
         carried.map(|buffer| buffer.as_ref().map(Buffer::address)).collect()
     }
 
@@ -326,13 +326,13 @@ impl<'a> Predicting<'a> {
         let last = self.carried(body);
         let mut is_other = initial.iter().zip(last).map(|(&initial, last)| initial != last);
         for &slot in &body.params {
-            let info = &self.run.plan.slots[slot.index()];
+            let info = &self.run.plan.slots[slot];
             let new = |(i, old): (usize, &Option<Buffer>)| {
                 let is_shared = old.as_ref().is_some_and(|buffer| buffer.owners() > 1);
                 let is_new = is_other.next().unwrap_or(false) && is_shared && takes_part(&info.points, i, selected);
                 if is_new { self.run.memory.allocate(info.bytes).map(Some) } else { Ok(old.clone()) }
             };
-            let kept = self.run.values[slot.index()].iter().enumerate().map(new).collect::<Result<Vec<_>, _>>()?;
+            let kept = self.run.values[slot].iter().enumerate().map(new).collect::<Result<Vec<_>, _>>()?;
             self.run.assign(&[slot], vec![kept], selected);
         }
         Ok(())
@@ -343,7 +343,7 @@ impl<'a> Predicting<'a> {
     fn renew(&mut self, body: &Code, selected: &[Selection<'a>]) -> Result<Vec<Buffer>, OutOfMemory> {
         let mut held = vec![];
         for &slot in &body.params {
-            let info = &self.run.plan.slots[slot.index()];
+            let info = &self.run.plan.slots[slot];
             let new = |i: usize| {
                 takes_part(&info.points, i, selected).then(|| self.run.memory.allocate(info.bytes)).transpose()
             };
