@@ -32,8 +32,8 @@ struct Colouring<'a> {
 }
 
 impl Colouring<'_> {
-    /// Gives an edge a colour that is free at its source. If another edge of its target has this colour, the colours of
-    /// a path of edges are exchanged first.
+    /// Colours an edge with a colour that is free at its source. If another edge of its target has this colour, the
+    /// colours of a path of edges are exchanged first.
     fn add(&mut self, edge: usize) {
         let (source, target) = self.edges[edge];
         let (here, there) = (self.free(0, source), self.free(1, target));

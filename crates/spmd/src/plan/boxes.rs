@@ -43,7 +43,7 @@ pub(crate) struct Boxes {
     pub price: Price,
 }
 
-/// What an exchange of boxes costs.
+/// The price of an exchange of boxes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Price {
     /// The number of permutes.
@@ -104,7 +104,7 @@ struct Part {
     high: usize,
     /// The position in [`Parts::lengths`] of the length in which the part is sent.
     class: usize,
-    /// Whether a device receives a box of this part.
+    /// True if a device receives a box of this part.
     is_moved: bool,
 }
 
