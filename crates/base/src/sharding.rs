@@ -110,7 +110,7 @@ impl Sharding {
             dims: self.dims.iter().map(|d| d.with_axes(keep(&d.axes))).collect(),
             replicated: keep(&self.replicated),
             unreduced: keep(&self.unreduced),
-            reduced: vec![],
+            reduced: keep(&self.reduced),
         }
         .into()
     }

@@ -59,6 +59,6 @@ fn copies(ty: &ShardedType) -> usize {
         return 0;
     }
     let bytes = local_bytes(ty);
-    let is_padded = local.iter().zip(&ty.ty.shape).any(|(l, n)| n % l != 0);
+    let is_padded = local.iter().zip(&ty.ty.shape).any(|(l, n)| !n.is_multiple_of(*l));
     if is_padded { 2 * bytes } else { bytes }
 }

@@ -53,13 +53,11 @@ impl TensorType {
         self.shape.iter().product()
     }
 
-    /// Returns the number of bytes in memory, or `None` if it overflows.
+    /// Returns the number of bytes in memory, or `None` if it overflows, or would without the dimensions of size 0.
     pub fn checked_bytes(&self) -> Option<usize> {
-        if self.shape.contains(&0) {
-            return Some(0);
-        }
-        let elements = self.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
-        elements.checked_mul(self.dtype.storage_bytes()).filter(|&n| n <= isize::MAX as usize)
+        let elements = self.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)))?;
+        let bytes = elements.checked_mul(self.dtype.storage_bytes()).filter(|&n| n <= isize::MAX as usize)?;
+        Some(if self.shape.contains(&0) { 0 } else { bytes })
     }
 
     pub fn bytes(&self) -> u64 {

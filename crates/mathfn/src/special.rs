@@ -136,7 +136,10 @@ pub fn polygamma_f64(n: f64, x: f64) -> f64 {
 
 /// `n!`, rounded once; infinite from 171 on.
 fn factorial(n: f64) -> f64 {
-    let factors = (2..=n.min(171.0) as u32).map(|k| Double::from(f64::from(k)));
+    if n > 170.0 {
+        return f64::INFINITY;
+    }
+    let factors = (2..=n as u32).map(|k| Double::from(f64::from(k)));
     factors.fold(Double::from(1.0), |product, k| product * k).hi
 }
 
@@ -192,5 +195,6 @@ mod tests {
         near(polygamma_f64(0.0, 2.0), digamma_f64(2.0));
         near(polygamma_f64(2.0, 1.0), -2.0 * zeta_f64(3.0, 1.0));
         assert!(polygamma_f64(0.5, 1.0).is_nan() && polygamma_f64(-1.0, 1.0).is_nan());
+        assert_eq!(polygamma_f64(171.0, 2.0), f64::INFINITY);
     }
 }

@@ -23,7 +23,11 @@ pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
         "LE" => limit - init + 1,
         _ => return None,
     };
-    u64::try_from((distance.max(0) + step - 1) / step).ok()
+    let count = (distance.max(0) + step - 1) / step;
+    // A counter that wraps around starts again.
+    let dtype = view.operand_tensor(counter).dtype;
+    let value_bits = dtype.bits() - usize::from(dtype.is_signed());
+    (init + count * step < 1 << value_bits).then_some(u64::try_from(count).ok()?)
 }
 
 /// Returns the index of the argument of `region` that is operand `i`, or `None` if the operand is no such argument.

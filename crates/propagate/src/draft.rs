@@ -6,11 +6,12 @@
 //! change (names, attributes, types), a draft refers to the ops of the source.
 
 use crate::names::Names;
+use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Loc, LocKind, Sharding, budget, entity};
 use shardwise_ir::{Func, Module, Op, OpView, Type};
 use shardwise_ops::{Facts, Opcode};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 entity! {
@@ -349,7 +350,7 @@ impl<'m> Draft<'m> {
 
     /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands and is
     /// extended by the results.
-    pub fn clone_op(&mut self, op: OpId, names: &mut HashMap<ValueId, ValueId>, parent: BlockId) -> OpId {
+    pub fn clone_op(&mut self, op: OpId, names: &mut FxHashMap<ValueId, ValueId>, parent: BlockId) -> OpId {
         let node = self.op(op).clone();
         let operands: Vec<ValueId> = node.operands.iter().map(|v| *names.get(v).unwrap_or(v)).collect();
         let copy = self.add_op(node.frame, node.kind, &operands, parent);
@@ -368,7 +369,7 @@ impl<'m> Draft<'m> {
         copy
     }
 
-    pub fn clone_block(&mut self, from: BlockId, to: BlockId, names: &mut HashMap<ValueId, ValueId>) {
+    pub fn clone_block(&mut self, from: BlockId, to: BlockId, names: &mut FxHashMap<ValueId, ValueId>) {
         for arg in self.block(from).args.clone() {
             let new = self.clone_value(arg, Def::Argument(to), names);
             self.block_mut(to).args.push(new);
@@ -379,7 +380,7 @@ impl<'m> Draft<'m> {
         }
     }
 
-    fn clone_value(&mut self, v: ValueId, def: Def, names: &mut HashMap<ValueId, ValueId>) -> ValueId {
+    fn clone_value(&mut self, v: ValueId, def: Def, names: &mut FxHashMap<ValueId, ValueId>) -> ValueId {
         let (ty, loc, sharding) = (self.value(v).ty, self.value(v).loc, self.value(v).sharding.clone());
         let new = self.add_value(ty, loc, def, sharding);
         names.insert(v, new);

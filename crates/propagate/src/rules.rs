@@ -3,12 +3,12 @@
 //! A rule is written on the op or is the op's `propagation_rule`. For most ops this is the rule that the partitioner uses
 //! too. Some propagate shardings through more than the partitioner can split.
 
+use rustc_hash::FxHashMap;
 use shardwise_base::Diagnostic;
 use shardwise_ir::{Attr, OpView, Value};
 use shardwise_ops::{Opcode, PropagationClass, RuleFact};
 use shardwise_sharding::Rule;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The name of the attribute that holds an op's rule.
@@ -28,7 +28,7 @@ pub fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
 
 /// Cache of the rules of ops that treat each element separately, by the number of operands and the shape.
 #[derive(Default)]
-pub struct Pointwise(HashMap<(usize, SmallVec<[usize; 4]>), Arc<Rule>>);
+pub struct Pointwise(FxHashMap<(usize, SmallVec<[usize; 4]>), Arc<Rule>>);
 
 impl Pointwise {
     /// Returns the rule of an op with one result whose tensors all have this shape.

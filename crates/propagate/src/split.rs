@@ -5,16 +5,18 @@
 //! remain shared.
 
 use crate::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, Order, Use, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_ir::FuncId;
 use shardwise_ops::calls::callees_first;
 use shardwise_ops::shardy::computation_name;
 use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Splits the constants in every function's body, callees first. In each body, the named computations come first.
 pub(crate) fn split_constants(draft: &mut Draft<'_>) {
     let mut impure = Impure::default();
+    let groups = sharding_groups(draft);
     for frame in frames(draft) {
         let func = draft.frame(frame).func.name.clone();
         let block = draft.frame(frame).block;
@@ -22,7 +24,9 @@ pub(crate) fn split_constants(draft: &mut Draft<'_>) {
         walk(draft, block, &mut ops, &mut named);
         let inner = named.into_iter().map(|(op, ops)| (named_computation(draft, op), ops));
         for (name, ops) in inner.collect::<Vec<_>>().into_iter().chain([(None, ops)]) {
-            Split { draft, impure: &mut impure, copied: HashSet::new(), before: HashMap::new() }.run(&func, name, &ops);
+            let (impure, groups) = (&mut impure, &groups);
+            let split = Split { draft, impure, groups, copied: FxHashSet::default(), before: FxHashMap::default() };
+            split.run(&func, name, &ops);
         }
     }
 }
@@ -32,6 +36,14 @@ pub(crate) fn split_constants(draft: &mut Draft<'_>) {
 struct Impure {
     funcs: HashSet<Arc<str>>,
     computations: HashSet<Arc<str>>,
+}
+
+/// Returns, for each value in sharding groups, the ops that put it there, newest first.
+fn sharding_groups(draft: &Draft<'_>) -> FxHashMap<ValueId, Vec<OpId>> {
+    let marks = draft.ops.keys().filter(|&op| draft.is_sharding_group(op));
+    let members: FxHashSet<ValueId> = marks.flat_map(|op| draft.op(op).operands.iter().copied()).collect();
+    let of = |v| draft.uses(v).map(|u| u.op).filter(|&op| draft.is_sharding_group(op)).collect();
+    members.into_iter().map(|v| (v, of(v))).collect()
 }
 
 /// Returns the bodies of all functions, callees first.
@@ -74,17 +86,18 @@ fn named_computation(draft: &Draft<'_>, op: OpId) -> Option<Arc<str>> {
 struct Split<'a, 'm> {
     draft: &'a mut Draft<'m>,
     impure: &'a mut Impure,
+    groups: &'a FxHashMap<ValueId, Vec<OpId>>,
     /// Ops that are copied for each use: constants and broadcast scalars.
-    copied: HashSet<OpId>,
+    copied: FxHashSet<OpId>,
     /// The copies to insert before each original.
-    before: HashMap<OpId, Vec<OpId>>,
+    before: FxHashMap<OpId, Vec<OpId>>,
 }
 
 impl Split<'_, '_> {
     /// Splits the constants in the ops of a function, or of a named computation in it.
     fn run(mut self, func: &Arc<str>, computation: Option<Arc<str>>, ops: &[OpId]) {
         let (mut constants, mut expansions) = (vec![], vec![]);
-        let mut known = HashSet::new();
+        let mut known = FxHashSet::default();
         for &op in ops {
             if self.draft.is_sharding_group(op) {
                 continue;
@@ -127,7 +140,7 @@ impl Split<'_, '_> {
         (constness == Some(Constness::Literal), constness == Some(Constness::OfOperands))
     }
 
-    fn has_operands_of(&self, op: OpId, known: &HashSet<OpId>) -> bool {
+    fn has_operands_of(&self, op: OpId, known: &FxHashSet<OpId>) -> bool {
         self.draft.op(op).operands.iter().all(|&v| self.draft.def_op(v).is_some_and(|def| known.contains(&def)))
     }
 
@@ -141,7 +154,7 @@ impl Split<'_, '_> {
             let v = self.draft.op(op).operands[index];
             let is_copied = self.draft.def_op(v).is_some_and(|def| self.copied.contains(&def));
             if is_copied && !self.draft.is_scalar(v) {
-                let mut copies = HashMap::new();
+                let mut copies = FxHashMap::default();
                 self.copy(v, &mut copies);
                 self.draft.set_operand(Use { op, index }, copies[&v]);
             }
@@ -149,7 +162,7 @@ impl Split<'_, '_> {
     }
 
     /// Copies the op that defines `v`, after copying the ops that define its operands.
-    fn copy(&mut self, v: ValueId, copies: &mut HashMap<ValueId, ValueId>) {
+    fn copy(&mut self, v: ValueId, copies: &mut FxHashMap<ValueId, ValueId>) {
         let Def::Result(op) = self.draft.value(v).def else { return };
         if self.draft.is_scalar(v) || copies.contains_key(&v) {
             return;
@@ -163,15 +176,15 @@ impl Split<'_, '_> {
             let clone = self.copy_func(callee);
             self.draft.calls.insert(copy, clone);
         }
-        let groups: Vec<OpId> = self.draft.uses(v).map(|u| u.op).filter(|&u| self.draft.is_sharding_group(u)).collect();
-        let groups: Vec<OpId> = groups.into_iter().map(|group| self.draft.clone_op(group, copies, parent)).collect();
+        let groups = self.groups.get(&v).into_iter().flatten();
+        let groups: Vec<OpId> = groups.map(|&group| self.draft.clone_op(group, copies, parent)).collect();
         self.before.entry(op).or_default().extend([copy].into_iter().chain(groups));
     }
 
     /// Adds a function with a copy of the body of `frame`. The functions that it calls are copied as well.
     fn copy_func(&mut self, frame: FrameId) -> FrameId {
         let (func, block) = (self.draft.frame(frame).func, self.draft.frame(frame).block);
-        let mut names = HashMap::new();
+        let mut names = FxHashMap::default();
         let copy = self.draft.add_root(func, None);
         let into = self.draft.frame(copy).block;
         self.draft.clone_block(block, into, &mut names);
@@ -206,7 +219,7 @@ impl Split<'_, '_> {
 
     /// Erases those of `ops` whose results are used by sharding groups at most, and these groups.
     fn erase_unused(&mut self, ops: impl Iterator<Item = OpId>) {
-        let mut blocks = HashSet::new();
+        let mut blocks = FxHashSet::default();
         for op in ops {
             let results = self.draft.op(op).results.clone();
             let users: Vec<OpId> = results.iter().flat_map(|&v| self.draft.uses(v)).map(|u| u.op).collect();

@@ -11,10 +11,10 @@ use crate::project::{IfMissing, Projection};
 use crate::rule::Rule;
 use crate::schedule::{self, Directions};
 use crate::user_priority;
+use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -259,7 +259,7 @@ struct Asked<'a> {
 
 /// The answers of nodes, by question. Many nodes of a program ask the same question.
 #[derive(Default)]
-struct Answers(HashMap<Question, Answer>);
+struct Answers(FxHashMap<Question, Answer>);
 
 /// The updated tensors of the node, by number, and their new shardings.
 type Answer = SmallVec<[(usize, Sharding); 2]>;

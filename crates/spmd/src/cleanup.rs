@@ -5,12 +5,12 @@
 //! evaluated.
 
 use crate::rewrite::{facts, is_terminator};
+use rustc_hash::{FxHashMap, FxHasher};
 use shardwise_base::{Diagnostics, EntityVec, Literal, budget};
 use shardwise_ir::{Body, Module, Op, OpData, OpView, Region, Value};
 use shardwise_ops::{Effects, NoRegions, Opcode, Semantics, constant_value, make};
 use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 /// The largest number of rounds. Each round can merge ops that became equal in the round before; equal ops that are left
 /// after the last round stay.
@@ -32,7 +32,7 @@ pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
 fn round(module: &Module, body: &mut Body) -> bool {
     let (live, renamed) = (live(module, body), EntityVec::filled(body.value_count(), None));
     let entry = body.entry();
-    let mut cleanup = Cleanup { module, body, live, renamed, seen: HashMap::new(), is_changed: false };
+    let mut cleanup = Cleanup { module, body, live, renamed, seen: FxHashMap::default(), is_changed: false };
     cleanup.region(entry);
     cleanup.is_changed
 }
@@ -89,7 +89,7 @@ struct Cleanup<'a> {
     /// For each value whose op was removed, the value that replaces it.
     renamed: EntityVec<Value, Option<Value>>,
     /// The ops that are kept and their regions, by [`fingerprint`].
-    seen: HashMap<u64, SmallVec<[(Op, Region); 1]>>,
+    seen: FxHashMap<u64, SmallVec<[(Op, Region); 1]>>,
     is_changed: bool,
 }
 
@@ -173,7 +173,7 @@ impl Cleanup<'_> {
 
 /// Returns a hash that is equal for ops that compute the same.
 fn fingerprint(view: &OpView<'_>) -> u64 {
-    let mut h = DefaultHasher::new();
+    let mut h = FxHasher::default();
     (view.data().code, view.operands()).hash(&mut h);
     view.attrs().quick_hash(&mut h);
     h.finish()

@@ -18,13 +18,13 @@
 
 use crate::live::bytes;
 use crate::rewrite::{facts, has_program_regions, is_manual, map_main};
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisKind, AxisRef, Diagnostics, EntityVec, Reason, Sharding, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{DataFlow, Linear, Opcode, PropagationClass, ReduceKind, Semantics, is_zero, make_shardy};
 use shardwise_sharding::{FactorKind, Rule};
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The largest number of times that a region is planned. An op that cannot compute on summands after all is left out of
@@ -38,7 +38,7 @@ pub fn defer(module: &Module) -> Result<Module, Diagnostics> {
         if plan.open.is_empty() {
             return Ok(func.clone());
         }
-        rewrite_func(module, func, &mut Defer { plan, pending: HashMap::new() })
+        rewrite_func(module, func, &mut Defer { plan, pending: FxHashMap::default() })
     })
 }
 
@@ -52,9 +52,9 @@ pub(crate) fn first_deferrable(module: &Module, body: &Body) -> Option<Op> {
 #[derive(Default)]
 struct Plan {
     /// The ops that compute on summands.
-    open: HashSet<Op>,
+    open: FxHashSet<Op>,
     /// The values that are left unreduced, for their only readers.
-    left: HashMap<Value, Vec<AxisRef>>,
+    left: FxHashMap<Value, Vec<AxisRef>>,
 }
 
 /// The knowledge of a body from which the plan is made.
@@ -64,11 +64,11 @@ struct Planner<'a> {
     uses: Uses,
     home: EntityVec<Op, Option<Region>>,
     /// The axes over which each value can be left unreduced.
-    could: HashMap<Value, Vec<AxisRef>>,
+    could: FxHashMap<Value, Vec<AxisRef>>,
     /// The values among these of which each element comes from one device.
-    copied: HashSet<Value>,
+    copied: FxHashSet<Value>,
     /// For each op that could compute on summands, whether it should.
-    wants: HashMap<Op, bool>,
+    wants: FxHashMap<Op, bool>,
     plan: Plan,
 }
 
@@ -82,8 +82,9 @@ impl Plan {
         for region in (0..body.region_count()).map(Region::new) {
             body[region].ops.iter().for_each(|&op| home[op] = Some(region));
         }
-        let (uses, could, wants, plan) = (Uses::compute(body), HashMap::new(), HashMap::new(), Plan::default());
-        let mut planner = Planner { module, body, uses, home, could, copied: HashSet::new(), wants, plan };
+        let (uses, could, wants, plan) =
+            (Uses::compute(body), FxHashMap::default(), FxHashMap::default(), Plan::default());
+        let mut planner = Planner { module, body, uses, home, could, copied: FxHashSet::default(), wants, plan };
         planner.region(body.entry());
         planner.plan
     }
@@ -102,11 +103,11 @@ impl<'a> Planner<'a> {
                 view.regions().iter().for_each(|&inner| self.region(inner));
             }
         }
-        let mut blocked: HashSet<Op> = HashSet::new();
+        let mut blocked: FxHashSet<Op> = FxHashSet::default();
         for _ in 0..MAX_ROUNDS {
             self.forget(ops);
             ops.iter().filter(|op| !blocked.contains(*op)).for_each(|&op| self.find(&self.view(op)));
-            let mut cost = HashMap::new();
+            let mut cost = FxHashMap::default();
             ops.iter().rev().for_each(|&op| self.decide(op, &mut cost));
             ops.iter().for_each(|&op| self.confirm(op));
             let failed = |op: &&Op| self.wants.get(op) == Some(&true) && !self.plan.open.contains(op);
@@ -170,7 +171,7 @@ impl<'a> Planner<'a> {
 
     /// Decides whether an op that could compute on summands does. `cost` has the least number of bytes for which the
     /// sum of each value after this op can be taken.
-    fn decide(&mut self, op: Op, cost: &mut HashMap<Value, u64>) {
+    fn decide(&mut self, op: Op, cost: &mut FxHashMap<Value, u64>) {
         let view = self.view(op);
         let Some(&result) = view.results().first() else { return };
         let reader = self.only_reader(result).filter(|_| self.could.contains_key(&result)).map(|op| self.view(op));
@@ -234,7 +235,7 @@ impl<'a> Planner<'a> {
 
 /// Returns the axes over which the result of an op can be left unreduced if these values are: an op that sums, or one
 /// that is linear in them.
-fn open_axes(view: &OpView<'_>, given: &HashMap<Value, Vec<AxisRef>>) -> Option<Vec<AxisRef>> {
+fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Option<Vec<AxisRef>> {
     if let Some(own) = sum_axes(view) {
         let before = given.get(&view.operand(0)).into_iter().flatten();
         return is_wide(view).then(|| AxisRef::union(mesh(view), own.iter().chain(before).copied()));
@@ -329,7 +330,7 @@ struct Pending {
 struct Defer {
     plan: Plan,
     /// The sums that are pending, by the value of the old body that they make.
-    pending: HashMap<Value, Pending>,
+    pending: FxHashMap<Value, Pending>,
 }
 
 impl<'s> Rewrite<'s> for Defer {

@@ -22,12 +22,12 @@
 use crate::carried::{carried_unchanged, same_value};
 use crate::live::{Lives, bytes};
 use crate::rewrite::{facts, has_program_regions, is_terminator};
-use shardwise_base::{AxisKind, Diagnostics, Reason, Sharding, budget};
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardwise_base::{AxisKind, AxisRef, Diagnostics, Reason, Sharding, budget};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Value, ValueDef};
 use shardwise_ops::control::trip_count;
 use shardwise_ops::shardy::{ShardyCollective, set_stays_in_loop, stays_in_loop};
 use shardwise_ops::{Effects, Opcode, Semantics};
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The part of the estimated memory by which moved values may enlarge it.
@@ -178,14 +178,14 @@ struct Turn<'a> {
     view: OpView<'a>,
     region: Region,
     /// The ops of the region, but not those of the regions in it.
-    ops: HashSet<Op>,
+    ops: FxHashSet<Op>,
     /// The ops of the region whose results are the same in every turn.
-    invariant: HashSet<Op>,
+    invariant: FxHashSet<Op>,
 }
 
 impl<'a> Turn<'a> {
     fn new(view: &OpView<'a>, region: Region) -> Turn<'a> {
-        let mut turn = Turn { view: *view, region, ops: HashSet::new(), invariant: HashSet::new() };
+        let mut turn = Turn { view: *view, region, ops: FxHashSet::default(), invariant: FxHashSet::default() };
         for &op in &view.body[region].ops {
             budget::poll();
             turn.ops.insert(op);
@@ -222,8 +222,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Returns the op, the invariant ops of the region that it is computed by, and the invariant slices of its result.
-    fn unit(&self, op: Op) -> HashSet<Op> {
-        let (mut unit, mut open) = (HashSet::new(), vec![op]);
+    fn unit(&self, op: Op) -> FxHashSet<Op> {
+        let (mut unit, mut open) = (FxHashSet::default(), vec![op]);
         while let Some(op) = open.pop() {
             if self.invariant.contains(&op) && unit.insert(op) {
                 open.extend(self.view.body[op].operands.iter().filter_map(|&v| self.view.body.def_op(v)));
@@ -249,9 +249,11 @@ fn is_step(turn: &Turn<'_>, op: Op) -> bool {
 /// Returns whether an op may run in front of a loop instead of in it if its operands are the same there.
 fn may_move(view: &OpView<'_>) -> bool {
     if let Some(step) = ShardyCollective::of(view) {
-        let is_explicit =
-            |s: &Sharding| step.axes().iter().any(|a| s.mesh.axes[a.axis.index()].kind == AxisKind::Explicit);
-        return !view.result_sharding(0).is_some_and(is_explicit);
+        let Some(to) = view.result_sharding(0) else { return true };
+        // A permute or an exchange names no axes: it may move data along all that split the value.
+        let split = || view.body.sharding(view.operand(0)).into_iter().chain([to]).flat_map(|s| s.split_axes());
+        let axes: Vec<AxisRef> = if step.axes().is_empty() { split().collect() } else { step.axes().to_vec() };
+        return !axes.iter().any(|a| to.mesh.axes[a.axis.index()].kind == AxisKind::Explicit);
     }
     let facts = facts(view);
     let is_pure = facts.semantics(view) == Semantics::Pure && facts.effects(view) == Effects::Pure;
@@ -286,7 +288,7 @@ struct Room<'t, 'a> {
     /// The bytes that are held at each op of the region.
     profile: Vec<u64>,
     /// For each value, the ops of the region that read it.
-    readers: HashMap<Value, Vec<Op>>,
+    readers: FxHashMap<Value, Vec<Op>>,
 }
 
 impl<'t, 'a> Room<'t, 'a> {
@@ -297,13 +299,13 @@ impl<'t, 'a> Room<'t, 'a> {
 
     /// Returns the ops that leave the loop, in program order, and the collectives that could and stay.
     fn choose(&self) -> (Vec<Op>, Vec<Op>) {
-        let (mut taken, mut kept) = (HashSet::new(), vec![]);
+        let (mut taken, mut kept) = (FxHashSet::default(), vec![]);
         for op in self.turn.collectives().into_iter().filter(|op| !stays_in_loop(&self.turn.view.body[*op].attrs)) {
             budget::poll();
             if taken.contains(&op) {
                 continue;
             }
-            let more: HashSet<Op> = taken.union(&self.turn.unit(op)).copied().collect();
+            let more: FxHashSet<Op> = taken.union(&self.turn.unit(op)).copied().collect();
             match self.fits(&more) {
                 true => taken = more,
                 false => kept.push(op),
@@ -317,7 +319,7 @@ impl<'t, 'a> Room<'t, 'a> {
 
     /// Returns whether the memory is enough if these ops leave the loop. What other ops of the loop read of them is held
     /// during all of it.
-    fn fits(&self, taken: &HashSet<Op>) -> bool {
+    fn fits(&self, taken: &FxHashSet<Op>) -> bool {
         let body = self.turn.view.body;
         let mut held = 0u64;
         // What a value adds to the positions at which it is held already.
@@ -335,14 +337,14 @@ impl<'t, 'a> Room<'t, 'a> {
         })
     }
 
-    fn is_read_by_others(&self, v: Value, taken: &HashSet<Op>) -> bool {
+    fn is_read_by_others(&self, v: Value, taken: &FxHashSet<Op>) -> bool {
         self.readers.get(&v).is_some_and(|ops| ops.iter().any(|op| !taken.contains(op)))
     }
 }
 
 /// Returns, for each value, the ops of a region that read it, themselves or in their regions.
-fn readers(body: &Body, region: Region) -> HashMap<Value, Vec<Op>> {
-    let mut readers: HashMap<Value, Vec<Op>> = HashMap::new();
+fn readers(body: &Body, region: Region) -> FxHashMap<Value, Vec<Op>> {
+    let mut readers: FxHashMap<Value, Vec<Op>> = FxHashMap::default();
     for &op in &body[region].ops {
         let mut inner = vec![op];
         body[op].regions.iter().for_each(|&r| body.walk_region(r, &mut inner));

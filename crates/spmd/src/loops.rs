@@ -16,11 +16,11 @@ fn count_region<'a>(view: &dyn Fn(Op) -> OpView<'a>, ops: &[Op], times: Option<u
     for &op in ops {
         counts[op.index()] = times;
         let op = view(op);
-        let inner = match Opcode::of_view(&op) {
-            Opcode::While => times.zip(trip_count(&op)).map(|(a, b)| a.saturating_mul(b)),
-            _ => times,
-        };
-        for &region in op.regions() {
+        let trips = (Opcode::of_view(&op) == Opcode::While).then(|| trip_count(&op));
+        for (i, &region) in op.regions().iter().enumerate() {
+            // The condition of a loop, its first region, also runs after the last trip.
+            let runs = trips.map_or(Some(1), |trips| Some(trips?.saturating_add(u64::from(i == 0))));
+            let inner = times.zip(runs).map(|(a, b)| a.saturating_mul(b));
             count_region(view, &op.body[region].ops, inner, counts);
         }
     }

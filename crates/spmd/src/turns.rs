@@ -7,11 +7,11 @@ use crate::carried::carried_unchanged;
 use crate::hoist;
 use crate::rewrite::{facts, is_manual, is_terminator};
 use crate::strategy::{NEVER, Served};
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisKind, Mesh};
 use shardwise_ir::{Body, OpView, Region, Value};
 use shardwise_ops::control::trip_count;
 use shardwise_ops::{Effects, Opcode, Semantics};
-use std::collections::{HashMap, HashSet};
 
 /// The number of turns that is assumed of a loop whose trip count is not known.
 const MANY: u64 = 1000;
@@ -34,11 +34,11 @@ enum Scope {
 struct Turn {
     trips: u64,
     /// The values that the region defines and that are not the same in every turn.
-    changing: HashSet<Value>,
+    changing: FxHashSet<Value>,
     /// The results of the region's ops that are the same in every turn.
-    computed: HashSet<Value>,
+    computed: FxHashSet<Value>,
     /// For each argument that is carried unchanged, its value in front of the loop.
-    initial: HashMap<Value, Value>,
+    initial: FxHashMap<Value, Value>,
 }
 
 impl Turns {
@@ -100,7 +100,12 @@ impl Turns {
 impl Turn {
     fn new(view: &OpView<'_>, region: Region) -> Turn {
         let trips = trips(view);
-        let mut turn = Turn { trips, changing: HashSet::new(), computed: HashSet::new(), initial: HashMap::new() };
+        let mut turn = Turn {
+            trips,
+            changing: FxHashSet::default(),
+            computed: FxHashSet::default(),
+            initial: FxHashMap::default(),
+        };
         for (i, &arg) in view.body[region].args.iter().enumerate() {
             match carried_unchanged(view, i, marked) {
                 Some(initial) => _ = turn.initial.insert(arg, initial),

@@ -5,7 +5,7 @@
 //! in memory, so the size of the expansion is limited.
 
 use super::lexer::{self, Kind};
-use super::parser::{At, Failed, Parsed, Parser};
+use super::parser::{At, Parsed, Parser};
 use crate::{Attr, Type};
 use shardwise_base::{DType, Loc};
 use std::collections::HashMap;
@@ -173,7 +173,7 @@ impl<'t> Parser<'t> {
                 Kind::Error => return Err(self.unexpected("a value")),
                 Kind::Punct if "([{<".contains(self.tok_text()) => depth += 1,
                 Kind::Punct if ")]}>".contains(self.tok_text()) => {
-                    depth = depth.checked_sub(1).ok_or(Failed)?;
+                    depth = depth.checked_sub(1).ok_or_else(|| self.unexpected("a value"))?;
                 }
                 _ => {}
             }

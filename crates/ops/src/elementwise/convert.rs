@@ -87,12 +87,13 @@ pub struct BitcastConvert;
 fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     let (from_bits, to_bits) = (x.dtype.bits(), to.bits());
     let mut shape = x.shape.clone();
-    if from_bits > to_bits {
+    let has_fit = if from_bits > to_bits {
         shape.push(from_bits / to_bits);
-    } else if from_bits < to_bits && shape.pop()? != to_bits / from_bits {
-        return None;
-    }
-    Some(shape)
+        from_bits.is_multiple_of(to_bits)
+    } else {
+        from_bits == to_bits || shape.pop()? * from_bits == to_bits
+    };
+    has_fit.then_some(shape)
 }
 
 /// Returns the bits of the elements, lowest first and without gaps, as elements of another type.

@@ -10,7 +10,9 @@ use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::make;
 use crate::make_collective::position_dtype;
+use crate::reducer::nothing;
 use crate::schema::*;
+use crate::shapes::combine_parts;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -120,10 +122,9 @@ impl Facts for Gather {
     answer!(pure);
     answer!(class = Other);
 
-    /// Sums the results: each element comes from one device, and all others have zero.
+    /// Sums the results: each element comes from one device, and all others have [`nothing`] in its place.
     fn combine(&self, op: &OpView<'_>) -> Combine {
-        let is_bool = op.operand_tensor(0).dtype.is_bool();
-        Combine::With(if is_bool { ReduceKind::Or } else { ReduceKind::Add })
+        combine_parts(op.operand_tensor(0).dtype)
     }
 
     /// Returns `None`: an index is clamped to the size of the dimension, so that size may not change.
@@ -225,12 +226,12 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     }
 }
 
-/// Builds `x` where the mask over the batch dimensions is true, and zero elsewhere.
+/// Builds `x` where the mask over the batch dimensions is true, and [`nothing`] elsewhere.
 fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value {
     let t = make::type_of(b, x);
     let mask = make::broadcast_in_dim(b, mask, &t.shape, &dims.batch_dims(t.rank()));
-    let zeros = make::full(b, &t.shape, &Literal::zeros(t.dtype, vec![]));
-    make::select(b, mask, x, zeros)
+    let hidden = make::full(b, &t.shape, &nothing(t.dtype));
+    make::select(b, mask, x, hidden)
 }
 
 /// The components of index vectors, each a tensor over the batch dimensions.

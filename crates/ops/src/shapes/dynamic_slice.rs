@@ -285,7 +285,7 @@ impl PartOfSlice<'_> {
 }
 
 /// Returns how elements are combined of which all devices but one have [`nothing`].
-pub(super) fn combine_parts(dtype: DType) -> Combine {
+pub(crate) fn combine_parts(dtype: DType) -> Combine {
     match dtype {
         DType::F8E8M0FNU => Combine::No("its type has no zero"),
         dtype if dtype.is_bool() => Combine::With(ReduceKind::Or),

@@ -19,6 +19,7 @@ pub use concatenate::Concatenate;
 pub(crate) use constant::known_operand;
 pub use constant::{Constant, constant_operand, constant_value};
 pub use dynamic_slice::DynamicSlice;
+pub(crate) use dynamic_slice::combine_parts;
 pub use dynamic_update_slice::DynamicUpdateSlice;
 pub use iota::Iota;
 pub use join::Join;
