@@ -53,7 +53,7 @@ impl TensorType {
         self.shape.iter().product()
     }
 
-    /// Returns the number of bytes in memory, or `None` if it overflows.
+    /// Returns the number of bytes in memory, or `None` if it is larger than `isize::MAX`.
     pub fn checked_bytes(&self) -> Option<usize> {
         if self.shape.contains(&0) {
             return Some(0);
