@@ -102,9 +102,10 @@ impl AxisRef {
 
 /// Operations on sets of axes: union and difference.
 impl AxisRef {
-    /// Returns the sorted, disjoint, merged list that covers exactly what `axes` cover.
+    /// Returns the sorted, disjoint, merged list that covers what `axes` cover.
     ///
-    /// Parts of one axis that cannot coexist (`(1)2` and `(1)3`) are replaced by the whole axis.
+    /// If parts of one axis cannot coexist (`(1)2` and `(1)3`), the list has the whole axis in place of all parts of
+    /// this axis.
     pub fn union(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> Vec<AxisRef> {
         let mut axes = axes.into_iter();
         let Some(first) = axes.next() else { return vec![] };
@@ -190,7 +191,8 @@ impl AxisRef {
         }
     }
 
-    /// Returns the part that both have: `"x":(2)2` of `"x":(1)4` and `"x":(2)4`.
+    /// Returns the part that both have: `"x":(2)2` of `"x":(1)4` and `"x":(2)4`. Returns `None` if they share nothing
+    /// or cannot coexist.
     pub fn overlap(self, other: AxisRef) -> Option<AxisRef> {
         if self.axis != other.axis {
             return None;
@@ -203,7 +205,7 @@ impl AxisRef {
     }
 
     /// Returns the longest major part of `self` that shares nothing with `other`: `"x":(1)2` of `"x":(1)4` and
-    /// `"x":(2)4`.
+    /// `"x":(2)4`. Returns `None` if there is none or if the two cannot coexist.
     pub fn prefix_without_overlap(self, other: AxisRef) -> Option<AxisRef> {
         if !self.can_coexist(other) {
             return None;
@@ -216,7 +218,7 @@ impl AxisRef {
     }
 
     /// Returns the longest minor part of `self` that shares nothing with `other`: `"x":(4)2` of `"x":(2)4` and
-    /// `"x":(1)4`.
+    /// `"x":(1)4`. Returns `None` if there is none or if the two cannot coexist.
     pub fn suffix_without_overlap(self, other: AxisRef, mesh: &Mesh) -> Option<AxisRef> {
         if !self.can_coexist(other) {
             return None;
@@ -228,12 +230,13 @@ impl AxisRef {
         (to > from).then(|| AxisRef::part(self.axis, from, to / from))
     }
 
-    /// Returns the shorter of the two if it is the major part of the longer one.
+    /// Returns the shorter of the two if it is the major part of the longer one, else `None`.
     pub fn greatest_common_prefix(self, other: AxisRef) -> Option<AxisRef> {
         if self.prefix_of(other) { Some(self) } else { other.prefix_of(self).then_some(other) }
     }
 
-    /// Returns whether `other` starts exactly where `self` ends, so that the two can be merged: `"x":(1)2`, `"x":(2)4`.
+    /// Returns true if both are sub-axes of one axis and `other` starts exactly where `self` ends, so that the two can
+    /// be merged: `"x":(1)2`, `"x":(2)4`.
     pub fn can_merge(self, other: AxisRef) -> bool {
         match (self.sub, other.sub) {
             (Some(a), Some(b)) => self.axis == other.axis && a.next_pre_size() == b.pre_size,
@@ -257,7 +260,8 @@ impl AxisRef {
         self.axis.cmp(&other.axis).then_with(|| self.cmp_within_axis(other))
     }
 
-    /// Compares by the name of the axis, which is Shardy's order where it has no mesh.
+    /// Compares by the name of the axis, which is Shardy's order where it has no mesh, and references to one axis as
+    /// [`AxisRef::cmp_in_mesh`] does.
     pub fn cmp_by_name(self, other: AxisRef, mesh: &Mesh) -> Ordering {
         let names = mesh.axis_name(self.axis).cmp(mesh.axis_name(other.axis));
         names.then_with(|| self.cmp_within_axis(other))
@@ -337,12 +341,14 @@ impl AxisRef {
         *list = merged;
     }
 
-    /// Returns the longest major part of `self` that shares nothing with any of `others`.
+    /// Returns the longest major part of `self` that shares nothing with any of `others`, or `None` if there is none or
+    /// if one of `others` cannot coexist with `self`.
     pub fn prefix_without_overlaps(self, others: &[AxisRef]) -> Option<AxisRef> {
         others.iter().try_fold(self, |rest, &other| rest.prefix_without_overlap(other))
     }
 
-    /// Cuts the list before (or within) the first axis that shares a part with any of `others`.
+    /// Removes the first axis that shares a part with any of `others` or cannot coexist with it, and all axes after it.
+    /// The longest major part of this axis that shares nothing with `others` is kept.
     pub fn truncate_overlaps(list: &mut Vec<AxisRef>, others: &[AxisRef]) {
         for i in 0..list.len() {
             let prefix = list[i].prefix_without_overlaps(others);
@@ -387,8 +393,8 @@ mod tests {
         }
     }
 
-    /// Returns the positions that a reference covers in each chain of divisors from 1 to SIZE. This is the slow
-    /// definition.
+    /// Returns every chain of divisors from 1 to SIZE in which each is a multiple of the one before, which are the
+    /// factorisations of the axis.
     fn chains() -> Vec<Vec<usize>> {
         fn go(chain: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
             let last = chain[chain.len() - 1];

@@ -210,7 +210,8 @@ pub struct CancelToken {
 }
 
 impl CancelToken {
-    /// Stops every computation that runs under this token, and all that start under it later.
+    /// Asks every computation that runs under this token, and all that start under it later, to stop. Each of them
+    /// stops when it next polls the token.
     pub fn cancel(&self) {
         self.request.store(true, Relaxed);
     }
@@ -225,7 +226,8 @@ impl CancelToken {
         CancelToken { cancels_in: Some(Arc::new(AtomicU64::new(n))), ..CancelToken::default() }
     }
 
-    /// Returns the number of polls that are left before a token made by [`CancelToken::at_poll`] is cancelled.
+    /// Returns the number of polls that are left before a token made by [`CancelToken::at_poll`] is cancelled, and 0
+    /// for other tokens.
     pub fn polls_left(&self) -> u64 {
         self.cancels_in.as_ref().map_or(0, |n| n.load(Relaxed))
     }
@@ -323,7 +325,8 @@ impl Budget {
     /// Takes `count` steps.
     ///
     /// # Errors
-    /// Fails if the run is cancelled or if more steps than the limit would be taken.
+    /// Fails if the run is cancelled, and then counts no steps. Fails if the steps taken exceed the limit, these steps
+    /// included.
     pub fn step(&self, count: u64) -> Result<(), Stop> {
         let shared = &*self.0;
         if shared.cancel.is_cancelled() {
@@ -347,8 +350,8 @@ impl Drop for Entered {
     }
 }
 
-/// Takes `count` steps of the budget that this thread runs under. Stops the computation if too few steps are left or
-/// the run is cancelled. Long loops call this at least every 10 ms.
+/// Takes `count` steps of the budget that this thread runs under, if there is one. Stops the computation if too few
+/// steps are left or the run is cancelled. Long loops call this at least every 10 ms.
 pub fn take_steps(count: u64) {
     let taken = CURRENT.with_borrow(|c| c.as_ref().map_or(Ok(()), |b| b.step(count)));
     taken.unwrap_or_else(|stop| stop.raise());

@@ -138,7 +138,8 @@ fn same_type(index: usize, got: &Literal, want: &Literal) -> Result<(), Mismatch
     Err(Mismatch::Type { index, got: shown(got), want: shown(want) })
 }
 
-/// Returns the elements of two arrays of the same type that are further apart than `tolerance` allows, or `None`.
+/// Counts the elements of two arrays of the same type that are further apart than `tolerance` allows, and describes the
+/// first of those that are furthest apart. Returns `None` if there are no such elements.
 pub fn different_elements(got: &Literal, want: &Literal, tolerance: Tolerance<'_>) -> Option<Elements> {
     if got == want {
         return None;
@@ -160,19 +161,23 @@ pub fn different_elements(got: &Literal, want: &Literal, tolerance: Tolerance<'_
     (count > 0).then_some(Elements { count, size: got.size(), worst: i, indices, got: a, want: b, apart })
 }
 
-/// Returns the largest distance between elements of two arrays of the same type, in the tolerance's units, or `None` if
-/// it cannot be counted.
+/// Returns the largest distance between elements of two arrays of the same type, in the tolerance's units. Returns
+/// `None` if the distance of any two elements cannot be counted.
 pub fn distance(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> Option<u64> {
     distances(tolerance, got, want).try_fold(0, |worst, apart| Some(apart?.max(worst)))
 }
 
-/// Returns the position of the element that is furthest apart.
+/// Returns the row-major position of the element that is furthest apart in two arrays of the same type, or 0 if they
+/// have no elements. Distances that cannot be counted are the largest. If there are several such elements, returns the
+/// last one.
 pub fn farthest(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> usize {
     let all = distances(tolerance, got, want).enumerate();
     all.max_by_key(|(_, apart)| apart.unwrap_or(u64::MAX)).map_or(0, |(i, _)| i)
 }
 
-/// Returns the distance of each element. For complex numbers this is the larger distance of their two parts.
+/// Returns the distance of each element in the tolerance's units. For complex numbers this is the larger distance of
+/// their two parts. It is `None` for elements that differ in a way that cannot be counted (integers, infinities, NaN)
+/// or that exceeds a tolerance without a count.
 fn distances<'a>(
     tolerance: Tolerance<'a>,
     got: &'a Literal,
@@ -199,8 +204,8 @@ fn distances<'a>(
 }
 
 impl Tolerance<'_> {
-    /// Returns the distance between two parts of element `i`. `unit` is the unit of tolerances that are relative to the
-    /// largest element.
+    /// Returns the distance between two parts of element `i`, or `None` if it cannot be counted or exceeds a tolerance
+    /// without a count. `unit` is the unit of tolerances that are relative to the largest element.
     fn apart(self, i: usize, unit: f64, a: Part, b: Part) -> Option<u64> {
         if a.bits == b.bits || a.value.is_nan() && b.value.is_nan() {
             return Some(0);
@@ -266,7 +271,8 @@ fn parts(x: &Literal, i: usize) -> [Part; 2] {
     }
 }
 
-/// Returns whether one number is zero and the other is subnormal or zero.
+/// Returns true if one number is zero and the other is subnormal or zero. For float types of eight bits and less, the
+/// numbers that are subnormal in `f32` count.
 fn is_flushed(a: Part, b: Part) -> bool {
     let smallest_normal = match a.dtype {
         DType::F64 => f64::MIN_POSITIVE,
@@ -292,16 +298,19 @@ pub fn largest(x: &Literal) -> f64 {
     (0..x.size()).map(|i| magnitude(x, i)).fold(0.0, f64::max)
 }
 
-/// Returns the magnitude of an element, for complex numbers the larger one of both parts; 0 if it is not finite.
+/// Returns the magnitude of an element, for complex numbers the larger one of both parts. A number or part that is not
+/// finite counts as 0.
 pub fn magnitude(x: &Literal, i: usize) -> f64 {
     let finite = |p: Part| if p.value.is_finite() { p.value.abs() } else { 0.0 };
     parts(x, i).map(finite).into_iter().fold(0.0, f64::max)
 }
 
-/// Returns the largest difference of two arrays, relative to the largest expected element.
+/// Returns the largest difference of two arrays, relative to the largest expected element. `index` is the number of the
+/// array in the error.
 ///
 /// # Errors
-/// Fails if the types differ, or if one element is a NaN or an infinity and the other is not.
+/// Fails if the types differ, if integers or booleans differ, or if one element is a NaN or an infinity and the other
+/// is not the same one.
 pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f64, Mismatch> {
     let bounds = vec![f64::MAX; want.size()];
     compare_one(index, got, want, Tolerance::Bounds(&bounds))?;
@@ -309,8 +318,8 @@ pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f
     Ok(farthest / largest(want).max(f64::MIN_POSITIVE))
 }
 
-/// Returns the absolute difference of two elements of one type. It is 0 for two NaNs or equal infinities, and infinite
-/// for a NaN and a number.
+/// Returns the absolute difference of element `i` of two arrays of one type, for complex numbers the larger difference
+/// of both parts. It is 0 for two NaNs or equal infinities, and infinite for a NaN and a number.
 pub fn gap(a: &Literal, b: &Literal, i: usize) -> f64 {
     let apart = |(a, b): (Part, Part)| match (a.value.is_nan(), b.value.is_nan()) {
         (true, true) => 0.0,
@@ -330,7 +339,7 @@ pub fn ulps(a: &Literal, b: &Literal, i: usize) -> Option<u64> {
 }
 
 /// Returns an element as text: integers in full, `true` and `false`, `(real, imaginary)`, floats in scientific
-/// notation.
+/// notation. The text is empty if there is no element `i`.
 pub fn element_text(x: &Literal, i: usize) -> String {
     match x.dtype() {
         _ if i >= x.size() => String::new(),
@@ -373,7 +382,8 @@ mod tests {
         Literal::new([2, 3], &elements)
     }
 
-    /// Checks which tolerances report a difference of two lists.
+    /// Checks that the tolerances `by` report a difference of two lists in both directions, and that no tolerance
+    /// reports a difference of a list and itself.
     #[track_caller]
     fn reported(name: &str, got: &[Literal], want: &[Literal], by: &[Tolerance<'_>]) {
         for &tolerance in by {

@@ -23,7 +23,8 @@ pub struct Data<T> {
 }
 
 impl<T> Data<T> {
-    /// Reserves the memory, then calls `allocate`.
+    /// Reserves memory for `len` elements, unless it is so little that it is not charged, then calls `allocate`. Stops
+    /// the computation if `allocate` returns `None`.
     fn new(len: usize, allocate: impl FnOnce() -> Option<Vec<T>>) -> Data<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         let reserve = || Account::current().reserve_or_stop(bytes);

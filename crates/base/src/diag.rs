@@ -74,7 +74,7 @@ impl Diagnostic {
         self.with(NoteKind::Expected, text)
     }
 
-    /// Adds a description of the mesh, placed as by [`Diagnostic::mesh_text`].
+    /// Adds a description of the mesh, such as `X=4, Y=2`, before the first help note.
     pub fn mesh(self, mesh: &crate::Mesh) -> Diagnostic {
         self.mesh_text(mesh.to_string())
     }
@@ -149,7 +149,8 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Returns `Err(self)` if one of the messages is an error, else `Ok(value)`. Warnings are dropped in that case.
+    /// Returns `Err(self)` if one of the messages is an error. Otherwise returns `Ok(value)` and drops the messages,
+    /// which are warnings and notes.
     pub fn or<T>(self, value: T) -> Result<T, Diagnostics> {
         if self.has_errors() { Err(self) } else { Ok(value) }
     }

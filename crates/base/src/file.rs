@@ -70,7 +70,7 @@ impl NewFile {
     /// Writes everything to the disk and moves the file to its target.
     ///
     /// # Errors
-    /// Returns the error of the system. The target is then unchanged.
+    /// Returns the error of the system. The target is then unchanged, unless it is written in place.
     pub fn commit(mut self) -> io::Result<()> {
         let mut writer = self.writer.take().expect("a file is committed once");
         writer.flush()?;
@@ -115,7 +115,8 @@ impl Drop for NewFile {
     }
 }
 
-/// Follows the symbolic links from `path` and returns the last path, which is no link and may not exist.
+/// Follows the symbolic links from `path` and returns the last path, which is no link and may not exist. Fails after
+/// [`MAX_LINKS`] links.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -186,7 +187,7 @@ pub fn fail_at(n: u64) -> u64 {
     FAILS_IN.replace(n)
 }
 
-/// Fails if this is the operation at which a failure is to be injected.
+/// Counts one operation, and fails if it is the one at which a failure is to be injected.
 fn injected() -> io::Result<()> {
     let left = FAILS_IN.get();
     FAILS_IN.set(left.saturating_sub(1));

@@ -97,7 +97,8 @@ fn runs_of(line: &[usize]) -> Option<Vec<Run>> {
     Some(runs)
 }
 
-/// Converts from Shardy's form. Whether dimensions are open and which axes are explicitly replicated is lost.
+/// Converts from Shardy's form. Priorities, explicitly replicated axes, unreduced and reduced axes, and whether
+/// dimensions are open are lost.
 impl From<&Sharding> for HloSharding {
     fn from(sharding: &Sharding) -> HloSharding {
         let mesh = &sharding.mesh;

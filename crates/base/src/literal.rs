@@ -73,7 +73,7 @@ pub struct Literal {
     is_splat: bool,
 }
 
-/// Returns the number of elements of a shape, or `None` if it overflows.
+/// Returns the number of elements of a shape, or `None` if there are too many to address.
 fn checked_count(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);

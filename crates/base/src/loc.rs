@@ -54,7 +54,8 @@ impl Loc {
         Loc::new(LocKind::Name { name: name.into(), child: self })
     }
 
-    /// Returns the location of something that `pass` made from what is at `self`.
+    /// Returns the location of something that `pass` made from what is at `self`. If `self` is already the location of
+    /// something that `pass` made, returns `self`.
     pub fn derived(&self, pass: &str) -> Loc {
         match self.kind() {
             Some(LocKind::Fused { pass: Some(p), .. }) if &**p == pass => self.clone(),
@@ -82,7 +83,8 @@ impl Loc {
         }
     }
 
-    /// Returns the name scopes, outermost first, joined by `/`; empty if there are none.
+    /// Returns the name scopes, outermost first, joined by `/`; empty if there are none. For a call site these are the
+    /// callee's, and for a fused location those of its first part.
     pub fn scope(&self) -> String {
         let mut names = vec![];
         self.collect_names(&mut names);

@@ -110,7 +110,8 @@ impl Mesh {
         Mesh { name: name.into(), axes, device_ids: None, topology: None, communicate: Communicate::default() }
     }
 
-    /// Returns the mesh with these devices at the positions of its grid. The identity is stored as `None`.
+    /// Returns the mesh with these devices at the positions of its grid. The identity is stored as `None`. A mesh
+    /// without axes may have any single device.
     ///
     /// # Errors
     /// Fails if the mesh is not valid or `ids` is no permutation of its devices.
@@ -128,7 +129,7 @@ impl Mesh {
     ///
     /// # Errors
     /// Fails if there are too many axes or devices, if two axes have the same name, if an axis has size 0, or if the
-    /// device ids are no permutation of the devices.
+    /// device ids are no permutation of the devices. The single device of a mesh without axes may have any id.
     pub fn checked(self) -> Result<Mesh, MeshError> {
         if self.axes.len() > Mesh::MAX_AXES {
             return Err(MeshError::TooManyAxes { count: self.axes.len() });
@@ -244,8 +245,8 @@ impl Mesh {
         self.all_axes().filter(|a| self.axes[a.axis.index()].kind == AxisKind::Explicit)
     }
 
-    /// Returns whether two meshes have the same axes by name and size and the same devices. The names of the meshes and
-    /// the kinds of the axes may differ.
+    /// Returns true if two meshes have the same axes by name and size and the same devices at the same positions. The
+    /// names of the meshes and the kinds of the axes may differ.
     pub fn same_devices(&self, other: &Mesh) -> bool {
         std::ptr::eq(self, other)
             || self.axes.len() == other.axes.len()

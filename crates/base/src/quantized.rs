@@ -88,7 +88,7 @@ pub fn storage_range(storage: DType) -> (i64, i64) {
     if storage.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
-/// Returns the smallest positive number of a float type.
+/// Returns the smallest positive number of `f16`, `bf16`, `f32` or `f64`. For all other types, returns that of `f64`.
 fn smallest(expressed: DType) -> f64 {
     match expressed {
         DType::F16 => 2f64.powi(-24),

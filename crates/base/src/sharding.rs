@@ -93,7 +93,8 @@ impl Sharding {
         Sharding::new(mesh, vec![DimSharding::closed(vec![]); rank])
     }
 
-    /// Returns the sharding without axes of size 1, which split nothing.
+    /// Returns the sharding without axes of size 1, which split nothing. If the mesh has such axes, all reduced axes
+    /// are dropped too, and closed dimensions that are left without axes lose their priorities.
     pub fn without_unit_axes(&self) -> Sharding {
         let mesh = &self.mesh;
         if mesh.axes.iter().all(|a| a.size != 1) {

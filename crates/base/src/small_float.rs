@@ -43,7 +43,8 @@ fn format(dtype: DType) -> Option<Format> {
 }
 
 impl DType {
-    /// Returns the value of a code of a float type of eight bits or less, or `None` for other types.
+    /// Returns the value of a code, or `None` if this is not a float type of eight bits or less. Bits of `code` that
+    /// the type does not have are ignored.
     pub fn small_float(self, code: u8) -> Option<f64> {
         if self == DType::F8E8M0FNU {
             return Some(if code == 255 { f64::NAN } else { f64::from(i32::from(code) - 127).exp2() });
@@ -51,10 +52,12 @@ impl DType {
         format(self).map(|f| f.value(u32::from(code)))
     }
 
-    /// Returns the code of the value nearest to `x`, ties to the even code, or `None` for other types.
+    /// Returns the code of the value nearest to `x`, ties to the even code, or `None` if this is not a float type of
+    /// eight bits or less.
     ///
-    /// Values that are too large become infinity. If the type has no infinity they become NaN, and if it has no NaN
-    /// either, the largest value.
+    /// Numbers that are too large become infinity. If the type has no infinity they become NaN, and if it has no NaN
+    /// either, the largest value. NaN becomes zero if the type has no NaN. In `f8E8M0FNU`, numbers that are too large
+    /// become the largest value, and numbers that are not positive the least.
     pub fn small_float_code(self, x: f64) -> Option<u8> {
         if self == DType::F8E8M0FNU {
             return Some(power_code(x));
@@ -63,7 +66,8 @@ impl DType {
     }
 }
 
-/// Returns the code of the power of two nearest to `x`. Returns the least code if `x` is not positive.
+/// Returns the code of `f8E8M0FNU` for the power of two nearest to `x`, ties to the even code. Returns the largest code
+/// of a number if `x` is too large, the least code if `x` is not positive, and 255 if it is NaN.
 fn power_code(x: f64) -> u8 {
     if x.is_nan() {
         return 255;
@@ -101,7 +105,7 @@ impl Format {
         if is_negative { -magnitude } else { magnitude }
     }
 
-    /// Returns the code of the value nearest to `x`, ties to the even code.
+    /// Returns the code of the value nearest to `x`, ties to the even code, as [`DType::small_float_code`] states.
     fn code(&self, x: f64) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
         let sign = u32::from(x.is_sign_negative()) << magnitude_bits;

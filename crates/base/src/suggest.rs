@@ -1,7 +1,8 @@
 //! "Did you mean" suggestions: the known name that is most similar to a misspelt one.
 
-/// Returns the candidate with the smallest edit distance to `name`, which may be two at most; the first one if there
-/// are several. Case is ignored.
+/// Returns the candidate with the smallest edit distance to `name`, or the first one if there are several. The distance
+/// must be two at most, and less than the length of the candidate, or than 2 for a candidate of one character. Returns
+/// `None` if there is no such candidate. Case is ignored.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     candidates

@@ -40,7 +40,7 @@ impl Stream {
         a ^ b
     }
 
-    /// Returns a number below `bound`.
+    /// Returns the next random word modulo `bound`.
     ///
     /// # Panics
     /// Panics if `bound` is 0.

@@ -41,7 +41,7 @@ impl Varying {
     }
 
     /// Returns the axes over which the value varies once it no longer depends on `axes`, as after an all-reduce or
-    /// all-gather over them.
+    /// all-gather over them. `Everywhere` counts as all axes of the mesh.
     pub fn without(&self, axes: &[AxisRef], mesh: &Mesh) -> Varying {
         let own: Vec<AxisRef> = match self {
             Varying::Nowhere => return Varying::Nowhere,

@@ -14,22 +14,31 @@ impl Chooser {
         u64::from(self.0.next_u32()) << 32 | u64::from(self.0.next_u32())
     }
 
-    /// Returns a number below `n`, which must not be 0.
+    /// Returns a number below `n` and below 2^32.
+    ///
+    /// # Panics
+    /// Panics if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0.below(n)
     }
 
     /// Returns true once in `n` times on average.
+    ///
+    /// # Panics
+    /// Panics if `n` is 0.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
     /// Returns one of the items.
+    ///
+    /// # Panics
+    /// Panics if there are none.
     pub fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// Returns a number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included. `low` must not be larger than `high`.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as usize) as i64
     }
@@ -42,7 +51,8 @@ impl Chooser {
     }
 }
 
-/// Returns the number of generated cases that a test runs: `SHARDWISE_CASES`, or the test's default.
+/// Returns the number of generated cases that a test runs: the number in the variable `SHARDWISE_CASES`, or `default`
+/// if the variable holds no number.
 pub fn cases(default: u64) -> u64 {
     std::env::var("SHARDWISE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }

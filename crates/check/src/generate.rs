@@ -1,8 +1,8 @@
 //! Generates programs, meshes and shardings from a seed.
 //!
 //! Floats are small integers, and the magnitude of every value is bounded, so that all sums are exact in any order.
-//! Whatever the partitioner does, the results must be equal bit for bit. Sizes 0, 1, prime and uneven sizes are as
-//! likely as others.
+//! Whatever the partitioner does, the results must be equal bit for bit. Size 1, primes and uneven sizes are as likely
+//! as others, and some sizes are 0.
 
 use crate::choose::Chooser;
 use shardwise_base::{AxisIndex, AxisRef, DType, DimSharding, Literal, Mesh, Sharding};
@@ -102,7 +102,8 @@ impl Generator {
         }
     }
 
-    /// Returns any axes on any dimensions, including sub-axes and uneven splits. Often returns no sharding.
+    /// Returns a sharding with any axes on any dimensions that are not empty, including sub-axes and uneven splits.
+    /// Returns `None` in a third of the cases.
     fn maybe_sharding(&mut self, shape: &[usize]) -> Option<Sharding> {
         if self.choose.one_in(3) {
             return None;
@@ -125,7 +126,7 @@ impl Generator {
         Some(Sharding::new(&self.mesh, dims))
     }
 
-    /// Returns whole axes. An axis of size 4 may be returned as its two halves.
+    /// Returns all axes of the mesh. An axis of size 4 may be returned as its two halves.
     fn axes(&mut self) -> Vec<AxisRef> {
         let mesh = self.mesh.clone();
         let halves = |i: usize| [(1, 2), (2, 2)].map(|(pre, size)| AxisRef::sub(&mesh, AxisIndex::new(i), pre, size));
@@ -145,7 +146,7 @@ impl Generator {
         self.live.push(Live { value, bound });
     }
 
-    /// Returns the last value and at most two others.
+    /// Returns the last value and at most one other.
     fn results(&mut self) -> Vec<Value> {
         let mut results = vec![self.live.last().expect("there are arguments").value];
         if self.choose.one_in(2) {
@@ -179,7 +180,7 @@ impl Generator {
         }
     }
 
-    /// Returns a live value of exactly this type, or `x` if there is no other.
+    /// Returns one of the live values of exactly this type, which may be `x` itself, or `x` if there are none.
     fn alike(&mut self, b: &Builder<'_>, x: Live, ty: &TensorType) -> Live {
         let same: Vec<Live> =
             self.live.iter().copied().filter(|l| b.body.ty(l.value).as_tensor() == Some(ty)).collect();
@@ -200,7 +201,8 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Applies an op to `x`. Sometimes this is `x + 1`, after which padding is no longer zero.
+    /// Applies an op to `x`, and makes the result live. Sometimes this is `x + 1`, after which padding is no longer
+    /// zero.
     fn unary(&mut self, b: &mut Builder<'_>, x: Live) {
         if self.choose.one_in(2) && x.bound < MAX_BOUND {
             let ty = make::type_of(b, x.value);
@@ -214,7 +216,8 @@ impl Generator {
         self.push(value, x.bound.max(1));
     }
 
-    /// Contracts one dimension of `x` with another value that has a dimension of the same size.
+    /// Contracts one dimension of `x` with a live value that has a dimension of the same size, which may be `x` itself.
+    /// Does nothing if the bound on elements or the rank would become too large.
     fn dot(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let Some(contracted) = (0..ty.rank()).find(|&d| ty.shape[d] as u64 * x.bound * 2 <= MAX_BOUND) else { return };
         let candidates: Vec<(Live, usize)> = self
@@ -252,7 +255,8 @@ impl Generator {
     }
 
     /// Sums over a dimension that several axes split, and splits another dimension over these axes in any order: a
-    /// reduce-scatter.
+    /// reduce-scatter. Does nothing if there are too few axes or dimensions, or if the bound on elements would become
+    /// too large.
     fn scattered_sum(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let mut axes = self.axes();
         let mut dims: Vec<usize> = (0..ty.rank()).filter(|&d| ty.shape[d] > 1).collect();
@@ -269,7 +273,7 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Splits one dimension of the value over these axes.
+    /// Returns the value with a sharding constraint that splits only dimension `dim`, over these axes.
     fn split(&self, b: &mut Builder<'_>, x: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let ty = make::type_of(b, x);
         let mut sharding = Sharding::replicated(&self.mesh, ty.rank());

@@ -29,7 +29,8 @@ impl Measured {
         !self.rows.iter().any(depends)
     }
 
-    /// Returns a description of how the prediction is wrong, or `None` if it is right.
+    /// Describes how the prediction is wrong, or returns `None` if it is right. It may be too large if the run's memory
+    /// is not known exactly before it starts.
     fn wrong(&self, what: &str) -> Option<String> {
         let Measured { predicted: RunMemory { peak_bytes, .. }, counted, rows } = self;
         let name = |r: &InstructionTime| format!("{}{}", r.name, if r.is_fallback { " (reference)" } else { "" });
@@ -53,7 +54,8 @@ fn expect_none(wrong: Vec<String>) {
     );
 }
 
-/// Runs a partitioned program on the host engine under an account of its own.
+/// Runs a partitioned program on the host engine under an account of its own. `donated` has the indices of the
+/// arguments that are donated.
 fn measured(local: &Module, inputs: &[Literal], donated: &[usize]) -> Result<Measured, Diagnostics> {
     let account = Account::with_limit(usize::MAX);
     let budget = Budget::new(account.clone(), Some(1_000_000), CancelToken::default());

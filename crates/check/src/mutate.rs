@@ -48,7 +48,11 @@ pub const MUTANTS: &[Mutant] = &[
 ];
 
 impl Mutant {
-    /// Returns the module with every op of the kind changed, or `None` if there is none.
+    /// Returns the module with every op of the main function that the mutant changes replaced, or `None` if it changes
+    /// none. Ops inside regions of other ops stay as they are.
+    ///
+    /// # Panics
+    /// Panics if the module has no main function.
     pub fn apply(&self, module: &Module) -> Option<Module> {
         let mut out = module.clone();
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, module.main().expect("a main")))?;
@@ -104,7 +108,7 @@ fn scattered_dim(op: &OpView<'_>) -> Option<usize> {
     }
 }
 
-/// The dimensions along which an all-to-all splits and joins.
+/// Returns the dimensions along which an all-to-all splits and joins, or `None` for other ops.
 fn exchanged_dims(op: &OpView<'_>) -> Option<(usize, usize)> {
     match CollectiveView::of(op)?.kind {
         CollectiveKind::AllToAll { split_dim, concat_dim } => Some((split_dim, concat_dim)),
@@ -147,7 +151,8 @@ fn all_to_all_local(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option
     Some(vec![make::concatenate(b, &pieces, concat)])
 }
 
-/// Returns the axes of a `collective_permute`, and its pairs of positions along them.
+/// Returns the axes of a `collective_permute`, and its pairs of positions along them. Returns `None` for other ops, and
+/// if its groups are not axes.
 fn permuted(op: &OpView<'_>) -> Option<(AxisList, Vec<(usize, usize)>)> {
     let CollectiveKind::CollectivePermute { permutation } = CollectiveView::of(op)?.kind else { return None };
     let Groups::Axes { mesh, axes } = permutation.groups() else { return None };

@@ -99,7 +99,7 @@ impl Program {
         if operand == 0 { self.from } else { self.to }
     }
 
-    /// Returns the region `({ ^bb0(..): .. })`.
+    /// Returns the region `({ ^bb0(..): .. })` of a reducer for `n` operands.
     fn region(&self, n: usize) -> String {
         let (t, body) = (self.to.name(), self.body);
         let args = |name: &str| list(n, |i| format!("%{name}{i}: tensor<{t}>"));
@@ -109,8 +109,8 @@ impl Program {
         format!("({{\n^bb0({a}, {b}):\n{}\nstablehlo.return {results} : {types}\n}})", lines.join("\n"))
     }
 
-    /// Returns the op's lines and the shape of its results, for arrays `%x0`, `%x1` of two dimensions and scalars
-    /// `%i0`, `%i1`.
+    /// Returns the op's lines, and the start of its results' types, as in `5x6x`. The lines use arrays `%x0`, `%x1` of
+    /// two dimensions and scalars `%i0`, `%i1`.
     fn op_text(&self) -> (String, String) {
         let (n, t) = (self.operands, self.to.name());
         let shaped = |shape: &str| list(n, |i| format!("tensor<{shape}{}>", self.elem(i).name()));
@@ -160,7 +160,9 @@ impl Program {
         }
     }
 
-    /// Writes a collective over the two devices' halves of the columns, doubled.
+    /// Returns the lines of a manual computation, and the start of its results' types, as in `10x6x`. Each array is
+    /// concatenated with itself along dimension 0 and split there over two devices, so that each device has the whole
+    /// array as an operand of the collective. `columns` is the number of columns of the results.
     fn manual(&self, name: &str, attrs: &str, columns: usize) -> (String, String) {
         let (n, t) = (self.operands, self.to.name());
         let rows = 2 * ROWS;
@@ -256,7 +258,8 @@ impl Program {
     }
 }
 
-/// Returns the pairs of types between which reducers promote. `f8E8M0FNU` has neither zero nor negative numbers.
+/// Returns the pairs of types between which reducers promote, without those of `f8E8M0FNU`, which has neither zero nor
+/// negative numbers.
 fn pairs() -> Vec<(DType, DType)> {
     let kind = |t: DType| (t.is_float(), t.is_complex(), t.is_bool());
     let all = DType::ALL.iter().filter(|t| **t != DType::F8E8M0FNU);

@@ -54,7 +54,7 @@ pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
 }
 
 /// Checks that a program has the same results at every stage and on every engine, bit for bit. An error contains the
-/// seed.
+/// seed, except if the run exceeds the [`budget`].
 pub fn check(case: &Case) -> Result<(), String> {
     budget().run(|| check_all(case)).unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string()))
 }

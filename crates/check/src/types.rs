@@ -6,8 +6,8 @@ use shardwise_base::{DType, Literal};
 use shardwise_ir::text;
 use shardwise_ops::OPS;
 
-/// Returns a `@main` with an argument `%x` of type `tensor<8x6xi32>` and this sharding, on a mesh of four devices, `x`
-/// and `y`.
+/// Returns a program whose `@main` has an argument `%x` of type `tensor<8x6xi32>` with this sharding, on a mesh of four
+/// devices, `x` and `y`. Its body is `lines`, and it returns the values `given` of the types `types`.
 fn main(sharding: &str, lines: &str, given: &str, types: &str) -> String {
     format!(
         "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n\
@@ -23,7 +23,8 @@ fn input() -> Literal {
     Literal::from_fn([8, 6], |i| ((i * 37 + i * i) % 23) as i32 - 11)
 }
 
-/// Runs lines that make `%r` of a type, with every sharding.
+/// Runs lines that make `%r` of one type, or `%r#0` and `%r#1` of two, with every sharding. Returns a message for each
+/// sharding with a wrong result.
 fn check(name: &str, lines: &str, types: &str) -> Vec<String> {
     let given = if types.contains(", ") { "%r#0, %r#1" } else { "%r" };
     let run = |s: &&str| agreed(&main(s, lines, given, types), &[input()]).err();
@@ -42,7 +43,7 @@ fn integer_types() -> impl Iterator<Item = DType> {
     DType::ALL.iter().copied().filter(|t| t.is_integer())
 }
 
-/// Converts the argument to elements of type `t`, as `%v`.
+/// Returns the line that converts the argument to elements of type `t`, as `%v`.
 fn converted(t: DType) -> String {
     format!("%v = stablehlo.convert %x : (tensor<8x6xi32>) -> tensor<8x6x{t}>\n")
 }
@@ -119,7 +120,8 @@ fn bits_under_other_types() {
     expect_none(&wrong);
 }
 
-/// Tests indices of every integer type. Some are negative, some are out of bounds, and one is the largest of the type.
+/// Tests indices of every integer type. Some are out of bounds, some are negative if the type has a sign, and some are
+/// the largest of the type otherwise.
 #[test]
 fn positions_of_any_integer_type() {
     let mut wrong = vec![];

@@ -15,7 +15,8 @@ fn programs_that_crashed_end_well() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns what is wrong with the outcome of a program, if anything is.
+/// Runs the program of a file with several seeds, and once on guarded memory. Describes the first outcome that is
+/// wrong, or returns `None` if all are right.
 fn wrong(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).expect("a text");
     let must_run = text.starts_with("// runs");

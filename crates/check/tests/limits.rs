@@ -34,7 +34,8 @@ fn module(source: &str) -> Module {
     text::parse("limits.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Returns the errors of running a program whole in the interpreter, and on each engine, each under its own budget.
+/// Returns the errors of running a program whole in the interpreter, and partitioned on each engine, each under its own
+/// budget. Panics if a run succeeds, or if memory stays reserved after it.
 fn errors(source: &str, inputs: &[Literal], max_bytes: usize, max_steps: u64) -> Vec<Diagnostics> {
     let source = module(source);
     let local = partitioned(&source).unwrap_or_else(|e| panic!("{e}")).module;
@@ -81,7 +82,7 @@ fn constant(elements: &str, ty: &str) -> String {
     format!("func.func @main() -> {ty} {{\n  %0 = stablehlo.constant dense<{elements}> : {ty}\n  return %0 : {ty}\n}}")
 }
 
-/// Returns constants of a million elements in decimal, in hexadecimal, and as bits.
+/// Returns programs with a constant of 2^20 elements: in decimal, in hexadecimal, and as bits.
 fn large_constants() -> [String; 3] {
     let list = format!("[{}]", vec!["7"; 1 << 20].join(", "));
     let hex = |bytes: usize| format!("\"0x{}\"", "a5".repeat(bytes));

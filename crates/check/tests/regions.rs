@@ -29,7 +29,7 @@ const NESTS: [&str; 5] = [
     "LOOP(%r, %a, %b){ IF(%s){ LOOP(%t, %p, %q){ REGION }(X, Y) }(%t#2, %t#1){ REGION }(Y, X) }(%s#1, %s#0)",
 ];
 
-/// Replaces the abbreviations for a nest's loops and branches.
+/// Replaces the abbreviations for a nest's loops and branches. `x` and `y` are the names of the values that it returns.
 fn region(nest: &str, x: &str, y: &str) -> String {
     let text = nest.replace("REGION", REGION).replace("X", x).replace("Y", y);
     let mut out = String::new();
@@ -68,7 +68,8 @@ fn loop_head(names: &[&str]) -> String {
     )
 }
 
-/// Returns the end of the innermost region, which returns these names.
+/// Returns the end of the innermost region, which returns these names. If it is the first region of a branch, the start
+/// of the second one follows. `ends` has the kinds of the open regions, outermost first.
 fn end(ends: &mut Vec<&'static str>, names: &[&str]) -> String {
     let pair = names.join(", ");
     match ends.pop().expect("a region") {
@@ -84,7 +85,7 @@ fn end(ends: &mut Vec<&'static str>, names: &[&str]) -> String {
     }
 }
 
-/// Returns the program's body around the nest, with the captured values. `turns` makes `%n`.
+/// Returns the program's body around the nest, with the values that it captures. `turns` has the lines that make `%n`.
 fn body(nest: &str, x: &str, y: &str, turns: &str) -> String {
     format!(
         "{turns}

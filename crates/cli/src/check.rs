@@ -18,7 +18,9 @@ use shardwise_host::HostEngine;
 use shardwise_ir::Module;
 use shardwise_spmd::Options;
 
-/// Prints how close the results are. Returns an error if they differ by more than rounding explains.
+/// Compares the results with those of the unpartitioned program, and prints how close they are. The reference runs in
+/// the interpreter if `with` requires it or if the program has manual regions, and otherwise on one device. Returns an
+/// error if the results differ by more than rounding explains, or if the reference cannot run.
 pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: CheckWith) -> Result<(), Diagnostics> {
     // The interpreter supports only Shardy's notation and a single mesh.
     let module = &shardwise_spmd::run_until("meshes", module, &mut Options::default())?;
@@ -43,8 +45,9 @@ pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: Che
 /// Runs the reference with the terms of its sums moved.
 type Again<'a> = dyn FnMut(Direction) -> Result<Vec<Literal>, Diagnostics> + 'a;
 
-/// Returns how close each result is, or how it differs. `terms` is the number of terms of the longest sum of floats, or
-/// 0.
+/// Returns how close each result is, or how it differs. If the number of results is wrong, that is the only difference
+/// in the list. `terms` is the number of terms of the longest sum of floats, or 0. `again` runs the reference with
+/// moved terms, and is only called if floats differ.
 fn compare_results(
     results: &[Literal],
     expected: &[Literal],
@@ -110,7 +113,7 @@ fn roundings(dtype: DType, terms: usize) -> f64 {
     }
 }
 
-/// Returns the distance between the subnormal numbers of a type.
+/// Returns the distance between the subnormal numbers of a type, or 0 for types narrower than f32.
 fn smallest(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => f64::from_bits(1),
@@ -213,7 +216,7 @@ mod tests {
         assert!(found.to_string().contains("devices 2 and 3 should hold equal parts of argument 0"), "{found}");
     }
 
-    /// Compares results where the reference moves each element by one unit in the last place.
+    /// Compares results where moving the terms of its sums does not change the results of the reference.
     fn compared(got: &[Literal], want: &[Literal], terms: usize) -> Vec<Result<String, String>> {
         let found = compare_results(got, want, terms, &mut |_| Ok(want.to_vec())).unwrap();
         found.into_iter().map(|r| r.map_err(|why| why.to_string())).collect()

@@ -126,7 +126,7 @@ fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Compiles the program on the embedded engine and places its inputs.
+/// Partitions the program, compiles it on the embedded engine and places its inputs.
 fn placed(module: &Module, inputs: &[Literal]) -> Result<Placed, Diagnostics> {
     let engine = HostEngine::default();
     let program = engine.compile(&partition(module, &mut Options::default())?.module)?;
@@ -150,7 +150,7 @@ fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
-/// Computes the same sums in float64, rounded to bf16 at the end.
+/// Computes `square(x) · w` in float64, rounded to bf16 at the end.
 fn reference(x: &Literal, w: &Literal) -> Literal {
     let (x, w) = (x.as_slice::<bf16>(), w.as_slice::<bf16>());
     let mut out = vec![0f64; BATCH * FEED_FORWARD];

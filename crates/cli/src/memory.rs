@@ -9,6 +9,7 @@ static PREDICTED: OnceLock<usize> = OnceLock::new();
 static COUNTED: OnceLock<usize> = OnceLock::new();
 
 /// Records how much memory a run of the program will use at most, including the literals of its inputs and results.
+/// Only the first record counts. Records nothing if the engine cannot predict the memory.
 pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     let account = Account::current();
     let Some(needed) = program.memory(&[]) else { return };
@@ -23,7 +24,8 @@ pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     PREDICTED.get_or_init(|| predicted);
 }
 
-/// Records that the run is over and its results have been read.
+/// Records the largest amount of memory so far as that of the run, after its results have been read. Only the first
+/// record counts.
 pub fn ran() {
     COUNTED.get_or_init(|| Account::current().peak());
 }
@@ -51,7 +53,8 @@ fn local_bytes(ty: &ShardedType) -> usize {
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
-/// Returns the bytes of the copies that are made of a shard before it is placed: one copy, and one more if it is padded.
+/// Returns the bytes of the copies that are made of a shard before it is placed: one copy, and one more if it is
+/// padded. An array that is not split is not copied.
 fn copies(ty: &ShardedType) -> usize {
     let Some(sharding) = &ty.sharding else { return 0 };
     let local = sharding.local_shape(&ty.ty.shape);

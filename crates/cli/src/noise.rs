@@ -37,7 +37,7 @@ pub const DIRECTIONS: [Direction; 6] = [
     Direction::Random(3),
 ];
 
-/// Returns the program with its terms moved.
+/// Returns the program with the terms of its sums moved in this direction.
 pub fn with_noise(module: &Module, direction: Direction) -> Module {
     let mut out = module.without_funcs();
     let mut stream = Stream::new(if let Direction::Random(seed) = direction { seed } else { 0 }, 0);
@@ -88,7 +88,8 @@ fn multiplied(b: &mut Builder<'_>, x: Value, noise: Literal) -> Value {
 /// rounded.
 pub const PLACES: f64 = 4.0;
 
-/// Returns numbers near 1 of an array's type, or `None` if the type has no arithmetic.
+/// Returns an array of this type whose elements are near 1. Returns `None` for types other than floats of at least 16
+/// bits and complex numbers.
 fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal> {
     if !matches!(ty.dtype.real(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
         return None;
@@ -105,7 +106,8 @@ fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal>
     })
 }
 
-/// Returns the number of terms of the longest sum or product of floats whose order is not fixed, or 0 if there is none.
+/// Returns an upper bound on the number of terms of the longest sum or product of floats whose order is not fixed: the
+/// size of its largest operand. Returns 0 if there is no such sum or product.
 pub fn longest_sum(module: &Module) -> usize {
     let of = |f: &shardwise_ir::Func| f.body.walk().into_iter().map(|op| terms(&module.view(&f.body, op))).max();
     module.funcs.iter().filter_map(of).max().unwrap_or(0)
@@ -123,7 +125,7 @@ fn terms(op: &OpView<'_>) -> usize {
     op.operands().iter().filter_map(floats).map(|t| t.size()).max().unwrap_or(1).max(1)
 }
 
-/// Returns true if the op sums, but not over a factor of its rule.
+/// Returns true if the op sums or multiplies terms in any order, or may do so, although not over a factor of its rule.
 fn has_free_order(op: &OpView<'_>) -> bool {
     use Opcode::*;
     match Opcode::of_view(op) {

@@ -20,7 +20,8 @@ const MAX_HEADER: usize = 1 << 16;
 
 type Archive = zip::ZipArchive<BufReader<File>>;
 
-/// Reads `arg0`, `arg1`, … of these types. All mismatches are reported at once.
+/// Reads `arg0`, `arg1`, … of these types. All mismatches are reported at once. Members of the file that the program
+/// does not take are errors as well.
 ///
 /// The sizes in the file are not trusted: the function reads as much as the program's types need, and reserves no more
 /// memory than that.
@@ -100,7 +101,7 @@ fn read_member(archive: &mut Archive, index: usize, ty: &TensorType) -> Result<L
     in_range(&value, ty.dtype).map_or(Ok(value), Err)
 }
 
-/// Reads the header. Its length is not trusted either.
+/// Reads the header of an array. Fails if it is malformed, or longer than [`MAX_HEADER`].
 fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     let mut start = vec![0; 10];
     member.read_exact(&mut start)?;
@@ -117,7 +118,8 @@ fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
 }
 
-/// Reads an array to its end, where the archive compares the checksum.
+/// Reads the elements of an array to its end, where the archive compares the checksum. Fails if there are fewer or more
+/// bytes than the type needs.
 fn read_elements(member: &mut impl Read, ty: &TensorType) -> Result<Literal, Mismatch> {
     let mut value = Literal::dense_zeros(ty.dtype, &ty.shape).map_err(|e| Mismatch::Broken(e.to_string()))?;
     let mut read = 0;
@@ -132,7 +134,7 @@ fn read_elements(member: &mut impl Read, ty: &TensorType) -> Result<Literal, Mis
     if read_as_much(member, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(value) }
 }
 
-/// Fills `out` with as many bytes as the reader has.
+/// Fills `out` with as many bytes as the reader has, and returns their number.
 fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < out.len() {
@@ -146,7 +148,8 @@ fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
     Ok(done)
 }
 
-/// Returns a byte that is not a value of its type, if there is one: types of less than eight bits do not use all bits.
+/// Returns the first byte that is not a value of its type, if there is one: types of less than eight bits do not use
+/// all bits.
 fn in_range(x: &Literal, dtype: DType) -> Option<Mismatch> {
     let bits = if dtype.kind() == Kind::Bool { 1 } else { dtype.bits() };
     if bits >= 8 {
@@ -402,7 +405,7 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
-    /// Writes an archive of `arg0.npy` files with these bytes.
+    /// Writes an archive of `arg0.npy`, `arg1.npy`, … with these bytes.
     fn archive(name: &str, members: &[Vec<u8>], method: zip::CompressionMethod) -> std::path::PathBuf {
         let path = temp(name);
         let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());

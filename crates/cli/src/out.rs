@@ -4,12 +4,12 @@ use shardwise_base::{Diagnostic, Loc};
 use std::fmt::{Arguments, Display};
 use std::io::{Error, ErrorKind, Write, stderr, stdout};
 
-/// Writes text. If that fails, ends the process: with exit code 0 if the reader has gone away.
+/// Writes text. If that fails, ends the process: with exit code 0 if the reader has gone away, and 1 otherwise.
 pub fn write(text: Arguments<'_>) {
     stdout().lock().write_fmt(text).unwrap_or_else(|e| stop(&e));
 }
 
-/// Writes buffered text. If that fails, ends the process as [`write`] does.
+/// Writes buffered text. If that fails, ends the process as `write` does.
 pub fn flush() {
     stdout().lock().flush().unwrap_or_else(|e| stop(&e));
 }
@@ -36,12 +36,12 @@ fn unwritable(why: &Error) -> Diagnostic {
     Diagnostic::error("output-unwritable", &Loc::UNKNOWN, format!("cannot write to standard output: {why}"))
 }
 
-/// Does the same as `print!`.
+/// Prints like `print!`. If that fails, ends the process as `write` does.
 macro_rules! show {
     ($($text:tt)*) => { crate::out::write(format_args!($($text)*)) };
 }
 
-/// Does the same as `println!`.
+/// Prints like `println!`. If that fails, ends the process as `write` does.
 macro_rules! say {
     ($($text:tt)*) => { crate::out::write(format_args!("{}\n", format_args!($($text)*))) };
 }

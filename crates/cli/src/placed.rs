@@ -35,6 +35,9 @@ impl Placed {
     }
 
     /// Returns the median time of `n` runs after one that warms up. The time to place the inputs does not count.
+    ///
+    /// # Panics
+    /// Panics if `n` is 0.
     pub fn median(&self, n: usize) -> Result<Duration, Diagnostics> {
         self.program.execute(self.lent())?;
         let mut times = vec![];

@@ -4,8 +4,9 @@ use shardwise_base::threefry::Stream;
 use shardwise_base::{DType, Kind, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::TensorType;
 
-/// Returns an array for each type. Floats are multiples of 1/8 between -2 and 2, whose sums are exact in any order.
-/// Integers are between 0 and 7, so that they can also be indices.
+/// Returns an array for each type. Floats of at least 16 bits are multiples of 1/8 between -2 and 2, whose sums are
+/// exact in any order. Integers are between 0 and 7, so that they can also be indices, and smaller if the type has no
+/// such numbers. Floats of at most 8 bits have such integers as their bits.
 pub fn inputs(seed: u64, types: &[TensorType]) -> Vec<Literal> {
     types.iter().enumerate().map(|(i, ty)| input(&mut Stream::new(seed, i as u64), ty)).collect()
 }
@@ -19,7 +20,7 @@ fn input(stream: &mut Stream, ty: &TensorType) -> Literal {
     out.finish()
 }
 
-/// Returns the bytes of an element, and their number.
+/// Returns the bytes of an element that is made from random bits, and their number.
 fn element(bits: u32, dtype: DType) -> ([u8; 16], usize) {
     let eighths = |bits: u32| f64::from(bits % 33) / 8.0 - 2.0;
     let (re, im) = (eighths(bits), eighths(bits >> 8));

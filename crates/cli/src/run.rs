@@ -66,7 +66,8 @@ fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> 
     Ok(())
 }
 
-/// Returns the results of the program for the inputs that the command names.
+/// Returns the results of the program for the inputs that the command names. Prints what the program prints if only the
+/// interpreter can run it.
 pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
     let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {
@@ -115,7 +116,7 @@ fn inputs(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> 
     }
 }
 
-/// Parses arrays that are written as an attribute of MLIR.
+/// Parses arrays that are written as an attribute of MLIR. Fails if their types are not `types`.
 fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
     if text.trim().is_empty() {
         return Err(not_arrays(text).into());
@@ -181,7 +182,8 @@ fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
     found
 }
 
-/// Describes the largest arrays of the program, and where they are made.
+/// Describes the largest arrays of the program, and where they are made: at most three, each at least an eighth of the
+/// largest.
 fn largest_arrays(module: &Module) -> Vec<String> {
     let values = module.funcs.iter().flat_map(|f| (0..f.body.value_count()).map(|v| f.body.value(Value::new(v))));
     let mut arrays: Vec<_> = values.filter_map(|v| Some((v.ty.as_tensor()?, &v.loc))).collect();

@@ -30,7 +30,8 @@ impl Source {
         Ok(module)
     }
 
-    /// Reads the programs that lines `// -----` separate, or the only one.
+    /// Reads and verifies the programs that lines `// -----` separate if `is_split` is true. Their warnings are not
+    /// printed. Otherwise, reads the only program as [`Source::read`] does.
     pub fn read_all(&self, is_split: bool) -> Result<Vec<Module>, Diagnostics> {
         if !is_split {
             return Ok(vec![self.read()?]);
@@ -106,7 +107,7 @@ pub struct Dumper<'a> {
 }
 
 impl Dumper<'_> {
-    /// Returns the function that passes call.
+    /// Returns the function that passes call with their numbers and results. After a failure, it writes nothing more.
     pub fn hook(&mut self) -> impl FnMut(usize, &str, &Module) + '_ {
         |index, pass, module| {
             let Some(dir) = self.dir.filter(|_| self.found.is_empty()) else { return };

@@ -51,7 +51,8 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     dumper.finish()
 }
 
-/// Returns the pass with this name. In a build with the feature `shardy`, Shardy's passes are found too.
+/// Returns the pass with this name. In a build with the feature `shardy`, Shardy's passes are found too. Fails if there
+/// is no such pass.
 fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
     #[cfg(feature = "shardy")]
     if let Some(request) = shardwise_shardy::Request::parse(name) {
@@ -61,7 +62,7 @@ fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
     spmd::find(name).map(Step::from)
 }
 
-/// Returns whether the name is that of one of Shardy's passes.
+/// Returns true if the name is that of one of Shardy's passes.
 #[cfg(feature = "shardy")]
 fn is_shardys(name: &str) -> bool {
     shardwise_shardy::Request::parse(name).is_some()

@@ -69,7 +69,8 @@ fn read_file(path: &Path) -> Result<Text, Unreadable> {
     counted(file, if found.is_file() { found.len() } else { 0 })
 }
 
-/// Reads everything. Reserves `expected` bytes before the first read, and more as needed.
+/// Reads everything. Reserves `expected` bytes before the first read, and more as needed. Fails if memory is refused,
+/// or if the bytes are not UTF-8.
 fn counted(mut reader: impl Read, expected: u64) -> Result<Text, Unreadable> {
     let mut text = Growing { bytes: vec![], reserved: vec![] };
     text.grow(usize::try_from(expected).unwrap_or(usize::MAX))?;
@@ -151,7 +152,7 @@ fn no_text(name: &str, bytes: &[u8], valid: usize) -> Diagnostic {
 mod tests {
     use super::*;
 
-    /// A reader that returns a few bytes at a time, and fails at the end if it is told to.
+    /// A reader that returns at most 1000 bytes at a time.
     struct Slowly<'a>(&'a [u8]);
 
     impl Read for Slowly<'_> {

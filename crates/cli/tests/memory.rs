@@ -10,7 +10,8 @@ struct Report {
     predicted: usize,
 }
 
-/// Runs a program on random inputs. The file is named after the program.
+/// Runs a program on random inputs. The file is named after the program. The first value is true if the command
+/// succeeded, and the second one is its standard error.
 fn command(name: &str, program: &str, args: &[&str]) -> (bool, String) {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{name}.mlir"));
     std::fs::write(&file, program).expect("the folder for tests can be written");
@@ -31,7 +32,7 @@ fn report(name: &str, program: &str) -> Report {
     Report { resident: before(" resident"), counted: before(" by the run"), predicted: before(" predicted") }
 }
 
-/// The largest numbers that a line of [`PROGRAMS`] allows.
+/// The number of bytes by which the resident memory may exceed the predicted memory.
 const SLACK: usize = 50_000_000;
 
 const PROGRAMS: &[(&str, &str)] = &[

@@ -47,7 +47,7 @@ impl Folder {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Returns the output of the program of a factor.
+    /// Runs the program of a factor to its end, and returns the file of results that it wrote.
     fn written(&self, factor: usize) -> Vec<u8> {
         let ended = self.start(factor).wait_with_output().unwrap();
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
@@ -85,7 +85,8 @@ fn send(signal: &str, child: &Child) {
     sent.expect("a command `kill`");
 }
 
-/// Checks how the command ended. Returns true if the signal ended it.
+/// Checks how the command ended. Returns true if the signal ended it, and false if it succeeded. Panics if it ended in
+/// another way.
 fn is_interrupted(status: ExitStatus, number: i32, code: Option<i32>, message: &str) -> bool {
     match (status.code(), status.signal()) {
         (Some(0), _) => false,

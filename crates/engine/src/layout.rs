@@ -55,8 +55,9 @@ pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     out.finish()
 }
 
-/// Returns `shard` enlarged to `shape` with elements that spoil every result that depends on them: NaN, or else the
-/// largest number of the type. Padding may hold anything, so a correct program has the same results as with zeros.
+/// Returns `shard` enlarged to `shape` with elements that are likely to spoil every result that depends on them. All
+/// their bits are set, which is a NaN in most float types and -1 in signed integers. In types of fewer than 8 bits
+/// their byte is 1. Padding may hold anything, so a correct program has the same results as with zeros.
 pub fn pad_with_poison(shard: &Literal, shape: &[usize]) -> Literal {
     if shard.shape() == shape {
         return shard.clone();
@@ -190,8 +191,8 @@ pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     (0..mesh.size()).map(|position| shard(&mesh.coordinates(position))).collect()
 }
 
-/// Returns the global array whose parts have these offsets. Parts with equal offsets are summands and are added in
-/// order.
+/// Returns the global array of shape `global`, of the element type of `like`, whose parts have these offsets. Parts
+/// with equal offsets are summands and are added in order. Elements that are in no part are zero.
 pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (Vec<usize>, Literal)>) -> Literal {
     let mut summands: BTreeMap<Vec<usize>, Vec<Literal>> = BTreeMap::new();
     for (offset, part) in parts {

@@ -34,8 +34,8 @@ pub const GLOBAL_TYPE: &str = "shardwise.global_type";
 
 impl Signature {
     /// Returns the signature of a localized function: the sharding of each argument and result, and its global type
-    /// from [`GLOBAL_TYPE`]. Without this attribute the type is not split. Quantized arrays have the type of their
-    /// integers.
+    /// from [`GLOBAL_TYPE`]. Without this attribute, the type in the function is the global type. Quantized arrays have
+    /// the type of their integers.
     ///
     /// # Errors
     /// Returns a diagnostic for each argument or result that is no array.

@@ -17,8 +17,8 @@ use crate::elem::Elem;
 pub const MAX_SOURCES: usize = 512;
 
 /// Returns a kernel that combines `sources` buffers into one result: an all-reduce, or a reduce-scatter with the
-/// strides of a slice. Returns `None` if the element type has no such operation, or if there is no source or more than
-/// [`MAX_SOURCES`].
+/// strides of a slice. Returns `None` if the element types have no such operation or conversion, if there is no source
+/// or more than [`MAX_SOURCES`], or if the program cannot be compiled.
 ///
 /// The sources have the first element type, and are converted to the second, that of the result, before they are
 /// combined. The kernel's operands are the sources in order, followed by the result.
@@ -68,7 +68,8 @@ fn function(reducer: Reducer) -> Binary {
     }
 }
 
-/// Returns a kernel that sums complex numbers by summing their parts.
+/// Returns a kernel that sums complex numbers by summing their real and imaginary parts, as [`reduction`] does. Returns
+/// `None` for any other reducer, if one of the types is not complex, or where [`reduction`] does for the parts.
 fn complex_sum(
     elems: [Elem; 2],
     reducer: Reducer,

@@ -77,7 +77,7 @@ impl Elem {
         matches!(self, Elem::C64 | Elem::C128)
     }
 
-    /// Returns whether lanes that compute this type have 64 bits.
+    /// Returns true if this is a real type of 64-bit elements, which only lanes of 64 bits compute.
     pub const fn is_wide(self) -> bool {
         matches!(self, Elem::I64 | Elem::U64 | Elem::F64)
     }

@@ -89,8 +89,9 @@ fn part_of(ty: &ShardedType, coordinates: &[usize]) -> layout::ShardBox {
     }
 }
 
-/// Returns whether the device at these coordinates holds its part of a global array. Otherwise it holds
-/// elements that change nothing when they are added.
+/// Returns true if the device at these coordinates receives its part of the array when a global array is distributed.
+/// It is false for the summands of an unreduced array other than the first, which receive elements that change nothing
+/// when they are added.
 fn is_value(ty: &ShardedType, coordinates: &[usize]) -> bool {
     ty.sharding.as_ref().is_none_or(|s| layout::summand_index(s, coordinates) == 0)
 }
@@ -100,7 +101,7 @@ fn is_unreduced(ty: &ShardedType) -> bool {
 }
 
 impl HostArray {
-    /// Returns the instance's part without padding.
+    /// Returns instance `i` without its padding, as an array of the shape of `part`.
     fn instance(&self, i: usize, part: &layout::ShardBox) -> Literal {
         let local = local_shape(&self.ty);
         let whole = Literal::from_bytes(self.ty.ty.dtype, &local, self.instances[i].bytes()).expect("padded shards");
@@ -188,7 +189,8 @@ impl Program {
         &self.module.funcs[self.main]
     }
 
-    /// Returns the buffers of a parameter's instances. An array of another layout or engine is distributed anew.
+    /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another type,
+    /// layout or engine is first distributed anew, which may fail.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let wanted = &self.signature.inputs[index];
@@ -204,12 +206,12 @@ impl Program {
         Ok(spread(&own.instances, &own.points, &slot.points))
     }
 
-    /// Returns the memory that a run needs if all arguments are lent.
+    /// Returns the memory that a run needs if all arguments are lent. It is computed at the first call.
     fn predicted(&self) -> Predicted {
         *self.predicted.get_or_init(|| self.predict(&vec![false; self.signature.inputs.len()]))
     }
 
-    /// Returns the memory that a run needs if these arguments are donated.
+    /// Returns the memory that a run needs if the arguments `i` with `is_donated[i]` are donated.
     fn predict(&self, is_donated: &[bool]) -> Predicted {
         Run::predict(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }
@@ -219,7 +221,9 @@ impl Program {
         inputs.map(|(ty, &is_donated)| Given { points: points_of(ty), is_donated }).collect()
     }
 
-    /// Fails before the run starts if the account does not have the memory that a run with these arguments needs.
+    /// Fails, before the run starts, if the account does not have the memory that a run with these arguments needs. An
+    /// argument counts as donated if its buffers have no other owner. Succeeds if the first prediction, for lent
+    /// arguments, is itself stopped.
     fn admit(&self, args: &[Vec<Buffer>]) -> Result<(), Diagnostic> {
         let account = Account::current();
         // If the computation is stopped here, the run starts and reports the op where it stops.
@@ -256,7 +260,7 @@ impl Program {
     }
 }
 
-/// Returns, for each instance of `to`, the buffer of the instance of `from` that the same device holds.
+/// Returns, for each instance of `to`, the buffer of the instance of `from` on the first device that holds the former.
 fn spread(buffers: &[Buffer], from: &Points, to: &Points) -> Vec<Buffer> {
     if from.axes == to.axes {
         return buffers.to_vec();
@@ -346,7 +350,7 @@ mod tests {
         engine.put(value, &program.signature().inputs[index]).unwrap()
     }
 
-    /// Runs the program on zeros under a budget.
+    /// Runs the program on zeros under a budget that stops it. Returns the first diagnostic.
     fn stopped(source: &str, max_bytes: usize, max_steps: u64) -> Diagnostic {
         let engine = HostEngine::default();
         let program = compiled(&engine, source);

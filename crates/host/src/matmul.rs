@@ -115,7 +115,8 @@ impl Batch {
         self.run_at(Level::best(), By::Best, workers, batches);
     }
 
-    /// Returns the number of bytes that [`Batch::run`] charges for products whose operands are at these addresses.
+    /// Returns the number of bytes that [`Batch::run`] charges for batches whose operands `a`, `b` and `c` are at these
+    /// addresses.
     pub fn scratch_bytes(&self, workers: &Workers, batches: &[[usize; 3]]) -> usize {
         let places = self.places(batches.iter().map(|&[a, b, c]| Places::at(a, b, c)));
         if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
@@ -174,7 +175,7 @@ impl Gemm {
     }
 
     /// Returns the bytes that are reached of the operands by all products in some loops, whose steps in each operand
-    /// are given in elements.
+    /// are given in elements. Panics if an element of a result would be written twice.
     fn reaches<I: Iterator<Item = (usize, isize)>>(&self, around: [I; 3]) -> [Reach; 3] {
         let Gemm { m, n, k, a, b, c, .. } = *self;
         let own = [[(m, a[0]), (k, a[1])], [(k, b[0]), (n, b[1])], [(m, c[0]), (n, c[1])]];
@@ -188,11 +189,13 @@ impl Gemm {
         reaches.map(|(dims, size)| Reach::of(dims, size))
     }
 
-    /// Computes the products of each batch's rows with a list of matrices, which are `matrix_step` elements apart. Each
-    /// matrix takes its count of the rows that are left.
+    /// Computes the products of each batch's rows with a list of matrices, which are `matrix_step` elements apart.
+    /// `counts` has, for each batch, the number of rows of each matrix. The matrices take the rows in order, and rows
+    /// that are left over are not computed.
     ///
     /// # Panics
-    /// Panics if there are too few rows, or if an operand has fewer bytes than are reached.
+    /// Panics if there are too few rows, if there are not as many lists of counts as batches, if an operand has fewer
+    /// bytes than are reached, or if an element of a result would be written twice.
     pub fn run_ragged(
         &self,
         workers: &Workers,
@@ -273,7 +276,7 @@ impl Gemm {
         self.c[1].abs() <= self.c[0].abs()
     }
 
-    /// Returns `c` as the transpose of a product of transposes, with the operands exchanged.
+    /// Returns the product of the transposed operands in exchanged order, which is the transpose of `c`.
     fn transposed(&self) -> Gemm {
         let flip = |[row, column]: [isize; 2]| [column, row];
         Gemm { m: self.n, n: self.m, a: flip(self.b), b: flip(self.a), c: flip(self.c), ..*self }

@@ -130,7 +130,7 @@ struct Owned {
 }
 
 /// Returns the memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set to the byte
-/// that fills buffers, in hexadecimal (`5a`), or to `1`, which means `a5`.
+/// that fills buffers, in hexadecimal (`5a`) and not 0, or to `1`, which means `a5`.
 impl Default for Memory {
     fn default() -> Memory {
         memory_of_process().clone()
@@ -149,7 +149,7 @@ fn guard_of_process() -> Option<u8> {
 }
 
 impl Memory {
-    /// Returns memory that shares nothing with that of the process.
+    /// Returns memory that shares nothing with that of the process and is never guarded.
     pub fn new() -> Memory {
         Memory(Arc::default())
     }
@@ -169,13 +169,13 @@ impl Memory {
         Memory(Arc::new(Shared { kind, state: Mutex::default() }))
     }
 
-    /// Returns the number of bytes that live buffers hold, including the scratch memory of kernels.
+    /// Returns the number of bytes that live buffers hold, each rounded up to a multiple of 512.
     #[cfg(test)]
     fn in_use(&self) -> usize {
         self.state().in_use
     }
 
-    /// Returns the most bytes that live buffers held at one time.
+    /// Returns the largest value of [`Memory::in_use`] so far.
     #[cfg(test)]
     fn peak_bytes(&self) -> usize {
         self.state().peak
@@ -212,7 +212,7 @@ impl Memory {
         Ok(buffer)
     }
 
-    /// Returns all kept memory to the system.
+    /// Returns the kept memory to the system. Small blocks are kept if buffers use their arenas.
     #[cfg(test)]
     fn trim(&self) {
         self.state().evict(0);
@@ -235,7 +235,9 @@ fn size_class(len: usize) -> usize {
 }
 
 impl State {
-    /// Returns a block for `len` bytes. Kept blocks of other sizes are freed if there is no room.
+    /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Kept blocks are evicted
+    /// before a new one is made if the written bytes would exceed the peak of live buffers, or `limit` if that is less,
+    /// by more than [`SLACK`]. Returns `None` if the system has no memory.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
         let bound = self.peak.max(self.in_use + bytes).min(limit).saturating_add(SLACK);
@@ -257,7 +259,7 @@ impl State {
         Some(block)
     }
 
-    /// Returns an address that no other counted buffer has.
+    /// Returns the address of a counted buffer of `len` bytes, which no other one of this memory has.
     fn next_address(&mut self, len: usize) -> usize {
         let address = self.next;
         self.next = address.saturating_add(padded(len));
@@ -321,7 +323,8 @@ impl State {
         Some(Block { start, class, written: 0, home })
     }
 
-    /// Takes back the block of a buffer of `len` bytes.
+    /// Takes back the block of a buffer of `len` bytes. A guarded block is checked and unmapped, and all others are
+    /// kept.
     fn release(&mut self, block: Block, len: usize) {
         self.in_use -= padded(len);
         match block.home {
@@ -332,7 +335,8 @@ impl State {
         self.free.entry(block.class).or_default().push(block);
     }
 
-    /// Returns kept blocks to the system, the largest first, until at most `bytes` of all blocks are written.
+    /// Returns kept blocks to the system until at most `bytes` of all blocks are written: large blocks one by one, the
+    /// largest first, and then as many small ones as possible.
     fn evict(&mut self, bytes: usize) {
         while self.written > bytes
             && let Some(mut class) = self.free.last_entry().filter(|c| *c.key() >= LARGE)
@@ -347,7 +351,8 @@ impl State {
         }
     }
 
-    /// Returns arenas without buffers to the system, and the pages of kept blocks in the others.
+    /// Returns arenas without buffers to the system, and the pages of kept blocks of at least [`DISCARDED`] bytes in
+    /// the others.
     fn evict_small(&mut self) {
         let (arenas, written) = (&mut self.arenas, &mut self.written);
         let is_idle = |arenas: &[Option<Arena>], i: usize| arenas[i].as_ref().is_some_and(|a| a.live == 0);
@@ -370,7 +375,7 @@ impl State {
 
 impl Block {
     /// Returns the pages after the first `keep` bytes to the system. Returns the number of bytes that were written
-    /// there.
+    /// there. Does nothing and returns 0 for blocks of fewer than [`DISCARDED`] bytes.
     fn give_back(&mut self, keep: usize) -> usize {
         let address = self.start.as_ptr() as usize;
         let from = (address + keep).next_multiple_of(PAGE);
@@ -384,8 +389,9 @@ impl Block {
         given
     }
 
-    /// Returns a block with a mapping of its own, which starts at a multiple of `alignment`. Its end is followed by fewer
-    /// bytes than that, and then by an inaccessible page.
+    /// Returns a block of `len` bytes with a mapping of its own, which is filled with `fill`. The block starts at a
+    /// multiple of `alignment`. Its end is followed by fewer bytes than that, and then by an inaccessible page. Returns
+    /// `None` if the system has no memory.
     fn guarded(len: usize, fill: u8, alignment: usize) -> Option<Block> {
         let whole = len.checked_next_multiple_of(alignment)?;
         let mapping = Mapping::guarded(whole)?;
@@ -416,14 +422,14 @@ impl Buffer {
         self.0.len
     }
 
-    /// Returns the address of the first byte. Writing through it is sound only while nothing else reads or writes the
-    /// bytes.
+    /// Returns the address of the first byte, which is null for a buffer of [`Memory::counted`]. Writing through it is
+    /// sound only while nothing else reads or writes the bytes.
     pub fn as_ptr(&self) -> *mut u8 {
         self.0.block.as_ref().map_or(std::ptr::null_mut(), |b| b.start.as_ptr())
     }
 
     /// Returns the address at which the bytes start, or would start in a buffer of [`Memory::counted`]. No two buffers
-    /// that are alive have the same address.
+    /// of one memory that are alive have the same address.
     pub fn address(&self) -> usize {
         self.0.address
     }
@@ -436,6 +442,9 @@ impl Buffer {
     }
 
     /// Returns the bytes as elements of `T`.
+    ///
+    /// # Panics
+    /// Panics if the bytes are not a whole number of elements or are not aligned to them.
     pub fn elements<T: bytemuck::AnyBitPattern>(&self) -> &[T] {
         bytemuck::cast_slice(self.bytes())
     }
@@ -494,7 +503,8 @@ impl Guard {
         }
     }
 
-    /// Returns the guard of the thread. A thread that has entered none uses that of the process.
+    /// Returns the guard that the thread has entered. If it has entered none, or one that does not guard, returns that
+    /// of the memory of the process.
     pub fn current() -> Guard {
         Guard(GUARD.get().0.or_else(|| Guard::of(memory_of_process()).0))
     }
@@ -630,7 +640,8 @@ unsafe impl Sync for Mapping {}
 
 #[cfg(unix)]
 impl Mapping {
-    /// Maps memory that starts at a huge page. The part that consists of whole huge pages uses them.
+    /// Maps at least `len` bytes that start at a huge page. The part that consists of whole huge pages uses them.
+    /// Returns `None` if the system has no memory.
     fn new(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?;
         let huge = len.checked_add(LACKING)? / HUGE_PAGE * HUGE_PAGE;

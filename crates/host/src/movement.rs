@@ -21,13 +21,16 @@ pub fn streams(output_bytes: usize) -> bool {
     output_bytes > *CACHE.get_or_init(|| last_cache_bytes().unwrap_or(32 << 20))
 }
 
-/// Returns the size of the last cache in bytes, if Linux reports it.
+/// Returns the size in bytes of the first core's third cache, or `None` if Linux does not report it in KiB.
 fn last_cache_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size").ok()?;
     Some(text.trim().strip_suffix('K')?.parse::<usize>().ok()? << 10)
 }
 
-/// Copies each piece to another of the same length.
+/// Copies `from` to `to` for each pair `(from, to)` of pieces.
+///
+/// # Panics
+/// Panics if the two lengths of a pair differ.
 pub fn copy<'a>(workers: &Workers, pieces: impl IntoIterator<Item = (&'a [u8], &'a mut [u8])>) {
     let mut parts = vec![];
     for (from, to) in pieces {
@@ -38,7 +41,10 @@ pub fn copy<'a>(workers: &Workers, pieces: impl IntoIterator<Item = (&'a [u8], &
     workers.run_each(parts, effort(bytes), |(from, to)| copy_bytes(from, to));
 }
 
-/// Copies a short run of bytes. A run of the size of one element is copied without a call.
+/// Copies `from` to `to`, which should be short. A run of the size of one element is copied without a call.
+///
+/// # Panics
+/// Panics if the lengths differ.
 #[inline]
 pub fn copy_short(from: &[u8], to: &mut [u8]) {
     #[inline]
@@ -56,7 +62,10 @@ pub fn copy_short(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Fills an array with rows: row `i` is a copy of `from(i)`.
+/// Fills an array with rows of `row_bytes` bytes: row `i` is a copy of `from(i)`.
+///
+/// # Panics
+/// Panics if `from(i)` has another length than the row.
 pub fn gather_rows<'a>(workers: &Workers, row_bytes: usize, to: &mut [u8], from: impl Fn(usize) -> &'a [u8] + Sync) {
     if row_bytes > PART {
         return copy(workers, to.chunks_mut(row_bytes).enumerate().map(|(i, row)| (from(i), row)));
@@ -75,7 +84,7 @@ fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
 }
 
-/// Fills an array with copies of an element, given by its bytes.
+/// Fills an array with copies of an element, given by its bytes, of which there must be at least one.
 pub fn fill(workers: &Workers, to: &mut [u8], element: &[u8]) {
     let effort = effort(to.len());
     let parts = to.chunks_mut(PART / element.len() * element.len()).collect();
@@ -103,7 +112,8 @@ mod tests {
     use crate::operand::{Source, Target};
     use bytemuck::Pod;
 
-    /// Compares a move of `shape` with a loop over all indices; `start` is where index 0 is read.
+    /// Checks that a move of `shape` copies as a loop over all indices does. Index 0 is read from element `start` of
+    /// the source and written to the first of the target. The strides are in elements.
     fn check<T: Pod + PartialEq + std::fmt::Debug>(
         make: impl Fn(usize) -> T,
         shape: &[usize],

@@ -51,23 +51,24 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Returns the position of byte `start` of an array, or its end.
+    /// Returns the position of byte `start` of an array. It may be the end of the array or beyond it, where no element
+    /// can be read.
     pub fn at(array: &'a [u8], start: usize) -> Source<'a> {
         let extent = Extent::new(array.len(), start);
         Source { place: Pointer(array.as_ptr().cast_mut()).offset(start as isize), extent, array: PhantomData }
     }
 
-    /// Returns the start of an array.
+    /// Returns the position of the first byte of an array.
     pub fn of<T: NoUninit>(array: &'a [T]) -> Source<'a> {
         Source::at(bytemuck::cast_slice(array), 0)
     }
 
-    /// Returns whether the array has all bytes that are reached from here.
+    /// Returns true if the array has all bytes of `reach`, which are counted from this position.
     pub fn has(&self, reach: Reach) -> bool {
         self.extent.has(reach)
     }
 
-    /// Returns the address, which is valid for reads of what [`Source::has`].
+    /// Returns the address of the position. It is valid for reads of each reach for which [`Source::has`] returns true.
     pub(crate) fn pointer(&self) -> Pointer {
         self.place
     }
@@ -82,23 +83,25 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Returns the position of byte `start` of an array, or its end.
+    /// Returns the position of byte `start` of an array. It may be the end of the array or beyond it, where no element
+    /// can be accessed.
     pub fn at(array: &'a mut [u8], start: usize) -> Target<'a> {
         let extent = Extent::new(array.len(), start);
         Target { place: Pointer(array.as_mut_ptr()).offset(start as isize), extent, array: PhantomData }
     }
 
-    /// Returns the start of an array.
+    /// Returns the position of the first byte of an array.
     pub fn of<T: Pod>(array: &'a mut [T]) -> Target<'a> {
         Target::at(bytemuck::cast_slice_mut(array), 0)
     }
 
-    /// Returns whether the array has all bytes that are reached from here.
+    /// Returns true if the array has all bytes of `reach`, which are counted from this position.
     pub fn has(&self, reach: Reach) -> bool {
         self.extent.has(reach)
     }
 
-    /// Returns the address, which is valid for reads and writes of what [`Target::has`] while the target is borrowed.
+    /// Returns the address of the position. While the target is borrowed, it is valid for reads and writes of each
+    /// reach for which [`Target::has`] returns true.
     pub(crate) fn pointer(&self) -> Pointer {
         self.place
     }
@@ -112,8 +115,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Returns the bytes that are reached by elements of `size` bytes at all indices of some dimensions, given by their
-    /// sizes and strides in bytes.
+    /// Returns the bytes that are reached by elements of `size` bytes at all indices of some dimensions. Each dimension
+    /// is given by its number of indices and by its stride in bytes. If one has no indices, nothing is reached.
     pub fn of(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> Reach {
         let mut reach = Reach { before: 0, behind: size };
         for (n, stride) in dims {
@@ -127,14 +130,14 @@ impl Reach {
         reach
     }
 
-    /// Returns the bytes that are reached by one of the two.
+    /// Returns the least reach that covers both `self` and `other`.
     pub fn or(self, other: Reach) -> Reach {
         Reach { before: self.before.max(other.before), behind: self.behind.max(other.behind) }
     }
 }
 
-/// Returns whether no two indices of some dimensions (sizes and strides, in bytes) lead to elements of `size` bytes
-/// that overlap.
+/// Returns true if no two indices of some dimensions lead to elements of `size` bytes that overlap. Each dimension is
+/// given by its number of indices and by its stride in bytes.
 ///
 /// The test is sufficient but not necessary: each stride must be at least as large as all that the smaller ones reach.
 pub fn are_apart(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> bool {

@@ -8,7 +8,8 @@ use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 impl Workers {
-    /// Calls `run` once for each part.
+    /// Calls `run` once for each element of `parts`, on the workers that `effort` calls for. Returns, or unwinds, as
+    /// [`Workers::run`] does.
     pub fn run_each<T: Send>(&self, parts: Vec<T>, effort: Effort, run: impl Fn(T) + Sync) {
         let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
         self.run(parts.len(), effort, |i| {
@@ -21,14 +22,15 @@ impl Workers {
 /// Tables of fewer bytes than this are not charged.
 const UNCOUNTED: usize = 1 << 16;
 
-/// Returns the number of bytes that are charged for a table of `count` elements of `T`.
+/// Returns the number of bytes that are charged for a table of `count` elements of `T`, which is 0 for a table of less
+/// than 64 KiB.
 pub(crate) fn table_bytes<T>(count: usize) -> usize {
     let bytes = count.saturating_mul(size_of::<T>());
     if bytes < UNCOUNTED { 0 } else { bytes }
 }
 
-/// Charges `bytes` to the current account until the reservation is dropped. Stops the computation if there is no
-/// memory.
+/// Charges `bytes` to the current account until the reservation is dropped. Returns `None` if `bytes` is 0. Stops the
+/// computation if there is no memory.
 pub(crate) fn hold(bytes: usize) -> Option<Reservation> {
     (bytes > 0).then(|| Account::current().reserve_or_stop(bytes))
 }
@@ -41,7 +43,8 @@ const POLLED: usize = 1 << 20;
 pub struct Pace(usize);
 
 impl Pace {
-    /// Records an amount of work, in units of about a nanosecond. A loop calls this at least once in a millisecond.
+    /// Records an amount of work, in units of about a nanosecond. Polls the budget each time that about a millisecond
+    /// of work has been recorded, which stops a cancelled run. A loop calls this at least once in a millisecond.
     #[inline]
     pub fn spend(&mut self, work: usize) {
         self.0 += work;
@@ -66,20 +69,23 @@ pub struct Grid<'a, T> {
 unsafe impl<T: Send> Send for Grid<'_, T> {}
 
 impl<'a, T> Grid<'a, T> {
-    /// Returns all columns of a matrix that has this many.
+    /// Returns all columns of a row-major matrix with `columns` columns.
+    ///
+    /// # Panics
+    /// Panics if `columns` is 0, or if the matrix does not consist of whole rows.
     pub fn new(matrix: &'a mut [T], columns: usize) -> Grid<'a, T> {
         assert!(columns > 0 && matrix.len().is_multiple_of(columns), "rows of {columns} elements");
         let rows = matrix.len() / columns;
         Grid { start: matrix.as_mut_ptr(), rows, stride: columns, width: columns, matrix: PhantomData }
     }
 
-    /// Returns the same columns, for as long as this is borrowed.
+    /// Returns a grid of the columns of this one, which it borrows.
     #[inline]
     pub fn borrow(&mut self) -> Grid<'_, T> {
         Grid { start: self.start, rows: self.rows, stride: self.stride, width: self.width, matrix: PhantomData }
     }
 
-    /// Returns the columns in parts of `size`, in order. The last part may be smaller.
+    /// Divides the columns, in order, into grids of `size` columns. The last one may have fewer.
     pub fn columns(self, size: usize) -> impl Iterator<Item = Grid<'a, T>> {
         let Grid { start, rows, stride, width, matrix } = self;
         (0..width.div_ceil(size)).map(move |part| {
@@ -88,7 +94,11 @@ impl<'a, T> Grid<'a, T> {
         })
     }
 
-    /// Returns the elements as elements of another type with the same bytes.
+    /// Returns a grid of the bytes of these columns as elements of another type.
+    ///
+    /// # Panics
+    /// Panics if the rows of the matrix or of these columns do not consist of whole elements of the new type, or if the
+    /// first element is not aligned.
     pub fn cast<U: Pod>(self) -> Grid<'a, U>
     where
         T: Pod,
@@ -103,7 +113,7 @@ impl<'a, T> Grid<'a, T> {
         Grid { start, rows: self.rows, stride, width, matrix: PhantomData }
     }
 
-    /// Returns the elements of these columns in each row, in order.
+    /// Iterates over the rows, in order. An item has the elements of these columns in a row.
     pub fn each_row(&mut self) -> impl Iterator<Item = &mut [T]> {
         let Grid { start, stride, width, .. } = *self;
         let row = move |row: usize| Grid {
@@ -121,12 +131,15 @@ impl<'a, T> Grid<'a, T> {
         self.rows
     }
 
-    /// Returns the number of columns.
+    /// Returns the number of columns of this grid.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Returns the elements of these columns in a row.
+    /// Returns the elements of these columns in row `row`.
+    ///
+    /// # Panics
+    /// Panics if there are not so many rows.
     #[inline]
     pub fn row(&mut self, row: usize) -> &mut [T] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
@@ -134,7 +147,7 @@ impl<'a, T> Grid<'a, T> {
         Grid { start, rows: 1, ..self.borrow() }.first()
     }
 
-    /// Returns the elements of these columns in the first row.
+    /// Returns the elements of these columns in the first row. Panics if there are no rows.
     #[inline]
     fn first(self) -> &'a mut [T] {
         assert!(self.rows > 0, "a row");

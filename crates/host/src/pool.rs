@@ -95,7 +95,7 @@ impl Workers {
         GLOBAL.get_or_init(|| Workers::new(default_count()))
     }
 
-    /// Returns a pool of `count` workers, including the caller.
+    /// Returns a pool of `count` workers, including the caller, or of fewer if the system refuses threads.
     pub fn new(count: usize) -> Workers {
         let shared = Arc::new(Shared::default());
         let helpers = (1..count).filter_map(|i| Helper::start(i, &shared)).collect();
@@ -114,7 +114,8 @@ impl Workers {
 
     /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done.
     ///
-    /// If a part ends early by a panic or a [`Stop`], this is raised here after the parts that had begun are done.
+    /// If a part ends early by a panic or a [`Stop`], no other part begins, and the panic or stop is raised here after
+    /// the parts that had begun are done.
     pub fn run(&self, parts: usize, effort: Effort, run: impl Fn(usize) + Sync) {
         let run = |part| {
             panic_if_injected();
@@ -314,7 +315,7 @@ fn serve(shared: &Shared, asleep: &AtomicBool) {
     }
 }
 
-/// Spins until the epoch is not `seen`. Returns false if that takes too long.
+/// Returns true if the epoch is not `seen`. Loom's model does not spin.
 #[cfg(loom)]
 fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     shared.epoch.load(SeqCst) != seen

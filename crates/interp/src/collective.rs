@@ -103,7 +103,8 @@ pub fn exchange(
     Ok(values)
 }
 
-/// Does the same for converted parts, with the root's part first.
+/// Returns the result of a collective for each member of a group, given the operands of all members, which have been
+/// converted to the types of the reduction. The root's part is first, and so is its result.
 fn exchanged(
     view: &OpView<'_>,
     kind: &CollectiveKind,
@@ -161,7 +162,7 @@ fn root_of(view: &OpView<'_>, root: i128, n: usize) -> Result<usize, Diagnostic>
     usize::try_from(root).ok().filter(|&r| r < n).ok_or_else(|| no_such_root(view, root, n))
 }
 
-/// Returns the results of the members of a group.
+/// Returns the result of each member of a group.
 fn ragged_all_to_all(
     view: &OpView<'_>,
     operands: &[PerProcess],
@@ -196,7 +197,8 @@ fn ragged_all_to_all(
     Ok(results.into_iter().map(layout::Dense::finish).collect())
 }
 
-/// Moves values from sources to targets. A process that receives nothing gets zeros.
+/// Moves values from sources to targets, given as pairs of processes. A process that receives nothing gets zeros. Fails
+/// if only one process of a pair is active.
 fn permute(env: &Env<'_>, frame: &Frame, view: &OpView<'_>, moves: &[(usize, usize)], active: &Active) -> Results {
     let mut results = vec![];
     for operand in &env.all(view.operands()) {
@@ -260,7 +262,7 @@ fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
 }
 
 /// Returns the groups of processes that differ only in their position along `axes`, ordered by this position, major to
-/// minor.
+/// minor. Without a mesh, each process is a group.
 pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     let Some(mesh) = &frame.mesh else { return (0..frame.process_count).map(|p| vec![p]).collect() };
     let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, axes)).collect();
@@ -274,7 +276,7 @@ pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     groups.into_values().map(|group| group.into_values().collect()).collect()
 }
 
-/// Returns the groups of the rows of ids. Devices that one process stands for count once.
+/// Returns the groups of the rows of ids, each group once. Devices that one process stands for count once.
 fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
     let mut seen: HashSet<Vec<usize>> = HashSet::new();
     let mut groups: Groups = vec![];
@@ -301,7 +303,9 @@ fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
     }
 }
 
-/// Returns the process of an id. `other` is the partition if the id is a replica, and the replica if it is a partition.
+/// Returns the process of an id, or `None` if the grid has no such process. In a grid with a mesh, ids are devices
+/// unless they are replicas. Otherwise `other` is the partition if the id is a replica, and the replica if it is a
+/// partition.
 fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize> {
     let p = match ids {
         _ if frame.mesh.is_some() && ids != IdSpace::CrossReplica => frame.process_of_device(id),

@@ -29,7 +29,8 @@ impl Datum {
         self.tensor().get_i128(0) != 0
     }
 
-    /// Returns whether both share their storage, so that one evaluation serves both.
+    /// Returns true if both are arrays with the same storage or both are tokens, so that one evaluation serves both.
+    /// Tuples and futures are never the same.
     pub fn same(&self, other: &Datum) -> bool {
         match (self, other) {
             (Datum::Tensor(a), Datum::Tensor(b)) => a.same_storage(b),

@@ -55,7 +55,7 @@ impl Frame {
     }
 
     /// Returns the coordinates of process `p` along the whole axes of the mesh. They are 0 along axes that are not in
-    /// the grid.
+    /// the grid. The list is empty without a mesh.
     pub fn coordinates(&self, p: usize) -> Vec<usize> {
         let Some(mesh) = &self.mesh else { return vec![] };
         let mut coordinates = vec![0; mesh.axes.len()];
@@ -69,13 +69,13 @@ impl Frame {
         coordinates
     }
 
-    /// Returns the process at these coordinates of the mesh.
+    /// Returns the process at these coordinates of the mesh, or process 0 without a mesh.
     pub fn process(&self, coordinates: &[usize]) -> usize {
         self.mesh.as_ref().map_or(0, |mesh| AxisRef::index_in(mesh, &self.axes, coordinates))
     }
 
-    /// Returns the number of the device that process `p` stands for. If it stands for several, this is the first of
-    /// them.
+    /// Returns the number of the device that process `p` stands for, or `p` without a mesh. If it stands for several
+    /// devices, this is the first of them.
     pub fn device(&self, p: usize) -> usize {
         match &self.mesh {
             Some(mesh) => mesh.device(mesh.position(&self.coordinates(p))),
@@ -88,17 +88,17 @@ impl Frame {
         self.process_count / self.partition_count
     }
 
-    /// Returns the result of `partition_id`.
+    /// Returns the result of `partition_id` in process `p`: its device if there is a mesh, else its partition.
     pub fn partition(&self, p: usize) -> usize {
         if self.mesh.is_some() { self.device(p) } else { p % self.partition_count }
     }
 
-    /// Returns the result of `replica_id`.
+    /// Returns the result of `replica_id` in process `p`.
     pub fn replica(&self, p: usize) -> usize {
         p / self.partition_count
     }
 
-    /// Returns the process that stands for a device.
+    /// Returns the process that stands for a device, which has the device's number without a mesh.
     pub fn process_of_device(&self, device: usize) -> usize {
         match &self.mesh {
             Some(mesh) => {

@@ -73,8 +73,8 @@ pub fn run_grid(
     machine::Machine::new(module).run_main(func, frame, args)
 }
 
-/// Runs a module by shards. All its values must have shardings and its ops must agree with them, as after `reshard` and
-/// before `localize`.
+/// Runs a module by shards, on global arrays and with global results. All its values must have shardings and its ops
+/// must agree with them, as after `reshard` and before `localize`. A module without a mesh is run as by [`run`].
 ///
 /// # Errors
 /// Fails if the module has no main function, if the arguments do not match its parameters, if an op fails, or if

@@ -115,7 +115,7 @@ impl<'m> Machine<'m> {
         Ok(results.into_iter().map(|r| r.into_iter().map(tensor).collect()).collect())
     }
 
-    /// Runs a function with all processes.
+    /// Runs a function with all processes. If the run is stopped, returns an error at the op that was running.
     pub fn run(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>) -> Results {
         self.stoppable(|machine| machine.call(func, frame, args, &frame.all_active()))
     }
@@ -190,7 +190,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Evaluates a pure op for each active process. Neighbours with the same operands share one evaluation.
+    /// Evaluates a pure op for each active process. Neighbours among the active processes share one evaluation if their
+    /// operands have the same storage.
     fn pure(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let operands = env.all(view.operands());
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];

@@ -21,7 +21,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-/// Runs `func` with one process for each device of the module's mesh.
+/// Runs `func` with one process for each device of the module's mesh. Arguments and results are global arrays without
+/// padding. A module without a mesh is run in the global view.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let Some(mesh) = module.main_mesh() else { return crate::run(module, args) };
     let args = &with_padding(func, args)[..];
@@ -220,7 +221,9 @@ impl<'m> Machine<'m> {
         Ok(results)
     }
 
-    /// Evaluates the op on the device's slice along reduction factors and on the whole operands along all others.
+    /// Returns the results of the op on device `p`, of which it has one partial result. The op is evaluated on the
+    /// device's slice along reduction factors and on the whole operands along all others. Initial values, and results
+    /// that are not computed from slices, are replaced by neutral elements unless this is partial result 0.
     fn evaluate_partial(
         &mut self,
         env: &mut Env<'m>,
@@ -317,7 +320,8 @@ fn is_reduced(rule: &Rule, factors: &[shardwise_sharding::Factor]) -> bool {
     factors.iter().any(|&f| rule.kind(f) == FactorKind::Reduction)
 }
 
-/// Returns the neutral element for addition. For idempotent kinds, returns the value itself.
+/// Returns neutral elements of addition in the shape of `value` for sums, and `value` itself for all other kinds, which
+/// must be idempotent.
 fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
     match kind {
         ReduceKind::Add => nothings(value.dtype(), value.shape()),

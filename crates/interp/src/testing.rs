@@ -24,7 +24,7 @@ pub(crate) struct Bench<'m> {
 
 impl<'m> Machine<'m> {
     /// Runs a grid of programs. Different programs run one after the other, in the order of their first processes, so a
-    /// program can only receive what an earlier one has sent.
+    /// program can only receive what an earlier program or it itself has sent. Fails if several processes run the op.
     pub(crate) fn run_parallel(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {
         let Some((names, partitions)) = RunParallel::programs(view).filter(|_| frame.process_count == 1) else {
             return Err(nested(view));
@@ -77,7 +77,8 @@ impl<'m> Machine<'m> {
         Ok(vec![])
     }
 
-    /// Sends values, which the next `recv` of the channel takes.
+    /// Appends the operands of each active process to the queue of the channel, from which `recv` takes the oldest
+    /// entry.
     pub(crate) fn send(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let (_, operands) = view.operands().split_last().expect("verified: a token");
         for p in (0..frame.process_count).filter(|&p| active[p]) {
@@ -139,7 +140,8 @@ fn tokens(frame: &Frame) -> PerProcess {
     vec![Some(Datum::Token); frame.process_count]
 }
 
-/// Returns an array as text, such as `tensor<2xi32> {[0, 1]}`. The elements of nested lists are on lines of their own.
+/// Returns an array as text. A scalar is on one line: `tensor<i32> {5}`. Otherwise each list of the innermost dimension
+/// is on a line of its own: `tensor<2xi32> {`, `[0, 1]` and `}` are three lines.
 fn written(x: &Literal) -> String {
     let ty = shardwise_ir::Type::tensor(x.dtype(), x.shape());
     match x.rank() {

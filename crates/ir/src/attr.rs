@@ -121,7 +121,8 @@ impl Attr {
         }
     }
 
-    /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`.
+    /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`. The elements of `dense`
+    /// are in row-major order. Returns `None` for any other attribute.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         match self {
             Attr::Ints { values, .. } => Some(values.clone()),
@@ -133,7 +134,7 @@ impl Attr {
         }
     }
 
-    /// Returns a list of dimensions or sizes, or `None` if one is negative.
+    /// Returns a list of dimensions or sizes, or `None` if this is not a list of integers or one is negative.
     pub fn to_sizes(&self) -> Option<Vec<usize>> {
         self.to_ints()?.into_iter().map(|v| usize::try_from(v).ok()).collect()
     }
@@ -197,7 +198,7 @@ impl Attrs {
         self.get(name).is_some()
     }
 
-    /// Sets `name`, and returns the previous value.
+    /// Sets `name`, and returns the previous value, or `None` if there was none.
     pub fn set(&mut self, name: impl Into<Arc<str>>, attr: Attr) -> Option<Attr> {
         let name = name.into();
         let entries = self.entries_mut();
@@ -219,7 +220,7 @@ impl Attrs {
         Some(removed)
     }
 
-    /// Returns the attributes with one more.
+    /// Returns the attributes with `name` set to `attr`, in place of an earlier value.
     pub fn with(mut self, name: &str, attr: Attr) -> Attrs {
         self.set(name, attr);
         self
@@ -241,7 +242,7 @@ impl Attrs {
         self.get(name)?.as_int()
     }
 
-    /// Returns a dimension or size: an integer that is not negative.
+    /// Returns a dimension or size, or `None` if the attribute is absent, negative or not an integer.
     pub fn size(&self, name: &str) -> Option<usize> {
         usize::try_from(self.int(name)?).ok()
     }

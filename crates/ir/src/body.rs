@@ -109,7 +109,7 @@ impl Body {
         Body::default()
     }
 
-    /// Returns an empty body with the capacity of `like`.
+    /// Returns a body with one empty region, and with room for as many values and ops as `like` has.
     pub fn with_capacity_of(like: &Body) -> Body {
         let (values, ops) = (Vec::with_capacity(like.value_count()), Vec::with_capacity(like.op_count()));
         let entry = RegionData { ops: Vec::with_capacity(like[like.entry()].ops.len()), ..RegionData::default() };
@@ -191,7 +191,7 @@ impl Body {
         self[r].ops.last().copied()
     }
 
-    /// Returns the results of a region: the operands of its terminator.
+    /// Returns the results of a region: the operands of its terminator, or an empty slice if the region has no ops.
     pub fn region_results(&self, r: Region) -> &[Value] {
         self.terminator(r).map_or(&[], |op| &self[op].operands)
     }
@@ -211,7 +211,8 @@ impl Body {
         }
     }
 
-    /// Returns every op in program order. Ops of a region follow the op that holds the region.
+    /// Returns every op of the function's own region and of its inner regions in program order. Ops of a region follow
+    /// the op that holds the region.
     pub fn walk(&self) -> Vec<Op> {
         let mut out = Vec::with_capacity(self.op_count());
         self.walk_region(self.entry(), &mut out);
@@ -243,7 +244,8 @@ impl Body {
         arenas.push_value(ty, loc, def)
     }
 
-    /// Adds an op at the end of a region, with a new value for each result type.
+    /// Adds an op at the end of `region`, with a new value for each result type. The op becomes the parent of
+    /// `regions`, which it holds. Returns the op.
     #[expect(clippy::too_many_arguments, reason = "an op has this many parts; `Builder` is the short way")]
     pub fn add_op(
         &mut self,
@@ -277,7 +279,10 @@ impl Body {
         arenas.ops[op.index()].results = arenas.push_results(op, types, &loc);
     }
 
-    /// Removes the op that was added last to `region`.
+    /// Removes `op`, the last op of `region`, from the region. The op and its results remain in the arenas.
+    ///
+    /// # Panics
+    /// Panics if `op` is not the last op of `region`.
     pub fn pop_op(&mut self, region: Region, op: Op) {
         let last = self.region_mut(region).ops.pop();
         assert_eq!(last, Some(op), "only the last op can be taken back");

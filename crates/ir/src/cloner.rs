@@ -35,7 +35,8 @@ impl<'s> Cloner<'s> {
         from.iter().map(|&v| self.get(v)).collect()
     }
 
-    /// Copies the arguments of a region, with shardings and locations.
+    /// Adds copies of the arguments of `from` to the builder's region, with all of their data, and maps the arguments
+    /// to the copies.
     pub fn args(&mut self, from: Region, builder: &mut Builder<'_>) {
         for &v in &self.source[from].args {
             let data = self.source.value(v);
@@ -44,14 +45,19 @@ impl<'s> Cloner<'s> {
         }
     }
 
-    /// Copies an op and its regions.
+    /// Copies an op and its regions to the builder's position, and maps its results to those of the copy. Returns the
+    /// copy.
+    ///
+    /// # Panics
+    ///
+    /// Panics if an operand from outside of the op's regions has not been copied.
     pub fn op(&mut self, op: Op, builder: &mut Builder<'_>) -> Op {
         let data = self.source.op(op);
         let regions: Vec<Region> = data.regions.iter().map(|&r| self.region(r, builder)).collect();
         self.op_with(data, regions, builder)
     }
 
-    /// Copies an op, with these regions of the new body in place of its own.
+    /// Copies an op as [`Cloner::op`] does, with these regions of the new body in place of copies of its own.
     pub fn op_with_regions(&mut self, op: Op, regions: Vec<Region>, builder: &mut Builder<'_>) -> Op {
         self.op_with(self.source.op(op), regions, builder)
     }
@@ -71,7 +77,7 @@ impl<'s> Cloner<'s> {
         new
     }
 
-    /// Copies a region with everything inside it.
+    /// Copies a region with everything inside it. Returns the copy, which no op holds yet.
     pub fn region(&mut self, from: Region, builder: &mut Builder<'_>) -> Region {
         let region = builder.body.add_region();
         let mut inner = Builder { body: builder.body, region, loc: builder.loc.clone() };
@@ -80,14 +86,15 @@ impl<'s> Cloner<'s> {
         region
     }
 
-    /// Copies the ops of a region, including its terminator, to the builder's position.
+    /// Copies the ops of a region, including its terminator, to the builder's position as [`Cloner::op`] does.
     pub fn ops(&mut self, from: Region, builder: &mut Builder<'_>) {
         for &op in &self.source[from].ops {
             self.op(op, builder);
         }
     }
 
-    /// Maps `from` to `to`, and copies what is known of `from` beyond its type.
+    /// Maps `from` to `to`, a value of the builder's body, and copies the sharding, varying axes, manual axes, padding
+    /// and location of `from` to it. The type of `to` is kept.
     pub fn carry(&mut self, from: Value, to: Value, builder: &mut Builder<'_>) {
         let source = self.source.value(from);
         let target = builder.body.value_mut(to);

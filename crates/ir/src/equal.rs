@@ -7,8 +7,8 @@
 use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
 use shardwise_base::Loc;
 
-/// Returns the first place where two modules differ, or `None` if they are the same program. Locations and the modules'
-/// names are only compared if `locations` is true.
+/// Returns a description of the first difference between two modules, or `None` if they are the same program. Locations
+/// and the modules' names are only compared if `locations` is true.
 pub fn difference(a: &Module, b: &Module, locations: bool) -> Option<String> {
     let meshes = a.meshes != b.meshes || !same_attrs(&a.mesh_attrs, &b.mesh_attrs);
     if meshes || !same_attrs(&a.attrs, &b.attrs) || (locations && (&a.name, &a.loc) != (&b.name, &b.loc)) {
@@ -85,7 +85,8 @@ impl<'a> Pair<'a> {
         inner.or_else(|| self.values(&a.results, &b.results).map(|d| format!("{oa:?}: result {d}")))
     }
 
-    /// Records that the values correspond, and compares their data.
+    /// Records that the values correspond, and compares their data. Returns a description of the first difference, if
+    /// there is one.
     fn values(&mut self, a: &[Value], b: &[Value]) -> Option<String> {
         for (i, (&x, &y)) in a.iter().zip(b).enumerate() {
             self.map[x.index()] = Some(y);
@@ -114,7 +115,7 @@ fn same_attrs(a: &Attrs, b: &Attrs) -> bool {
     a.len() == b.len() && a.iter().zip(b.iter()).all(|((n, x), (m, y))| n == m && same_attr(x, y))
 }
 
-/// Compares attributes. NaN equals itself.
+/// Returns true if the attributes are equal. In float attributes, a NaN equals every NaN, and 0.0 differs from -0.0.
 fn same_attr(a: &Attr, b: &Attr) -> bool {
     match (a, b) {
         (Attr::Float { value: x, dtype: d }, Attr::Float { value: y, dtype: e }) => {

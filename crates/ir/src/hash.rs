@@ -5,7 +5,10 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Module {
-    /// Returns a hash that ignores locations and the names of functions' arguments. It is stable within a process.
+    /// Returns a hash of the meshes, and of the names, signatures and ops of the functions. It ignores locations, with
+    /// them the names of functions' arguments, and the attributes of the module, of meshes and of functions themselves.
+    /// Modules that [`difference`](crate::difference) finds equal have different hashes if their values have different
+    /// numbers. The hash is stable within a process.
     pub fn structure_hash(&self) -> u64 {
         let mut h = DefaultHasher::new();
         self.meshes.hash(&mut h);
@@ -19,8 +22,9 @@ impl Module {
 }
 
 impl Attrs {
-    /// Hashes the attributes quickly: equal attributes have equal hashes. Different ones rarely do, except for large
-    /// literals, of which only a few elements are hashed.
+    /// Hashes the attributes quickly: equal attributes have equal hashes. Different ones may have equal hashes too. Of
+    /// a literal, at most three elements are hashed. Names, and the values of some attributes such as booleans, floats
+    /// and shardings, are not hashed.
     pub fn quick_hash(&self, h: &mut impl Hasher) {
         self.iter().for_each(|(_, attr)| quick_hash(attr, h));
     }

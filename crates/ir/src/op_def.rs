@@ -1,4 +1,5 @@
-//! The facts about an op that this crate needs: its name, its notation, how it is verified, and whether it ends a region.
+//! The facts about an op that this crate needs: its name, its notation, how it is verified, and whether it ends a
+//! region.
 
 use crate::text::Syntax;
 use crate::{OpCode, OpView};

@@ -3,8 +3,9 @@
 use crate::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_base::{Diagnostics, Loc};
 
-/// Rebuilds a function. `f` gets a cloner of the old body and a builder at the entry of the new body, which has the
-/// arguments already.
+/// Returns the function with a new body that `f` builds. `f` gets a cloner of the old body and a builder at the entry
+/// of the new body, which has the arguments already. The declared types of the results are copied from the old
+/// function.
 pub fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<'_>)) -> Func {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);
@@ -27,7 +28,7 @@ pub trait Rewrite<'s> {
     }
 }
 
-/// Returns the module with every op of every function passed to `pass`, in program order.
+/// Returns the module with each function rewritten by [`rewrite_func`].
 ///
 /// # Errors
 /// Fails if the pass does.
@@ -39,8 +40,8 @@ pub fn rewrite_funcs<'s>(module: &'s Module, pass: &mut impl Rewrite<'s>) -> Res
     Ok(out)
 }
 
-/// Returns the function with every op passed to `pass`, in program order. Its result types are those of the values that
-/// it returns.
+/// Returns the function with each op rewritten by `pass` or else copied, in program order. The ops inside an op that
+/// `pass` rewrites are not passed to it. The function's result types are those of the values that it returns.
 ///
 /// # Errors
 /// Fails if the pass does.
@@ -54,7 +55,7 @@ pub fn rewrite_func<'s>(module: &'s Module, func: &'s Func, pass: &mut impl Rewr
     Ok(out)
 }
 
-/// Rewrites the ops of a region to the builder's position.
+/// Rewrites or copies the ops of `region`, a region of the old body, to the builder's position.
 ///
 /// # Errors
 /// Fails if the pass does.
@@ -69,7 +70,8 @@ pub fn rewrite_ops<'s>(
     source[region].ops.iter().try_for_each(|&op| rewrite_op(module, op, pass, cloner, b))
 }
 
-/// Rewrites one op, and what is in its regions, to the builder's position.
+/// Rewrites one op to the builder's position. If `pass` does not rewrite it, copies it with its regions rewritten. Sets
+/// the builder's location to that of the op.
 ///
 /// # Errors
 /// Fails if the pass does.
@@ -94,7 +96,7 @@ pub fn rewrite_op<'s>(
     Ok(())
 }
 
-/// Copies the regions of an op with their ops passed to `pass`.
+/// Returns copies of the regions of an op, with their ops rewritten by `pass` or else copied. No op holds them yet.
 ///
 /// # Errors
 /// Fails if the pass does.
@@ -121,7 +123,8 @@ fn rewrite_region<'s>(
     Ok(region)
 }
 
-/// Copies the arguments of a region with the types that the pass gives them.
+/// Adds copies of the arguments of region `from` to the builder's region, with the types that [`Rewrite::value_type`]
+/// returns for them, and maps the arguments to the copies.
 fn args<'s>(from: Region, pass: &impl Rewrite<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
     cloner.args(from, b);
     for &v in &cloner.source[from].args {
@@ -129,7 +132,8 @@ fn args<'s>(from: Region, pass: &impl Rewrite<'s>, cloner: &mut Cloner<'s>, b: &
     }
 }
 
-/// Adds a region with arguments of these types to the body.
+/// Adds a region with arguments of these types to the body. Returns the region, which no op holds yet, and its
+/// arguments.
 pub fn open_region(body: &mut Body, types: &[Type], loc: &Loc) -> (Region, Vec<Value>) {
     let region = body.add_region();
     let args = types.iter().map(|ty| body.add_arg(region, ty.clone(), loc.clone())).collect();

@@ -4,7 +4,8 @@ use crate::{Attr, Func, Module, Visibility};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Returns the module without the private functions that nothing refers to.
+/// Returns the module without the private functions that no public function refers to, directly or through other
+/// functions. The order of the functions is kept.
 pub fn without_unused_funcs(module: &Module) -> Module {
     let mut out = module.without_funcs();
     out.funcs = module.funcs.iter().filter(|f| f.visibility == Visibility::Public).cloned().collect();
@@ -14,8 +15,9 @@ pub fn without_unused_funcs(module: &Module) -> Module {
     out
 }
 
-/// Adds the functions that the functions in `out` still refer to: callees of other public functions, computations of
-/// custom calls.
+/// Appends the functions of `module` that ops of the functions in `out` refer to, directly or through appended
+/// functions, and that `out` lacks: callees, and computations of custom calls. Names that `module` does not have are
+/// ignored.
 pub fn keep_referenced(module: &Module, out: &mut Module) {
     let mut next = 0;
     while let Some(func) = out.funcs.get(next) {

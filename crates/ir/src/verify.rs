@@ -13,7 +13,8 @@
 use crate::{Body, Func, MAX_RANK, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 
-/// Returns all violations, in program order.
+/// Checks a module. Returns the violations of one function after the other, and then those of the rule that no function
+/// calls itself. The result is empty if there are none.
 pub fn verify(module: &Module) -> Diagnostics {
     let mut found = Diagnostics::default();
     for func in &module.funcs {
@@ -63,7 +64,8 @@ impl Verifier<'_> {
         self.undefine(&data.args);
     }
 
-    /// Checks the futures of a region. Its own ops must use each of them once.
+    /// Reports the futures that `region` defines if its own ops do not use them exactly once, and the uses of futures
+    /// from outside of `region` by its own ops.
     fn futures(&mut self, region: Region) {
         let body = &self.func.body;
         let is_future = |v: &Value| matches!(body.ty(*v), Type::Future(_));
@@ -168,7 +170,8 @@ impl Verifier<'_> {
     }
 }
 
-/// Returns the names of the functions that ops of `func` refer to.
+/// Returns the names in the attributes `callee` and `decomposition` of the ops of `func`, in program order. A name may
+/// occur several times.
 fn callees<'a>(func: &'a Func) -> impl Iterator<Item = &'a str> + 'a {
     func.body.walk().into_iter().flat_map(|op| {
         let data = func.body.op(op);
@@ -176,7 +179,8 @@ fn callees<'a>(func: &'a Func) -> impl Iterator<Item = &'a str> + 'a {
     })
 }
 
-/// Reports each function that can reach itself through calls.
+/// Reports calls by which functions reach themselves: those of a depth-first walk over the functions that return to a
+/// function on the current path. Each cycle of calls has at least one such call.
 fn check_recursion(module: &Module, found: &mut Diagnostics) {
     // 0: not visited, 1: on the path, 2: done. The stack is explicit, because a chain of calls may be long.
     let mut state = vec![0u8; module.funcs.len()];

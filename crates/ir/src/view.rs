@@ -114,7 +114,8 @@ impl<'a> OpView<'a> {
         self.attrs().get(name)
     }
 
-    /// Returns a list of dimensions or sizes. It is empty if the attribute is absent.
+    /// Returns the list of dimensions or sizes in attribute `name`. It is empty if the attribute is absent or not such
+    /// a list.
     pub fn sizes(&self, name: &str) -> Vec<usize> {
         self.attrs().sizes(name).unwrap_or_default()
     }
@@ -128,7 +129,8 @@ impl<'a> OpView<'a> {
         self.body.def_op(self.operand(i)).map(|op| OpView { op, ..*self })
     }
 
-    /// Returns the values that the op's regions use but do not define.
+    /// Returns the values that the op's regions, including inner ones, use but do not define. Each occurs once, in
+    /// ascending order.
     pub fn captured(&self) -> Vec<Value> {
         let mut ops = vec![];
         self.regions().iter().for_each(|&r| self.body.walk_region(r, &mut ops));

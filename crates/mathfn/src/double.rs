@@ -33,7 +33,7 @@ impl Double {
         self.hi + self.lo
     }
 
-    /// Exact, where nothing underflows.
+    /// Returns `self / 2^times`, which is exact if nothing underflows. `times` may be negative.
     fn halved(self, times: i32) -> Double {
         let scale = 0.5f64.powi(times);
         Double { hi: self.hi * scale, lo: self.lo * scale }
@@ -88,7 +88,8 @@ impl Div for Double {
     }
 }
 
-/// `e^x` for moderate `x`: a Taylor series of `x / 2^k` less its multiple of `ln 2`, squared `k` times.
+/// Returns `e^x` for moderate `x`. With `x = n ln 2 + r`, this is the Taylor series of `r / 2^k`, squared `k` times,
+/// times `2^n`.
 pub(crate) fn exp(x: Double) -> Double {
     const SQUARINGS: i32 = 4;
     let n = (x.hi / LN_2.hi).round();
@@ -131,7 +132,7 @@ pub(crate) fn sin_cos(x: Double) -> (Double, Double) {
 mod tests {
     use super::*;
 
-    /// Within so many units of 1e-32, relative to 1.
+    /// Checks that `a` and `b` differ by at most `allowed` units of 1e-32, relative to `b` where it is larger than 1.
     fn near(a: Double, b: Double, allowed: f64) {
         let apart = (a - b).value().abs();
         assert!(apart <= allowed * 1e-32 * b.hi.abs().max(1.0), "{a:?} {b:?}: {apart:e}");

@@ -69,7 +69,8 @@ pub fn digamma_f64(x: f64) -> f64 {
     if y.abs() < 0.9 * part.abs() { digamma_in_full(x).value() } else { y }
 }
 
-/// Returns [`digamma_f64`], rounded once.
+/// Returns the derivative of `ln gamma(x)`; NaN at its poles. It is computed in `f64`, without the correction of
+/// [`digamma_f64`] near zeros, and rounded once.
 pub fn digamma_f32(x: f32) -> f32 {
     digamma_and_part(x.into()).0 as f32
 }

@@ -1,6 +1,7 @@
 //! The operations that the formulas are made of, and a plain `f32` as the vector of one lane.
 //!
-//! Every operation is rounded exactly by IEEE 754 or works on bits, so all implementations give the same bits lane by lane.
+//! Every operation is rounded exactly by IEEE 754 or works on bits, so all implementations return the same bits
+//! lane by lane.
 
 /// A vector of `f32` lanes. Operations named `int_*` and `bit_*` read the lanes as 32-bit words.
 pub trait Lanes: Copy {

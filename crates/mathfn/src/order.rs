@@ -23,9 +23,11 @@ pub const LANES_32: usize = 64;
 /// Partial results of a row whose elements are computed in 64 bits.
 pub const LANES_64: usize = 32;
 
-/// Folds `rows` rows of `row_len` elements each, as the module says (without step 4); `None` if there are no elements.
+/// Folds `rows` rows of `row_len` elements each in the order that the module states, without step 4. Returns `None` if
+/// there are no elements.
 ///
-/// `get(i)` is the element `i` in row-major order of the reduced dimensions.
+/// `get(i)` is the element `i` in row-major order of the reduced dimensions. `lanes` is the number of partial results
+/// of a row, which is a power of two.
 pub fn fold<T: Copy>(
     rows: usize,
     row_len: usize,
@@ -41,7 +43,8 @@ pub fn fold<T: Copy>(
     (0..rows.div_ceil(CHUNK)).filter_map(|c| (c * CHUNK..rows.min((c + 1) * CHUNK)).map(row).reduce(&op)).reduce(&op)
 }
 
-/// Folds one row (steps 1 and 2); a row of one element is that element.
+/// Folds one row, as steps 1 and 2 of the module state. Returns the element of a row of one element, and `identity` for
+/// an empty row.
 pub fn fold_row<T: Copy>(len: usize, lanes: usize, identity: T, get: impl Fn(usize) -> T, op: impl Fn(T, T) -> T) -> T {
     if len == 1 {
         return get(0);

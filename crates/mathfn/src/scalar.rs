@@ -14,11 +14,11 @@ macro_rules! from_formula {
 from_formula! {
     /// `e^x`.
     exp_f32 = exp;
-    /// `e^x - 1`, exact near zero.
+    /// `e^x - 1`, without loss of digits near zero.
     expm1_f32 = expm1;
     /// The natural logarithm.
     log_f32 = log;
-    /// `ln(1 + x)`, exact near zero.
+    /// `ln(1 + x)`, without loss of digits near zero.
     log1p_f32 = log1p;
     /// The hyperbolic tangent.
     tanh_f32 = tanh;
@@ -80,11 +80,11 @@ macro_rules! f64_from_libm {
 f64_from_libm! {
     /// `e^x`.
     exp_f64 = exp;
-    /// `e^x - 1`, exact near zero.
+    /// `e^x - 1`, without loss of digits near zero.
     expm1_f64 = expm1;
     /// The natural logarithm.
     log_f64 = log;
-    /// `ln(1 + x)`, exact near zero.
+    /// `ln(1 + x)`, without loss of digits near zero.
     log1p_f64 = log1p;
     /// The hyperbolic tangent.
     tanh_f64 = tanh;
@@ -96,7 +96,7 @@ f64_from_libm! {
     cos_f64 = cos;
 }
 
-/// Returns the inverse of the hyperbolic cosine; NaN below 1, where `libm` gives numbers of large negative `x`.
+/// Returns the inverse of the hyperbolic cosine; NaN below 1, where `libm` returns numbers for large negative `x`.
 pub fn acosh_f64(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
@@ -117,7 +117,8 @@ pub fn rsqrt_f64(x: f64) -> f64 {
     1.0 / x.sqrt()
 }
 
-/// Returns the inverse of the error function: a starting point refined by Halley's method.
+/// Returns the inverse of the error function: a starting point refined by Halley's method. It is infinite at -1 and 1,
+/// and NaN beyond them.
 pub fn erf_inv_f64(x: f64) -> f64 {
     let magnitude = x.abs();
     if magnitude.is_nan() || magnitude > 1.0 {
@@ -130,7 +131,8 @@ pub fn erf_inv_f64(x: f64) -> f64 {
     root.copysign(x)
 }
 
-/// Winitzki's approximation, good to three digits everywhere.
+/// Returns Winitzki's approximation of the inverse of the error function for `x` between 0 and 1, which is right to
+/// about three digits.
 fn erf_inv_start(x: f64) -> f64 {
     let l = libm::log1p(-x * x);
     let h = 2.0 / (std::f64::consts::PI * 0.147) + l / 2.0;
@@ -179,7 +181,8 @@ mod tests {
         i64::from(if bits < 0 { i32::MIN - bits } else { bits })
     }
 
-    /// The largest distance in ulps to a reference in `f64`, over every `step`th float.
+    /// Returns the largest distance in ulps to a reference in `f64`, over every `step`th float, and the float at which
+    /// it occurs.
     fn worst_ulps(f: fn(f32) -> f32, reference: impl Fn(f64) -> f64, step: usize) -> (f64, f32) {
         let mut worst = (0.0, 0.0);
         for bits in (0..=u32::MAX).step_by(step) {

@@ -57,7 +57,8 @@ const BERNOULLI: [f64; 12] = [
 
 /// Returns Hurwitz' zeta function, `sum of 1 / (q + k)^x` over `k = 0, 1, ..`.
 ///
-/// Infinite at its poles (`x = 1`; `q` zero or a negative integer, for even `x`), NaN where it is not real.
+/// Infinite if `x` is 1, or if `q` is zero or a negative integer and `x` is even. NaN if `x` is less than 1, if `q` is
+/// zero or a negative integer and `x` is not even, or if `q` is negative and neither `q` nor `x` is an integer.
 pub fn zeta_f64(x: f64, q: f64) -> f64 {
     if x.is_nan() || q.is_nan() || x < 1.0 {
         return f64::NAN;
@@ -91,7 +92,8 @@ fn reflected(x: f64, q: f64) -> f64 {
     if negative.is_infinite() { negative } else { euler_maclaurin(x, 1.0 - fraction) + negative }
 }
 
-/// The first terms one by one, the rest by an integral and its corrections.
+/// Returns zeta as the sum of the first terms, which are added one by one, and of the others as an integral and its
+/// corrections. `q` must be at least [`MANY_NEGATIVE`] for this to be fast.
 fn euler_maclaurin(x: f64, q: f64) -> f64 {
     // The corrections become smaller as long as `x` is less than `2 pi a`.
     let first = 12.0 + x / 2.0;

@@ -69,12 +69,12 @@ const GRAD: Form = Form {
     results: &[false, true, true],
 };
 
-/// Returns the label of the shape of result `index` of `batch_norm_grad`.
+/// Returns the label of the shape of result `index` of `batch_norm_grad`, or `None` if it is that of the schema.
 fn grad_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     (index == 0).then_some("batch_norm_grad_c3")
 }
 
-/// Returns the label of the shape of result `index` of `batch_norm_training`.
+/// Returns the label of the shape of result `index` of `batch_norm_training`, or `None` if it is that of the schema.
 fn training_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     match index {
         1 => Some("batch_norm_training_c5"),
@@ -271,7 +271,8 @@ impl Features {
         i / self.stride % self.count
     }
 
-    /// Returns the sum of `f` over each feature's elements.
+    /// Returns, for each feature, the sum of `f` over its elements among the first `len`, where `f` takes the index of
+    /// an element.
     fn sums(&self, len: usize, f: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.count];
         (0..len).for_each(|i| sums[self.of(i)] += f(i));
@@ -294,7 +295,8 @@ impl Features {
         vec![self.normalized(x, &mean, &variance, scale, offset), mean, variance]
     }
 
-    /// Computes the gradients, from operand, scale, mean, variance and the result's gradient.
+    /// Computes the gradients of operand, scale and offset, from operand, scale, mean, variance and the result's
+    /// gradient.
     fn grad(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|i| &values[i]);
         let n = self.size as f64;

@@ -4,7 +4,8 @@ use crate::{Opcode, infer_op};
 use shardwise_base::Diagnostics;
 use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpDef, Region, Type, Value};
 
-/// Returns the result types of an op in `body`. The declared types of its results are not read.
+/// Returns the result types that the facts of an op in `body` infer. The declared types of its results are read only if
+/// the operands and attributes do not determine the types (`convert`, `reshape`).
 pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnostics> {
     let view = module.view(body, op);
     infer_op(&view)
@@ -25,7 +26,8 @@ pub fn build(
 }
 
 /// Appends an op with declared result types, for ops whose operands do not determine them (`convert`, `reshape`). If
-/// the list is empty, the types are inferred.
+/// the list is empty, the types are inferred. Nothing is appended if the op's facts report errors, or if the declared
+/// types are not those that the facts allow.
 pub fn build_as(
     module: &Module,
     builder: &mut Builder<'_>,

@@ -4,12 +4,14 @@ use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{Attrs, Func, FuncId, Module, Op, OpView};
 
-/// Returns the function that a `func.call` calls.
+/// Returns the function that a `func.call` calls. Returns `None` for other ops, and if the module has no function of
+/// this name.
 pub fn called(view: &OpView<'_>) -> Option<FuncId> {
     callee(view).filter(|_| Opcode::of_view(view) == Opcode::Call)
 }
 
-/// Returns the function that a call or composite runs.
+/// Returns the function that a `func.call` calls or a composite runs. Returns `None` for other ops, and if the module
+/// has no function of this name.
 pub fn callee(view: &OpView<'_>) -> Option<FuncId> {
     let attr = match Opcode::of_view(view) {
         Opcode::Call => "callee",
@@ -24,7 +26,8 @@ pub fn remove_callee(attrs: &mut Attrs) {
     attrs.remove("callee");
 }
 
-/// Returns all functions, each before the functions that it calls.
+/// Returns all functions, each before the functions that it calls or runs as decompositions. No function may call
+/// itself, directly or through others.
 pub fn callers_first(module: &Module) -> Vec<FuncId> {
     let all = (0..module.funcs.len()).map(FuncId::new);
     let mut order = callees_first(module, all.collect());
@@ -32,7 +35,8 @@ pub fn callers_first(module: &Module) -> Vec<FuncId> {
     order
 }
 
-/// Returns the roots and all functions that they reach, each after the functions that it calls.
+/// Returns the roots and all functions that they reach, each once and after the functions that it calls or runs as
+/// decompositions. No function may call itself, directly or through others.
 pub fn callees_first(module: &Module, roots: Vec<FuncId>) -> Vec<FuncId> {
     let mut order = vec![];
     let mut seen = vec![false; module.funcs.len()];

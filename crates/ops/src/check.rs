@@ -33,18 +33,19 @@ impl<'a, 'v> Check<'a, 'v> {
         holds
     }
 
-    /// Returns the diagnostics so far as an error if a constraint was broken. Later checks may rely on the earlier
-    /// constraints.
+    /// Returns the diagnostics so far as an error if a constraint was broken, and forgets them. Later checks may rely
+    /// on the earlier constraints.
     pub fn so_far(&mut self) -> Result<(), Diagnostics> {
         std::mem::take(&mut self.found).or(())
     }
 
-    /// Returns the result types if no constraint was broken.
+    /// Returns the result types if no constraint was broken, and the diagnostics so far as an error otherwise. Forgets
+    /// the diagnostics.
     pub fn give(&mut self, types: impl IntoIterator<Item = Type>) -> Result<Vec<Type>, Diagnostics> {
         std::mem::take(&mut self.found).or(types.into_iter().collect())
     }
 
-    /// Returns one tensor type if no constraint was broken.
+    /// Returns one tensor type if no constraint was broken, as [`Check::give`] does.
     pub fn give_tensor(&mut self, dtype: DType, shape: impl Into<Vec<usize>>) -> Result<Vec<Type>, Diagnostics> {
         self.give([Type::tensor(dtype, shape)])
     }
@@ -69,8 +70,8 @@ pub(crate) fn at_least(op: &OpView<'_>, n: usize) -> Result<(), Diagnostics> {
     if found < n { Err(operand_count(op, found, &format!("at least {n}")).into()) } else { Ok(()) }
 }
 
-/// Returns the declared type of the only result. Used for ops whose result type does not follow from the operands
-/// (`convert`, `reshape`).
+/// Returns the declared type of the only result. Fails if there is not exactly one result that is a tensor. Used for
+/// ops whose result type does not follow from the operands (`convert`, `reshape`).
 pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostics> {
     match op.results() {
         [v] => op.body.ty(*v).as_tensor().ok_or_else(|| needs_result_type(op).into()),
@@ -78,7 +79,8 @@ pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostic
     }
 }
 
-/// Returns the declared element type of the only result, or `otherwise` if no type is declared.
+/// Returns the declared element type of the only result, or `otherwise` if there is not exactly one result that is a
+/// tensor.
 pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
     declared(op).map_or(otherwise, |t| t.dtype)
 }
@@ -103,7 +105,7 @@ pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, D
     op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
 }
 
-/// Returns true if `precision_config` is absent, is empty, or has two entries.
+/// Returns false if `precision_config` is a list whose number of entries is neither 0 nor 2, and true otherwise.
 pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     match op.attr("precision_config") {
         Some(Attr::Array(items)) => items.is_empty() || items.len() == 2,
@@ -111,8 +113,10 @@ pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     }
 }
 
-/// Returns true if a computation on elements of type `to` accepts elements of type `from`: both are of the same kind,
-/// and `from` is no wider. (The specification's `is_promotable`.)
+/// Returns true if a computation on elements of type `to` accepts elements of type `from`. Both must be booleans, both
+/// integers (signed or not), both floats, or both complex numbers, and `from` must be no wider than `to`. Quantized
+/// types must represent the same floats, and the widths are those of their storage types. (The specification's
+/// `is_promotable`.)
 pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
     match (from.quantized(), to.quantized()) {
         (Some(a), Some(b)) => a.expressed == b.expressed && a.storage.bits() <= b.storage.bits(),

@@ -364,7 +364,8 @@ impl Facts for NamedComputation {
     control!();
 }
 
-/// Returns edges from the operands to the arguments of the only region, and from its results to those of the op.
+/// Returns edges from the operands to the arguments of the only region, and from its results to those of the op. Values
+/// that are no tensors have no edges.
 pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
     let Some(&body) = op.regions().first() else { return DataFlow::None };
     let pairs = op.body[body].args.iter().zip(op.operands());
@@ -410,7 +411,8 @@ const POINTWISE_TARGETS: &[&str] = &[
     "_SPMDInternalOp_Wrap",
 ];
 
-/// Returns the text that a custom call passes to its function.
+/// Returns the text that a custom call passes to its function, or `None` if the configuration is absent or a
+/// dictionary.
 pub fn backend_config(attrs: &Attrs) -> Option<&str> {
     attrs.str("backend_config")
 }
@@ -424,7 +426,7 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
     IDENTITY_TARGETS.contains(&target(op)) && op.results().iter().enumerate().all(same)
 }
 
-/// Returns the facts of a custom call that engines know by its target.
+/// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
     collective::is_ragged(op).then_some(&collective::RaggedAllToAll)
 }
@@ -457,7 +459,7 @@ impl CustomCall {
         role: Role::Plain,
     };
 
-    /// Returns the target of the call.
+    /// Returns the target of the call, or `None` if the op is no custom call.
     pub fn target<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall)
     }
@@ -476,7 +478,8 @@ impl Facts for CustomCall {
             None => check.give(types_of(op, op.results())),
         }
     }
-    /// Returns the rule of a user's kernel: the one that is an attribute of the op, else the kernel's own.
+    /// Returns the rule of the target, if the target is known. The rule of a user's kernel is the one that is an
+    /// attribute of the op, else the kernel's own. It must fit the op's types.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         if let Some(facts) = known(op) {
             return facts.rule(op);
@@ -520,8 +523,8 @@ impl Facts for CustomCall {
             None => Combine::No("it reduces nothing"),
         }
     }
-    /// Returns zero for a kernel whose results are summed. For other kernels no element is known, so uneven factors
-    /// stay whole.
+    /// Returns zero for a user's kernel whose partial results are summed. For other calls no element is known, so
+    /// uneven factors stay whole.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         let kernel = user::find(target(op))?;
         let dtype = op.operand_tensor(index).dtype;
@@ -580,15 +583,15 @@ impl Facts for CustomCall {
     );
 }
 
-/// Returns true if the result is the state of an op that generates random bits.
+/// Returns true if the first result is the operand of an `rng_bit_generator`, which is its state.
 pub(crate) fn feeds_random_bits(op: &OpView<'_>) -> bool {
     let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();
     users.iter().any(|&user| Opcode::of_view(&op.at(user)) == Opcode::RngBitGenerator)
 }
 
-/// Lets batch dimensions pass through. The last dimension must be whole. Shardings propagate along it if `k` is its
-/// size.
+/// Returns the rule of a `top_k`. Batch dimensions pass through, and the last dimension must be whole. Shardings
+/// propagate along the last dimension only if all of its elements are kept.
 pub(crate) fn top_k_rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
     let rank = |v: &Value| op.body.ty(*v).shape().len();
     let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));

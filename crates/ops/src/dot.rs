@@ -1,8 +1,8 @@
 //! `stablehlo.dot_general` and `stablehlo.dot`: products summed over contracted dimensions.
 //!
 //! Products are added one after the other, starting from zero, over the contracted dimensions in the order in which the
-//! attributes list them, row-major. Sums are computed in `f32` for results of 32 bits or fewer and in `f64` for wider
-//! ones, and are rounded once.
+//! attributes list them, row-major. Sums of floats are computed in `f64` if an operand or the result is of type f64,
+//! and in `f32` otherwise, and are rounded once.
 
 use crate::facts::*;
 use crate::schema::*;
@@ -35,7 +35,8 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// Reads the dimensions of a `dot_general` or `dot`. Returns `None` if its attributes are missing.
+    /// Reads the dimensions of a `dot_general` or `dot`. Returns `None` if the attribute of a `dot_general` is missing
+    /// or broken, or if the first operand of a `dot` is a scalar.
     pub fn of(op: &OpView<'_>) -> Option<DotDims> {
         if Opcode::of_view(op) == Opcode::Dot {
             let rank = op.operand_shape(0).len();
@@ -73,12 +74,14 @@ impl DotDims {
         Attr::Record { name: "stablehlo.dot".into(), fields }
     }
 
-    /// Returns the dimensions of the left operand that the result keeps, after the batch dimensions.
+    /// Returns the dimensions of the left operand, of this rank, that are neither batch dimensions nor contracted. In
+    /// the result, they come after the batch dimensions.
     pub fn lhs_free(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|d| !self.lhs_batch.contains(d) && !self.lhs_contract.contains(d)).collect()
     }
 
-    /// Returns the dimensions of the right operand that the result keeps, last.
+    /// Returns the dimensions of the right operand, of this rank, that are neither batch dimensions nor contracted. In
+    /// the result, they come last.
     pub fn rhs_free(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|d| !self.rhs_batch.contains(d) && !self.rhs_contract.contains(d)).collect()
     }
@@ -123,7 +126,8 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
 
-/// Checks that an `algorithm` is the only statement about precision, and that its counts are positive.
+/// Checks that each precision is `DEFAULT` if there is an `algorithm`, and that the counts of the algorithm are
+/// positive.
 fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
     let Some(algorithm) = op.attr("algorithm").and_then(Attr::as_record) else { return };
     let is_default = match op.attr("precision_config") {

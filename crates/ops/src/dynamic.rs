@@ -75,7 +75,8 @@ fn form(opcode: Opcode) -> Form {
 const OWN: &[&str] = &["known_expanding_dimensions", "known_nonexpanding_dimensions"];
 
 impl Form {
-    /// Returns the attributes of the static form.
+    /// Returns the attributes of the static form. `sizes` are the values of the operands of sizes, in order. If it is
+    /// empty, the attributes that these determine are left out.
     fn attrs(&self, op: &OpView<'_>, sizes: &[Literal]) -> Attrs {
         let mut attrs: Attrs =
             op.attrs().iter().filter(|(name, _)| !OWN.contains(name)).map(|(n, a)| (n, a.clone())).collect();
@@ -169,8 +170,8 @@ const DYNAMIC_CONV: &[&str] = &[
     "dynamic_conv_c34",
 ];
 
-/// Returns sizes of slices with which a gather's result has its declared shape. The size of a dimension that is not in
-/// the result is 1, or 0 if the operand's is 0.
+/// Returns sizes of slices with which a gather's result has its declared shape, or `None` if the dimension numbers are
+/// broken. The size of a dimension that is not in the result is 1, or 0 if the operand's is 0.
 fn slice_sizes(op: &OpView<'_>) -> Option<Attr> {
     let dims = IndexDims::of_gather(op)?;
     let (operand, result) = (op.operand_shape(0), op.result_shape(0));
@@ -182,7 +183,8 @@ fn slice_sizes(op: &OpView<'_>) -> Option<Attr> {
     Some(Attr::sizes(&sizes))
 }
 
-/// Returns a padding with which a convolution has as many windows as the result's shape.
+/// Returns a padding with which a convolution has as many windows as the result's shape, or `None` if the dimension
+/// numbers are broken.
 fn padding(op: &OpView<'_>) -> Option<Attr> {
     let dims = ConvDims::of(op)?;
     let size = |shape: &[usize], dim: Option<&usize>| dim.and_then(|&d| shape.get(d)).map_or(1, |&n| n as i64);
@@ -420,7 +422,8 @@ impl Facts for Dynamic {
     answer!(combine = none);
     answer!(localize = same_op);
 
-    /// Evaluates the static form, with the sizes that the operands have.
+    /// Evaluates the static form, with the sizes that are the values of operands. Fails if these sizes do not lead to
+    /// the type of the result.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let form = form(Opcode::of_view(op));
         let (kept, sizes) = x.split_at(form.kept);

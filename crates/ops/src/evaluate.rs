@@ -22,7 +22,8 @@ pub fn infer_op(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
 /// values are passed and returned as their integers.
 ///
 /// # Errors
-/// The op is not computed for elements of this type, or a region that it runs stops.
+/// The op is not computed for elements of this type, a region that it runs stops, or the op itself finds a fault in its
+/// operands, such as a check of values that fails.
 pub fn evaluate(
     op: &OpView<'_>,
     operands: &[Literal],

@@ -270,7 +270,7 @@ impl Probe {
         role: Role::Plain,
     };
 
-    /// Returns the name of a probe, or of the probe whose values are compared.
+    /// Returns the name of a probe, or of the probe whose values are compared. It is empty if the attribute is missing.
     pub fn id<'a>(op: &OpView<'a>) -> &'a str {
         op.attrs().str("probe_id").unwrap_or_default()
     }
@@ -322,7 +322,7 @@ impl Facts for Print {
 
 impl RunParallel {
     /// Returns the names of the programs, replica by replica, and the number of partitions of each replica. Returns
-    /// `None` if they are no grid.
+    /// `None` if `programs` is not a list of rows of names that have the same length, which is at least 1.
     pub fn programs<'a>(op: &OpView<'a>) -> Option<(Vec<&'a str>, usize)> {
         let Some(Attr::Array(rows)) = op.attr("programs") else { return None };
         let names = |row: &'a Attr| match row {
@@ -397,9 +397,10 @@ pub(crate) fn is_check(target: &str) -> bool {
     target.starts_with("check.")
 }
 
-/// Runs the check that a custom call is. Returns `None` if it is none. The tolerances are those of StableHLO's
-/// interpreter for these calls. `check.eq` returns the outcome of the comparison, which is always true, since a failed
-/// one is an error.
+/// Runs the check that a custom call to `target` is, on the operands `x`. Returns `None` if `target` names no check of
+/// two values, or if the operands or results do not fit the check. The tolerances are those of StableHLO's interpreter
+/// for these calls. `check.eq` returns the outcome of the comparison, which is always true, since a failed one is an
+/// error.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
     let ([got, expected], name) = (x, target.strip_prefix("check.")?) else { return None };
     let nearness = match name {
@@ -417,7 +418,8 @@ pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Optio
     Some(compare(op, nearness, got, expected).map(|()| results))
 }
 
-/// Returns an error unless `got` is as near to `expected` as `nearness` asks.
+/// Returns an error unless `got` and `expected` have the same type and each element of `got` is as near to that of
+/// `expected` as `nearness` asks.
 pub fn compare(op: &OpView<'_>, nearness: Nearness, got: &Literal, expected: &Literal) -> Result<(), Diagnostic> {
     if got.dtype() != expected.dtype() || got.shape() != expected.shape() {
         return Err(other_type(op, got, expected));

@@ -117,18 +117,21 @@ pub enum Linear {
     In(u32),
 }
 
-/// Returns true if an operand is a constant zero of one element, which may be a summand of every sum.
+/// Returns true if a `stablehlo.constant` defines operand `operand` and its only element is 0 or -0. Returns false for
+/// complex constants.
 pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {
     let Some(def) = op.operand_def(operand) else { return false };
     constant_number(&def) == Some(0.0) && def.result_type(0).shape().iter().all(|&n| n == 1)
 }
 
-/// Returns true if an op is a constant whose elements are all zero, and none is a negative zero.
+/// Returns true if an op is a `stablehlo.constant` whose elements are all zero, and none is a negative zero. Returns
+/// false for complex and empty constants, and for several zeros that are not stored as a splat.
 pub fn is_zeros(op: &OpView<'_>) -> bool {
     constant_number(op).is_some_and(|number| number.to_bits() == 0)
 }
 
-/// Returns the number that all elements of a constant are.
+/// Returns the number that every element of a `stablehlo.constant` is. Returns `None` for other ops, for complex and
+/// empty constants, and for several elements that are not stored as a splat.
 fn constant_number(op: &OpView<'_>) -> Option<f64> {
     let Some(Attr::Dense(value)) = op.attr("value") else { return None };
     let is_number = Opcode::of_view(op) == Opcode::Constant && !value.dtype().is_complex();
@@ -213,8 +216,9 @@ pub struct Enlarged<'a> {
 }
 
 impl Enlarged<'_> {
-    /// Returns the op's attributes with the sizes `name`, one for each dimension of the first operand, enlarged where
-    /// they are the size of the whole dimension.
+    /// Returns the op's attributes with the list `name` adapted to the enlarged types. The list has a size for each
+    /// dimension of the first operand. A size that was that of the whole dimension becomes the enlarged size, and the
+    /// others stay.
     pub(crate) fn with_sizes(&self, op: &OpView<'_>, name: &str) -> Attrs {
         let (full, to) = (op.operand_shape(0), self.operands[0].shape());
         let sizes = op.sizes(name).into_iter().enumerate();
@@ -318,7 +322,8 @@ pub struct LocalizeCx<'a, 'b> {
 }
 
 impl LocalizeCx<'_, '_> {
-    /// Builds the same op with per-device operands and types, and these attributes.
+    /// Builds the same op with per-device operands and types, these attributes and the reason of the global op, and
+    /// returns its results. Moves the regions out of `self.regions`.
     pub fn same_op_with(&mut self, attrs: Attrs) -> Vec<Value> {
         let code = self.op.data().code;
         let (regions, types) = (std::mem::take(&mut self.regions), self.result_types.clone());
@@ -327,8 +332,9 @@ impl LocalizeCx<'_, '_> {
         self.builder.body[op].results.to_vec()
     }
 
-    /// Builds the same op with per-device operands and types. This is right for every op whose attributes contain no
-    /// sizes or positions along a sharded dimension.
+    /// Builds the same op with per-device operands and types, as [`LocalizeCx::same_op_with`] does, with the attributes
+    /// of the global op. This is right for every op whose attributes contain no sizes or positions along a sharded
+    /// dimension.
     pub fn same_op(&mut self) -> Vec<Value> {
         self.same_op_with(self.op.attrs().clone())
     }
@@ -352,10 +358,10 @@ pub trait Facts: Sync {
     fn combine(&self, op: &OpView<'_>) -> Combine;
 
     /// Returns the element with which operand `index` must be padded along a reduction factor so that the result is
-    /// unchanged.
+    /// unchanged. Returns `None` if no such element is known: then the factor can only be split evenly.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal>;
 
-    /// Builds the per-device op.
+    /// Builds the per-device ops, and returns their results, one for each result of the op.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic>;
 
     fn semantics(&self, op: &OpView<'_>) -> Semantics;
@@ -372,7 +378,7 @@ pub trait Facts: Sync {
         regions: &mut dyn RegionEval,
     ) -> Result<Vec<Literal>, EvalError>;
 
-    /// Returns whether [`eval`](Facts::eval) copies operands or results into wider types, which needs memory beside the
+    /// Returns true if [`eval`](Facts::eval) copies operands or results into wider types, which needs memory beside the
     /// literals.
     fn eval_copies(&self, op: &OpView<'_>) -> bool;
 
@@ -402,8 +408,8 @@ pub trait Facts: Sync {
 
     fn partial_result(&self, op: &OpView<'_>) -> PartialResult;
 
-    /// Returns the windows of its operands that the op reads for one of these blocks, or `None` if it needs more than
-    /// windows, or if it needs the blocks themselves.
+    /// Returns the windows of its operands that the op reads for one of these blocks, or `None` if the op is not
+    /// computed from windows along this dimension.
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement>;
 
     /// Returns the rule along which shardings propagate through the op, as in Shardy. It may connect dimensions that
@@ -672,7 +678,7 @@ pub(crate) fn pointwise_rule(op: &OpView<'_>) -> RuleFact {
 }
 
 impl Cost {
-    /// Returns the same traffic with this many flops.
+    /// Returns this cost with its number of flops replaced by `flops`.
     pub fn with_flops(self, flops: f64) -> Cost {
         Cost { flops, ..self }
     }

@@ -169,7 +169,7 @@ fn mirrored(data: &[Complex64], half: usize, n: usize) -> Data<Complex64> {
     Data::collect(lines.len() * n, lines.flat_map(|line| (0..n).map(move |i| element(line, i))))
 }
 
-/// Transforms each line along dimension `d`.
+/// Transforms each line along dimension `d`, and divides inverse transforms by the length of the line.
 fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
     let (n, step) = (shape[d], shape[d + 1..].iter().product::<usize>());
     if n == 0 || step == 0 {

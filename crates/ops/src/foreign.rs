@@ -5,7 +5,9 @@ use crate::control::{CustomCall, feeds_random_bits};
 use shardwise_ir::{OpView, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
-/// Returns the rule along which shardings propagate through a call of one of these functions, or `None` for others.
+/// Returns the rule along which shardings propagate through a call of one of JAX's foreign functions, such as `Eigh` or
+/// `ApproxTopK`. Returns `None` for other ops and targets, for calls with other numbers or ranks of operands and
+/// results, and for an `X64Combine` whose result is not the state of a random bit generator.
 pub(crate) fn propagation_rule(view: &OpView<'_>) -> Option<Rule> {
     let shape = |v: Option<&Value>| v.map(|&v| view.body.ty(v).shape().to_vec());
     let first = shape(view.operands().first())?;

@@ -155,7 +155,9 @@ impl Facts for Cholesky {
     );
 }
 
-/// Computes the Cholesky factor. Its other triangle is zero.
+/// Computes the Cholesky factors of the matrices in the last two dimensions. If `is_lower`, they are lower triangular
+/// and computed from the lower triangles of `x`, and otherwise upper triangular and computed from the upper ones. Their
+/// other triangles are zero.
 fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Literal {
     let n = x.shape()[x.rank() - 1];
     let a: Data<F> = read(x);
@@ -280,7 +282,8 @@ impl Facts for TriangularSolve {
     );
 }
 
-/// Returns the rule of a triangular solve. `line` is the specification of the dimension of right-hand sides.
+/// Returns the rule of a triangular solve. `line` returns the factor of the dimension that counts the right-hand sides,
+/// from its size.
 fn solve_rule(op: &OpView<'_>, line: impl Fn(usize) -> FactorSpec) -> Rule {
     let (a, b) = (op.operand_shape(0), op.operand_shape(1));
     let system = System::of(op).expect("verified");

@@ -183,6 +183,9 @@ pub fn concatenate(b: &mut Builder<'_>, inputs: &[Value], dim: usize) -> Value {
 }
 
 /// Builds a padded array. `value` is a scalar. Negative padding removes elements.
+///
+/// # Panics
+/// If the padding removes more elements than there are.
 pub fn pad(b: &mut Builder<'_>, x: Value, value: Value, low: &[i64], high: &[i64], interior: &[i64]) -> Value {
     let from = type_of(b, x);
     let padded = |(d, &n): (usize, &usize)| {
@@ -205,13 +208,14 @@ pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtyp
     op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
 }
 
-/// Adds zeros at the ends of dimensions, or removes elements there, so that the shape is `sizes`.
+/// Builds a `resize`, which adds zeros at the ends of dimensions or removes elements there, so that the shape is
+/// `sizes`.
 pub fn resize(b: &mut Builder<'_>, x: Value, sizes: &[usize]) -> Value {
     let dtype = type_of(b, x).dtype;
     op(b, Opcode::Resize, &[x], shapes::Resize::attrs(sizes), TensorType::new(dtype, sizes))
 }
 
-/// Reduces along `dims`, starting from `init`.
+/// Builds a reduction along `dims`, starting from the scalar `init`.
 pub fn reduce_from(b: &mut Builder<'_>, kind: ReduceKind, x: Value, init: Value, dims: &[usize]) -> Value {
     let from = type_of(b, x);
     let shape: Vec<usize> = (0..from.rank()).filter(|d| !dims.contains(d)).map(|d| from.shape[d]).collect();
@@ -221,7 +225,7 @@ pub fn reduce_from(b: &mut Builder<'_>, kind: ReduceKind, x: Value, init: Value,
     b.body[op].results[0]
 }
 
-/// Reduces along `dims`, starting from the reduction's identity.
+/// Builds a reduction along `dims`, starting from the reduction's identity.
 pub fn reduce(b: &mut Builder<'_>, kind: ReduceKind, x: Value, dims: &[usize]) -> Value {
     let init = constant(b, kind.identity(type_of(b, x).dtype));
     reduce_from(b, kind, x, init, dims)
@@ -235,7 +239,8 @@ pub fn block_start(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], loca
     multiply(b, index, size)
 }
 
-/// Builds the device's block, of shape `local`, of a value that is replicated on all devices.
+/// Builds the device's block, of shape `local`, of a value that is replicated on all devices. Returns the value itself
+/// if the sharding splits no dimension.
 pub fn block_of(b: &mut Builder<'_>, whole: Value, sharding: Option<&Sharding>, local: &[usize]) -> Value {
     let Some(sharding) = sharding.filter(|s| s.dims.iter().any(|d| !d.axes.is_empty())) else { return whole };
     let axes: Vec<Vec<AxisRef>> = sharding.dims.iter().map(|d| d.axes.clone()).collect();

@@ -7,7 +7,8 @@ use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Region, TensorType, Type, Value};
 use std::sync::Arc;
 
-/// Returns the attributes of a collective over the partitions of one program.
+/// Returns the attribute `replica_groups` of a collective between the partitions of one program. The devices of a group
+/// differ in their coordinates along `axes` only.
 fn collective_attrs(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attrs {
     Attrs::new().with("replica_groups", Attr::axes(mesh, axes))
 }
@@ -30,7 +31,7 @@ pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, mesh: &Arc<Mesh>, a
     b.value(Opcode::AllGather, [x], attrs, resized(&t, dim, size))
 }
 
-/// Combines, element by element, the values of the members of each group over `axes`.
+/// Builds an all-reduce, which combines, element by element, the values of the members of each group over `axes`.
 pub fn all_reduce(b: &mut Builder<'_>, x: Value, kind: ReduceKind, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let t = tensor(b.body, x);
     let region = reduction_region(b, kind, t.dtype);
@@ -55,7 +56,8 @@ pub fn reduce_scatter(
     b.body[op].results[0]
 }
 
-/// Sends part `i` along `split_dim` to member `i` of the group, and joins the received parts along `concat_dim`.
+/// Builds an all-to-all, which sends part `i` along `split_dim` to member `i` of the group, and joins the received
+/// parts along `concat_dim`.
 pub fn all_to_all(
     b: &mut Builder<'_>,
     x: Value,
@@ -75,7 +77,7 @@ pub fn all_to_all(
     b.value(Opcode::AllToAll, [x], attrs, t.into())
 }
 
-/// Sends each device's value to its target in the permutation. A device that is no target receives zeros.
+/// Builds a permutation, which sends each device's value to its target. A device that is no target receives zeros.
 pub fn collective_permute(b: &mut Builder<'_>, x: Value, permutation: &Permutation) -> Value {
     let ty = b.body.ty(x).clone();
     let mut attrs = Attrs::new();
@@ -83,8 +85,8 @@ pub fn collective_permute(b: &mut Builder<'_>, x: Value, permutation: &Permutati
     b.value(Opcode::CollectivePermute, [x], attrs, ty)
 }
 
-/// Sends rows of `operand` into the `output` of the group's members, at the offsets and with the sizes of the four
-/// lists.
+/// Builds a `ragged_all_to_all`, which sends rows of `operand` into the `output` of the group's members, at the offsets
+/// and with the sizes of the four lists. The result has the type of `output`.
 pub fn ragged_all_to_all(
     b: &mut Builder<'_>,
     [operand, output]: [Value; 2],
@@ -103,8 +105,8 @@ pub fn axis_index(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Va
     b.value(Opcode::AxisIndex, [], attrs, Type::tensor(DType::I32, vec![]))
 }
 
-/// Builds the offset of the device's shard in each dimension, as scalars. `axes[d]` splits dimension `d` into shards of
-/// size `shape[d]`.
+/// Builds the offset of the device's shard in each dimension, as scalars. The axes `dims[d]` split dimension `d` into
+/// shards of size `shape[d]`. The scalars are of type i32 if the size of every whole dimension fits, and i64 otherwise.
 pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Vec<Value> {
     let sizes = dims.iter().zip(shape).map(|(axes, size)| size * AxisRef::total_size(mesh, axes));
     let dtype = position_dtype(sizes.max().unwrap_or(0));
@@ -115,7 +117,7 @@ pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>
     dims.iter().zip(shape).map(offset).collect()
 }
 
-/// Returns the element type for positions along a dimension of this size.
+/// Returns the element type for positions along a dimension of this size: i32 if the size fits, else i64.
 pub(crate) fn position_dtype(size: usize) -> DType {
     if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 }
 }
@@ -129,8 +131,8 @@ pub fn local_slice(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<
     make::dynamic_slice(b, x, &offsets, &shape)
 }
 
-/// Builds an array of `shape` with `x` at the position of the device's shard, and elements that change nothing when they
-/// are added elsewhere.
+/// Builds an array of `shape` with `x` at the position of the device's shard. All other elements are [`nothing`], which
+/// changes no element that it is added to. The axes `dims[d]` split dimension `d`.
 pub fn among_nothing(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>], shape: &[usize]) -> Value {
     let t = tensor(b.body, x);
     let others = make::full(b, shape, &nothing(t.dtype));
@@ -138,8 +140,8 @@ pub fn among_nothing(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Ve
     make::dynamic_update_slice(b, others, x, &offsets)
 }
 
-/// Builds `x` on the device at position 0 of the axis list, and elements that change nothing when they are added on the
-/// others.
+/// Builds `x` on the device at position 0 of the axis list. On the others, builds an array of [`nothing`], which
+/// changes no element that it is added to.
 pub fn on_first(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let nothing = nothing(tensor(b.body, x).dtype);
     on_first_or(b, x, &nothing, mesh, axes)
@@ -154,7 +156,7 @@ pub fn on_first_or(b: &mut Builder<'_>, x: Value, element: &Literal, mesh: &Arc<
     make::select(b, is_first, x, others)
 }
 
-/// Builds a loop, and returns its results: the values of the body's results when the condition is false.
+/// Builds a loop, and returns its results: the carried values for which the condition is false.
 pub fn while_loop(b: &mut Builder<'_>, init: &[Value], cond: Region, body: Region) -> Vec<Value> {
     let types: Vec<Type> = init.iter().map(|&v| b.body.ty(v).clone()).collect();
     let op = b.op_with_regions(Opcode::While, init.iter().copied(), Attrs::new(), [cond, body], types);
@@ -163,6 +165,9 @@ pub fn while_loop(b: &mut Builder<'_>, init: &[Value], cond: Region, body: Regio
 
 /// Builds a `case`, and returns the results of the branch with this index. An index out of range selects the last
 /// branch.
+///
+/// # Panics
+/// If there is no branch.
 pub fn case(b: &mut Builder<'_>, index: Value, branches: Vec<Region>) -> Vec<Value> {
     let types: Vec<Type> = b.body.region_results(branches[0]).iter().map(|&v| b.body.ty(v).clone()).collect();
     let op = b.op_with_regions(Opcode::Case, [index], Attrs::new(), branches, types);

@@ -70,7 +70,8 @@ pub enum Fill {
 }
 
 impl Read {
-    /// Returns the read with the windows of `count` blocks of one element in reverse order.
+    /// Returns the read in reverse order: element `i` of the result reads the window that element `count - 1 - i` had.
+    /// Returns `None` if a position overflows.
     pub(crate) fn backwards(self, count: usize) -> Option<Read> {
         let last = i64::try_from(count).ok()?.checked_sub(1)?.checked_mul(self.stride)?;
         Some(Read { stride: -self.stride, low: self.low.checked_sub(last)?, ..self })
@@ -111,7 +112,8 @@ pub struct WindowsCx<'a, 'b> {
 }
 
 impl WindowsCx<'_, '_> {
-    /// Builds the same op on the windows with these attributes.
+    /// Builds the same op on the windows with these attributes, and returns its results. Moves the regions out of
+    /// `self.regions`.
     pub fn same_op_with(&mut self, attrs: shardwise_ir::Attrs) -> Vec<Value> {
         let code = self.op.data().code;
         let regions = std::mem::take(&mut self.regions);
@@ -125,12 +127,13 @@ impl WindowsCx<'_, '_> {
         self.builder.body[op].results.to_vec()
     }
 
-    /// Returns true if a result has the type of the first operand, so that it can be all of its window.
+    /// Returns true if the first operand, a window, has the type of the first result's block, so that it may be the
+    /// result itself.
     pub fn is_first_operand(&self) -> bool {
         self.builder.body.ty(self.operands[0]) == &self.result_types[0]
     }
 
-    /// Returns the size of dimension `dim` of operand `index`.
+    /// Returns the size of dimension `dim` of `self.operands[index]`, which may be a window.
     pub fn operand_size(&self, index: usize, dim: usize) -> usize {
         self.builder.body.ty(self.operands[index]).shape()[dim]
     }

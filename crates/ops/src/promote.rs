@@ -47,7 +47,8 @@ pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &
     b.body[made].results.to_vec()
 }
 
-/// Builds operand `index`, which is `x`, in the element type that the reducer takes.
+/// Builds operand `index`, which is `x`, in the element type that the reducer takes, or returns `x` if it has this
+/// type.
 pub(crate) fn converted(op: &OpView<'_>, index: usize, x: Value, b: &mut Builder<'_>) -> Value {
     promoted(op, index).map_or(x, |to| convert(b, x, to))
 }
@@ -70,7 +71,7 @@ pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Lite
     x.iter().enumerate().map(|(i, x)| operand(op, i, x)).collect::<Result<_, _>>().map(Some)
 }
 
-/// Returns one operand in the element type that the reducer takes.
+/// Returns the value `x` of operand `index`, converted to the element type that the reducer takes.
 pub fn operand(op: &OpView<'_>, index: usize, x: &Literal) -> Result<Literal, EvalError> {
     match (op.operand_type(index).as_tensor(), promoted(op, index)) {
         (Some(from), Some(to)) if to.quantized().is_some() => quantized::requantized(x, from.dtype, to, op.loc()),

@@ -44,7 +44,8 @@ struct Dims {
 }
 
 impl Dims {
-    /// Reads the dimension numbers. Returns `None` if the attribute is broken.
+    /// Reads the dimension numbers. Returns `None` if the attribute is missing or broken, or does not have exactly one
+    /// ragged dimension.
     fn of(op: &OpView<'_>) -> Option<Dims> {
         let fields = op.attr("ragged_dot_dimension_numbers").and_then(Attr::as_record)?;
         let list = |name: &str| match fields.contains(name) {
@@ -107,8 +108,8 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Reads the row groups. Returns `None` for a `ragged_dot` with batches, with more dimensions, or with another
-    /// ragged dimension.
+    /// Reads the row groups. Returns `None` for a `ragged_dot` with batches, with more dimensions, or whose ragged
+    /// dimension is not free.
     pub fn of(op: &OpView<'_>) -> Option<RowGroups> {
         let dims = Dims::of(op)?;
         let (&[l], &[r]) = (&dims.dot.lhs_contract[..], &dims.dot.rhs_contract[..]) else { return None };
@@ -265,7 +266,8 @@ impl Groups<'_> {
         self.sizes.shape()[self.sizes.rank() - 1]
     }
 
-    /// Returns the group of position `at` along the ragged dimension, in the batch with this row-major number.
+    /// Returns the group of position `at` along the ragged dimension, in the batch with this row-major number, or
+    /// `None` if the position is after the last group.
     fn group_at(&self, batch: usize, at: usize) -> Option<usize> {
         let row = if self.sizes.rank() > 1 { batch * self.count() } else { 0 };
         let mut end = 0;

@@ -128,9 +128,9 @@ impl Facts for RngBitGenerator {
     );
 }
 
-/// Computes Philox, with a key and a counter of 128 bits, or of 64 bits with the key above them. Block `i` of four
-/// words has the counter `counter + i`. Elements of 64 bits take two words, the low one first. Narrower elements take
-/// the low bits of one word.
+/// Computes the next state and an output of type `t` with Philox, with a key and a counter of 128 bits, or of 64 bits
+/// with the key above them. Block `i` of four words has the counter `counter + i`. Elements of 64 bits take two words,
+/// the low one first. Narrower elements take the low bits of one word.
 fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
     let words_of_element = if t.dtype.bits() == 64 { 2 } else { 1 };
     let blocks = (t.size() * words_of_element).div_ceil(4);
@@ -316,7 +316,7 @@ fn normal([a, b]: [u64; 2]) -> f64 {
     radius * fns::cos_f64(std::f64::consts::TAU * fraction(b))
 }
 
-/// Replaces elements that rounding to the element type has made `b` or more by `a`.
+/// Replaces elements that are not less than `b`, to which rounding to the element type may lead, by `a`.
 fn below(x: &Literal, a: f64, b: f64) -> Literal {
     eval::fill(x.dtype(), x.shape(), |i| Number::Double(if x.get_f64(i) < b { x.get_f64(i) } else { a }))
 }

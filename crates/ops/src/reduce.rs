@@ -131,8 +131,8 @@ impl Facts for Reduce {
         }
     }
 
-    /// Counts the initial value once: only on the first device along the reduced axes. Partial results of an unknown
-    /// reducer are gathered and reduced again.
+    /// Counts the initial value on the first device along the reduced axes only, unless it may be combined repeatedly.
+    /// Partial results of an unknown reducer are gathered and reduced again.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dims = cx.op.sizes("dimensions");
         let split = cx.operand_shardings[0].as_ref().map(|s| (s.mesh.clone(), axes_of(s, &dims)));
@@ -228,7 +228,8 @@ fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
     dims.iter().flat_map(|&d| sharding.dims[d].axes.iter().copied()).collect()
 }
 
-/// Returns true if operand `i`, an initial value, is a constant that leaves the result unchanged.
+/// Returns true if operand `i`, an initial value, is a constant that leaves the result unchanged. Returns false for
+/// complex constants.
 fn is_identity(op: &OpView<'_>, i: usize, kind: ReduceKind) -> bool {
     let value = shapes::constant_operand(op, i).filter(|v| !v.dtype().is_complex());
     let identity = kind.identity(op.operand_tensor(i).dtype);
@@ -299,7 +300,8 @@ folded! {
     Complex64, LANES_64: Add |a, b| a + b, Mul |a, b| a * b;
 }
 
-/// Reduces `x` along `dims` in the documented order. Returns `None` if the reduction is not defined for this type.
+/// Reduces `x` along `dims` in the order that `shardwise_mathfn::order` defines, starting from `init`. Returns `None`
+/// if the reduction is not defined for this type.
 pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
     match x.dtype() {
         DType::F64 => reduce_in::<f64>(kind, x, init, dims),

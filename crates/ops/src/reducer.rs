@@ -62,9 +62,10 @@ impl ReduceKind {
         binary.apply(x, y)
     }
 
-    /// Combines arrays of one type element by element, first to last. Returns `None` as [`ReduceKind::apply`] does.
+    /// Combines arrays of one type element by element, first to last. Returns `None` for an empty list, and as
+    /// [`ReduceKind::apply`] does.
     ///
-    /// Floats of 16 bits and less are combined in `f32` and rounded once, at the end; `complex<f32>` is rounded at each
+    /// Floats of 16 bits and less are combined in `f32` and rounded once, at the end. `complex<f32>` is rounded at each
     /// step.
     pub fn apply_all(self, parts: &[Literal]) -> Option<Literal> {
         let (first, rest) = parts.split_first()?;
@@ -79,8 +80,8 @@ impl ReduceKind {
         ReduceKind::ALL.into_iter().find(|k| k.name() == name)
     }
 
-    /// Returns the element that leaves the other operand unchanged: 0 for a sum, 1 for a product, the least value for a
-    /// maximum, and so on.
+    /// Returns the element that leaves the other operand unchanged, as a scalar: 0 for a sum, 1 for a product, the
+    /// least value for a maximum, and so on. A sum of -0 and this 0 is 0, which [`nothing`] avoids.
     pub fn identity(self, dtype: DType) -> Literal {
         match self {
             ReduceKind::Add | ReduceKind::Or => Literal::zeros(dtype, vec![]),
@@ -92,13 +93,13 @@ impl ReduceKind {
     }
 }
 
-/// Returns an array of elements that change no other ones when they are added, as [`nothing`] returns one.
+/// Returns an array of this shape whose elements are all [`nothing`].
 pub fn nothings(dtype: DType, shape: impl Into<Vec<usize>>) -> Literal {
     Literal::splat(dtype, shape, nothing(dtype).element_bytes(0))
 }
 
-/// Returns the element that changes no other one when it is added: zero, which is negative for floats because the sum of
-/// -0 and 0 is 0.
+/// Returns the element that changes no other one when it is added, as a scalar: zero, which is negative for floats
+/// because the sum of -0 and 0 is 0.
 pub fn nothing(dtype: DType) -> Literal {
     eval::fill(dtype, &[], |_| match dtype.is_float() || dtype.is_complex() {
         true => Number::Complex(Complex64::new(-0.0, -0.0)),
@@ -148,7 +149,7 @@ pub fn reduce_kind(module: &Module, body: &Body, region: Region) -> Option<Reduc
 }
 
 /// Returns the reduction that combines the arguments `index` and `n + index` of a reducer with `2n` arguments into its
-/// result `index`, if it is a known one.
+/// result `index`, if it is a known one. Returns `None` for a reducer of quantized values.
 pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize) -> Option<ReduceKind> {
     let args = &body[region].args;
     let n = args.len() / 2;
@@ -168,7 +169,8 @@ pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize
     ReduceKind::ALL.into_iter().find(|k| uses_both && k.op_name() == op.name())
 }
 
-/// Returns the value that `v` is equal to, before all ops that return their operand unchanged.
+/// Returns the value from which `v` is made by ops that return their first operand unchanged ([`Semantics::Identity`]),
+/// or `v` itself if no such op defines it.
 fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
     while let Some(op) = body.def_op(v) {
         let view = module.view(body, op);
@@ -185,15 +187,17 @@ pub fn reduce_kind_of_op(op: &OpView<'_>) -> Option<ReduceKind> {
     reduce_kind(op.module, op.body, *op.regions().first()?)
 }
 
-/// Returns whether an op's initial values may be combined any number of times: the reducer combines them with themselves
-/// to themselves. StableHLO demands of a reducer that it is associative, and of initial values that they change nothing.
+/// Returns true if an op's initial values may be combined any number of times: the reduction is known and idempotent,
+/// or [`repeatable_inits`] finds the values. Returns false if the op promotes its operands or has quantized values.
+/// StableHLO demands of a reducer that it is associative, and of initial values that they change nothing.
 pub(crate) fn may_repeat_inits(op: &OpView<'_>) -> bool {
     let is_plain = !promote::is_promoted(op) && !quantized::is_quantized(op);
     let is_idempotent = || reduce_kind_of_op(op).is_some_and(ReduceKind::is_idempotent);
     is_plain && (is_idempotent() || repeatable_inits(op).is_some())
 }
 
-/// Returns the initial values if they are constants that may be combined any number of times.
+/// Returns the initial values if they are constants that the reducer combines with themselves to themselves, so that
+/// they may be combined any number of times. Returns `None` if the op promotes its operands or has quantized values.
 pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     let [region] = op.regions() else { return None };
     let n = op.operands().len() / 2;
@@ -205,8 +209,8 @@ pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     (twice == inits).then_some(inits)
 }
 
-/// Computes the results of a region of scalar ops for these arguments. Returns `None` if it uses values from outside
-/// that are no constants, or has ops with regions.
+/// Computes the results of a region for these arguments. Returns `None` if it uses values from outside that are no
+/// constants, or has ops that have regions, are not [`Semantics::Pure`] or cannot be evaluated.
 pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> Option<Vec<Literal>> {
     let body = op.body;
     let mut known: HashMap<Value, Literal> = body[region].args.iter().copied().zip(args.iter().cloned()).collect();

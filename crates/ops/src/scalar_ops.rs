@@ -69,7 +69,7 @@ impl Facts for Map {
     );
 }
 
-/// Returns the size of the dimension in the global type.
+/// Returns the size that the dimension named by the attribute `dimension` has in the operand's type, which is global.
 fn dimension_size(op: &OpView<'_>) -> usize {
     op.operand_shape(0)[op.attrs().size("dimension").expect("verified")]
 }

@@ -44,7 +44,8 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Returns the labels of the specification that the schema names.
+    /// Returns the labels in the schema: of attributes, of results and of quantized values. The labels of single
+    /// results ([`ResultLabels`]) are left out. A label may occur more than once, and may be the library's own.
     pub fn labels(&self) -> Vec<&'static str> {
         let of_attributes = self.attributes.iter().filter_map(|spec| spec.label);
         let of_results = [self.results.shape, self.results.element].into_iter();
@@ -116,7 +117,9 @@ pub enum AttrKind {
 }
 
 impl AttrKind {
-    /// Returns whether the attribute is of this kind.
+    /// Returns true if the attribute is of this kind, as far as it can be told without the op. The type of an integer,
+    /// the shape of `Pairs` and the name of a record are not checked. An opaque attribute fits every `Record`, and any
+    /// attribute fits [`AttrKind::Own`].
     pub fn fits(self, attr: &Attr) -> bool {
         match self {
             AttrKind::Int(_) => attr.as_int().is_some(),
@@ -208,7 +211,9 @@ impl ResultLabels {
         ResultLabels { shape_of, ..self }
     }
 
-    /// Returns the label of the first difference: of shapes, else of element types.
+    /// Returns the label of the constraint that the types `given` break, which ought to be `expected`. It is the label
+    /// of shapes if the numbers of types differ or a shape differs, and of element types otherwise. The first result
+    /// whose shape is wrong may have a label of its own for it.
     pub(crate) fn broken(&self, given: &[Type], expected: &[Type]) -> &'static str {
         if given.len() != expected.len() {
             return self.shape;
@@ -249,7 +254,8 @@ pub enum OnQuantized {
 }
 
 impl OnQuantized {
-    /// Returns whether the op is computed as the ops that it decomposes into.
+    /// Returns true if the op on quantized values is computed as the ops that it decomposes into, rather than on their
+    /// integers.
     pub(crate) fn is_computed(self) -> bool {
         match self {
             OnQuantized::Converts
@@ -305,7 +311,7 @@ pub struct QuantizedProduct {
     pub zero_points: Option<&'static str>,
     /// The label for a second operand that is quantized along a dimension that is not allowed.
     pub axis: &'static str,
-    /// Returns whether the second operand may be quantized along this dimension.
+    /// Returns true if the second operand may be quantized along this dimension.
     pub fits_axis: fn(&OpView<'_>, usize) -> bool,
     /// Both operands must have the same storage type.
     pub storage: &'static str,
@@ -322,7 +328,7 @@ pub struct QuantizedProduct {
 /// A constraint on the dimension along which a result is quantized.
 pub struct ResultAxis {
     pub label: &'static str,
-    /// Returns whether the result may be quantized along this dimension.
+    /// Returns true if the result may be quantized along this dimension.
     pub fits: fn(&OpView<'_>, usize) -> bool,
     /// The constraint in words.
     pub rule: &'static str,
@@ -345,9 +351,9 @@ pub struct QuantizedMove {
     pub alike: &'static str,
     /// The result must be quantized along the dimension that the operand's quantized dimension becomes.
     pub axis: &'static str,
-    /// Returns whether the first dimension, which is the operand's, becomes the second, which is the result's.
+    /// Returns true if the first dimension, which is the operand's, becomes the second, which is the result's.
     pub becomes: fn(&OpView<'_>, usize, usize) -> bool,
-    /// Returns whether the first type, which is the operand's, and the second, which is the result's, have scales and
+    /// Returns true if the first type, which is the operand's, and the second, which is the result's, have scales and
     /// zero points that fit. Types that do not fit break the constraint `axis`. `None` if they must be equal.
     pub scales: Option<fn(&OpView<'_>, &Quantized, &Quantized) -> bool>,
 }
@@ -393,7 +399,8 @@ impl Opcode {
         self.schema().attributes.iter().find(|spec| spec.name == name)
     }
 
-    /// Returns the label of an operand. Operands in a list share one.
+    /// Returns the label of an operand, without the dialect. Operands in a list share one, and operands after the fifth
+    /// have the fifth label.
     pub(crate) fn operand_label(self, index: usize) -> &'static str {
         let labels = self.operand_labels();
         let label = match self.schema().operands {

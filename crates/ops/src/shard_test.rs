@@ -77,7 +77,8 @@ pub(crate) fn run(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     run_body(module, &module.funcs[0].body, inputs, vec![])
 }
 
-/// Verifies the module, runs it whole and split along each factor that can be split, and returns the results.
+/// Verifies the module, runs it whole and split along each factor that can be split, checks that the results are equal,
+/// and returns them.
 pub(crate) fn run_split(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     let found = shardwise_ir::verify(module);
     assert!(found.is_empty(), "{found}");

@@ -19,7 +19,8 @@ use std::cmp::Ordering;
 pub struct Sort;
 pub struct TopK;
 
-/// Returns the dimension that is sorted, which is the last one if the attribute is absent.
+/// Returns the dimension that is sorted, which is the last one if the attribute is absent. A negative attribute counts
+/// from the end. Returns `None` if it is out of range.
 pub fn dimension(op: &OpView<'_>) -> Option<usize> {
     let rank = op.operand_shape(0).len();
     let dim = op.attr("dimension").map_or(Some(-1), Attr::as_int)?;
@@ -120,7 +121,8 @@ fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize
     Ok(regions.region(region, args)?[0].element_bytes(0)[0] != 0)
 }
 
-/// Returns, for each position of the sorted array, the position in the input from which its element comes.
+/// Returns, for each position of the array sorted along `dim`, the position in the input from which its element comes.
+/// Positions are row-major. The order is stable.
 fn order_by(
     shape: &[usize],
     dim: usize,
@@ -142,7 +144,10 @@ fn order_by(
     Ok(order)
 }
 
-/// Sorts positions stably. The comparator may be any function, even one that is no order.
+/// Sorts a line stably. The comparator may be any function, even one that is no order.
+///
+/// # Errors
+/// The first error that the comparator returns. The line is then sorted in part.
 pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> Result<bool, E>) -> Result<(), E> {
     let mut merged = Data::collect(line.len(), line.iter().copied());
     let (mut width, mut meter) = (1, Meter::default());
@@ -271,6 +276,7 @@ impl KeyPattern {
     }
 
     /// Recognises a comparator that compares one key and, if that is equal, the next one: `or(a < b, and(a = b, ..))`.
+    /// Returns the keys in this order, or `None` for other comparators.
     pub fn lexicographic(op: &OpView<'_>) -> Option<Vec<KeyPattern>> {
         let mut keys = vec![];
         let mut result = op.body.region_results(op.regions()[0])[0];
@@ -318,7 +324,7 @@ impl KeyPattern {
     }
 }
 
-/// Computes a value from those that are known.
+/// Computes a value from those that are known, and adds it and all values on the way to `known`.
 fn compute(
     op: &OpView<'_>,
     v: Value,

@@ -101,7 +101,7 @@ impl Call {
         role: Role::Plain,
     };
 
-    /// Returns the name of the function that is called.
+    /// Returns the name of the function that is called, or `None` if the op is no `func.call`.
     pub fn callee<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("callee").filter(|_| Opcode::of_view(op) == Opcode::Call)
     }
@@ -113,7 +113,8 @@ impl Call {
 }
 
 impl Facts for Call {
-    /// Returns the result types of the callee. The verifier of modules checks that the callee exists.
+    /// Returns the result types of the callee, or the declared ones if the module has no such function. The verifier of
+    /// modules checks that the callee exists.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let callee = op.attrs().str("callee").and_then(|name| op.module.func(name));
         Ok(match callee {

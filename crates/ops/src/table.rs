@@ -30,7 +30,8 @@ macro_rules! ops {
             /// Returns the name with its dialect: `stablehlo.add`.
             pub const fn name(self) -> &'static str { match self { $(Opcode::$variant => $name),* } }
 
-            /// Returns the labels of the first operands: `dot_general_i1`, ….
+            /// Returns the labels of the first five operands, with the dialect: `stablehlo.dot_general_i1`, …. They do
+            /// not depend on the number of operands that the op has.
             pub(crate) const fn operand_labels(self) -> &'static [&'static str; 5] {
                 match self {
                     $(Opcode::$variant => &[
@@ -226,7 +227,7 @@ impl Opcode {
     /// Returns the op with this code.
     ///
     /// # Panics
-    /// If the code is of another table.
+    /// If the table has no op with this code.
     pub fn of(code: OpCode) -> Opcode {
         Opcode::ALL[usize::from(code.0)]
     }

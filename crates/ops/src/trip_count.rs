@@ -5,7 +5,8 @@ use crate::shapes::constant_value;
 use shardwise_ir::{OpView, Region, ValueDef};
 
 /// Returns the number of iterations of a `while` loop, or `None` if the loop is of another form. The loop must add a
-/// constant to a carried scalar, from a constant start to a constant limit.
+/// positive constant integer to a carried scalar, starting from a constant, as long as the scalar is less than (`LT`),
+/// or less than or equal to (`LE`), a constant limit.
 pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
     let [cond, body] = *view.regions() else { return None };
     let test = view.at(view.body.def_op(*view.body.region_results(cond).first()?)?);
@@ -30,7 +31,8 @@ pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
     (init + count * step < 1 << value_bits).then_some(u64::try_from(count).ok()?)
 }
 
-/// Returns the index of the argument of `region` that is operand `i`, or `None` if the operand is no such argument.
+/// Returns the index of the argument of `region` that is operand `i` of `op`, or `None` if there is no such operand or
+/// it is no argument of `region`. Both ops are in the body of `of`.
 fn argument_index(op: &OpView<'_>, i: usize, of: &OpView<'_>, region: Region) -> Option<usize> {
     match of.body[*op.operands().get(i)?].def {
         ValueDef::Argument { region: r, index } if r == region => Some(index as usize),

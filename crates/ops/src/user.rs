@@ -100,7 +100,8 @@ impl Kernel {
         Check::new(op).give(types.into_iter().map(Type::Tensor))
     }
 
-    /// Returns the rule for these operands, or `None` if it does not fit them.
+    /// Returns the kernel's own rule, with the sizes of the op's types where the text has none. Returns `None` if the
+    /// kernel has no rule, or if its text cannot be read with these sizes. The rule may still not fit the types.
     pub(crate) fn rule(&self, op: &OpView<'_>) -> Option<Rule> {
         let text = self.rule.as_ref()?;
         let shapes = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).shape().to_vec()).collect::<Vec<_>>();
@@ -146,8 +147,9 @@ fn factors_size(rule: &Rule, dim: &shardwise_sharding::DimFactors) -> usize {
     dim.iter().map(|&f| rule.size(f)).product()
 }
 
-/// Returns the rule with sizes such as ` {i=8, j=4}` after the mappings, if it has none. `size(tensor, dim)` returns
-/// the size of a dimension.
+/// Returns the text of a rule with sizes such as ` {i=8, j=4}` after the mappings, if it has none. The size of a factor
+/// is that of the first dimension with its name. `size((tensor, dim))` returns the size of a dimension, or `None` to
+/// leave it out.
 fn with_sizes(text: &str, size: impl Fn((usize, usize)) -> Option<usize>) -> String {
     let end = text.rfind(')').map_or(text.len(), |i| i + 1);
     let (mappings, rest) = text.split_at(end);

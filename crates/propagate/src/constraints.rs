@@ -36,7 +36,9 @@ fn constraint_sharding<'d>(draft: &'d Draft<'_>, op: OpId) -> Option<&'d Shardin
     draft.value(draft.op(op).results[0]).sharding.as_ref()
 }
 
-/// Sets the sharding of `input` to the one that `op` requires, if [`should_apply`] allows it.
+/// Sets the sharding of `input` to `sharding`, which `op` requires, if [`should_apply`] allows it. If `input` is at a
+/// data-flow edge, sets only the unreduced axes. Instead, puts a constraint directly after `input`, whose result
+/// replaces it in all other uses.
 fn apply(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) {
     if !should_apply(draft, input, sharding) {
         return;
@@ -69,7 +71,7 @@ fn should_apply(draft: &Draft<'_>, input: ValueId, sharding: &Sharding) -> bool 
         && draft.uses(input).all(|u| wanted_by(draft, u).is_none_or(|other| other == *sharding))
 }
 
-/// Returns the sharding that a use by a constraint or a manual computation requires.
+/// Returns the sharding that a use by a constraint or a manual computation requires, or `None` for a use by another op.
 fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
     if is_constraint(draft, at.op) {
         return constraint_sharding(draft, at.op).cloned();
@@ -77,7 +79,7 @@ fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
     Some(Manual::of(draft, at.op)?.in_shardings[at.index].clone())
 }
 
-/// Returns whether a value can have a sharding. Arguments of reducers and the like cannot.
+/// Returns true if a value can have a sharding. Arguments of reducers and the like cannot.
 fn can_hold(draft: &Draft<'_>, v: ValueId) -> bool {
     match draft.value(v).def {
         Def::Argument(block) => draft.block(block).parent.is_none() || draft.value(v).edge.is_some(),
@@ -113,8 +115,9 @@ fn constraint_after(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &
     new
 }
 
-/// Changes the uses after a chain of constraints from the chain's input to its result, because the last constraint of a
-/// chain counts.
+/// Changes the uses of the input of a chain of constraints that starts at `head` to the chain's result, because the
+/// last constraint of a chain counts. Only uses by ops after the chain in the same block are changed, except a
+/// function's return. Does nothing if [`tail_of_chain`] finds no chain.
 fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
     let Some(tail) = tail_of_chain(draft, head) else { return };
     let (input, result) = (draft.op(head).operands[0], draft.op(tail).results[0]);
@@ -132,8 +135,9 @@ fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
     draft.replace_uses(input, result, |_, u| later.contains(&u.op));
 }
 
-/// Returns the last op of a chain of at least two constraints, each the only use of the one before, if nothing else is
-/// known or required of the chain's input.
+/// Returns the last op of the chain of constraints that starts at `head`: at least two, each the only use of the one
+/// before. Returns `None` if there is no such chain, if its input has a sharding, or if another constraint or a manual
+/// computation uses its input or its result.
 fn tail_of_chain(draft: &Draft<'_>, head: OpId) -> Option<OpId> {
     let input = draft.op(head).operands[0];
     let starts_here = draft.def_op(input).is_none_or(|def| !is_constraint(draft, def));

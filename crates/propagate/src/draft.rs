@@ -61,8 +61,8 @@ pub(crate) enum Kind {
         source: Op,
     },
     Edge(Edge),
-    /// An edge at an argument or at a call of a function that remains a function. The owner keeps a sharding of its own,
-    /// and the sources are found from the calls later.
+    /// An edge at an argument or at a call of a function that remains a function. The owner keeps a sharding of its
+    /// own, and the sources are found from the calls later.
     FuncEdge(Edge),
     /// A constraint that import inserted for an op of the frame's function.
     Constraint(Op),
@@ -179,7 +179,8 @@ impl<'m> Draft<'m> {
         named.or(self.roots.first().filter(|_| self.roots.len() == 1)).copied()
     }
 
-    /// Returns, for each function that remains a function, its calls in program order.
+    /// Returns, for each function that remains a function, its calls in program order. Functions without calls are left
+    /// out.
     pub fn callers(&self) -> BTreeMap<FrameId, Vec<OpId>> {
         let mut callers: BTreeMap<FrameId, Vec<OpId>> = BTreeMap::new();
         if self.calls.is_empty() {
@@ -221,7 +222,8 @@ impl<'m> Draft<'m> {
         self.frame(self.op(op).frame)
     }
 
-    /// Returns the op of the source that this op was made from, or `None` for calls, edges and inserted constraints.
+    /// Returns the op of the source that this op was made from, or `None` for replaced calls, edges and inserted
+    /// constraints.
     pub fn source(&self, op: OpId) -> Option<OpView<'m>> {
         match self.op(op).kind {
             Kind::Source(source) => Some(self.module.view(&self.frame_of(op).func.body, source)),
@@ -272,7 +274,7 @@ impl<'m> Draft<'m> {
         self.value(v).ty.as_tensor().is_some_and(|t| t.rank() == 0)
     }
 
-    /// Returns the uses of a value, newest first.
+    /// Returns the uses of a value by ops that are neither erased nor dead, newest first.
     pub fn uses(&self, v: ValueId) -> impl Iterator<Item = Use> + '_ {
         self.value(v).uses.iter().rev().copied().filter(move |u| {
             let op = self.op(u.op);
@@ -294,7 +296,7 @@ impl<'m> Draft<'m> {
         out
     }
 
-    /// Returns the ops of a block and of the blocks within.
+    /// Returns the ops of a block and of the blocks within, in program order.
     pub fn block_ops(&self, block: BlockId) -> Vec<OpId> {
         let mut out = vec![];
         self.walk_into(block, Order::Pre, &mut out);
@@ -448,7 +450,7 @@ impl<'m> Draft<'m> {
     }
 }
 
-/// True if a walk visits an op before or after the ops in its blocks.
+/// States if a walk visits an op before (`Pre`) or after (`Post`) the ops in its blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Pre,

@@ -12,7 +12,8 @@ use shardwise_sharding::ManualEdge;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
-/// Adds all edges. Edges of arguments are at the start of their block, edges of results after their op.
+/// Adds all edges that the program does not have as ops yet. Edges of arguments are at the start of their block, edges
+/// of results after their op.
 pub(crate) fn add_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         add_edges_of(draft, op);
@@ -65,7 +66,7 @@ fn add_func_edge(draft: &mut Draft<'_>, frame: FrameId, owner: ValueId) {
     }
 }
 
-/// Finds the sources of the edges at calls.
+/// Sets the sources of the edges at calls that remain calls.
 pub(crate) fn tie_func_edges(draft: &mut Draft<'_>) {
     let callers = draft.callers();
     for op in draft.walk(Order::Pre) {
@@ -112,7 +113,7 @@ pub(crate) fn settle_func_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Turns the ops `sdy.data_flow_edge` of a draft as written into edges.
+/// Turns the ops `sdy.data_flow_edge` and `sdy.func_data_flow_edge` of a draft as written into edges.
 pub(crate) fn adopt_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         for (owner, edge) in edges_of(draft, op) {
@@ -150,7 +151,8 @@ impl Manual {
         ManualEdge { manual_axes: self.axes.iter().map(|a| a.axis).collect(), outside, is_argument }
     }
 
-    /// Returns the declared sharding of a result.
+    /// Returns the declared sharding of a result, if there is one. Unless the draft is as written, the manual axes that
+    /// it does not mention are replicated in it.
     fn out_sharding(&self, draft: &Draft<'_>, v: ValueId) -> Option<Sharding> {
         let given = draft.value(v).sharding.as_ref();
         given.map(|s| if draft.is_as_written { s.clone() } else { s.with_rest_replicated(&self.axes) })
@@ -168,8 +170,8 @@ fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     edges.iter().map(|e| draft_edge(draft, op, &view, e, manual.as_ref())).collect()
 }
 
-/// Returns the edges of a call: its operands flow to the arguments of its body, and the body's terminator to its
-/// results.
+/// Returns the edges of a call: its operands flow to the arguments of its body, and the operands of the body's
+/// terminator to its results. Values that are not tensors have no edges.
 fn call_edges(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     let block = draft.op(op).blocks[0];
     let simple = |op, index| Edge { sources: smallvec![Use { op, index }], targets: SmallVec::new(), manual: None };
@@ -247,7 +249,8 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
     }
 }
 
-/// Adds an edge after its owner, which takes over the uses of the owner.
+/// Adds an edge after its owner, which takes over the uses of the owner. Returns the edge's result, which has
+/// `sharding`, or none if that is on a mesh of one device and the draft is not as written.
 fn put_edge(draft: &mut Draft<'_>, frame: FrameId, kind: Kind, owner: ValueId, sharding: Option<Sharding>) -> ValueId {
     // Shardings on a mesh of one device do not propagate.
     let sharding = sharding.filter(|s| draft.is_as_written || !s.mesh.is_maximal());
@@ -276,7 +279,7 @@ fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
     }
 }
 
-/// Returns whether the uses that were moved to the edge keep their order. Moving them reverses it, unless this is
+/// Returns true if the uses that were moved to the edge keep their order. Moving them reverses it, unless this is
 /// undone: the results of a call are moved twice (to the named computation that it becomes, and to the edge), and a
 /// clone is made with its edges.
 fn keeps_order(draft: &Draft<'_>, op: OpId, owner: ValueId) -> bool {

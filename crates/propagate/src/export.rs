@@ -58,7 +58,7 @@ pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 /// The name of the attribute that is moved from a call to its function.
 const THREAD: &str = "execution_thread";
 
-/// Returns the name that a function had before it was copied.
+/// Returns the name that a function had before it was copied, or its name if it is no copy.
 pub fn original_name(func: &Func) -> Arc<str> {
     func.attrs.str(ORIGINAL_NAME).map_or_else(|| func.name.clone(), Arc::from)
 }
@@ -103,7 +103,8 @@ impl<'d> Export<'d, '_> {
         self.problem.sharding(TensorId::new(holder.index()))
     }
 
-    /// Returns whether a value at an edge keeps its own sharding, because the edge is exported with one.
+    /// Returns true if a value has its own sharding in the export: it is at no edge, or its edge is exported as an op
+    /// and holds the other sharding.
     fn keeps_own(&self, v: ValueId) -> bool {
         let Some(edge) = self.draft.value(v).edge.and_then(|result| self.draft.def_op(result)) else { return true };
         let is_of_func = matches!(self.draft.op(edge).kind, Kind::FuncEdge(_));
@@ -114,7 +115,7 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns whether the value is an argument or a result of an op that becomes a function.
+    /// Returns true if the value is an argument or a result of an op that becomes a function.
     fn is_boundary(&self, v: ValueId) -> bool {
         let op = match self.draft.value(v).def {
             Def::Result(op) => Some(op),
@@ -145,7 +146,7 @@ impl<'d> Export<'d, '_> {
         std::mem::replace(&mut self.body, outer)
     }
 
-    /// Sets the sharding and the location of a new value from those of the old one.
+    /// Sets the sharding and the location of a new value from those of `v`, and maps `v` to it.
     fn carry(&mut self, v: ValueId, new: Value, frame: FrameId) {
         let sharding = self.sharding(v).cloned();
         let loc = self.locate(frame, self.draft.value(v).loc);
@@ -155,7 +156,8 @@ impl<'d> Export<'d, '_> {
         self.names[v] = Some(new);
     }
 
-    /// Returns the location of an op. If the body replaces a call, the location includes that of the call.
+    /// Returns the location of an op or value of `frame` in the export. If the frame's body replaces a call inline, the
+    /// location includes that of the call.
     fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
         if self.shape.calls == Calls::Inline { self.draft.locate(frame, loc) } else { loc.clone() }
     }
@@ -237,8 +239,8 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Sets the shardings of a new function's arguments: those of the edges, or those that the named computation
-    /// declares if there are none.
+    /// Sets the shardings of a new function's arguments, which have those of the edges at first. If there are none,
+    /// uses those that the named computation declares. If some arguments have a sharding, the others become open.
     fn declare(func: &mut Func, computation: Option<&OpData>) {
         let args = func.body.args().to_vec();
         let has_edges = args.iter().any(|&v| func.body.sharding(v).is_some());
@@ -254,7 +256,8 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the original name of the function that a call calls, and the attributes that do not state the callee.
+    /// Returns the original name of the function that a replaced call calls, and the attributes that do not state the
+    /// callee. For a named computation, returns its name and all of its attributes.
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
         let Kind::Call { callee, .. } = self.draft.op(op).kind else {
@@ -268,7 +271,7 @@ impl<'d> Export<'d, '_> {
         (original_name(func), attrs)
     }
 
-    /// Returns the op in the source that this op was made from.
+    /// Returns the op in the source that this op was made from: a replaced call, or an op of the source itself.
     fn source_data(&self, op: OpId) -> &'d OpData {
         match self.draft.op(op).kind {
             Kind::Source(source) | Kind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),
@@ -312,7 +315,7 @@ impl<'d> Export<'d, '_> {
     }
 
     /// Returns `value` at the boundary of a function. If the program declares a sharding there and the value has
-    /// another layout, a constraint is added.
+    /// another layout, adds a constraint and returns its result instead.
     fn constrained(&mut self, boundary: ValueId, value: Value, region: Region) -> Value {
         let is_declared =
             self.draft.value(boundary).sharding.as_ref().is_some_and(|s| !s.is_replicated() || is_said(s));
@@ -363,7 +366,8 @@ impl<'d> Export<'d, '_> {
         self.open_the_others(op, new);
     }
 
-    /// Opens the results without a sharding if a sharding was found at an edge of the op.
+    /// Opens the results for which no edge found a sharding, if another edge at the op's results found one. Does
+    /// nothing if edges are exported.
     fn open_the_others(&mut self, op: OpId, new: Op) {
         let results = &self.draft.op(op).results;
         let found = |&v: &ValueId| self.draft.value(v).edge.and(self.sharding(v)).map(|s| s.mesh.clone());
@@ -401,7 +405,8 @@ impl<'d> Export<'d, '_> {
         region
     }
 
-    /// Returns the op's attributes. Declared shardings of operands are replaced by those that were found.
+    /// Returns the op's attributes. Unless edges are exported, declared shardings of operands are replaced by those
+    /// that were found.
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
         if let Some(&callee) = self.draft.calls.get(&op) {
@@ -428,7 +433,8 @@ impl<'d> Export<'d, '_> {
         attrs
     }
 
-    /// Returns the sharding that the op's operand should have, according to the argument.
+    /// Returns the sharding that the op's operand should have, according to the edge of the argument `arg`, or `None`
+    /// if there is no edge or it has no sharding.
     fn outside(&self, arg: ValueId) -> Option<Sharding> {
         let edge = self.draft.def_op(self.draft.value(arg).edge?)?;
         let Kind::Edge(edge) = &self.draft.op(edge).kind else { return None };
@@ -437,7 +443,7 @@ impl<'d> Export<'d, '_> {
     }
 }
 
-/// Returns whether a sharding without axes still states something: a closed dimension or a replicated axis.
+/// Returns true if a sharding states something apart from axes: a closed dimension or a replicated axis.
 fn is_said(sharding: &Sharding) -> bool {
     !sharding.replicated.is_empty() || sharding.dims.iter().any(|d| !d.is_open)
 }

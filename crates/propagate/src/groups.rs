@@ -8,7 +8,8 @@ use shardwise_base::Sharding;
 use shardwise_ops::shardy::ShardingGroup;
 use std::collections::BTreeMap;
 
-/// Finds the groups of the draft and sets the members of each to their common sharding.
+/// Finds the groups of the draft, adds them to it, and sets the members of each to their common sharding. If the
+/// members have different shardings, the results of new open constraints are the members instead.
 pub(crate) fn sync(draft: &mut Draft<'_>) {
     for mut members in groups(draft) {
         match common(draft, &members) {
@@ -52,7 +53,8 @@ enum Common {
     Several(Sharding),
 }
 
-/// Returns the shardings of the members that state something.
+/// Returns the sharding that all members with a sharding have, or the first one if they differ. Shardings that are open
+/// in each dimension and have no axes do not count.
 fn common(draft: &Draft<'_>, members: &[ValueId]) -> Common {
     let says_nothing = |s: &&Sharding| {
         s.replicated.is_empty() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.axes.is_empty() && d.is_open)
@@ -69,7 +71,8 @@ fn set(draft: &mut Draft<'_>, v: ValueId, sharding: &Sharding) {
     draft.value_mut(v).sharding = Some(sharding.clone());
 }
 
-/// Adds an open constraint after `v`, whose result replaces `v` in all other uses.
+/// Adds an open constraint after `v`, whose result replaces `v` in all other uses. Returns the result, or `None` if no
+/// sharding group uses `v`. Nothing is added then.
 fn constrain(draft: &mut Draft<'_>, v: ValueId, open: &Sharding) -> Option<ValueId> {
     let near = draft.uses(v).map(|u| u.op).find(|&op| draft.is_sharding_group(op))?;
     let Kind::Source(source) = draft.op(near).kind else { return None };

@@ -138,8 +138,8 @@ impl<'m> Import<'m> {
         id
     }
 
-    /// Imports an op. Its uses are added in the order in which a text parser creates ops, with the regions first. In a
-    /// clone the order is the reverse.
+    /// Imports an op. Its uses are added in the order in which a text parser creates ops, after those in its regions.
+    /// In a clone they are added before those in its regions.
     fn op(&mut self, names: &mut Names, op: Op, block: BlockId) -> OpId {
         let data = self.func(names).body.op(op);
         let view = self.draft.module.view(&self.func(names).body, op);
@@ -199,7 +199,8 @@ impl<'m> Import<'m> {
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
-    /// Makes the arguments without a sharding open if another argument has a sharding.
+    /// Makes the arguments without a sharding open if another argument has a sharding. If all of these are on meshes of
+    /// one device, removes them instead.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();
         let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
@@ -208,7 +209,8 @@ impl<'m> Import<'m> {
         }
     }
 
-    /// Sets the shardings of a call without shardings to those that the callee declares.
+    /// Sets the shardings of a call without shardings to those that the callee declares. If it declares only some, the
+    /// others become open.
     fn declare_results(&mut self, id: OpId, callee: FrameId) {
         let declared = &self.draft.frame(callee).func.result_shardings;
         let results = self.draft.op(id).results.clone();
@@ -221,8 +223,8 @@ impl<'m> Import<'m> {
     }
 }
 
-/// Returns the shardings of several values. If one of them has a sharding, those without one become open on the same
-/// mesh. Shardings on a mesh of one device are ignored.
+/// Returns the declared shardings of several values. If one of them has a sharding, those without one become open on
+/// the same mesh. Returns `None` for each value if all shardings are on meshes of one device.
 fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: &Draft<'_>) -> Vec<Option<Sharding>> {
     let Some(mesh) = declared.iter().flatten().map(|s| &s.mesh).find(|m| !m.is_maximal()) else {
         return vec![None; declared.len()];

@@ -49,8 +49,8 @@ use shardwise_sharding::Options;
 /// results are not used.
 ///
 /// # Errors
-/// Fails if a function calls itself (`call-recursion`), if calls nest too deep (`call-depth`), or if the program has too
-/// many ops once calls are replaced (`call-size`).
+/// Fails if a function calls itself (`call-recursion`), if calls nest too deep (`call-depth`), or if the program has
+/// too many ops once calls are replaced (`call-size`).
 pub fn propagate(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let Some(main) = module.main() else { return Ok(module.clone()) };
     let mut draft = import::import(module, main)?;

@@ -1,7 +1,7 @@
 //! The sharding rules that propagation uses, which are Shardy's for every op.
 //!
-//! A rule is written on the op or is the op's `propagation_rule`. For most ops this is the rule that the partitioner uses
-//! too. Some propagate shardings through more than the partitioner can split.
+//! A rule is written on the op or is the op's `propagation_rule`. For most ops this is the rule that the partitioner
+//! uses too. Some propagate shardings through more than the partitioner can split.
 
 use rustc_hash::FxHashMap;
 use shardwise_base::Diagnostic;
@@ -14,8 +14,9 @@ use std::sync::Arc;
 /// The name of the attribute that holds an op's rule.
 pub const RULE: &str = "sdy.sharding_rule";
 
-/// Returns the rule that is written on the op, or the rule of its kind. Conservative propagation does not propagate
-/// along dimensions whose elements would have to be moved.
+/// Returns the rule that is written on the op, or else the rule of its kind, or `None` if it has none. If
+/// `is_conservative` is true, the rule of its kind does not propagate along dimensions whose elements would have to be
+/// moved.
 pub fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     if let Some(rule) = written_rule(view) {
         return Some(rule);
@@ -37,7 +38,8 @@ impl Pointwise {
         self.0.entry((operand_count, shape.into())).or_insert_with(new).clone()
     }
 
-    /// Returns the rule of an elementwise op on tensors of one shape without asking its facts, or `None` for other ops.
+    /// Returns the rule of an elementwise op with one result on tensors of one shape, or `None` for other ops. A rule
+    /// that is written on the op is ignored.
     pub fn rule_of(&mut self, view: &OpView<'_>) -> Option<Arc<Rule>> {
         let [result] = view.results() else { return None };
         let (shape, operands) = (view.body.ty(*result).shape(), view.operands());

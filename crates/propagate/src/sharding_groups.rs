@@ -51,12 +51,16 @@ fn collect(module: &Module, func: usize, region: Region, manual: Option<Op>, gro
 
 /// Checks that the members of each group can be sharded alike.
 ///
-/// Errors: `sharding-group`.
+/// # Errors
+/// Fails as [`check_group`] does for the first group that fails.
 pub fn check(module: &Module) -> Result<(), Diagnostics> {
     groups(module).into_iter().try_for_each(|(id, members)| check_group(module, id, &members))
 }
 
 /// Checks that the members of a group have one shape and are in the same manual computation, or in none.
+///
+/// # Errors
+/// Fails with `sharding-group` if they do not.
 pub fn check_group(module: &Module, id: i64, members: &[Member]) -> Result<(), Diagnostics> {
     let shape = |m: &Member| module.funcs[m.func].body.ty(m.value).shape();
     let around = |m: &Member| m.manual.map(|op| (m.func, op));

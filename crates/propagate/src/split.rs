@@ -124,7 +124,8 @@ impl Split<'_, '_> {
         self.erase_unused(expansions.into_iter().chain(constants.into_iter().rev()));
     }
 
-    /// Returns whether the op is a literal, and whether its results are constants if all its operands are.
+    /// Returns two flags. The first is true if the op is a literal. The second is true if it is not a literal, and its
+    /// results are constants if all its operands are.
     fn kind(&self, op: OpId) -> (bool, bool) {
         let callee = match self.draft.op(op).kind {
             Kind::Call { callee, .. } => Some(callee),
@@ -161,7 +162,8 @@ impl Split<'_, '_> {
         }
     }
 
-    /// Copies the op that defines `v`, after copying the ops that define its operands.
+    /// Copies the op that defines `v`, after copying the ops that define its operands, and the sharding groups that use
+    /// `v`. Adds the copied values to `copies`. Scalars, arguments and values in `copies` are not copied.
     fn copy(&mut self, v: ValueId, copies: &mut FxHashMap<ValueId, ValueId>) {
         let Def::Result(op) = self.draft.value(v).def else { return };
         if self.draft.is_scalar(v) || copies.contains_key(&v) {

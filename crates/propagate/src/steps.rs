@@ -23,7 +23,8 @@ pub fn add_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_func_edges)
 }
 
-/// Removes the data-flow edges. Their shardings are moved to their owners and targets.
+/// Removes the data-flow edges. Their shardings are moved to their owners and targets. Edges of calls are removed as
+/// well, and their shardings are lost.
 pub fn sink_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::PLAIN, edges::adopt_edges)
 }
@@ -36,7 +37,7 @@ pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Makes a copy of a constant for each of its uses.
+/// Makes a copy of a constant for each of its uses. Literals become `sdy.constant` ops.
 pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
     Ok(as_sdy_constants(change(module, Shape::AS_WRITTEN, split::split_constants)?))
 }
@@ -49,7 +50,8 @@ pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Replaces calls by named computations, with data-flow edges if `with_edges` is true.
+/// Replaces calls by named computations, with data-flow edges if `with_edges` is true. Only the functions that were not
+/// called remain.
 pub fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
     if with_edges {
@@ -73,7 +75,8 @@ pub fn propagate_as_written(module: &Module, options: &Options) -> Result<Module
 }
 
 /// Returns the solved problem. Values at an edge keep the shardings that are written on them, because the edge holds
-/// what was found.
+/// what was found. Before that, completes the draft: marks dead ops, adds sharding groups, and sets the sources of the
+/// edges at calls.
 fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
     split::mark_dead(draft);
     groups::sync(draft);
@@ -100,7 +103,8 @@ pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diag
     Ok(as_sdy_constants(exported(&draft, &problem, Shape { calls: Calls::Outline, ..Shape::PLAIN })))
 }
 
-/// Runs all steps as [`propagate_flat`] does, but the calls of a function remain and share one sharding.
+/// Runs all steps as [`propagate_flat`] does, but the calls of a function remain and share one sharding. Private
+/// functions that are not called are removed.
 pub fn propagate_in_place(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     split::split_constants(&mut draft);

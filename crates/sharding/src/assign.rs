@@ -40,21 +40,21 @@ pub struct Parties<'a> {
 
 /// Prices of an op's communication.
 pub trait Prices {
-    /// Returns the price of a tensor (operands first) if the op runs with the tensor in `layout`. A result is
-    /// partial over the axes `partial`.
+    /// Returns the price of moving tensor `index` (operands first): of an operand to `layout`, and of a result, which
+    /// is partial over the axes `partial`, from `layout` to its own sharding. `partial` is empty for operands.
     fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
 
     /// Returns a number of bytes that is at most the price of a tensor of which some device lacks so many elements.
     fn least(&self, index: usize, elements: u64) -> u64;
 
-    /// Returns whether a result that is partial over some axes is summed over them.
+    /// Returns true if a result that is partial over some axes is summed over them.
     fn is_summed(&self, index: usize) -> bool;
 
-    /// Returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes with all
-    /// other factors whole, or `None` if it cannot.
+    /// Returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes with
+    /// all other factors whole, or `None` if it cannot.
     fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64>;
 
-    /// Returns whether the op is a product, of which no device may compute more than it must.
+    /// Returns true if the op is a product, of which no device may compute more than it must.
     fn is_product(&self) -> bool;
 }
 
@@ -98,7 +98,7 @@ pub struct RunnerUp {
 }
 
 impl Assignment {
-    /// Returns whether every tensor has the chosen axes already.
+    /// Returns true if every tensor has the chosen axes already.
     pub fn is_unanimous(&self) -> bool {
         self.verdicts.is_empty()
     }
@@ -119,8 +119,8 @@ impl Assignment {
     }
 }
 
-/// Chooses the axes of each factor. Factors that need replication are not split, and neither are factors of operands that
-/// no result has.
+/// Chooses the axes of each factor. Factors that need replication are not split, and neither are pass-through factors
+/// that no result has, unless the op has no results.
 pub fn assign(parties: Parties<'_>, prices: &dyn Prices) -> Assignment {
     Search::new(parties, prices).assignment()
 }
@@ -228,7 +228,8 @@ impl<'a> Search<'a> {
         self.bounds.shards(factor, picks)
     }
 
-    /// Returns the bytes that a device receives in exchanges. Candidates beyond those of the tensors need none.
+    /// Returns the bytes that a device receives in exchanges for a choice. Candidates beyond those of the tensors need
+    /// none.
     fn exchanged(&self, picks: &Picks) -> f64 {
         let price = |(factor, prices): &(Factor, Vec<u64>)| {
             let price = *prices.get(picks[factor.index()]).filter(|price| **price > 0)?;
@@ -238,8 +239,9 @@ impl<'a> Search<'a> {
         self.exchanges.iter().filter_map(price).sum()
     }
 
-    /// Returns the lists of axes that some tensor has for the factor, their major parts, and what other factors leave
-    /// of them.
+    /// Returns the lists of axes that may split the factor: the empty list first, then the lists that some tensor has
+    /// for the factor, their major parts, and their parts before the first overlap with the axes of another factor.
+    /// Lists that do not fit the factor are left out.
     fn candidates(&self, factor: Factor) -> Vec<AxisList> {
         let mut found = vec![AxisList::new()];
         let mut add = |axes: &[AxisRef]| {
@@ -258,7 +260,8 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Returns the axes that the first operand with the factor has, if they fit, else all candidates.
+    /// Returns the axes that the first tensor with the factor has, operands first, as the only candidate if they fit,
+    /// else all candidates.
     fn as_it_lies(&self, factor: Factor) -> Vec<AxisList> {
         let own = self.projection.tensors.iter().find_map(|t| t.get(factor)).map(|own| own.axes.clone());
         match own.filter(|axes| self.fits(factor, axes)) {
@@ -267,7 +270,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns whether axes fit a factor: there are no more shards than elements, and the shards are even if the factor
+    /// Returns true if axes fit a factor: there are no more shards than elements, and the shards are even if the factor
     /// shares a dimension.
     fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
         let (size, shards) = (self.parties.rule.size(factor), AxisRef::total_size(self.parties.mesh, axes));
@@ -296,7 +299,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Tries all candidates of the factors from number `from` on.
+    /// Tries all candidates of the factors from number `from` on, given those in `picks` for the factors before, and
+    /// offers the choices to `best`.
     fn try_all(&self, from: usize, picks: &mut Picks, best: &mut Best) {
         let Some(candidates) = self.candidates.get(from) else {
             if self.is_whole(picks) && !self.is_beaten(picks, best) {
@@ -313,13 +317,14 @@ impl<'a> Search<'a> {
         picks[from] = 0;
     }
 
-    /// Returns whether a candidate of factor number `at` shares no axes with what is chosen for the factors before.
+    /// Returns true if a candidate of factor number `at` shares no axes with what is chosen for the factors before.
     fn is_free(&self, at: usize, candidate: usize, picks: &Picks) -> bool {
         let axes = &self.candidates[at][candidate];
         (0..at).all(|f| !overlap(&self.candidates[f][picks[f]], axes))
     }
 
-    /// Chooses the best axes for each factor given those before it. It is used for ops with too many combinations.
+    /// Chooses the best axes for each factor given those before it, and offers each intermediate choice to `best`. It
+    /// is used for ops with too many combinations.
     fn try_one_by_one(&self, picks: &mut Picks, best: &mut Best) {
         best.offer(picks, self.cost(picks));
         for at in 0..self.candidates.len() {
@@ -337,7 +342,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns whether each dimension can be assembled: a factor is split only if all factors before it in its
+    /// Returns true if each dimension can be assembled: a factor is split only if all factors before it in its
     /// dimension are split into single elements.
     fn is_whole(&self, picks: &Picks) -> bool {
         let rule = self.parties.rule;
@@ -348,7 +353,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns whether a choice costs more than the second best, whatever the exact prices are.
+    /// Returns true if lower bounds of the prices show that a choice costs more than the second best. Returns false if
+    /// there is no second best yet.
     fn is_beaten(&self, picks: &Picks, best: &Best) -> bool {
         let Some((_, second)) = &best.second else { return false };
         let tensors = 0..self.parties.rule.tensor_count();
@@ -365,7 +371,8 @@ impl<'a> Search<'a> {
         Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
-    /// Returns the price of tensor `index` from [`Prices`], each asked for once.
+    /// Returns the price of tensor `index` from [`Prices`], each asked for once. A tensor without a sharding costs
+    /// nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
         let Parties { rule, mesh, shardings, .. } = self.parties;
         if shardings[index].is_none() {
@@ -419,7 +426,7 @@ fn reduction_axes<'a>(rule: &Rule, mesh: &Mesh, axes: impl Fn(Factor) -> &'a [Ax
     all
 }
 
-/// Returns whether two lists share a part of an axis, or split an axis in contradictory ways.
+/// Returns true if two lists share a part of an axis, or split an axis in contradictory ways.
 fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
     a.iter().any(|a| a.prefix_without_overlaps(b) != Some(*a))
 }

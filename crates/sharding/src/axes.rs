@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 /// A list of axes, major to minor. Most factors are split by one or two.
 pub type AxisList = SmallVec<[AxisRef; 2]>;
 
-/// True if one list of axes is a prefix of another.
+/// How one list of axes is a prefix of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefix {
     Equal,
@@ -16,7 +16,7 @@ pub enum Prefix {
 }
 
 impl Prefix {
-    /// Returns whether `first` is a prefix of `second`: `["x", "y":(1)2]` is a strict prefix of `["x", "y", "z"]`.
+    /// Returns how `first` is a prefix of `second`: `["x", "y":(1)2]` is a strict prefix of `["x", "y", "z"]`.
     pub fn of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
         let Some((last, head)) = first.split_last() else {
             return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };
@@ -34,7 +34,7 @@ impl Prefix {
         }
     }
 
-    /// Returns whether `first` is a strict prefix of `second`.
+    /// Returns true if `first` is a strict prefix of `second`.
     pub fn is_strict(first: &[AxisRef], second: &[AxisRef]) -> bool {
         Prefix::of(first, second) == Prefix::Strict
     }

@@ -84,7 +84,8 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds a pass-through factor for each dimension of `shape` that `pred` accepts.
+    /// Adds a pass-through factor for each dimension of `shape` whose index `pred` accepts, in every tensor that is not
+    /// a scalar.
     pub fn add_pointwise_if(&mut self, shape: &[usize], mut pred: impl FnMut(usize) -> bool) -> &mut RuleBuilder {
         for (dim, &size) in shape.iter().enumerate() {
             if pred(dim) {
@@ -94,8 +95,8 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds a factor for each dimension of `operand_shape`: pass-through where the result has the same size, else
-    /// `mismatch(size)`.
+    /// Adds a factor for each dimension of `operand_shape`, in every tensor that is not a scalar: pass-through where
+    /// the result has the same size, else `mismatch(size)` for the operand's size.
     pub fn add_pointwise_or(
         &mut self,
         operand_shape: &[usize],
@@ -123,7 +124,9 @@ impl RuleBuilder {
 }
 
 impl Rule {
-    /// Returns the rule without some factors. The dimensions of such a factor become independent of each other.
+    /// Returns the rule without the factors that `drops` accepts. The dimensions of such a factor become independent of
+    /// each other: one without other factors gets a factor of size 1 of its own. The remaining factors are numbered
+    /// anew, and the rule is not custom.
     ///
     /// Without `j`, `([i, j])->([i, j]) {i=4, j=8}` is `([i, k])->([i, l]) {i=4, k=1, l=1}`.
     pub fn without(&self, drops: impl Fn(Factor) -> bool) -> Rule {

@@ -4,8 +4,8 @@
 //! moves the fewest bytes (a ring, or an exchange with every other member). Every choice that the partitioner makes
 //! compares such prices, and the table of communication shows them.
 
-/// The price of starting one collective, in bytes. It favours plans with fewer steps; a start takes about a microsecond,
-/// and the number is kept small so that it decides only between plans that move nearly the same bytes.
+/// The price of starting one collective, in bytes. It favours plans with fewer steps; a start takes about a
+/// microsecond, and the number is kept small so that it decides only between plans that move nearly the same bytes.
 pub const STEP_BYTES: u64 = 64;
 
 /// Bytes of local memory traffic that take as long as moving one byte between devices. A TPU v5e reads 819 GB/s and

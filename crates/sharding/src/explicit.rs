@@ -39,7 +39,7 @@ pub struct Answer {
     pub verdict: Verdict,
 }
 
-/// True if the first layout can be used without asking.
+/// States if the first layout can be used without asking.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Each device has what it needs.
@@ -147,7 +147,8 @@ impl<'a> Held<'a> {
         self.q.rule.results.iter().any(|r| r.contains(factor))
     }
 
-    /// Returns two operands with different axes for one factor. A leader does not overrule an operand with other axes.
+    /// Returns the first two operands that split one factor by different axes, or `None`. A leader does not overrule an
+    /// operand with other axes.
     fn differ(&self) -> Option<Ambiguity> {
         self.q.rule.all_factors().find_map(|factor| {
             let mut split = self.of(factor).iter().filter(|h| !h.axes.is_empty());
@@ -170,7 +171,7 @@ impl<'a> Held<'a> {
         speaking.iter().map(first).collect()
     }
 
-    /// Returns whether the order of the operands may matter.
+    /// Returns true if the order of the operands may matter.
     fn is_contested(&self) -> bool {
         self.differ().is_some() || {
             let mut used = AxisList::new();
@@ -184,7 +185,8 @@ impl<'a> Held<'a> {
     }
 
     /// Returns the axes of each factor if the operands are considered in this order. An axis goes to the first factor
-    /// that needs it.
+    /// that needs it. If another factor needs it too, sets `twice` to the axis and the results' dimensions of both
+    /// factors, unless it is set already. Factors that no result has are not split.
     fn choose(&self, order: &[usize], twice: &mut Option<(AxisRef, [usize; 2])>) -> Vec<AxisList> {
         let mut chosen = vec![AxisList::new(); self.factors.len()];
         for &operand in order {
@@ -272,7 +274,7 @@ impl<'a> Held<'a> {
         Answer { ways, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
     }
 
-    /// Returns whether the results are split along a factor as the operands are.
+    /// Returns true if the results are split along a factor as the operands are.
     fn keeps(&self, factor: Factor, way: &[Layout]) -> bool {
         let rule = self.q.rule;
         let split = self.of(factor).iter().find(|h| !h.axes.is_empty()).map(|h| &h.axes);
@@ -283,7 +285,7 @@ impl<'a> Held<'a> {
     }
 
     /// Returns the layout with the partial axes added to the first dimension of the first result that they divide,
-    /// where unsplit dimensions are preferred.
+    /// where unsplit dimensions are preferred. Returns `None` if they divide none, or split a result already.
     fn scattered(&self, way: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
         let (mesh, shape) = (self.q.mesh, self.q.results.first()?);
         if way.iter().flatten().any(|axes| overlap(axes, partial)) {
@@ -303,8 +305,8 @@ fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
     a.iter().any(|a| b.iter().any(|b| a.overlap(*b).is_some()))
 }
 
-/// Returns the layout of a reshape's result. Whole axes are carried over from groups of dimensions to the groups that
-/// hold the same elements.
+/// Returns the possible layouts of a reshape's result. `layout` is that of the operand. Whole axes are carried over
+/// from groups of dimensions to the groups that hold the same elements.
 pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &Mesh) -> Answer {
     let mut way: Layout = vec![AxisList::new(); to.len()];
     let mut verdict = Verdict::Clear;
@@ -350,7 +352,8 @@ fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
     }
 }
 
-/// Returns another layout, in which each axis that was left out is added to the first dimension that it divides.
+/// Returns another layout, in which each axis of the operand that `way` leaves out is added to the first dimension that
+/// it divides. Returns `None` if no axis is added.
 fn elsewhere(way: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
     let mut out = way.clone();
     let mut is_other = false;
@@ -414,7 +417,7 @@ fn spread(dealt: &[AxisList], dims: &[usize], shape: &[usize]) -> Layout {
     out
 }
 
-/// Returns whether each shard of these neighbouring dimensions is one contiguous run of elements.
+/// Returns true if each shard of these neighbouring dimensions is one contiguous run of elements.
 fn is_contiguous(dims: &[usize], shape: &[usize], layout: &[AxisList], mesh: &Mesh) -> bool {
     let last_split = dims.iter().rposition(|&d| !layout[d].is_empty()).unwrap_or(0);
     dims[..last_split].iter().all(|&d| AxisRef::total_size(mesh, &layout[d]) == shape[d])

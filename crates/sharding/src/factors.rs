@@ -35,6 +35,7 @@ pub struct Context<'a> {
 pub type Updated = SmallVec<[bool; 8]>;
 
 /// Propagates axes along each factor in the direction that `direction` returns. Blocked factors never propagate.
+/// Changes `projection`, and returns which of its tensors have new axes.
 pub fn propagate(
     projection: &mut Projection,
     strategy: Strategy,
@@ -121,7 +122,8 @@ fn source_tensors(p: &Projection, rule: &Rule, axes: &[AxisList]) -> SmallVec<[(
     sources
 }
 
-/// Limits the new axes of an elementwise op's operand to those that the results have, if these are a prefix of them.
+/// Cuts `new`, the new axes for `factor` of an elementwise op's operand, to the axes that a result has for the factor
+/// if these are a strict prefix of `new`.
 fn follow_results(results: &[TensorFactors], factor: Factor, new: &mut AxisList) {
     for result in results {
         if let Some(sharding) = result.get(factor).filter(|s| Prefix::is_strict(&s.axes, new)) {
@@ -131,8 +133,8 @@ fn follow_results(results: &[TensorFactors], factor: Factor, new: &mut AxisList)
 }
 
 impl Context<'_> {
-    /// Returns the axes that the aggressive strategy assigns to `factor` of one tensor, or an empty list if there are
-    /// no new ones.
+    /// Returns the axes that the aggressive strategy assigns to `factor` of one tensor. If there are no new ones, the
+    /// list is empty or a prefix of the tensor's own axes for the factor.
     fn new_axes(&self, tensor: &TensorFactors, factor: Factor, axes: &[AxisList]) -> AxisList {
         let axes = &axes[factor.index()];
         let Some(sharding) = tensor.get(factor).filter(|s| Prefix::is_strict(&s.axes, axes)) else {
@@ -147,7 +149,8 @@ impl Context<'_> {
         new
     }
 
-    /// Returns the longest major part of `axis` that `tensor` can add to `factor` or has there already.
+    /// Returns the longest major part of `axis` that `tensor` can add to `factor` or has there already, or `None` if
+    /// there is no such part. A tensor without the factor only rules out the axes that split its other factors.
     fn prefix_for_tensor(
         &self,
         axis: AxisRef,
@@ -162,9 +165,10 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the longest major part of `axis` that the factor itself allows: the factor is open, the axis is not
-    /// reserved, and a factor that is not the minor-most is divided evenly. `sharded_size` is the product of the sizes
-    /// of the axes before `axis`.
+    /// Returns the longest major part of `axis` that `sharding`, which is that of `factor` in `tensor`, allows. A part
+    /// that splits the factor already is allowed. A new part must not be replicated or unreduced in the tensor, the
+    /// factor must be open and without overflow, and a factor that is not the minor-most must be divided evenly.
+    /// `sharded_size` is the product of the sizes of the axes before `axis`.
     fn prefix_within_factor(
         &self,
         axis: AxisRef,
@@ -200,7 +204,8 @@ impl Context<'_> {
         }
     }
 
-    /// Cuts the list at the first axis for which `prefix(axis, product of the axes before)` returns less than the axis.
+    /// Cuts the list at the first axis for which `prefix(axis, product of the axes before)` returns less than the axis,
+    /// and keeps the part that it returns. In conservative propagation, a sub-axis is cut off.
     fn truncate(&self, axes: &mut AxisList, prefix: impl Fn(AxisRef, usize) -> Option<AxisRef>) {
         let mut sharded_size = 1;
         for i in 0..axes.len() {
@@ -215,15 +220,17 @@ impl Context<'_> {
     }
 }
 
-/// Returns the longest major part of the axis that the tensor's other factors do not use.
+/// Returns the longest major part of the axis that the tensor's factors other than `factor` do not use, or `None` if
+/// they use its start.
 fn prefix_across_factors(axis: AxisRef, tensor: &TensorFactors, factor: Factor) -> Option<AxisRef> {
     tensor.iter().filter(|(f, _)| *f != factor).try_fold(axis, |axis, (_, other)| {
         axis.prefix_without_overlaps(&other.overflow)?.prefix_without_overlaps(&other.axes)
     })
 }
 
-/// Returns the axes on which the tensors agree for a factor, up to the first contradiction. If the direction is not
-/// `Both`, the tensors on the receiving side can shorten the list but not extend it.
+/// Returns the axes on which the tensors agree for a factor, up to the first contradiction. If the direction is
+/// `Forward` or `Backward`, the tensors on the receiving side can shorten the list but not extend it. If it is `None`,
+/// the list is empty.
 pub fn compatible_major_axes(p: &Projection, factor: Factor, direction: Direction) -> AxisList {
     let (near, far) = match direction {
         Direction::None => return AxisList::new(),

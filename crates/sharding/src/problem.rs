@@ -148,7 +148,8 @@ impl ManualEdge {
         .into()
     }
 
-    /// Returns the sharding with the declared manual axes first, as it is outside.
+    /// Returns the sharding with the declared manual axes first, as it is outside. The replicated and unreduced axes
+    /// are those of the declared sharding.
     pub fn with_manual(&self, sharding: &Sharding) -> Sharding {
         let dims = self.outside.dims.iter().zip(&sharding.dims).map(|(outside, free)| {
             let manual = outside.axes.iter().copied().take_while(|&a| self.is_manual(a));
@@ -222,7 +223,7 @@ impl Problem {
     }
 
     /// Returns how `axis` of `tensor` got there: the origin of each step, back to the tensor that had the axis from the
-    /// start.
+    /// start. The list is empty if that is `tensor` itself, or if no origins were recorded.
     pub fn trace(&self, tensor: TensorId, axis: AxisRef) -> Vec<&Origin> {
         let mut path: Vec<&Origin> = vec![];
         let mut at = tensor;

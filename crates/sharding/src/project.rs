@@ -56,7 +56,8 @@ impl Mapping {
 }
 
 impl TensorFactors {
-    /// Distributes the axes of each dimension to its factors.
+    /// Distributes the axes of each dimension to its factors. Without a sharding, no factor has axes, and `missing`
+    /// states if the factors are open.
     pub fn new(
         mapping: &Mapping,
         rule: &Rule,
@@ -140,7 +141,7 @@ impl TensorFactors {
         self.factors.iter().map(|(f, s)| (*f, s))
     }
 
-    /// Sets the axes and the overflow of `factor`, if the tensor has it. Returns whether they changed.
+    /// Sets the axes and the overflow of `factor`, if the tensor has it. Returns true if one of them changed.
     pub fn set(&mut self, factor: Factor, axes: AxisList, overflow: Vec<AxisRef>) -> bool {
         let Some(sharding) = self.get_mut(factor) else { return false };
         let is_new = sharding.axes != axes || sharding.overflow != overflow;
@@ -148,12 +149,12 @@ impl TensorFactors {
         is_new
     }
 
-    /// Returns whether some axes of a dimension do not fit its factors.
+    /// Returns true if some axes of a dimension do not fit its factors.
     pub fn has_overflow(&self) -> bool {
         self.iter().any(|(_, s)| !s.overflow.is_empty())
     }
 
-    /// Sets the axes of `factor` if they extend its current axes. Returns whether they did.
+    /// Sets the axes of `factor` if they extend its current axes. Returns true if they did.
     pub fn expand(&mut self, factor: Factor, axes: &[AxisRef]) -> bool {
         match self.get_mut(factor) {
             Some(sharding) if Prefix::is_strict(&sharding.axes, axes) => {
@@ -165,7 +166,8 @@ impl TensorFactors {
     }
 }
 
-/// Appends to a maximal list. Only the axes at the boundary can merge.
+/// Appends `axes` to `list`. In both, no neighbours can merge, so only the first of `axes` may merge, with the last
+/// axis of `list`.
 fn append(list: &mut Vec<AxisRef>, axes: &[AxisRef], mesh: &Mesh) {
     if let Some((&first, rest)) = axes.split_first() {
         AxisRef::push_or_merge(list, first, mesh);
@@ -191,7 +193,8 @@ impl Rest<'_> {
         self.axes = &self.axes[1..];
     }
 
-    /// Takes the axes for a factor of `size` that is not the minor-most.
+    /// Takes the axes for a factor of `size` that is not the minor-most. If the factor then has room left, all other
+    /// axes of the dimension are its overflow.
     fn take_fitting(&mut self, size: usize, is_closed: bool) -> FactorSharding {
         let mut sharding = FactorSharding { is_closed, ..FactorSharding::default() };
         let mut room = size;

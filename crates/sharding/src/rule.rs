@@ -93,7 +93,7 @@ impl FactorSpec {
         FactorSpec::new(size, FactorKind::Permutation)
     }
 
-    /// Returns the same specification with propagation blocked if `is_blocked`.
+    /// Returns the same specification with propagation blocked if `is_blocked` is true, and not blocked otherwise.
     pub fn blocked_if(self, is_blocked: bool) -> FactorSpec {
         FactorSpec { is_blocked, ..self }
     }
@@ -114,7 +114,7 @@ impl Mapping {
         self.dims.len()
     }
 
-    /// Returns whether a dimension of the tensor has the factor.
+    /// Returns true if a dimension of the tensor has the factor.
     pub fn contains(&self, factor: Factor) -> bool {
         self.dims.iter().any(|dim| dim.contains(&factor))
     }
@@ -218,18 +218,18 @@ impl Rule {
         None
     }
 
-    /// Returns whether an op that is split along the factor runs on each shard separately.
+    /// Returns true if an op that is split along the factor runs on each shard separately.
     pub fn is_pass_through(&self, factor: Factor) -> bool {
         self.kind(factor) == FactorKind::PassThrough
     }
 
-    /// Returns whether the op does the same separately for each index of the factor: the factor passes through, and
+    /// Returns true if the op does the same separately for each index of the factor: the factor passes through, and
     /// every tensor that is not a scalar has it.
     pub fn is_batching(&self, factor: Factor) -> bool {
         self.is_pass_through(factor) && self.mappings().all(|m| m.rank() == 0 || m.contains(factor))
     }
 
-    /// Returns whether some dimension consists of more than one factor, as in reshapes.
+    /// Returns true if some dimension consists of more than one factor, as in reshapes.
     pub fn has_compound_dims(&self) -> bool {
         self.mappings().any(|m| m.dims.iter().any(|d| d.len() > 1))
     }

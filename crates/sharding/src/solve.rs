@@ -58,7 +58,8 @@ pub struct Stats {
     pub updates: usize,
 }
 
-/// Propagates shardings through the whole problem until nothing changes.
+/// Propagates shardings through the whole problem until nothing changes. Sets the shardings of its tensors, and returns
+/// counts of the work done.
 pub fn solve(problem: &mut Problem, options: &Options) -> Stats {
     sync_groups(problem);
     let mut solver = Solver::new(problem, options);
@@ -77,8 +78,9 @@ pub fn solve(problem: &mut Problem, options: &Options) -> Stats {
     solver.stats
 }
 
-/// Sets the members of each group to the sharding that one of them has. If several have different shardings, the first
-/// one is used; the caller should have inserted constraints before.
+/// Sets the members of each group to the first sharding of a member that is more than open dimensions without axes.
+/// Does nothing for a group without one. If several members have different shardings, the caller should have inserted
+/// constraints before.
 fn sync_groups(problem: &mut Problem) {
     for members in &problem.groups {
         let is_trivial = |s: &Sharding| s.replicated.is_empty() && s.unreduced.is_empty() && all_open(s);
@@ -219,7 +221,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Records for each new axis the first of the node's tensors that has it already.
+    /// Records for each new axis of `tensor` the first of the node's other tensors that has it already. Does nothing
+    /// unless the options ask for origins.
     fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;
@@ -287,7 +290,7 @@ impl Hash for Question {
 }
 
 impl Answers {
-    /// Returns the new shardings of the node's tensors.
+    /// Returns the tensors of the node whose shardings change, with their new shardings.
     fn changes(&mut self, asked: &Asked<'_>, problem: &Problem) -> Changes {
         let node = asked.node;
         let seen = seen_by(node, problem);
@@ -336,7 +339,8 @@ impl Asked<'_> {
     }
 }
 
-/// Returns the updated tensors whose shardings differ. A part of an update may be lost in the conversion to dimensions.
+/// Returns the updated tensors, by number, whose new shardings differ from the old ones, with the new ones. A part of
+/// an update may be lost in the conversion to dimensions.
 fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> Answer {
     let mut changes = Answer::new();
     for (i, old_sharding) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {
@@ -359,8 +363,8 @@ fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated
     changes
 }
 
-/// Returns the mesh that all shardings have. An empty mesh matches any mesh. Returns `None` if there are two different
-/// meshes or if the mesh is a single device, so that nothing propagates.
+/// Returns the mesh that all shardings have. An empty mesh matches any mesh. Returns `None` if there are no shardings,
+/// if there are two different meshes, or if the mesh is a single device, so that nothing propagates.
 fn common_mesh<'a>(shardings: &'a Shardings<'_>) -> Option<&'a Arc<Mesh>> {
     let mut common: Option<&Arc<Mesh>> = None;
     for sharding in shardings.iter().flatten() {

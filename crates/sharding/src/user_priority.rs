@@ -13,7 +13,8 @@ pub(crate) struct Later {
     originals: Vec<(TensorId, Sharding)>,
 }
 
-/// Holds back all dimensions whose priority is not 0. Returns the later priorities, in order.
+/// Holds back all dimensions whose priority is not 0, and removes all priorities. Returns the later priorities in
+/// ascending order, with the shardings of the tensors before this.
 pub(crate) fn start(tensors: &mut EntityVec<TensorId, Tensor>) -> Vec<Later> {
     let mut later: BTreeMap<u32, Vec<(TensorId, Sharding)>> = BTreeMap::new();
     for (id, tensor) in tensors.keys().zip(tensors.iter_mut()) {

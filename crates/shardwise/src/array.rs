@@ -263,7 +263,7 @@ impl Array {
         Array::new(Some(ty), State::Value(Mutex::new(held)), at)
     }
 
-    /// Returns the same step of the trace with the type that is known by now.
+    /// Returns the traced array with the type that is known by now. Returns any other array unchanged.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
             Some(traced) if trace::with(|t| t.is_current(traced, self.0.ty.as_ref())) => self,
@@ -284,7 +284,8 @@ impl Array {
         }))
     }
 
-    /// Returns a newly made value with these states along the manual axes, and records the states in the program.
+    /// Returns this newly made value with these states along the manual axes, and records the states in the program.
+    /// Returns an array that is not traced unchanged.
     pub(crate) fn made_in(&self, manual: Option<ManualType>) -> Array {
         if let (Some(traced), Some(manual)) = (self.traced(), &manual) {
             trace::with(|t| t.set_manual(traced, manual));
@@ -292,7 +293,8 @@ impl Array {
         self.in_state(manual)
     }
 
-    /// Returns the same value of the trace with other states along the manual axes. This cast costs nothing.
+    /// Returns the same value of the trace with other states along the manual axes. This cast costs nothing. Returns an
+    /// array that is not traced unchanged.
     pub(crate) fn in_state(&self, manual: Option<ManualType>) -> Array {
         match self.traced() {
             Some(_) if manual.is_none() && self.0.manual.is_none() => self.clone(),
@@ -318,7 +320,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `too-large` if the array would have more bytes than can be addressed.
+    /// `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
     #[track_caller]
     pub fn of_type(shape: impl IntoShape, dtype: DType) -> Array {
         let (ty, at) = (TensorType::new(dtype.base(), shape.into_shape().0), Location::caller());
@@ -328,8 +330,8 @@ impl Array {
         }
     }
 
-    /// Creates an array from the parts that devices hold. `part(offset, shape)` returns the elements of one part in
-    /// row-major order.
+    /// Creates an array of this shape from the parts that devices hold. `part(offset, shape)` returns the elements, in
+    /// row-major order, of the part of shape `shape` that starts at index `offset` of the whole array.
     ///
     /// Devices that hold the same part share one buffer, and no full copy is made.
     ///
@@ -338,7 +340,7 @@ impl Array {
     /// - Those of the layout (`spec-rank` and so on). The layout must be complete (`spec-unconstrained`) and must not
     ///   be an unreduced sum (`spec-unreduced`).
     /// - `part-length` if a part does not have as many elements as its shape.
-    /// - `too-large` if the array is too large to address.
+    /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
     #[track_caller]
     pub fn from_parts<T: Element>(
         shape: impl IntoShape,
@@ -449,8 +451,8 @@ impl Array {
     ///
     /// # Panics
     ///
-    /// For a mistake whose type cannot be known, this method and the other getters end the trace, whose caller returns
-    /// the diagnostics. Outside of a trace, they panic with the diagnostics.
+    /// For a mistake whose type cannot be known, this method and the other getters panic with the diagnostics. In a
+    /// trace, they end the trace instead, whose caller returns the diagnostics.
     #[track_caller]
     pub fn ty(&self) -> ArrayType {
         self.sharded();
@@ -458,24 +460,44 @@ impl Array {
     }
 
     /// Returns the sizes of the dimensions.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the diagnostics if the array is a mistake whose type cannot be known. In a trace, ends the trace
+    /// instead.
     #[track_caller]
     pub fn shape(&self) -> Shape {
         Shape(self.tensor().shape.clone())
     }
 
     /// Returns the number of dimensions.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the diagnostics if the array is a mistake whose type cannot be known. In a trace, ends the trace
+    /// instead.
     #[track_caller]
     pub fn rank(&self) -> usize {
         self.tensor().rank()
     }
 
     /// Returns the type of the elements.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the diagnostics if the array is a mistake whose type cannot be known. In a trace, ends the trace
+    /// instead.
     #[track_caller]
     pub fn dtype(&self) -> DType {
         DType::of(self.tensor().dtype)
     }
 
-    /// Returns the layout, or `None` if the array is not on a mesh.
+    /// Returns the layout, or `None` if the array is not on a mesh or its layout is not known yet.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the diagnostics if the array is a mistake whose type cannot be known. In a trace, ends the trace
+    /// instead.
     #[track_caller]
     pub fn sharding(&self) -> Option<Sharding> {
         let sharding = self.sharded().sharding.as_ref()?;
@@ -500,6 +522,10 @@ impl Array {
     }
 
     /// Returns the size of one dimension.
+    ///
+    /// # Errors
+    ///
+    /// `dimension` if there is no such dimension. See [`ty`](Array::ty) for how this is reported.
     #[track_caller]
     pub fn dim(&self, i: impl crate::Dim) -> usize {
         let ty = self.tensor();
@@ -514,6 +540,11 @@ impl Array {
     }
 
     /// Returns the number of elements.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the diagnostics if the array is a mistake whose type cannot be known. In a trace, ends the trace
+    /// instead.
     #[track_caller]
     pub fn size(&self) -> usize {
         self.tensor().size()
@@ -522,7 +553,8 @@ impl Array {
 
 // ── its value
 impl Array {
-    /// Returns the value, or the reason why there is none.
+    /// Returns the value, or the reason why there is none. A value that has not been made yet is made and kept, and a
+    /// sum over devices is reduced.
     pub(crate) fn handle(&self, at: &'static Location<'static>) -> Result<ArrayHandle> {
         match &self.0.state {
             State::Value(held) => {
@@ -543,7 +575,8 @@ impl Array {
         }
     }
 
-    /// Returns the value in the given layout. A value that has not been made yet is made in this layout.
+    /// Returns the value in the given layout. A value that is not on a mesh and has not been made yet is made in this
+    /// layout, and is not kept in the array.
     pub(crate) fn handle_as(
         &self,
         sharding: Option<&base::Sharding>,
@@ -557,7 +590,8 @@ impl Array {
         runtime::lay_out(self.handle(at)?, sharding)
     }
 
-    /// Returns the value, moved out of the array if no other handle shares it.
+    /// Moves the value out of the array. A sum over devices is reduced first. If this fails, returns an array that
+    /// carries the mistakes. Returns the array itself if another handle shares it or if it has no value that was made.
     pub(crate) fn into_handle(self) -> Result<ArrayHandle, Array> {
         let node = Arc::try_unwrap(self.0).map_err(Array)?;
         match node.state {
@@ -572,13 +606,13 @@ impl Array {
         }
     }
 
-    /// Returns the array in another layout, not made yet. `None` if this array has already been made.
+    /// Returns the array in another layout, not made yet, or `None` unless this array is in the state [`Held::New`].
     pub(crate) fn deferred_as(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Option<Array> {
         let ty = ShardedType { ty: self.0.ty.as_ref()?.ty.clone(), sharding: Some(sharding.clone()) };
         Some(Array::deferred(ty, self.unmade()?, at))
     }
 
-    /// Returns how to make the array, if it has not been made yet.
+    /// Returns the function that makes the array, or `None` unless the array is in the state [`Held::New`].
     fn unmade(&self) -> Option<Make> {
         let State::Value(held) = &self.0.state else { return None };
         match &*look(held) {
@@ -588,7 +622,9 @@ impl Array {
     }
 
     /// Returns how to make the array if `.shard` decides its layout: for a result whose layout is ambiguous, or a sum
-    /// that `sharding` leaves unreduced.
+    /// that `sharding` leaves unreduced. Returns `None` for any other array.
+    ///
+    /// Errors: `deleted`.
     pub(crate) fn decide(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Result<Option<Decide>> {
         match &self.0.state {
             State::Undecided(u) => look(&u.make).clone().ok_or_else(|| self.deleted(at)).map(Some),
@@ -605,17 +641,20 @@ impl Array {
         Error::one(mistakes::deleted(&self.short_type(), &context::loc(at)))
     }
 
-    /// Returns the array, or the diagnostics if it is a mistake.
+    /// Returns the array, or the diagnostics if it is a mistake or its layout is ambiguous.
     pub fn check(&self) -> Result<&Array> {
         self.mistakes().map_or(Ok(self), |wrong| Err(wrong.error()))
     }
 
-    /// Waits until the value is computed.
+    /// Waits until the value is computed. An array that is made when it is needed is made now.
     ///
     /// # Errors
     ///
     /// - The diagnostics of a mistake.
     /// - `no-value` for a type without a value and for a traced array.
+    /// - `traced-escaped` for a traced array that is used outside of the trace, loop or branch that made it.
+    /// - `deleted` for a deleted array.
+    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn ready(&self) -> Result<&Array> {
         let at = Location::caller();
@@ -636,7 +675,7 @@ impl Array {
         }
     }
 
-    /// Returns all elements of the whole array in row-major order.
+    /// Returns all elements of the whole array in row-major order. For an unreduced array, these are the sums.
     ///
     /// # Errors
     ///
@@ -666,7 +705,8 @@ impl Array {
         }
     }
 
-    /// Returns the part that each device holds, in the order of the mesh.
+    /// Returns the part that each device holds, in the order of the mesh. An array that is not on a mesh has one part,
+    /// on device 0.
     ///
     /// # Errors
     ///
@@ -700,7 +740,8 @@ impl Array {
             .collect()
     }
 
-    /// Frees the buffers now, even if other handles share them. Later uses of the array are mistakes (`deleted`).
+    /// Frees the buffers now, even if the array has clones. Later uses of the array and its clones are mistakes
+    /// (`deleted`). Buffers that another array shares are freed when that array is dropped.
     ///
     /// A traced array, a type without a value and a mistake hold no buffers, and do not change.
     pub fn delete(self) {
@@ -744,7 +785,7 @@ impl fmt::Display for Array {
     }
 }
 
-/// Formats the type. Never runs anything.
+/// Formats the type, or the message of a mistake. Never runs anything.
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.check() {

@@ -30,8 +30,8 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.entries.get(key)
     }
 
-    /// Inserts a value of `bytes` bytes. Returns the entries that were removed for it, which the caller drops after it
-    /// has released its locks.
+    /// Inserts a value of `bytes` bytes. If the map is full, all other entries are removed first and returned. The
+    /// caller drops them after it has released its locks.
     #[must_use = "the removed entries may be large, and are dropped by the caller"]
     pub fn insert(&mut self, key: K, value: V, bytes: usize) -> HashMap<K, V> {
         let is_full = self.entries.len() >= MOST_ENTRIES || self.bytes.saturating_add(bytes) > MOST_BYTES;
@@ -49,7 +49,7 @@ pub(crate) fn program_bytes(module: &Module) -> usize {
     ops * OP_BYTES + constant_bytes(module)
 }
 
-/// Returns the bytes of the constants of a program.
+/// Returns the bytes that the constants of a program store. A splat stores one element.
 pub(crate) fn constant_bytes(module: &Module) -> usize {
     let ops = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| module.view(&f.body, op)));
     ops.filter_map(|op| shapes::constant_value(&op)).map(|literal| literal.raw_bytes().len()).sum()

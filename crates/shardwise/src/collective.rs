@@ -155,6 +155,8 @@ enum Share {
 
 impl Site<'_> {
     /// Resolves the axes that a function names. `ty` is the type of the result, if it is known without them.
+    ///
+    /// Errors: `not-manual`, `manual-axis`, `axis-groups`.
     pub fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
         let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
             return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
@@ -192,6 +194,8 @@ impl Site<'_> {
     }
 
     /// Checks that all devices along the axes reach this collective.
+    ///
+    /// Errors: `divergent-collective`.
     fn come(&self, over: &Over, ty: Option<TensorType>) -> Checked<()> {
         let shared = trace::with(|t| {
             let mut apart = t.predicates().map(|p| (p.clone(), p.varying.and(&over.set, over.mesh())));
@@ -203,7 +207,9 @@ impl Site<'_> {
     }
 
     /// Returns the operand's states after a cast to varying over the axes. The operand must not be unreduced over any
-    /// of them.
+    /// of them, and all devices along them must reach this collective.
+    ///
+    /// Errors: `wrong-state`, `divergent-collective`.
     fn varying(&self, x: &Array, over: &Over, ty: Option<TensorType>) -> Checked<ManualType> {
         let state = x.manual_in(&over.scope);
         if over.share(&state.unreduced) != Share::None {
@@ -217,8 +223,8 @@ impl Site<'_> {
 
     /// Returns true if the operand of a sum is unreduced over the axes.
     ///
-    /// The operand is unreduced over all of the axes, or varying over all, or replicated over all. A mixture is a
-    /// mistake.
+    /// The operand is unreduced over all of the axes, or varying over all, or reduced over all, or replicated over all.
+    /// A mixture is the mistake `mixed-states`.
     fn is_unreduced(&self, x: &Array, over: &Over, ty: Option<TensorType>) -> Checked<bool> {
         let state = x.manual_in(&over.scope);
         let shares = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
@@ -236,7 +242,7 @@ impl Site<'_> {
     }
 }
 
-/// Returns the sub-axes whose groups these are.
+/// Returns the sub-axes whose groups these are, or `None` if there are none.
 fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
     let size = mesh.axis_size(axis);
     let alone = Mesh::new("axis", [("axis", size)]).ok()?;
@@ -372,7 +378,7 @@ pub enum Pcast {
 /// - `mixed-states` and `wrong-state` if the operand's states along the axes do not fit.
 /// - Those that the function documents.
 impl Array {
-    /// Returns the element-wise sum of the devices' values. For bools, returns the number of true values.
+    /// Returns the element-wise sum of the devices' values. For bools, returns the number of true values as `i32`.
     ///
     /// A replicated value counts once for each device.
     ///
@@ -390,11 +396,11 @@ impl Array {
         start("psum_start", &[self], |s| sum(s, self, &axes))
     }
 
-    /// Returns the element-wise mean of the devices' values. Integers are averaged as `f32`.
+    /// Returns the element-wise mean of the devices' values. Integers and bools are averaged as `f32`.
     ///
     /// # States
     ///
-    /// V -> replicated.
+    /// V -> replicated, U -> replicated.
     #[track_caller]
     pub fn pmean(&self, axes: impl Axes) -> Array {
         run("pmean", &[self], |s| mean(s, self, &axes))
@@ -411,6 +417,10 @@ impl Array {
     /// # States
     ///
     /// V -> replicated.
+    ///
+    /// # Errors
+    ///
+    /// `dtype-kind` unless the elements are integers or floats.
     #[track_caller]
     pub fn pmax(&self, axes: impl Axes) -> Array {
         run("pmax", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
@@ -427,6 +437,10 @@ impl Array {
     /// # States
     ///
     /// V -> replicated.
+    ///
+    /// # Errors
+    ///
+    /// `dtype-kind` unless the elements are integers or floats.
     #[track_caller]
     pub fn pmin(&self, axes: impl Axes) -> Array {
         run("pmin", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
@@ -447,6 +461,10 @@ impl Array {
     /// # States
     ///
     /// V -> V. [`all_gather_replicated`](Array::all_gather_replicated) marks the result as replicated instead.
+    ///
+    /// # Errors
+    ///
+    /// `dimension` if there is no dimension `dim`.
     #[track_caller]
     pub fn all_gather(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("all_gather", &[self], |s| gather(s, self, &axes, &dim, varying))
@@ -464,6 +482,10 @@ impl Array {
     /// # States
     ///
     /// V -> replicated.
+    ///
+    /// # Errors
+    ///
+    /// `dimension` if there is no dimension `dim`.
     #[track_caller]
     pub fn all_gather_replicated(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("all_gather_replicated", &[self], |s| gather(s, self, &axes, &dim, equal))
@@ -481,6 +503,10 @@ impl Array {
     /// # States
     ///
     /// V -> R.
+    ///
+    /// # Errors
+    ///
+    /// `dimension` if there is no dimension `dim`.
     #[track_caller]
     pub fn all_gather_reduced(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("all_gather_reduced", &[self], |s| gather(s, self, &axes, &dim, reduced))
@@ -492,7 +518,8 @@ impl Array {
         start("all_gather_reduced_start", &[self], |s| gather(s, self, &axes, &dim, reduced))
     }
 
-    /// Sums the devices' values element by element. Each device keeps its part of the sum along `dim`.
+    /// Sums the devices' values element by element. Each device keeps its part of the sum along `dim`. Bools are
+    /// counted as `i32`.
     ///
     /// # Shapes
     ///
@@ -504,7 +531,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `collective-uneven` if `dim` cannot be split into a part for each device.
+    /// - `dimension` if there is no dimension `dim`.
+    /// - `collective-uneven` if `dim` cannot be split into a part for each device.
     #[track_caller]
     pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("psum_scatter", &[self], |s| sum_scatter(s, self, &axes, &dim))
@@ -530,7 +558,7 @@ impl Array {
     /// # Errors
     ///
     /// - `collective-uneven` if `split` cannot be split into a part for each device.
-    /// - `dimension` if only one of the dimensions is stacked.
+    /// - `dimension` if a dimension does not exist, or only one of the two is stacked.
     #[track_caller]
     pub fn all_to_all(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Array {
         run("all_to_all", &[self], |s| exchange(s, self, &axes, &split, &concat))
@@ -639,7 +667,10 @@ impl Array {
 }
 
 impl Site<'_> {
-    /// Checks that dimension `dim` of `x` can be split into a part for each device.
+    /// Checks that dimension `dim` of `x` can be split into a part for each device. If `is_stacked`, it must have one
+    /// element for each device.
+    ///
+    /// Errors: `collective-uneven`.
     pub fn splits(&self, x: &Array, dim: usize, is_stacked: bool, over: &Over) -> Checked<()> {
         let (size, count) = (x.tensor().shape[dim], over.count());
         let (ty, axes) = (&x.short_type(), &over.show());
@@ -764,7 +795,7 @@ impl fmt::Debug for Future {
 }
 
 // ── the collectives' implementations
-/// Returns bools as integers, which can be added.
+/// Converts bools to `i32`, which can be added. Returns other arrays unchanged.
 fn counted(x: &Array) -> Array {
     if x.tensor().dtype.is_bool() { hlo::convert(x, DType::I32) } else { x.clone() }
 }
@@ -956,7 +987,7 @@ of_trees!(psum, pmean, pmax, pmin);
 ///
 /// # Errors
 ///
-/// `not-manual` outside of `shard_map`, and `manual-axis` if an axis cannot be used.
+/// `not-manual` outside of `shard_map`, and `manual-axis` and `axis-groups` if the axes cannot be used.
 #[track_caller]
 pub fn axis_index(axes: impl Axes) -> Array {
     site("axis_index", &[], |s| {

@@ -10,7 +10,7 @@
 //! | [`reduce_scatter`] | `A[B, D_Y] · W[D_Y, F]`, and so below | `-> Out[B, F_Y]`, `-> Out[B_Y, F]` | `-> Out[G_Y, B, F]` |
 //! | [`all_reduce`] | | `-> Out[B, F]`, tiled over `F` or `B` | `-> Out[G, B, F]`, tiled over `G` |
 //!
-//! Each function takes an [`Overlap`]. All three give equal results, because they add the same products in the same
+//! Each function takes an [`Overlap`]. All three have equal results, because they add the same products in the same
 //! dtype: `f32` for `bf16` and `f16`, rounded once at the end, and the operands' own dtype otherwise. Sums of floats
 //! that are not exact differ by the order in which they are taken.
 //!
@@ -83,8 +83,9 @@ const DIRECTIONS: [isize; 2] = [-1, 1];
 ///
 /// # Errors
 ///
-/// - `matmul-letter` if `a` lacks `letter`.
-/// - `einsum-spec`, `einsum-rank`, `einsum-size`, `dtype-mixed` and `dtype-kind`, as for [`einsum`](fn@crate::einsum).
+/// - `matmul-letter` unless `letter` occurs once in the letters of `a`, and at most once in those of `b`.
+/// - `einsum-spec`, `einsum-rank`, `einsum-size` and `dtype-mixed`, as for [`einsum`](fn@crate::einsum).
+/// - `dtype-kind` for bools.
 /// - Those of a collective; see [`Array::psum`].
 #[track_caller]
 pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, overlap: Overlap) -> Array {
@@ -123,9 +124,9 @@ pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axe
 ///
 /// # Errors
 ///
-/// - `matmul-letter` if the result lacks `letter`.
+/// - `matmul-letter` unless `letter` occurs in the result, and at most once in each operand.
 /// - `collective-uneven` if the size of `letter` is not a multiple of the number of devices.
-/// - Those of [`all_gather`].
+/// - The other errors of [`all_gather`].
 #[track_caller]
 pub fn reduce_scatter(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, overlap: Overlap) -> Array {
     site("collective_matmul::reduce_scatter", &[a, b], |s| {
@@ -164,8 +165,8 @@ pub fn reduce_scatter(spec: &str, a: &Array, b: &Array, letter: char, axes: impl
 ///
 /// # Errors
 ///
-/// - `matmul-letter` if the result lacks `letter`.
-/// - Those of [`all_gather`].
+/// - `matmul-letter` unless `letter` occurs in the result, and at most once in each operand.
+/// - The other errors of [`all_gather`].
 #[track_caller]
 pub fn all_reduce(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, overlap: Overlap) -> Array {
     site("collective_matmul::all_reduce", &[a, b], |s| {
@@ -179,6 +180,8 @@ pub fn all_reduce(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axe
 
 impl Site<'_> {
     /// Returns the index of `letter` in `labels`. It must occur there once, and at most once in each operand.
+    ///
+    /// Errors: `matmul-letter`.
     fn letter(&self, letters: &Letters, labels: &[char], spec: &str, letter: char, expected: &str) -> Checked<usize> {
         let count = |labels: &[char]| labels.iter().filter(|&&c| c == letter).count();
         if count(labels) != 1 || letters.inputs.iter().any(|labels| count(labels) > 1) {

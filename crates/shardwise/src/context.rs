@@ -16,12 +16,14 @@ scoped! {
     static SCOPE: Option<Arc<str>> = None;
 }
 
-/// Returns the line to report: `at`, or the call of the outermost library function that is running.
+/// Returns the line to report: the call of the outermost library function that is running, or `at` if none is. A
+/// library function does not count while a user function runs inside it.
 pub(crate) fn caller(at: &'static Location<'static>) -> &'static Location<'static> {
     CALLER.get().unwrap_or(at)
 }
 
-/// Returns the location for ops that are made now on behalf of `at`.
+/// Returns the location for ops that are made now: the line that [`caller`] returns for `at`, with the enclosing name
+/// scopes.
 pub(crate) fn loc(at: &'static Location<'static>) -> Loc {
     let loc = Loc::caller(caller(at));
     match SCOPE.get() {
@@ -30,12 +32,13 @@ pub(crate) fn loc(at: &'static Location<'static>) -> Loc {
     }
 }
 
-/// Returns the location of `at` itself, whichever library function called it.
+/// Returns the location of `at` itself, without name scopes, whichever library function is running.
 pub(crate) fn loc_of(at: &'static Location<'static>) -> Loc {
     Loc::caller(at)
 }
 
-/// Runs a library function that calls other library functions. Ops and mistakes made inside get the location `at`.
+/// Runs `f`, the code of a library function that calls other library functions. Ops and mistakes made inside get the
+/// location `at`, or that of the library function that is running already.
 pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     CALLER.with(Some(caller(at)), f)
 }
@@ -46,9 +49,10 @@ pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -
 pub(crate) const MAX_NESTING: usize = 100;
 const _: () = assert!(MAX_NESTING < MAX_REGION_DEPTH);
 
-/// Runs a user function from within a trace, so that its ops get its own lines. `at` is the call that runs it.
+/// Runs a user function from within a trace, so that its ops get its own lines.
 ///
-/// Ends the trace if such functions nest too deeply: a function that calls itself would use up the stack.
+/// Ends the trace with the mistake `trace-depth` at `at` if [`MAX_NESTING`] user functions are running already: a
+/// function that calls itself would use up the stack.
 pub(crate) fn outside<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     if NESTING.get() == MAX_NESTING {
         control::give_up(mistakes::nesting(MAX_NESTING, &loc(at)), at);

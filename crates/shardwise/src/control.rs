@@ -70,7 +70,8 @@ impl Unrolled {
     }
 }
 
-/// Runs `f` in the active trace. Outside of a trace, runs it as a program of its own, whose results are values.
+/// Runs `f` in the active trace. Outside of a trace, runs it as a program of its own, whose results are values. Panics
+/// if `f` ends the trace of this program early, so that there is no result.
 pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
     if trace::is_tracing() {
         return context::within(at, f);
@@ -118,7 +119,8 @@ pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     unreachable!("an unknown type ends the trace")
 }
 
-/// Ends the trace if the number of steps does not fit an `i32`.
+/// Ends the trace with the mistake `too-large` if the number of steps does not fit an `i32`. Outside of a trace,
+/// panics.
 fn check_steps(name: &str, steps: usize, at: At) {
     if i32::try_from(steps).is_err() {
         give_up(mistakes::too_many(name, steps, "the steps of the loop".into(), &context::loc(at)), at);
@@ -133,14 +135,20 @@ fn here(dtype: DType, n: i128) -> Array {
     hlo::constant(element(n as f64, dtype))
 }
 
-/// Runs `for i in steps { carry = body(i, carry) }` as one op.
+/// Runs `for i in steps { carry = body(i, carry) }` as one op, and returns the last carry. [`unroll`] makes separate
+/// ops of the steps.
 ///
 /// `i` is an `i32` scalar, or has the dtype of the range if that consists of arrays.
 ///
 /// # Errors
 ///
-/// - `carry` if the body changes the type of the carry.
+/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
+/// - `tree-form` if the body changes the form of the carry.
 /// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype.
+/// - `too-large` if the number of steps does not fit an `i32`.
+///
+/// After `carry` for a type or a layout, tracing continues. Outside of a trace, the result carries this mistake. The
+/// other mistakes end the trace, and outside of a trace, this function panics with them.
 #[track_caller]
 pub fn fori_loop<C: Tree>(steps: impl Steps, init: C, body: impl Fn(Array, C) -> C) -> C {
     let at = context::caller(Location::caller());
@@ -198,12 +206,16 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
     carry
 }
 
-/// Runs `while condition(&carry) { carry = body(carry) }` as one op.
+/// Runs `while condition(&carry) { carry = body(carry) }` as one op, and returns the last carry.
 ///
 /// # Errors
 ///
 /// - `condition` unless the condition is a bool scalar.
-/// - `carry` if the body changes the type of the carry.
+/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
+/// - `tree-form` if the body changes the form of the carry.
+///
+/// After `carry` for a type or a layout, tracing continues. Outside of a trace, the result carries this mistake. The
+/// other mistakes end the trace, and outside of a trace, this function panics with them.
 #[track_caller]
 pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
     let at = context::caller(Location::caller());
@@ -265,8 +277,8 @@ fn usable<T: Tree>(tree: &T) -> T {
     })
 }
 
-/// Returns the layouts of the arrays that a loop carries, where they are part of types. Ends the trace if one is
-/// ambiguous.
+/// Returns the layouts of the arrays that a loop carries, with `None` where layouts are not part of types. Ends the
+/// trace if an array cannot be used, for example because its layout is ambiguous.
 fn layouts(leaves: &[&Array], at: At) -> Vec<Option<base::Sharding>> {
     if let Err(wrong) = trace::operands(leaves, at) {
         trace::record(&wrong);
@@ -279,7 +291,8 @@ fn carried(leaves: &[&Array]) -> Carried {
     Carried::new(trace::with(|t| t.scope()), leaves)
 }
 
-/// Widens the carries' states to those after a turn. Returns true if they changed.
+/// Widens the carries' states to those after a turn. Returns true if they changed. Ends the trace if a carry is
+/// unreduced over other axes than before.
 fn widen<C: Tree>(carried: &mut Carried, name: &str, init: &C, after: &[Array], at: At) -> bool {
     carried.widen(&after.iter().collect::<Vec<_>>()).unwrap_or_else(|leaf| {
         let (path, before) = &tree::paths(init)[leaf];
@@ -298,7 +311,8 @@ fn check_condition(name: &str, test: &Array, at: At) {
     }
 }
 
-/// Records a mistake if the body changes the type or the form of the carry.
+/// Ends the trace if the body changes the form of the carry. Records a mistake for each leaf whose type or layout the
+/// body changes.
 fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
     let loc = context::loc(at);
     if tree::form(before) != tree::form(after) {
@@ -317,7 +331,8 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
     }
 }
 
-/// Folds `body` over the first dimension of `xs`, and also stacks a result of each step.
+/// Folds `body` over the first dimension of `xs`. Returns the last carry, and the second results of all steps, stacked
+/// along a new first dimension.
 ///
 /// # Shapes
 ///
@@ -326,7 +341,12 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
 /// # Errors
 ///
 /// - `scan-length` unless all `xs` have the same first dimension.
-/// - `carry` if the body changes the type of the carry.
+/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
+/// - `tree-form` if the body changes the form of the carry.
+/// - `too-large` if the number of steps does not fit an `i32`.
+///
+/// After `carry` for a type or a layout, tracing continues. Outside of a trace, the results carry this mistake. The
+/// other mistakes end the trace, and outside of a trace, this function panics with them.
 #[track_caller]
 pub fn scan<C: Tree, X: Tree, Y: Tree>(init: C, xs: X, body: impl Fn(C, X) -> (C, Y)) -> (C, Y) {
     let at = context::caller(Location::caller());
@@ -461,7 +481,8 @@ fn argument(ty: &TensorType, loc: &base::Loc, at: At) -> Array {
     eager::argument(&shardwise_engine::ShardedType { ty: ty.clone(), sharding: None }, loc, at)
 }
 
-/// Ends the decomposition's function with the results `out`, and builds the composite that calls it.
+/// Ends the decomposition's function with the results `out`, and builds the composite that calls it. Returns the
+/// composite's results, which have these `types`.
 fn close_composite<C: Tree, X: Tree>(
     name: &str,
     out: &[Array],
@@ -490,12 +511,17 @@ fn close_composite<C: Tree, X: Tree>(
     hlo::op_with(Opcode::Composite, &operands, attrs, vec![], types)
 }
 
-/// Returns the result of one of two functions, chosen by a bool scalar. The functions capture the arrays that they use.
+/// Returns the result of `yes` if the predicate is true, and of `no` otherwise. The functions capture the arrays that
+/// they use. For an array, both functions are traced. For a Rust bool, only the chosen function is called.
 ///
 /// # Errors
 ///
 /// - `condition` unless the predicate is a bool scalar.
-/// - `branch-types` if the results have different types.
+/// - `branch-types` if the results have different types or layouts, or only some of them are unreduced.
+/// - `tree-form` if the results have different forms.
+///
+/// After `branch-types`, tracing continues. Outside of a trace, the result carries this mistake. The other mistakes end
+/// the trace, and outside of a trace, this function panics with them.
 #[track_caller]
 pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn() -> R) -> R {
     let at = context::caller(Location::caller());
@@ -519,13 +545,17 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
     }
 }
 
-/// Returns one of `n` results, chosen by an integer scalar, which is clamped to `0..n`. `branch` is called with each
-/// number.
+/// Returns the result of `branch(k)`, where `k` is an integer scalar that is clamped to `0..n`. For an array, `branch`
+/// is called with each number below `n`. For a Rust integer, it is called only with this number.
 ///
 /// # Errors
 ///
 /// - `condition` unless the index is an integer scalar.
-/// - `branch-types` if the results have different types.
+/// - `branch-types` if the results have different types or layouts, or only some of them are unreduced.
+/// - `tree-form` if the results have different forms.
+///
+/// After `branch-types`, tracing continues. Outside of a trace, the result carries this mistake. The other mistakes end
+/// the trace, and outside of a trace, this function panics with them.
 ///
 /// # Panics
 ///

@@ -41,7 +41,8 @@ fn number(n: u8, dtype: DType) -> Number {
 ///
 /// # Errors
 ///
-/// `too-large` if the array is too large to address.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+/// - `number-dtype` if the dtype can only be stored.
 #[track_caller]
 pub fn zeros(shape: impl IntoShape, dtype: DType) -> Array {
     filled("zeros", shape.into_shape().0, number(0, dtype), dtype)
@@ -51,20 +52,22 @@ pub fn zeros(shape: impl IntoShape, dtype: DType) -> Array {
 ///
 /// # Errors
 ///
-/// `too-large` if the array is too large to address.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+/// - `number-dtype` if the dtype can only be stored.
 #[track_caller]
 pub fn ones(shape: impl IntoShape, dtype: DType) -> Array {
     filled("ones", shape.into_shape().0, number(1, dtype), dtype)
 }
 
-/// Creates an array whose elements are all `value`: a number, or a scalar array of dtype `dtype`.
+/// Creates an array whose elements are all `value`: a number, or a scalar array of dtype `dtype`. Any other array of
+/// this dtype is broadcast to `shape`.
 ///
 /// # Errors
 ///
 /// - `number-dtype` if the dtype cannot represent the number.
 /// - `dtype-mixed` if an array has another dtype.
 /// - `broadcast` if an array cannot be broadcast to `shape`.
-/// - `too-large` if the array is too large to address.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
 #[track_caller]
 pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
     let shape = shape.into_shape();
@@ -77,13 +80,23 @@ pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
     }
 }
 
-/// Creates an array of zeros with the type and the layout of `x`.
+/// Creates an array of zeros with the type and the layout of `x`. In Auto mode, the layout of a traced array is not
+/// taken over.
+///
+/// # Errors
+///
+/// `number-dtype` if the dtype can only be stored.
 #[track_caller]
 pub fn zeros_like(x: &Array) -> Array {
     like("zeros_like", x, 0)
 }
 
-/// Creates an array of ones with the type and the layout of `x`.
+/// Creates an array of ones with the type and the layout of `x`. In Auto mode, the layout of a traced array is not
+/// taken over.
+///
+/// # Errors
+///
+/// `number-dtype` if the dtype can only be stored.
 #[track_caller]
 pub fn ones_like(x: &Array) -> Array {
     like("ones_like", x, 1)
@@ -104,12 +117,13 @@ fn like(name: &'static str, x: &Array, n: u8) -> Array {
     })
 }
 
-/// Creates an array with one element and no dimensions.
+/// Creates an array with one element and no dimensions from a number, or from an array with one element.
 ///
 /// # Errors
 ///
 /// - `number-dtype` if the dtype cannot represent the number.
 /// - `dtype-mixed` if an array has another dtype.
+/// - `reshape-size` if an array does not have exactly one element.
 #[track_caller]
 pub fn scalar(value: impl Operand, dtype: DType) -> Array {
     match value.operand().0 {
@@ -123,6 +137,8 @@ pub fn scalar(value: impl Operand, dtype: DType) -> Array {
 
 impl Array {
     /// Returns `self`, which must have this dtype.
+    ///
+    /// Errors: `dtype-mixed`.
     #[track_caller]
     fn astype_checked(&self, name: &'static str, dtype: DType) -> Array {
         site(name, &[self], |s| {
@@ -143,8 +159,9 @@ impl Array {
 ///
 /// # Errors
 ///
-/// - `dtype-kind` for bools.
-/// - `number-dtype` if the dtype cannot represent the last integer.
+/// - `number-dtype` for bools, for a dtype that can only be stored, and if the last integer exceeds the range of an
+///   integer dtype.
+/// - `too-large` if the array would have 2^59 bytes or more.
 #[track_caller]
 pub fn arange(range: Range<usize>, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), [range.len()]);

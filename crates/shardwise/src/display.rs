@@ -27,7 +27,8 @@ pub(crate) fn literal(x: &Literal) -> String {
     out
 }
 
-/// Returns the indices that are shown for a dimension of size `n`. `None` stands for a gap.
+/// Returns the indices that are shown for a dimension of size `n`: all of them, or those at both ends if `is_long`.
+/// `None` stands for a gap.
 fn edges(n: usize, is_long: bool) -> Vec<Option<usize>> {
     if is_long && n > 2 * EDGE {
         (0..EDGE).map(Some).chain([None]).chain((n - EDGE..n).map(Some)).collect()
@@ -87,7 +88,8 @@ fn format_elements(x: &Literal, shown: &[usize]) -> Vec<String> {
     }
 }
 
-/// Formats an element with the fewest digits that read back as the same element.
+/// Formats an element with digits that read back as the same element: as few as possible for `f32` and `f64`, and at
+/// most 4 for `bf16` and 5 for others.
 fn shortest(x: &Literal, i: usize) -> String {
     let v = x.get_f64(i);
     match x.dtype() {

@@ -132,7 +132,8 @@ pub(crate) fn integer_range(dtype: base::DType) -> (i128, i128) {
 }
 
 impl Number {
-    /// Returns the number as one element of `dtype`.
+    /// Returns the number as one element of `dtype`, rounded if that is a float or complex type, or the reason why it
+    /// cannot take this dtype.
     pub(crate) fn as_literal(self, dtype: base::DType) -> Result<Literal, Misfit> {
         match (self, dtype.kind()) {
             _ if !dtype.is_computed() => Err(Misfit::NotComputed),

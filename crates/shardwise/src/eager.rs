@@ -89,7 +89,8 @@ fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) ->
     types.into_iter().map(|ty| Array::poisoned(wrong.clone(), ty, at)).collect()
 }
 
-/// Returns the results' types if the operands' types are known, by running the function on stand-ins.
+/// Returns the results as arrays of which only the types count, by running the function on stand-ins. Returns `None` if
+/// the type of an operand is not known or the function needs something that a mistake leaves unknown.
 fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.known_type()).collect::<Option<_>>()?;
     if trace::is_tracing() {
@@ -125,7 +126,8 @@ fn types_of(callee: Callee, operands: &[&Array], results: usize, at: At, f: Body
     }
 }
 
-/// Returns a traced result as a type without a value.
+/// Returns a traced result as a type without a value. If its layout is ambiguous, `.shard` has to decide it. Returns an
+/// array that is not traced unchanged.
 fn type_of(a: Array, trace: &Trace, at: At) -> Array {
     let Some(traced) = a.traced() else { return a };
     let sharding = a.known_type().and_then(|ty| ty.sharding).filter(|_| trace.explicit.is_on());
@@ -299,7 +301,8 @@ struct Traced {
     is_sum: bool,
 }
 
-/// Traces a function of arguments of these types as a program of its own. The results get the layout `out`.
+/// Traces a function of arguments of these types as a program of its own. If `out` is a layout, the results get it.
+/// Also returns the types of the results, and why their layouts are not decided, if that is so.
 fn module(
     callee: Callee,
     types: &[&ShardedType],
@@ -373,7 +376,8 @@ pub(crate) fn common_mesh<'a>(
     Ok(common.map(|(mesh, _)| mesh))
 }
 
-/// Creates an array without operands when it is needed. `f` makes it in a trace.
+/// Creates an array without operands by tracing `f`. In a trace, its ops are appended at once. Outside of a trace, they
+/// run as a program of their own when the array is needed.
 #[track_caller]
 pub(crate) fn create(
     name: &'static str,
@@ -384,7 +388,8 @@ pub(crate) fn create(
     create_from(name, constants, [], ty, move |_| f())
 }
 
-/// Creates an array from other arrays when it is needed: random numbers from a key.
+/// Creates an array from other arrays as [`create`] does: random numbers from a key. If an operand is a mistake or a
+/// type without a value, [`call`] runs the function instead.
 #[track_caller]
 pub(crate) fn create_from<const N: usize>(
     name: &'static str,

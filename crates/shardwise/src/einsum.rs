@@ -22,7 +22,7 @@ impl Array {
     /// # Errors
     ///
     /// - `dot-contracting-size` if the contracted dimensions have different sizes.
-    /// - `matmul-rank` for a scalar.
+    /// - `matmul-rank` for a scalar or a number.
     /// - `broadcast` if the batch dimensions cannot be broadcast.
     /// - `dtype-mixed` if the dtypes differ.
     #[track_caller]
@@ -82,7 +82,7 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
 }
 
 /// Multiplies each group of rows with a matrix of its own: the first `group_sizes[0]` rows with the first matrix, and
-/// so on. Rows after the last group give zeros.
+/// so on. Rows after the last group become zeros.
 ///
 /// # Shapes
 ///
@@ -90,7 +90,7 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
 ///
 /// # Errors
 ///
-/// - `ragged-dot` if the shapes do not fit.
+/// - `ragged-dot` if the shapes do not fit or an operand is a number.
 /// - `dtype-mixed` if the dtypes of the factors differ.
 /// - `dtype-kind` unless the group sizes are integers.
 #[track_caller]
@@ -215,7 +215,7 @@ pub fn einsum(spec: &str, operands: impl Operands) -> Array {
 }
 
 /// Computes an einsum: `einsum!("bd,df->bf", x, w)`. The spec has a letter for each dimension. Letters that the result
-/// lacks are summed over.
+/// lacks are summed over. If a letter occurs twice in an operand, the diagonal is taken.
 ///
 /// The spec is checked when the program is compiled by rustc. Operands are borrowed.
 ///
@@ -256,7 +256,7 @@ impl<T: AsArray> AsArray for &T {
     }
 }
 
-/// Returns what is wrong with a spec for `operands` operands, if anything is.
+/// Returns what is wrong with a spec for `operands` operands, or `None` if it is well-formed.
 const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
     let s = spec.as_bytes();
     let (mut i, mut count, mut arrow) = (0, 1, usize::MAX);

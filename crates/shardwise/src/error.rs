@@ -26,7 +26,7 @@ pub struct SourceLocation {
 }
 
 impl SourceLocation {
-    /// Returns the path of the file.
+    /// Returns the path of the file. It is empty if the file is unknown.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -48,7 +48,7 @@ impl Error {
         self.0.iter().map(|d| &**d)
     }
 
-    /// Keeps each diagnostic once, in the given order.
+    /// Returns the error of these diagnostics. Each is kept once, in the order of its first occurrence.
     pub(crate) fn new(diagnostics: impl IntoIterator<Item = Arc<Diagnostic>>) -> Error {
         let mut found = Found::default();
         diagnostics.into_iter().for_each(|d| found.add(&d));
@@ -63,7 +63,7 @@ impl Error {
         self.0.is_empty()
     }
 
-    /// Returns the diagnostics of both errors.
+    /// Returns an error with the diagnostics of both errors, each once.
     pub(crate) fn and(self, other: Error) -> Error {
         Error::new(self.0.into_iter().chain(other.0))
     }
@@ -116,7 +116,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Formats the rendered diagnostics, as `fn main() -> Result<()>` prints them.
+/// Formats the number of mistakes, and then the rendered diagnostics, as `fn main() -> Result<()>` prints them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0.len();
@@ -158,7 +158,7 @@ impl Mistakes {
         Error::one(diagnostic).into_mistakes()
     }
 
-    /// Joins all of `parts`. Returns `None` if there are none.
+    /// Joins the mistakes of all of `parts`. Returns `None` if there are no parts.
     pub fn join<'a>(parts: impl IntoIterator<Item = &'a Mistakes>) -> Option<Mistakes> {
         let mut seen = HashSet::new();
         let mut parts: Vec<&Mistakes> = parts.into_iter().filter(|m| seen.insert(m.address())).collect();
@@ -168,7 +168,7 @@ impl Mistakes {
         }
     }
 
-    /// Returns each mistake once.
+    /// Returns an error with each mistake once.
     pub fn error(&self) -> Error {
         let mut found = Found::default();
         found.add_all(self);

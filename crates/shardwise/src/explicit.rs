@@ -185,7 +185,8 @@ impl State {
         self.narrow(|_| false);
     }
 
-    /// Recomputes the axes that are part of types: the Explicit axes that are not manual.
+    /// Recomputes the axes that are part of types: those that are Explicit in this part of the program and for which
+    /// `is_manual` is false.
     pub fn narrow(&mut self, is_manual: impl Fn(AxisIndex) -> bool) {
         let Some(mesh) = &self.mesh else { return };
         let is_typed = |a: &AxisRef| match mesh.axes[a.axis.index()].kind {
@@ -207,7 +208,8 @@ impl State {
         }
     }
 
-    /// Sets the layouts of the program's arguments to those of their types, and returns the shardings of the results.
+    /// Makes arguments without a layout replicated, and returns the shardings of the results: those in `asked`, or else
+    /// the results' own. Outside of Explicit mode, returns `asked` and changes nothing.
     pub fn bind_ends(&self, body: &mut Body, results: &[Value], asked: Vec<Option<Sharding>>) -> Vec<Option<Sharding>> {
         if !self.is_on() {
             return asked;
@@ -227,7 +229,8 @@ impl State {
         level().unwrap_or_else(|| self.mesh.as_ref().map_or(Communicate::Allow, |m| m.communicate))
     }
 
-    /// Returns the sharding with these axes. Axes that are not part of types stay open.
+    /// Returns the sharding with these axes. If the mesh has axes that are not part of types, dimensions are open, and
+    /// the typed axes that are not used are replicated.
     fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
         let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
@@ -261,7 +264,8 @@ impl State {
         self.sharding(&vec![AxisList::new(); rank], Sums::default())
     }
 
-    /// Completes a layout that a program asks for. Where it says `_`, typed axes keep their place, and others are open.
+    /// Completes a layout that a program asks for. Where it says `_`, the dimension keeps its axes in `own`, and is
+    /// open if the mesh has axes that are not part of types.
     pub fn settle_open(&self, wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
         let settled = crate::layout::settle(wanted, own);
         if !self.is_mixed {
@@ -300,7 +304,7 @@ pub(crate) fn function(callee: Callee, f: impl FnOnce() -> Vec<Array>) -> Vec<Ar
     out
 }
 
-/// Leaves the library function. Returns true if types of results have changed.
+/// Leaves the library function. Returns true if types of results may have changed.
 fn leave(t: &mut Trace, results: &[Array]) -> bool {
     let Some(function) = t.explicit.function.take() else { return false };
     match function.callee.role {
@@ -329,7 +333,9 @@ fn made(t: &mut Trace, function: &Function, traced: Traced) {
     });
 }
 
-/// Hands the function's pending results to its caller. Other pending values of the function are dropped.
+/// Hands the function's pending results to its caller. Other pending values of the function are dropped. If the
+/// function decides its layouts itself, an ambiguous result counts as one that communicates, whose preferred layout is
+/// the default.
 fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Array]) {
     let keys: SmallVec<[(u64, Value); 2]> = results.iter().filter_map(Array::traced).map(Traced::key).collect();
     let mut inside = state.pending.split_off(function.pending_before);
@@ -343,7 +349,8 @@ fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Arra
     state.pending.append(&mut inside);
 }
 
-/// Runs a function with a layout rule of its own: the result has the layout of `x`. If `dim` is sharded, elements move.
+/// Runs a function with a layout rule of its own: the result has the layout of `x`. If `dim` is sharded or `x` is
+/// pending, the result is pending, because elements move. Outside of Explicit mode, only runs `f`.
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| crate::trace::with(|t| t.explicit.is_on())) else { return f() };
@@ -374,7 +381,7 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 }
 
 // ── one op
-/// Sets the layouts of the results of the op that was made last.
+/// Sets the layouts of the results of the op that was made last, or makes the results pending.
 ///
 /// Errors: `unreduced`, `reduced`, `layout-unknown`.
 pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
@@ -415,13 +422,15 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
 }
 
 // ── control flow
-/// Returns the layout of a value that has been used, or `None` if layouts are not part of types.
+/// Returns the layout of a value that has been used, or `None` if layouts are not part of types. A constant without a
+/// layout counts as replicated.
 pub(crate) fn layout(x: &Array) -> Option<Sharding> {
     let rank = x.tensor().rank();
     given(x).or_else(|| crate::trace::with(|t| t.explicit.is_on().then(|| t.explicit.whole(rank))))
 }
 
-/// Returns the layout of a value, or `None` for a constant, whose users decide its layout.
+/// Returns the layout of a value, or `None` for a constant, whose users decide its layout, and if layouts are not part
+/// of types.
 pub(crate) fn given(x: &Array) -> Option<Sharding> {
     crate::trace::with(|t| {
         let own = match x.traced() {
@@ -432,7 +441,8 @@ pub(crate) fn given(x: &Array) -> Option<Sharding> {
     })
 }
 
-/// Returns the layouts of two values if they differ as types.
+/// Returns the layouts of two values if they differ as types. Returns `None` if they agree, if `b` is a constant
+/// without a layout, or if layouts are not part of types.
 pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
     let (a, b) = (layout(a)?, given(b)?);
     (!is_same_type(&a, &b)).then(|| (P::of(&a), P::of(&b)))
@@ -452,7 +462,8 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
-/// Returns the values with these layouts.
+/// Sets the layouts of values of the trace and returns these with their new types. A value whose layout is `None` or
+/// missing, or that is not traced, is returned unchanged.
 pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> {
     let mut layouts = layouts.iter();
     let lay = |x: &Array| {
@@ -470,7 +481,8 @@ pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
 }
 
 // ── uses
-/// Prepares a value for its use: if it is pending, it takes the obvious layout.
+/// Prepares a value for its use: if it is pending, it takes the obvious layout, and a warning is recorded if the level
+/// of communication is [`Communicate::Warn`]. A value of a library function that is still running stays pending.
 ///
 /// Errors: `layout-ambiguous`, `communication-denied`.
 pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
@@ -552,7 +564,7 @@ pub(crate) fn forget(t: &mut Trace, traced: Traced) {
     }
 }
 
-/// Runs `f` without giving layouts to what it makes: stand-ins have none.
+/// Runs `f` with Explicit mode off: the values that it makes get no layouts. This is for stand-ins, which have none.
 pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
     let axes = crate::trace::with(|t| std::mem::take(&mut t.explicit.axes));
     ambient::restoring(axes, |axes| crate::trace::with(|t| t.explicit.axes = axes), f)
@@ -569,14 +581,14 @@ pub(crate) fn is_pending(t: &Trace, traced: Traced) -> bool {
     t.explicit.find(frame, value).is_some()
 }
 
-/// Returns the layout that a pending value has by default.
+/// Returns the layout that a pending value has by default, or `None` if the value is not pending or has no default.
 pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
     p.cause.has_default().then(|| p.ways[0].clone())
 }
 
-/// Returns the sharding of an argument without one, if layouts are part of types.
+/// Returns the replicated sharding for an argument without one, or `None` if layouts are not part of types.
 pub(crate) fn of_argument(t: &Trace, rank: usize) -> Option<Sharding> {
     t.explicit.is_on().then(|| t.explicit.whole(rank))
 }

@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) type At = &'static Location<'static>;
 
-/// Types that can be arguments of a traced function. An argument passed by reference is only read. One passed by value
-/// is donated: its buffers are reused.
+/// Types that can be arguments of a traced function. An argument passed by reference is only read. One passed by value,
+/// except a [`Key`] or a [`Static`], is donated: its buffers are reused.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a traced function",
     label = "an argument is `&T` or `T`, for a tree of arrays `T`; or `Static<T>`",
@@ -250,7 +250,8 @@ impl Callee {
         });
     }
 
-    /// Returns where the current call of this function began: the most recent location recorded for it.
+    /// Returns where the current call of this function began: the most recent location recorded for it, which is
+    /// forgotten. The location is unknown if none is recorded.
     fn called(self) -> Called {
         BEGUN.with_borrow_mut(|begun| {
             let latest = begun.iter().rposition(|(callee, _)| *callee == self);
@@ -322,7 +323,7 @@ struct Ready<R> {
     captured: Vec<Array>,
 }
 
-/// Compiles a function for the mesh of its arguments.
+/// Returns a function that traces and compiles `f` when it is called, for the mesh of its arguments.
 #[track_caller]
 pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -361,7 +362,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
 
-    /// Sets the layouts of the results. By default, the compiler decides them.
+    /// Sets the layouts of the results. By default, the compiler decides them, and in Explicit mode their types do.
     pub fn out_shardings(self, specs: impl SpecFor<R>) -> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
@@ -375,7 +376,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     ///
     /// # Errors
     ///
-    /// All mistakes of the function, each once, and those of the layouts.
+    /// All mistakes of the function, each once, and those of the arguments and the layouts. `mesh-mismatch` if the
+    /// arguments are on different meshes.
     #[track_caller]
     pub fn lower(&self, args: A::Tuple<'_>) -> Result<Lowered<A, R>> {
         let at = Location::caller();
@@ -543,7 +545,8 @@ impl<R: Tree> Ready<R> {
     }
 }
 
-/// Returns an array in the layout that the program expects. It is donated only if no other handle shares it.
+/// Returns an array in the layout that the program expects. If `donated`, the array is donated, unless another handle
+/// shares it.
 fn argument(a: Array, donated: bool, input: &ShardedType, at: At) -> Result<Argument> {
     let sharding = input.sharding.as_ref();
     if !donated {
@@ -607,7 +610,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         self.warned.of(self.module()).iter()
     }
 
-    /// Returns every collective that partitioning inserts, with its reason.
+    /// Returns every collective of the partitioned program, with its reason.
     ///
     /// # Errors
     ///
@@ -616,7 +619,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         runtime::communication(self.module())
     }
 
-    /// Writes the result of every pass into `dir` as a numbered `.mlir` file.
+    /// Writes the program and the result of every pass into `dir` as numbered `.mlir` files. Creates `dir` if it does
+    /// not exist.
     ///
     /// # Errors
     ///
@@ -684,7 +688,8 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
     }
 }
 
-/// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`.
+/// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
+/// `compiled-types` if the type of an argument differs, and `tree-form` if the form of the arguments does.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,

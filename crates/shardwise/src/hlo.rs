@@ -1,7 +1,7 @@
 //! StableHLO on traced arrays, op by op: the language in which the array functions are written.
 //!
 //! Each function appends one op to the active trace, and computes its type. Callers have checked for the mistakes that
-//! a program can make: nothing here makes diagnostics.
+//! a program can make. Only [`op_with`] makes diagnostics: for sizes, layouts and states along manual axes.
 
 use crate::error::Mistakes;
 use crate::manual::{self, ManualType};
@@ -26,6 +26,8 @@ fn here() -> &'static Location<'static> {
 }
 
 /// Appends an op with any number of results. If an operand is a mistake, the results are the same mistake.
+///
+/// Errors, which the results carry: `too-large`, and those of [`explicit::of_op`] and [`manual::of_op`].
 pub(crate) fn op_with(
     opcode: Opcode,
     operands: &[&Array],
@@ -61,7 +63,8 @@ pub(crate) fn op_with(
     }
 }
 
-/// Appends the ops that `f` builds from the operands. The result has the states `state`.
+/// Appends the ops that `f` builds from the operands. The result has the states `state`. In Explicit mode, it has the
+/// layout of the first operand if their ranks are equal.
 pub(crate) fn built(
     operands: &[&Array],
     state: Option<ManualType>,
@@ -146,7 +149,7 @@ pub(crate) fn constant(literal: Literal) -> Array {
     op(Opcode::Constant, &[], shapes::Constant::attrs(literal), ty)
 }
 
-/// Returns an integer as one element of a type that can represent it.
+/// Returns an integer as one element of `dtype`, which must be able to represent it.
 pub(crate) fn integer(n: usize, dtype: DType) -> Array {
     constant(crate::dtype::integer_literal(n as i128, dtype).expect("the type holds it"))
 }
@@ -323,7 +326,8 @@ pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>
     trace::with(|t| t.close_region())
 }
 
-/// Reduces `x` over `dims`. `combine` is an elementwise binary op, and `identity` a literal of one element.
+/// Reduces `x` over `dims`. `combine` is an elementwise binary op, and `identity` a literal of one element. Returns `x`
+/// unchanged if `dims` is empty.
 pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usize]) -> Array {
     if dims.is_empty() {
         return x.clone();
@@ -359,7 +363,7 @@ pub(crate) fn reduce_many(
     op_with(Opcode::Reduce, &operands, Reduce::attrs(dims), vec![body], &results)
 }
 
-/// Computes the running combination along `dim`.
+/// Computes the running combination along `dim`. Each element is combined with those before it.
 pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);
@@ -401,7 +405,8 @@ pub(crate) fn constrain(x: &Array, sharding: &Sharding) -> Array {
     laid_out(&op(Opcode::ShardingConstraint, &[x], Attrs::new(), x.tensor().clone()), sharding)
 }
 
-/// Returns the result of an op that was just made, with this layout.
+/// Sets the layout of the result of an op that was just made, and returns the result with it. Returns a mistake
+/// unchanged.
 pub(crate) fn laid_out(out: &Array, sharding: &Sharding) -> Array {
     match out.traced() {
         Some(t) => {

@@ -374,7 +374,7 @@ fn wrap(i: i128, n: usize) -> Option<usize> {
     usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i < n)
 }
 
-/// Makes negative positions count from the end.
+/// Makes negative positions in a dimension of size `n` count from the end. The result may have a wider dtype.
 fn wrap_array(i: &Array, n: usize) -> Array {
     let i = &as_positions(i, n);
     if i.tensor().dtype.is_signed() { i.lt(0).select(i + n, i) } else { i.clone() }
@@ -528,7 +528,8 @@ impl Plan {
         hlo::reshape(&picked, &self.result_shape())
     }
 
-    /// Returns `x` with `v` combined into the elements at the index.
+    /// Returns the array `x[0]` with `v` combined into the elements at the index, or with these replaced by `v` if
+    /// `combine` is `None`. The other arrays in `x` are the index arrays.
     fn put(&self, x: &[Array], v: &Array, combine: Option<Opcode>) -> Array {
         if self.picks_none() {
             return x[0].clone();
@@ -548,7 +549,7 @@ impl Plan {
         self.paste(x, &hlo::reshape(&changed, &self.sizes))
     }
 
-    /// Returns `x` with the box replaced: the first stage in reverse.
+    /// Returns the array `x[0]` with the box replaced by `part`: the first stage in reverse.
     fn paste(&self, x: &[Array], part: &Array) -> Array {
         let shape = &x[0].tensor().shape;
         if self.is_whole(shape) {
@@ -575,19 +576,21 @@ impl Plan {
 impl Array {
     /// Returns the part of the array at `index`. NumPy's `x[..4]` is `x.i(..4)`, and `x[:, i]` is `x.i((.., &i))`.
     ///
-    /// An entry is one of the following. Negative numbers count from the end.
+    /// An entry is one of the following. Negative numbers count from the end. Positions in arrays that are out of
+    /// bounds are clamped.
     ///
     /// - An integer, or a scalar integer array, which drops its dimension.
     /// - A range, or `step(range, by)`.
     /// - `ds(start, size)`.
-    /// - An integer array. Arrays broadcast against each other, and positions out of bounds are clamped.
+    /// - An integer array. Arrays broadcast against each other.
     /// - `NewAxis` or `Ellipsis`.
     ///
     /// # Errors
     ///
     /// - `index-rank` if there are more entries than dimensions.
-    /// - `index-bounds` if a constant position is out of bounds.
-    /// - `index-dtype` if an entry is not an integer.
+    /// - `index-bounds` if a constant position or a range is out of bounds, or an array picks from a dimension of size
+    ///   0.
+    /// - `index-dtype` if a position is not an integer, and for a `step` of something that is not a range.
     /// - `index-broadcast` if the index arrays do not broadcast against each other.
     /// - `index-ellipsis` if there are two ellipses, and `index-step` for a step of 0.
     #[track_caller]
@@ -600,12 +603,15 @@ impl Array {
         })
     }
 
-    /// Selects the elements at `index` for an update: `x.at(i).set(v)`. Updates out of bounds are dropped.
+    /// Selects the elements at `index` for an update: `x.at(i).set(v)`. Updates at positions of an index array that are
+    /// out of bounds are dropped. A scalar array or an array as the start of `ds` is clamped, as in [`Array::i`].
     pub fn at(&self, index: impl Index) -> At {
         At { array: self.clone(), index: index.entries() }
     }
 
-    /// Takes the elements at the positions `indices` along `dim`, one for each index. Other dimensions broadcast.
+    /// Takes the elements at the positions `indices` along `dim`, one for each index. In other dimensions, the indices
+    /// are broadcast to the sizes of `self`. Negative positions count from the end, and positions out of bounds are
+    /// clamped.
     ///
     /// # Shapes
     ///
@@ -615,6 +621,7 @@ impl Array {
     ///
     /// - `dimension` if there is no dimension `dim`.
     /// - `take-along` if the shapes do not fit.
+    /// - `index-bounds` if elements are taken from a dimension of size 0.
     /// - `dtype-kind` unless the indices are integers.
     #[track_caller]
     pub fn take_along(&self, indices: impl Operand, dim: impl Dim) -> Array {

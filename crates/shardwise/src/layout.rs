@@ -19,7 +19,13 @@ impl Array {
     ///
     /// - `no-mesh` if there is no current mesh.
     /// - `spec-rank`, `spec-unknown-axis` and `spec-axis-twice` if the spec does not fit the array or the mesh.
+    /// - `spec-uneven` if an Explicit axis does not split its dimension evenly.
+    /// - `spec-unreduced` if the layout is unreduced or reduced over an axis that is not Explicit, or unreduced over an
+    ///   axis over which the array is not.
+    /// - `spec-unconstrained` if nothing decides the layout of a dimension with the entry `_`.
+    /// - `layout-manual` if the layout uses an axis over which the code is per device.
     /// - `mesh-mismatch` if the active program runs on another mesh.
+    /// - `deleted` if the array has been deleted.
     #[doc(alias("device_put", "with_sharding_constraint", "reshard", "out_sharding"))]
     #[track_caller]
     pub fn shard(&self, spec: impl Layout) -> Array {
@@ -36,7 +42,7 @@ impl Array {
     ///
     /// - `layout` if the layout differs.
     /// - `layout-unknown` for a traced array whose layout Auto mode decides later.
-    /// - Those of [`Array::shard`].
+    /// - `no-mesh` and those of a spec, as for [`Array::shard`].
     #[track_caller]
     pub fn assert_sharding(&self, spec: P) -> Array {
         site("assert_sharding", &[self], |s| {
@@ -159,7 +165,8 @@ pub(crate) fn nothing_decides(wanted: &Sharding, own: Option<&Sharding>, ty: &st
     is_open.then(|| mistakes::unconstrained(&P::of(wanted), ty, loc))
 }
 
-/// Returns the layout with its open dimensions filled from `own`, where the axes are not used elsewhere.
+/// Returns the layout with its open dimensions closed: each keeps its axes in `own`, unless these are used elsewhere.
+/// Without an `own` on the same devices, open dimensions are not split.
 pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
     if wanted.dims.iter().all(|d| !d.is_open) {
         return wanted.canonical().with_reduced(wanted.reduced.clone());

@@ -22,8 +22,9 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// Limits on memory and work, and a token to cancel calls.
 ///
-/// A limit that is not set does not change. If nothing sets a limit for the process, it is four fifths of the memory
-/// that the machine or its control group has, and 10^12 steps for each call.
+/// [`with_limits`] keeps a limit that is not set as it is around the call. [`set_limits`] sets it to the default: four
+/// fifths of the memory that the machine or its control group has, whichever is less, 10^12 steps for each call, and no
+/// token.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     max_bytes: Option<usize>,
@@ -79,7 +80,8 @@ impl Scope {
         of_call.or_else(|| SCOPE.get()).unwrap_or_else(of_process)
     }
 
-    /// Returns the limits of the process, with defaults for what `limits` does not set.
+    /// Returns the limits of the process, with defaults for the steps and the token that `limits` does not set.
+    /// `limits.max_bytes` is ignored: the account of the process has its own limit.
     fn new(limits: Limits) -> Scope {
         Scope {
             account: Account::of_process().clone(),
@@ -88,7 +90,7 @@ impl Scope {
         }
     }
 
-    /// Returns these limits with `limits` in addition.
+    /// Returns these limits with `limits` in addition. Bytes are counted anew, and also count against these limits.
     fn within(self, limits: Limits) -> Scope {
         Scope {
             account: self.account.within(limits.max_bytes.unwrap_or(usize::MAX)),
@@ -102,8 +104,10 @@ impl Scope {
     }
 }
 
-/// Sets the limits of this process: of all calls on all threads that are not inside [`with_limits`]. A limit that is
-/// not set gets its default value.
+/// Sets the limits of this process: of all calls on all threads that begin later and are not inside [`with_limits`]. A
+/// limit that is not set gets its default value.
+///
+/// The limit on bytes takes effect at once, and also inside [`with_limits`].
 pub fn set_limits(limits: Limits) {
     let max_bytes = limits.max_bytes.unwrap_or_else(shardwise_base::budget::default_max_bytes);
     Account::of_process().set_limit(max_bytes);
@@ -113,7 +117,8 @@ pub fn set_limits(limits: Limits) {
 /// Runs `f` with these limits for its calls on this thread, in addition to the limits around it.
 ///
 /// Memory is counted anew: data that existed before does not count against `max_bytes`. Data that is made inside also
-/// counts against the limits around it, for as long as it is alive.
+/// counts against the limits around it, for as long as it is alive. Within an active call, the steps are counted anew
+/// as well.
 pub fn with_limits<R>(limits: Limits, f: impl FnOnce() -> R) -> R {
     let scope = Scope::current().within(limits);
     let _entered = Budget::current().map(|_| scope.budget().enter());
@@ -125,9 +130,9 @@ pub fn with_limits<R>(limits: Limits, f: impl FnOnce() -> R) -> R {
 pub struct MemoryUse {
     /// The bytes that are alive now.
     pub in_use: usize,
-    /// The largest number of bytes alive at one time since [`reset_peak_memory`].
+    /// The largest number of bytes alive at one time since the count began or [`reset_peak_memory`] was called.
     pub peak_bytes: usize,
-    /// The limit on the bytes.
+    /// The limit on the bytes. Inside a [`with_limits`] that sets none, it is `usize::MAX`.
     pub max_bytes: usize,
 }
 

@@ -49,7 +49,8 @@ impl Scope {
     }
 
     /// Returns the layout outside of an array that is split as `cut` over the manual axes, and as `inner` within each
-    /// part.
+    /// part. Only axes of `inner` that are Explicit and not manual are kept. Dimensions are open if this scope has Auto
+    /// axes.
     pub fn outer_sharding(&self, cut: &Sharding, inner: Option<&Sharding>) -> Sharding {
         let is_explicit =
             |a: &AxisRef| !self.axes.contains(&a.axis) && self.mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
@@ -202,8 +203,8 @@ impl ManualType {
     }
 
     /// Returns the states of a value that is one of two, after the free casts: a value that varies in one case varies,
-    /// and one that is reduced in one case and replicated in the other is reduced. Returns `None` if only one of them
-    /// is unreduced.
+    /// and one that is reduced in one case and replicated in the other is reduced. Returns `None` if the axes over
+    /// which they are unreduced differ.
     pub fn join(&self, other: &ManualType) -> Option<ManualType> {
         let mesh = self.mesh();
         let varying = self.varying.union(&other.varying, mesh);
@@ -242,7 +243,10 @@ pub(crate) fn of_op(trace: &Trace, op: Op, operands: &[&Array], loc: &Loc) -> Re
     Ok(Some(types.iter().fold(ManualType::replicated(&scope), join)))
 }
 
-/// Types an op with unreduced operands: it must be linear in them, and other operands must not vary.
+/// Returns the states of the results of an op with unreduced operands. The op must be linear in them, and other
+/// operands must not vary over their axes.
+///
+/// Errors: `unreduced`.
 fn of_unreduced(
     op: &OpView<'_>,
     operands: &[&Array],
@@ -311,7 +315,8 @@ impl Carried {
         }
     }
 
-    /// Records the predicate that decides whether there is another turn. Returns true if this changed the states.
+    /// Records the predicate that decides whether there is another turn, and makes the carried values varying over its
+    /// axes. Returns true if the predicate varies over axes over which those before it did not.
     pub fn decide(&mut self, predicate: Option<Predicate>) -> bool {
         let Some(found) = predicate else { return false };
         let mesh = &self.scope.as_ref().expect("what varies is in a scope").mesh;
@@ -325,8 +330,8 @@ impl Carried {
         true
     }
 
-    /// Widens the states to those after a turn. Returns true if they changed, or the index of a leaf that cannot have
-    /// one type.
+    /// Widens the states to those after a turn. Returns true if they changed. Fails with the index of a leaf that is
+    /// unreduced over other axes than before the turn.
     pub fn widen(&mut self, leaves: &[&Array]) -> Result<bool, usize> {
         let Some(scope) = &self.scope else { return Ok(false) };
         let mut is_new = false;
@@ -343,7 +348,8 @@ impl Carried {
 }
 
 impl ManualType {
-    /// Returns the states of a value that only some devices made, where the decision varies over these axes.
+    /// Returns the states of a value that only some devices made, where the decision varies over these axes: it varies
+    /// over them, except where it is unreduced.
     fn with_decided(&self, axes: &AxisSet) -> ManualType {
         self.with_varying(&axes.minus(&self.unreduced, self.mesh()))
     }

@@ -38,7 +38,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// `mesh` if two axes have the same name, a size is 0, or there are too many devices.
+    /// `mesh` if two axes have the same name, a size is 0, or there are more than 64 axes or 2^24 devices.
     #[track_caller]
     pub fn auto<const N: usize>(axes: [(&str, usize); N]) -> Result<Mesh> {
         Mesh::new(axes.map(|(name, size)| Axis::auto(name, size)))
@@ -76,7 +76,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// `mesh` unless there is exactly one device for each position, and no device twice.
+    /// `mesh` unless the ids of the devices are the numbers below the number of positions, each once. A mesh without
+    /// axes can be on any one device.
     #[track_caller]
     pub fn on(self, devices: impl IntoIterator<Item = Device>) -> Result<Mesh> {
         let ids: Vec<usize> = devices.into_iter().map(|d| d.id).collect();
@@ -115,7 +116,8 @@ impl Mesh {
         Sharding { mesh: self.clone(), spec }
     }
 
-    /// Returns true if one program may use arrays of both meshes: they have the same devices and the same axis kinds.
+    /// Returns true if one program may use arrays of both meshes: they have the same axes, of the same sizes and kinds,
+    /// and the same devices.
     pub(crate) fn fits(&self, other: &Mesh) -> bool {
         let kinds = |m: &Mesh| m.0.axes.iter().map(|a| a.kind).collect::<Vec<_>>();
         self.0.same_devices(&other.0) && kinds(self) == kinds(other)

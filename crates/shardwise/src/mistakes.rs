@@ -393,7 +393,8 @@ fn positions(what: &str, wrong: &str, given: &str, axes: &str, count: usize, loc
         .facts(format!("{given} over {axes}, which has {count} positions"))
 }
 
-/// Adds the location of a leaf in a `shard_map` to a message. `what` is `in_specs` or `out_specs`.
+/// Puts the function's name and the path of the leaf in front of a message about an argument or a result of a
+/// `shard_map`. `what` is `in_specs` or `out_specs`.
 pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) -> Diagnostic {
     let message = format!("shard_map of {name}, {what} of `{leaf}`: {}", d.message);
     Diagnostic { message, ..d }

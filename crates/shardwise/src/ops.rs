@@ -155,7 +155,8 @@ pub(crate) struct Site<'a> {
     operands: &'a [&'a Array],
 }
 
-/// Runs a function of `operands`. Inside `f`, their types are known, and mistakes get the location of the caller.
+/// Runs a function of `operands`. Inside `f`, their types are known, and mistakes get the location of the caller. If
+/// the type of an operand is not known, `f` does not run, and the result is an array with the operands' mistakes.
 #[track_caller]
 pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> Checked) -> Array {
     let at = context::caller(Location::caller());
@@ -175,8 +176,8 @@ fn wrong(operands: &[&Array]) -> Option<Mistakes> {
 }
 
 impl Site<'_> {
-    /// Returns the mistake as an array that would have had type `ty`. If an operand is a mistake, returns that one
-    /// instead.
+    /// Fails with an array that carries `mistake` and would have had type `ty`. If operands are mistakes, the array
+    /// carries theirs instead.
     pub fn fail<T>(&self, ty: Option<TensorType>, mistake: Diagnostic) -> Checked<T> {
         let ty = ty.map(|ty| ShardedType { ty, sharding: None });
         let wrong = wrong(self.operands).unwrap_or_else(|| Mistakes::one(mistake));
@@ -205,6 +206,8 @@ impl Site<'_> {
     }
 
     /// Returns the indices of dimensions of `x`, sorted.
+    ///
+    /// Errors: `dimension`, `dimension-twice`.
     pub fn dims(&self, x: &Array, dims: &impl Dims) -> Checked<Vec<usize>> {
         let mut places = match dims.places(x.tensor().rank()) {
             Ok(places) => places,
@@ -286,7 +289,8 @@ pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Runs a function of two operands, at least one of which is an array.
+/// Runs a function of two operands, at least one of which is an array. A number becomes an array of the other operand's
+/// dtype. Two numbers are the mistake `no-array`.
 #[track_caller]
 fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Array, &Array) -> Checked) -> Array {
     match (a.0, b.0) {
@@ -345,7 +349,7 @@ impl Kinds {
         }
     }
 
-    /// Returns how to convert an array of another dtype.
+    /// Returns how to convert an array of dtype `found`, or an empty text if there is no advice.
     pub fn help(self, found: base::DType) -> &'static str {
         match self {
             Kinds::Floats => "convert the array first: `.astype(F32)`",
@@ -576,15 +580,16 @@ methods! {
     maximum Ordered prim::maximum;
     /// Returns the smaller element of each pair, or NaN if one of them is NaN. (`min` is a reduction.)
     minimum Ordered prim::minimum;
-    /// Returns the remainder with the sign of `b`, as Python's `%` does for a positive `b`.
+    /// Returns the remainder with the sign of `b`, as Python's `%` does. For a positive `b`, this is Rust's
+    /// `rem_euclid`.
     rem_euclid Ordered rem_euclid;
     /// Raises the elements to the powers in `b`.
     pow Numbers prim::pow;
     /// Returns the angle of the points with `y` in `self` and `x` in `b`, in radians.
     atan2 Floats prim::atan2;
-    /// Shifts the bits to the left.
+    /// Shifts the bits to the left by `b`.
     shl Bits prim::shl;
-    /// Shifts to the right: arithmetically for signed integers, and logically for others.
+    /// Shifts the bits to the right by `b`: arithmetically for signed integers, and logically for others.
     shr Bits |a, b| match a.tensor().dtype.kind() {
         Kind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
         _ => hlo::binary(Opcode::ShiftRightLogical, a, b),
@@ -600,6 +605,10 @@ fn rem_euclid(a: &Array, b: &Array) -> Array {
 
 impl Array {
     /// Converts the elements to another dtype: they are rounded, truncated or wrapped. A bool is `x != 0`.
+    ///
+    /// # Errors
+    ///
+    /// `dtype-kind` if `dtype` is a type that can only be stored.
     #[track_caller]
     pub fn astype(&self, dtype: DType) -> Array {
         site("astype", &[self], |s| {
@@ -614,12 +623,20 @@ impl Array {
     }
 
     /// Returns `a` where `self` is true, and `b` elsewhere. All three are broadcast.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`select`].
     #[track_caller]
     pub fn select(&self, a: impl Operand, b: impl Operand) -> Array {
         select(self, a, b)
     }
 
     /// Returns `min(max(self, low), high)`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Array::maximum`].
     #[track_caller]
     pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Array {
         let at = context::caller(Location::caller());
@@ -651,7 +668,8 @@ pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
     })
 }
 
-/// Returns the number as one element of the dtype. Used for identities, which every dtype can represent.
+/// Returns the number as one element of the dtype. It is used for identities, which every dtype with arithmetic can
+/// represent. Panics if the dtype cannot represent the number.
 pub(crate) fn element(n: f64, dtype: base::DType) -> Literal {
     let number = match dtype.kind() {
         Kind::Bool => Number::Bool(n != 0.0),

@@ -194,7 +194,7 @@ impl Communication {
     ///
     /// # Panics
     ///
-    /// Panics with the table if there are others.
+    /// Panics with the table if there are others or one of these is missing.
     #[track_caller]
     pub fn assert_only<const N: usize>(&self, expected: [&str; N]) {
         let mut found: Vec<String> = self.rows.iter().map(short).collect();
@@ -293,7 +293,9 @@ impl CompiledProgram {
     ///
     /// - `call-arguments` if the number of arguments differs.
     /// - `call-types` if the type of an argument differs.
-    /// - The mistakes of the arguments.
+    /// - The mistakes of the arguments, and `no-value`, `traced-escaped` or `deleted` for an argument without a value.
+    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    /// - Those of ops that fail when they run.
     #[track_caller]
     pub fn call(&self, args: &[Array]) -> Result<Vec<Array>> {
         let at = Location::caller();
@@ -341,23 +343,27 @@ impl CompiledProgram {
 }
 
 // ── comparisons
-/// Asserts that the types and values are equal. NaN equals NaN, and 0 equals -0.
+/// Asserts that the element types, the shapes and the values are equal. The layouts may differ. NaN equals NaN, and 0
+/// equals -0.
 ///
 /// # Panics
 ///
-/// Panics with an element that differs and the devices that hold it.
+/// Panics with the types, or with an element that differs and the devices that hold it. Panics with the diagnostics if
+/// an array has no value.
 #[track_caller]
 pub fn assert_equal(a: &Array, b: &Array) {
     let (x, y) = literals(a, b);
     expect(a, b, compare_one(0, &x, &y, Tolerance::Numbers));
 }
 
-/// Asserts that the values are close for their dtype. The tolerance is about 8 roundings relative to the larger
-/// element, or to a rounding of the largest element of the array. Integers and bools must be equal.
+/// Asserts that the element types and shapes are equal, and that the values are close for their dtype. Two elements may
+/// differ by about 8 roundings of the larger of them, plus 8 roundings of the largest element of both arrays. Integers
+/// and bools must be equal.
 ///
 /// # Panics
 ///
-/// Panics with an element that differs and the devices that hold it.
+/// Panics with the types, or with an element that differs and the devices that hold it. Panics with the diagnostics if
+/// an array has no value.
 #[track_caller]
 pub fn assert_close(a: &Array, b: &Array) {
     let (x, y) = literals(a, b);
@@ -395,7 +401,7 @@ fn expect(a: &Array, b: &Array, compared: Result<(), Mismatch>) {
     }
 }
 
-/// Returns the devices that hold an element.
+/// Formats the devices that hold an element: `device 0, 1`, or `one device` without a mesh.
 fn holders(a: &Array, place: &[usize]) -> String {
     let Some(sharding) = a.known_type().and_then(|ty| ty.sharding) else { return "one device".into() };
     let shape = a.shape();

@@ -69,7 +69,7 @@ impl Key {
     /// # Errors
     ///
     /// - `number-dtype` if the number does not fit a `u32`.
-    /// - `dtype-kind` unless an array is an integer scalar.
+    /// - `dtype-kind` unless an array holds integers, and `fold-in` unless it is a scalar.
     #[track_caller]
     pub fn fold_in(self, n: impl Operand) -> Key {
         let at = context::caller(Location::caller());
@@ -202,6 +202,10 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
 /// # Shapes
 ///
 /// `u32[shape]`.
+///
+/// # Errors
+///
+/// `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
 #[track_caller]
 pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     let shape = shape.into_shape().0;
@@ -222,7 +226,8 @@ fn mantissa_bits(dtype: base::DType) -> usize {
     }
 }
 
-/// Draws numbers between `low` and `high` as `jax.random.uniform` does: with a mantissa of random bits.
+/// Draws numbers from `low` up to, but not including, `high`, as `jax.random.uniform` does: with a mantissa of random
+/// bits.
 fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     let (width, mantissa) = (ty.dtype.bits(), mantissa_bits(ty.dtype));
     let drawn = if mantissa < 8 { 8 } else { width };
@@ -251,7 +256,9 @@ fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     hlo::binary(Opcode::Maximum, &low_number, &scaled)
 }
 
-/// Creates a random array of floats. Other dtypes are a mistake.
+/// Creates a random array of floats, which `f` makes from the key and the type in a trace.
+///
+/// Errors: `too-large`, and `dtype-kind` for other dtypes.
 #[track_caller]
 fn floats(
     name: &'static str,
@@ -274,7 +281,8 @@ fn floats(
 ///
 /// # Errors
 ///
-/// `dtype-kind` unless the dtype is a float.
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
 #[track_caller]
 pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -285,7 +293,8 @@ pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 ///
 /// # Errors
 ///
-/// `dtype-kind` unless the dtype is a float.
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
 #[track_caller]
 pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -309,7 +318,8 @@ fn above_minus_one(dtype: base::DType) -> f64 {
 ///
 /// # Errors
 ///
-/// `bernoulli` unless `p` is between 0 and 1.
+/// - `bernoulli` unless `p` is between 0 and 1.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
 #[track_caller]
 pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
     let ty = TensorType::new(base::DType::I1, shape.into_shape().0);
@@ -337,7 +347,7 @@ pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
 ///
 /// # Errors
 ///
-/// `number-dtype` if `n` does not fit an `i32`.
+/// `number-dtype` if `n - 1` does not fit an `i32`, and `too-large` if the array would have 2^59 bytes or more.
 #[track_caller]
 pub fn permutation(key: Key, n: usize) -> Array {
     let ty = TensorType::new(base::DType::I32, [n]);
@@ -411,6 +421,7 @@ fn two_keys(key: &Array) -> [Array; 2] {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `i32` or `u32`.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
 /// - `randint-range` if the range is empty, or has numbers that the dtype cannot represent.
 #[track_caller]
 pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DType) -> Array {

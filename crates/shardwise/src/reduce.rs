@@ -11,7 +11,8 @@ use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use std::panic::Location;
 
-/// Returns the smallest (or largest) value of a dtype, with which a maximum (or minimum) starts.
+/// Returns the smallest value of a dtype if `is_low`, with which a maximum starts. Otherwise, returns the largest
+/// value, with which a minimum starts.
 fn extreme(dtype: DType, is_low: bool) -> Literal {
     match dtype.kind() {
         Kind::Bool => element(f64::from(u8::from(!is_low)), dtype),
@@ -96,8 +97,8 @@ fn logsumexp(x: &Array, dims: &[usize]) -> Array {
     hlo::convert(&(sum(&shifted.exp(), dims).ln() + max), dtype)
 }
 
-/// Returns the position of the largest (or smallest) element, the first of equal ones. NaN counts as the largest
-/// (smallest).
+/// Returns the position of the largest element for the direction `GT`, or of the smallest for `LT`, the first of equal
+/// ones. NaN counts as the largest or smallest.
 fn arg(x: &Array, dim: usize, direction: &str) -> Array {
     let ty = x.tensor().clone();
     let positions = hlo::iota(TensorType::new(DType::I32, ty.shape.clone()), dim);
@@ -162,14 +163,28 @@ impl Array {
     }
 
     /// Returns the position of the largest element along a dimension, or of all elements (`..`, row-major), as `i32`.
-    /// Of equal elements, the first one counts.
+    /// Of equal elements, the first one counts. NaN counts as the largest.
+    ///
+    /// # Errors
+    ///
+    /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
+    /// - `argmax-dims` unless one dimension or all of them are named.
+    /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `too-large` if an `i32` cannot count the positions.
     #[track_caller]
     pub fn argmax(&self, dims: impl Dims) -> Array {
         arg_of("argmax", self, dims, "GT")
     }
 
     /// Returns the position of the smallest element along a dimension, or of all elements (`..`, row-major), as `i32`.
-    /// Of equal elements, the first one counts.
+    /// Of equal elements, the first one counts. NaN counts as the smallest.
+    ///
+    /// # Errors
+    ///
+    /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
+    /// - `argmax-dims` unless one dimension or all of them are named.
+    /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `too-large` if an `i32` cannot count the positions.
     #[track_caller]
     pub fn argmin(&self, dims: impl Dims) -> Array {
         arg_of("argmin", self, dims, "LT")
@@ -278,7 +293,8 @@ alongs! {
     log_softmax Floats log_softmax;
     /// Sorts in ascending order, stably. NaNs are last.
     sort Ordered |x, dim| hlo::sort(&[x], dim, |e| before(&e[0], &e[1])).swap_remove(0);
-    /// Returns the positions that sort the array, as `i32`. The order is stable.
+    /// Returns the positions that sort the array in ascending order, as `i32`, stably. NaNs are last. The mistake
+    /// `too-large` is reported if an `i32` cannot count the positions.
     argsort Ordered |x, dim| {
         let positions = hlo::iota(TensorType::new(DType::I32, x.tensor().shape.clone()), dim);
         hlo::sort(&[x, &positions], dim, |e| before(&e[0], &e[1])).swap_remove(1)
@@ -296,7 +312,9 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `top-k` if `k` exceeds the size of the last dimension.
+    /// - `top-k` if `k` exceeds the size of the last dimension, and for a scalar.
+    /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `too-large` if an `i32` cannot count the positions.
     #[track_caller]
     pub fn top_k(&self, k: usize) -> (Array, Array) {
         let at = context::caller(Location::caller());

@@ -16,19 +16,19 @@ pub const INFER: usize = usize::MAX;
 /// The largest number of dimensions of an array.
 const MAX_RANK: usize = 255;
 
-/// Returns true if an array can have this type: its bytes can be addressed. A dimension of size 0 counts as size 1
-/// here, so that no product of sizes overflows.
+/// Returns true if an array can have this type: it has at most 255 dimensions and less than 2^59 bytes. A dimension of
+/// size 0 counts as size 1 here, so that no product of sizes overflows.
 pub(crate) fn fits(ty: &TensorType) -> bool {
     let bytes = ty.shape.iter().try_fold(ty.dtype.storage_bytes(), |bytes, &n| bytes.checked_mul(n.max(1)));
     ty.rank() <= MAX_RANK && bytes.is_some_and(|bytes| bytes <= isize::MAX as usize / 16)
 }
 
-/// Returns an integer type that can represent the positions below `n`.
+/// Returns `i32` if it can represent the positions below `n`, and `i64` otherwise.
 pub(crate) fn position_dtype(n: usize) -> base::DType {
     if n <= i32::MAX as usize { base::DType::I32 } else { base::DType::I64 }
 }
 
-/// Converts integers to a type that can also represent the positions below `n`.
+/// Converts integers to a type that can also represent the positions below `n`, unless their own type can.
 pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
     let own = x.tensor().dtype;
     let is_wide = crate::dtype::integer_range(own).1 >= n as i128;
@@ -57,7 +57,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `reshape-size` if the number of elements differs.
+    /// `reshape-size` if the number of elements differs, or a size that is `INFER` cannot be computed.
     #[track_caller]
     pub fn reshape(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
@@ -311,7 +311,7 @@ fn roll_by_parts(x: &Array, by: usize, dim: usize) -> Array {
     hlo::concatenate(&[&part(n - by, n), &part(0, n - by)], dim)
 }
 
-/// Returns a window of the array repeated twice.
+/// Rotates the elements along `dim` by a scalar array: takes a window of the array repeated twice.
 fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let n = ty.shape[dim];

@@ -67,11 +67,17 @@ struct Shared<'f, T, R: Returns> {
 /// A call reports:
 ///
 /// - `no-mesh` and `in-specs` if the mesh or the in specs are missing.
-/// - `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-form`, `spec-uneven` and `spec-not-manual` for each
-///   argument or result that does not fit its spec.
+/// - `mesh-mismatch` if the mesh, or the mesh of a spec, is not that of the program.
+/// - `manual-axis` if an axis of `.axes(..)` cannot be mapped.
+/// - `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-form`, `spec-uneven`, `spec-unreduced` and
+///   `spec-not-manual` for each argument or result that does not fit its spec.
 /// - `in-spec-layout` and `captured-layout` if an array would have to be moved over Explicit axes.
 /// - `out-spec-varying`, `out-spec-unreduced` and `out-spec-reduced` if the state of a result does not fit its spec.
 /// - All mistakes of the function.
+///
+/// After `captured-layout` and mistakes of ops, tracing continues. Outside of a trace, the results carry these
+/// mistakes. The other mistakes leave no result. If `f` returns `Result`, the call returns them. Otherwise, they end
+/// the trace, and outside of a trace, the call panics with them.
 #[track_caller]
 pub fn shard_map<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -106,8 +112,8 @@ impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
         ShardMap::of(shared)
     }
 
-    /// Sets how each argument is split: one `P` for all arguments, or a tuple. Over Explicit axes the specs may be left
-    /// out, because the arguments' types contain them.
+    /// Sets how each argument is split: one `P` for all arguments, or a tuple. If all axes of the map are Explicit, the
+    /// specs may be left out, because the arguments' types contain them.
     pub fn in_specs(self, specs: impl SpecFor<A::Owned>) -> Self {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
@@ -118,12 +124,14 @@ impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
 
-    /// Limits the map to these axes of the mesh. Over other axes, the function sees whole arrays.
+    /// Limits the map to these axes of the mesh. Over other axes, the function sees whole arrays. By default, the map
+    /// is over all axes that no enclosing `shard_map` is over.
     pub fn axes(self, axes: impl Axes) -> Self {
         self.with(|s| s.axes = Some(axes.names()))
     }
 
-    /// Sets the mesh, in place of the current one.
+    /// Sets the mesh. By default, it is the mesh of the active program, of the first argument on a mesh, or of the
+    /// thread, in this order.
     pub fn mesh(self, mesh: &Mesh) -> Self {
         self.with(|s| s.mesh = Some(mesh.clone()))
     }
@@ -276,7 +284,9 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         collected(cuts, wrong)
     }
 
-    /// Returns the arguments' types as specs, which is possible over Explicit axes.
+    /// Returns the arguments' types as specs, which is possible if all manual axes are Explicit.
+    ///
+    /// Errors: `in-specs`.
     fn specs_of_types(&self, args: &T, scope: &Scope, manual: &[AxisRef], loc: &Loc) -> Result<Vec<LeafSpec>> {
         let leaves = tree::leaves(args);
         if !manual.iter().all(|a| scope.mesh.axes[a.axis.index()].kind == AxisKind::Explicit) {
@@ -336,7 +346,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
     }
 
     // ── the op
-    /// Ends the body with `out` and builds the op.
+    /// Ends the body with `out` and builds the op. Returns its results, as the code around it sees them.
     #[expect(clippy::too_many_arguments, reason = "they are all parts of the call")]
     fn close(
         &self,
@@ -440,7 +450,8 @@ fn collected(cuts: Vec<Cut>, wrong: Vec<Diagnostic>) -> Result<Vec<Cut>> {
     if wrong.is_empty() { Ok(cuts) } else { Err(base::Diagnostics(wrong).into()) }
 }
 
-/// Checks that a captured array is whole over Explicit axes: arrays are not gathered implicitly.
+/// Records the mistake `captured-layout` unless a captured array is whole over Explicit axes: arrays are not gathered
+/// implicitly.
 fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
     let is_explicit = |x: &AxisRef| scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
     let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();

@@ -70,7 +70,7 @@ impl P {
         }
     }
 
-    /// Returns the names of an array's sharding.
+    /// Returns the layout of a sharding, by the names of its axes. An open dimension without axes is `_`.
     pub(crate) fn of(sharding: &base::Sharding) -> P {
         let name = |a: &AxisRef| a.display(&sharding.mesh).to_string().replace('"', "");
         let dims = sharding.dims.iter().map(|d| match d.is_open && d.axes.is_empty() {
@@ -81,7 +81,7 @@ impl P {
         P { dims: dims.collect(), unreduced: names(&sharding.unreduced), reduced: names(&sharding.reduced) }
     }
 
-    /// Returns the sharding of an array of this type on `mesh`.
+    /// Returns the sharding of an array of this type on `mesh`. Only Explicit axes have to split dimensions evenly.
     ///
     /// Errors: `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-uneven`, `spec-unreduced`.
     pub(crate) fn on(
@@ -124,7 +124,10 @@ impl P {
         Ok(base::Sharding::new(&mesh.0, dims).with_unreduced(unreduced).with_reduced(reduced))
     }
 
-    /// Returns axes that do not split dimensions. They must be Explicit and are in the order of the mesh.
+    /// Returns the axes of `.unreduced(..)` or `.reduced(..)`, as `what` says, in the order of the mesh, and adds them
+    /// to `used`.
+    ///
+    /// Errors: `spec-unknown-axis`, `spec-axis-twice`, `spec-unreduced` unless they are Explicit.
     fn typed_axes(
         &self,
         what: &str,
@@ -367,6 +370,8 @@ pub struct LeafSpec {
 impl LeafSpec {
     /// Returns the sharding of an array of this type. A `P` without a mesh refers to `default`, or else to the current
     /// mesh.
+    ///
+    /// Errors: `no-mesh`, and those of [`P::on`].
     pub(crate) fn resolve(
         &self,
         default: Option<&Mesh>,
@@ -441,7 +446,8 @@ fn counts(specs: usize, arrays: usize) -> String {
     format!("{specs} spec{} for {arrays} array{}", s(specs), s(arrays))
 }
 
-/// Returns the specs for the leaves of `of`, one for each.
+/// Returns the specs for the leaves of `of`, one for each, or the places where the form of the specs differs from that
+/// of the tree.
 pub(crate) fn collect<T: Tree>(spec: &impl SpecFor<T>, of: &T) -> Result<Vec<LeafSpec>, Vec<String>> {
     let mut out = Specs::default();
     spec.specs(of, &mut out);
@@ -534,7 +540,11 @@ pub(crate) fn misfit(what: &str, wrong: &[String], loc: &Loc) -> Diagnostic {
     d.help("write one layout for all arrays, or one for each, in the form of the arrays: a tuple for a tuple, a `Vec` for a `Vec`")
 }
 
-/// Sets the layout of every leaf of a tree.
+/// Returns the tree with the layout of every leaf set, as [`Array::shard`] does.
+///
+/// # Errors
+///
+/// `spec-form` if the specs do not have the form of the tree, and those of [`Array::shard`]. The leaves carry them.
 #[track_caller]
 pub fn shard<T: Tree>(tree: T, specs: impl SpecFor<T>) -> T {
     let at = std::panic::Location::caller();

@@ -127,7 +127,7 @@ pub(crate) fn is_open(traced: Traced) -> bool {
     STACK.with_borrow(|s| s.last().is_some_and(|t| t.home_of(traced).is_some()))
 }
 
-/// Records a mistake in the active trace, if there is one.
+/// Records a mistake in the active trace. Does nothing outside of a trace and inside [`quietly`].
 pub(crate) fn record(mistakes: &Mistakes) {
     if IS_QUIET.get() {
         return;
@@ -154,9 +154,10 @@ pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
-/// Runs `f` as a new program on the mesh `mesh`.
+/// Runs `f` as a new program with this name on the mesh `mesh`. `at` is the location of the program.
 ///
-/// Returns the mistakes that were found, each once. A panic of `f` is passed on, unless a mistake was found before it.
+/// Returns the trace and the result of `f`, or the mistakes that were found, each once. A tree that is too deep is such
+/// a mistake. A panic of `f` is passed on, unless a mistake was found before it.
 pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -> Result<R>) -> Result<(Trace, R)> {
     STACK.with_borrow_mut(|s| s.push(Trace::new(name, mesh, at)));
     let out = IS_QUIET.with(false, || catch_unwind(AssertUnwindSafe(f)));
@@ -165,13 +166,15 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     settle(out, wrong.into_error(), &trace.module.loc).map(|out| (trace, out))
 }
 
-/// Runs `f` and drops the regions that it opened if it fails.
+/// Runs `f`. If it returns an error, drops the functions and regions that it left open.
 pub(crate) fn or_rewind<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let depth = with(|t| t.depth());
     f().inspect_err(|_| with(|t| t.rewind(depth)))
 }
 
-/// Runs `f` as a part of the active trace. Like [`run`], it returns the mistakes; it also records them in the trace.
+/// Runs `f` as a part of the active trace. Like [`run`], returns the mistakes that were found. Those that `f` recorded
+/// also stay recorded in the trace, but an error that `f` returns is not recorded. Functions and regions that `f` left
+/// open are dropped.
 pub(crate) fn run_inline<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let (before, depth) = with(|t| (std::mem::take(&mut t.wrong), t.depth()));
     let out = catch_unwind(AssertUnwindSafe(f));
@@ -221,13 +224,15 @@ impl Trace {
         self.frame().id
     }
 
-    /// Returns the module, and the body of a function that is being built.
+    /// Returns the module, and the body of the function with the number `frame`, or `None` if this function is not
+    /// being built.
     pub fn home(&self, frame: u64) -> Option<(&Module, &Body)> {
         let frame = self.frames.iter().find(|f| f.id == frame)?;
         Some((&self.module, &frame.func.body))
     }
 
-    /// Returns the op that makes a value, and the op's location.
+    /// Returns the op that makes a value, and the op's location. Returns `None` for an argument, and for a value of a
+    /// function that is not being built.
     pub fn def(&self, t: Traced) -> Option<(Loc, Op)> {
         let (_, body) = self.home(t.frame)?;
         let op = body.def_op(t.value)?;
@@ -260,7 +265,7 @@ impl Trace {
         &mut self.frame_mut().func.body
     }
 
-    /// Drops functions and regions that were left open by unwinding.
+    /// Drops functions, regions and the library function that were left open by unwinding.
     fn rewind(&mut self, to: Depth) {
         self.frames.truncate(to.frames);
         self.frame_mut().regions.truncate(to.regions);
@@ -270,14 +275,16 @@ impl Trace {
         }
     }
 
-    /// Adds an argument to the function that is being built.
+    /// Adds an argument to the function that is being built. In Explicit mode, a type without a layout gets the
+    /// replicated one.
     pub fn arg(&mut self, ty: &ShardedType, loc: Loc) -> Traced {
         let trace = self.id;
         let sharding = ty.sharding.clone().or_else(|| explicit::of_argument(self, ty.ty.rank()));
         self.frame_mut().arg(trace, Type::Tensor(ty.ty.clone()), sharding, loc)
     }
 
-    /// Returns the array as a value of the function that is being built, or the reason why it cannot be used here.
+    /// Returns the array as a value of the function that is being built, or the reason why it cannot be used here. A
+    /// layout that is pending is settled. An array with a value becomes a hidden argument of the program.
     pub fn operand(&mut self, array: &Array, loc: &Loc) -> Result<Value, Diagnostic> {
         match array.traced() {
             Some(t) => {
@@ -320,7 +327,7 @@ impl Trace {
         args
     }
 
-    /// Removes the manual axes from the axes over which layouts are part of types.
+    /// Recomputes the axes over which layouts are part of types. Manual axes are not among them.
     pub fn narrow_types(&mut self) {
         let scope = self.scope();
         self.explicit.narrow(|axis| scope.as_ref().is_some_and(|s| s.axes.contains(&axis)));
@@ -347,7 +354,8 @@ impl Trace {
         Err(mistakes::layout_mesh(&own, &mesh, loc).facts(array.short_type()))
     }
 
-    /// Returns the indices of the function and the open region in which a value was made, if they belong to this trace.
+    /// Returns the indices of the function and the open region in which a value was made, or `None` if they are not
+    /// open in this trace.
     fn home_of(&self, traced: Traced) -> Option<(usize, usize)> {
         let home = self.frames.iter().position(|f| f.id == traced.frame).filter(|_| traced.trace == self.id)?;
         let open = self.frames[home].regions.iter().position(|o| o.region == traced.region)?;
@@ -435,7 +443,8 @@ impl Trace {
         }
     }
 
-    /// Returns the type of a value, or `None` if it belongs to another trace.
+    /// Returns the type of a value, with the layout that it has or takes by default. Returns `None` if its function is
+    /// not being built in this trace.
     pub fn value_type(&self, t: Traced) -> Option<ShardedType> {
         let (_, body) = self.home(t.frame)?;
         let data = body.value(t.value);
@@ -452,7 +461,8 @@ impl Trace {
         }
     }
 
-    /// Returns true if `ty` is everything that is known about a value's type.
+    /// Returns true if `ty` has the layout that the trace knows for a value, and this layout is not pending. Also
+    /// returns true if the value's function is not being built in this trace.
     pub fn is_current(&self, t: Traced, ty: Option<&ShardedType>) -> bool {
         let own = ty.and_then(|ty| ty.sharding.as_ref());
         let Some((_, body)) = self.home(t.frame) else { return true };
@@ -478,7 +488,7 @@ impl Trace {
         self.frame_mut().regions.pop().expect("a region was opened").region
     }
 
-    /// Opens a function beside the one that is being built.
+    /// Opens a function beside the one that is being built. A number is appended to the name if it is taken.
     pub fn open_func(&mut self, name: &str, loc: &Loc) {
         let taken = |name: &str| self.module.func(name).is_some() || self.frames.iter().any(|f| &*f.func.name == name);
         let fresh = (0..).map(|i| if i == 0 { name.to_string() } else { format!("{name}_{i}") }).find(|n| !taken(n));
@@ -501,7 +511,8 @@ impl Trace {
         (name, outer)
     }
 
-    /// Finishes the program with these results.
+    /// Finishes the program with these results. `shardings` are the layouts that were asked for, with `None` for a
+    /// result whose layout was not.
     pub fn finish(mut self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Finished {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
@@ -549,7 +560,9 @@ impl Frame {
         self.regions.last().expect("a function has a region").region
     }
 
-    /// Returns `outer` as the `i`th open region sees it. `data` describes the value.
+    /// Returns `outer` as the `i`th open region of this function sees it. If the region is isolated, this is an
+    /// argument, which is added unless the region has one for `outer`. `data` has the value's type and layout. If an
+    /// argument is added, the region's manual axes are removed from this layout.
     fn import(&mut self, i: usize, outer: Traced, data: &mut ValueData, trace: u64) -> Traced {
         let Some(wall) = &self.regions[i].wall else { return outer };
         if let Some((_, inner)) = wall.imports.iter().find(|(o, _)| *o == outer) {
@@ -591,8 +604,8 @@ impl Frame {
     }
 }
 
-/// Returns the arrays as values of the active trace, or the mistakes that keep them from being used, which are
-/// recorded.
+/// Returns the arrays as values of the active trace. If arrays carry mistakes, returns these. If an array cannot be
+/// used here, records and returns that mistake.
 pub(crate) fn operands(arrays: &[&Array], at: &'static Location<'static>) -> Result<Vec<Value>, Mistakes> {
     let loc = context::loc(at);
     if let Some(wrong) = Mistakes::join(arrays.iter().filter_map(|a| a.mistakes())) {

@@ -32,7 +32,8 @@ impl TooDeep {
     }
 }
 
-/// Runs `f` on the parts of a vector or map.
+/// Runs `f` on the parts of a vector or map. If these are nested too deeply, unwinds with [`TooDeep`], or panics
+/// outside of [`checked`] and of traces.
 fn deeper<R>(f: impl FnOnce() -> R) -> R {
     if DEPTH.get() < MAX_DEPTH {
         return DEPTH.counted(f);
@@ -64,7 +65,7 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
     note = "for a struct of your own, add `#[derive(Tree)]`, and mark fields that are not arrays with `#[tree(fixed)]`; for a reference, `.clone()` it, which is cheap"
 )]
 pub trait Tree: Sized + Send + Sync + 'static {
-    /// Calls `f` with each array, in order.
+    /// Calls `f` with the path of each array and the array, in order. `at` is the path of this tree.
     fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array));
 
     /// Returns a tree of the same form, with the result of `f` for each array, in order.

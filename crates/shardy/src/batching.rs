@@ -112,7 +112,7 @@ fn like(fields: &Attrs, list: Attr, name: &str) -> Attr {
     }
 }
 
-/// Returns whether a component of the index counts along dimension 0: it is an iota, which may be reshaped, broadcast,
+/// Returns true if a component of the index counts along dimension 0: it is an iota, which may be reshaped, broadcast,
 /// clamped or selected.
 fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     let def = |v: Value| view.body.def_op(v).map(|op| view.at(op));

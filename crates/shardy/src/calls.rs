@@ -30,7 +30,7 @@ fn set_callee(body: &mut Body, op: Op, name: &Arc<str>) {
     Call::set_callee(&mut body.op_mut(op).attrs, name.clone());
 }
 
-/// Copies each function for every call of it except the first.
+/// Copies each function for every call of it except the first, and makes these calls call the copies.
 pub(crate) fn flatten(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     call_graph::refuse_recursion(module)?;
     let mut copies =
@@ -55,7 +55,8 @@ struct Copies {
 }
 
 impl Copies {
-    /// Adds a copy of a function whose calls call copies too. Returns the name of the copy.
+    /// Adds a copy of a function whose calls call copies too. Returns the name of the copy, or `name` if there is no
+    /// such function. Fails if the calls nest too deep or the copies have too many ops.
     fn copy(&mut self, name: &str, loc: &Loc, depth: usize) -> Result<Arc<str>, Diagnostics> {
         if depth > MAX_DEPTH {
             return Err(propagate::too_deep(loc).into());
@@ -83,8 +84,10 @@ pub(crate) fn import(module: &Module, settings: &Settings) -> Result<Module, Dia
     steps::inline_calls(module, settings.is_on_by_default("add-data-flow-edges-on-named-computations"))
 }
 
-/// Merges functions with the same origin whose arguments and results have equal shardings. With
-/// `dedup-functions-fully`, all functions with the same origin are merged into the one that has the most calls.
+/// Merges functions with the same origin whose arguments and results have equal shardings: the calls of all of them
+/// call the first. With `dedup-functions-fully`, the calls of all functions with the same origin call one with the
+/// shardings that the most calls have. Functions that are no longer called are kept. Removes the attributes that hold
+/// the origin.
 pub(crate) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let fully = settings.is_on("dedup-functions-fully");
     let mut kept: BTreeMap<String, &Func> = BTreeMap::new();
@@ -126,8 +129,8 @@ fn key(func: &Func, with_shardings: bool) -> String {
     key
 }
 
-/// Returns the shardings of a function's arguments; those without one are open. Returns `None` if no argument has a
-/// sharding.
+/// Returns the shardings of a function's arguments. Those without one are open. Returns `None` if no argument has a
+/// sharding on a mesh of more than one device.
 pub(crate) fn arg_shardings(func: &Func) -> Option<Vec<Sharding>> {
     let args = func.body.args();
     declared(args.iter().map(|&v| func.body.sharding(v)), args.iter().map(|&v| func.body.ty(v)))
@@ -147,8 +150,8 @@ fn declared<'a>(
     Some(shardings.zip(types).map(|(s, ty)| s.cloned().unwrap_or_else(|| open(ty))).collect())
 }
 
-/// Sets the shardings of the results of calls to those of the called functions. If the program requires another
-/// sharding, a reshard is inserted after the call.
+/// Sets the shardings of the results of calls to those of the called functions. If a result has another layout before
+/// this, a reshard to that layout is inserted after the call and used instead of the result.
 pub(crate) fn insert_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, func| {
         for (op, name) in calls(module, func) {

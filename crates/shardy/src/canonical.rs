@@ -43,7 +43,7 @@ pub(crate) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagn
     run(module, Steps::Collectives)
 }
 
-/// Removes the ops whose results are not used.
+/// Removes the pure ops whose results are not used, except Shardy's collectives and constraints.
 pub(crate) fn drop_unused(module: &Module) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         Canon { edit, steps: Steps::Reshards }.drop_unused();
@@ -84,8 +84,8 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Returns whether Shardy keeps the op although its result is not used. Of the collectives, it only removes
-    /// all-to-alls.
+    /// Returns true if Shardy keeps the op although its result is not used. Of the collectives, it only removes
+    /// all-to-alls, and not even these before reshards are replaced.
     fn is_kept(&self, op: Op) -> bool {
         match self.edit.opcode(op) {
             Opcode::SdyAllToAll => self.steps == Steps::Reshards,
@@ -101,7 +101,7 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Takes a step at the op. Returns whether there was one.
+    /// Takes a step at the op. Returns true if there was one.
     fn step(&mut self, op: Op) -> bool {
         if self.edit.is_erased(op) {
             return false;
@@ -123,12 +123,12 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Returns the step that the op is.
+    /// Returns the step that the op is, or `None` if it is none.
     fn collective(&self, op: Op) -> Option<ShardyCollective> {
         ShardyCollective::of(&self.edit.view(op))
     }
 
-    /// Returns the op that defines the operand, if it is of this kind.
+    /// Returns the op that defines operand 0 of `op`, if it is of this kind.
     fn operand_op(&self, op: Op, kind: Opcode) -> Option<Op> {
         self.edit.def_op(self.edit.operand(op, 0)).filter(|&def| self.edit.opcode(def) == kind)
     }
@@ -137,7 +137,7 @@ impl Canon<'_, '_> {
         self.edit.uses(self.edit.body[op].results[0]).count() == 1
     }
 
-    /// Replaces the result of the op by `v` in all uses, and erases the op.
+    /// Replaces the result of the op by `v` in all uses, and erases the op. Always returns true.
     fn replace(&mut self, op: Op, v: Value) -> bool {
         self.edit.replace_uses(self.edit.body[op].results[0], v, None);
         self.edit.erase(op);
@@ -148,7 +148,7 @@ impl Canon<'_, '_> {
         does_nothing(self) && self.replace(op, self.edit.operand(op, 0))
     }
 
-    /// Returns whether the step works on no axes.
+    /// Returns true if the step works on no axes.
     fn is_empty(&self, op: Op) -> bool {
         self.collective(op).is_some_and(|step| step.axes().is_empty())
     }
@@ -167,7 +167,7 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// Removes a slice along the axes along which its operand was gathered.
+    /// Removes a slice along the axes along which its operand was gathered. Returns true if it did.
     fn slice_of_gather(&mut self, op: Op) -> bool {
         let Some(gather) = self.operand_op(op, Opcode::SdyAllGather) else { return false };
         let (Some(ShardyCollective::AllGather { dims: gathered }), Some(ShardyCollective::AllSlice { dims: sliced })) =
@@ -178,7 +178,7 @@ impl Canon<'_, '_> {
         gathered == sliced && self.replace(op, self.edit.operand(gather, 0))
     }
 
-    /// Simplifies a sum over axes along which its operand was just made unreduced.
+    /// Simplifies a sum over axes along which its operand was just made unreduced. Returns true if it did.
     fn sum_of_unreduced(&mut self, op: Op) -> bool {
         let Some(ShardyCollective::AllReduce { axes: summed, .. }) = self.collective(op) else { return false };
         if let Some(def) = self.operand_op(op, Opcode::ReplicatedToUnreduced) {
@@ -198,7 +198,8 @@ impl Canon<'_, '_> {
         self.replace(op, gathered)
     }
 
-    /// Merges two all-to-alls between different dimensions into one.
+    /// Merges two all-to-alls between different dimensions into one: `op` and that of its operand. Returns true if it
+    /// did.
     fn exchange_of_exchange(&mut self, op: Op) -> bool {
         let Some(inner) = self.operand_op(op, Opcode::SdyAllToAll).filter(|&inner| self.has_one_use(inner)) else {
             return false;
@@ -224,7 +225,7 @@ impl Canon<'_, '_> {
     }
 
     /// Replaces a sum by a reduce-scatter if all its users slice it in the same way, and the slices begin with all axes
-    /// that are summed over.
+    /// that are summed over. `op` is one of the slices. Returns true if it did.
     fn scatter(&mut self, op: Op) -> bool {
         let Some(sum) = self.operand_op(op, Opcode::SdyAllReduce) else { return false };
         let users: Vec<Op> = self.edit.uses(self.edit.body[sum].results[0]).map(|(user, _)| user).collect();
@@ -256,7 +257,7 @@ impl Canon<'_, '_> {
     }
 
     /// Replaces a reshard by an earlier reshard of the same data to the same layout. The data may have been reshaped or
-    /// transposed before this reshard, and reshaped before the earlier one.
+    /// transposed before this reshard, and reshaped before the earlier one. Returns true if it did.
     fn same_reshard(&mut self, op: Op) -> bool {
         let mut path = vec![];
         let mut root = self.edit.operand(op, 0);
@@ -333,12 +334,12 @@ impl Canon<'_, '_> {
     }
 }
 
-/// Returns whether the op changes only the view of its data.
+/// Returns true if the op changes only the view of its data.
 fn is_move(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Reshape | Opcode::Transpose)
 }
 
-/// Removes an axis from a list. Returns whether the list had it.
+/// Removes an axis from a list. Returns true if the list had it.
 fn take(axes: &mut Vec<AxisRef>, axis: &AxisRef) -> bool {
     let found = axes.iter().position(|a| a == axis);
     found.map(|i| axes.remove(i)).is_some()
@@ -360,7 +361,8 @@ fn scattered_sharding(
     to.clone().with_dims(dims.collect())
 }
 
-/// Returns whether two layouts put the same elements, in their linear order, on the same devices.
+/// Returns true if two layouts put the same elements, in their linear order, on the same devices. Layouts on meshes of
+/// different names, or with different replicated axes, count as different.
 fn lies_alike(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;
@@ -397,8 +399,8 @@ fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
 
 // Manual computations.
 
-/// Removes unused arguments of manual computations and manual computations without effect. Returns `None` if there are
-/// none.
+/// Removes unused arguments of manual computations, and manual computations without operands, results and ops. Returns
+/// `None` if there are none.
 fn manual_computations(module: &Module) -> Result<Option<Module>, Diagnostics> {
     let mut manual = Manual { has_changed: false };
     let out = rewrite_funcs(module, &mut manual)?;
@@ -429,7 +431,7 @@ impl<'m> Rewrite<'m> for Manual {
 }
 
 impl Manual {
-    /// Removes the arguments without uses. Returns whether there were any.
+    /// Removes the arguments without uses. Returns true if there were any.
     fn drop_arguments<'m>(
         &mut self,
         view: &OpView<'m>,

@@ -65,7 +65,7 @@ fn reshard(edit: &mut Edit, op: Op, keeps_redundant: bool) {
     edit.erase(op);
 }
 
-/// Returns whether both distribute a tensor in the same way. A value without a sharding is treated as replicated.
+/// Returns true if both distribute a tensor in the same way. A value without a sharding is treated as replicated.
 pub(crate) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     let is_replicated = |s: Option<&Sharding>| s.is_none_or(Sharding::is_replicated);
     match (a, b) {
@@ -75,7 +75,7 @@ pub(crate) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     }
 }
 
-/// Returns whether the axes of two meshes are equal; the order of devices may differ.
+/// Returns true if the axes of two meshes are equal; the order of devices may differ.
 pub(crate) fn same_axes(a: &Mesh, b: &Mesh) -> bool {
     a.axes == b.axes
 }
@@ -163,7 +163,8 @@ impl<'a> Way<'a> {
         axes.into_iter().map(|a| self.size(*a)).product()
     }
 
-    /// Returns the part of `axis` that fits into the room of `dim`, and the rest of it. Reduces the room.
+    /// Returns the part of `axis` that fits into the room of `dim`, and the rest of it. Reduces the room. Returns
+    /// `None` if there is no room, or if neither size divides the other.
     fn take_fitting(&mut self, dim: usize, axis: AxisRef) -> Option<(AxisRef, Option<AxisRef>)> {
         let (size, room) = (self.size(axis), self.room[dim]);
         if room <= 1 || !divisible(size, room) {
@@ -243,8 +244,9 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Returns axes that another dimension needs after the axes that an exchange will move to it from `source`. If
-    /// `source` is sliced along them, they move with the exchange and no permutation is needed.
+    /// Returns axes that another dimension needs after the axes that an exchange will move to it from `source`, and
+    /// reduces the room of that dimension by both. If `source` is sliced along them, they move with the exchange and no
+    /// permutation is needed.
     fn slice_ahead(&mut self, source: usize) -> Vec<AxisRef> {
         let Some(&last) = self.ins[source].back() else { return vec![] };
         let Some(&(target, _)) = self.goals.get(&last).filter(|_| self.outs[source].is_empty()) else { return vec![] };

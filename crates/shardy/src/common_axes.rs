@@ -1,9 +1,9 @@
 //! Shardy's own choice of one list of axes for each factor, for parity with Shardy.
 //!
-//! The partitioner uses [`shardwise_sharding::assign`], which compares the bytes that a choice moves. This function compares numbers of
-//! elements, as Shardy's pass that inserts explicit reshards does. A factor's *candidates* are the lists of axes that
-//! tensors have for it, and their prefixes. The best candidate is taken and what it overlaps is removed from the
-//! others, repeatedly, until no candidate is left.
+//! The partitioner uses [`shardwise_sharding::assign`], which compares the bytes that a choice moves. This function
+//! compares numbers of elements, as Shardy's pass that inserts explicit reshards does. A factor's *candidates* are the
+//! lists of axes that tensors have for it, and their prefixes. The best candidate is taken and what it overlaps is
+//! removed from the others, repeatedly, until no candidate is left.
 
 use shardwise_base::{AxisRef, Mesh};
 use shardwise_sharding::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
@@ -150,7 +150,7 @@ fn candidates(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) 
     found
 }
 
-/// Takes the best candidate repeatedly.
+/// Takes the best candidate repeatedly, and returns the axes that each factor has in the end.
 fn best_first(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) -> FactorAxes {
     let mut left = candidates(rule, mesh, projection, sizes);
     let mut axes = vec![AxisList::new(); rule.factors.len()];
@@ -198,7 +198,8 @@ fn waiting(rule: &Rule) -> Vec<Vec<Factor>> {
     waits
 }
 
-/// Moves the axes of factors that need replication to batching factors, as far as they divide these evenly.
+/// Moves the axes of factors that need replication to batching factors, as far as they divide these evenly. Other axes
+/// of factors that need replication are dropped, and so are all axes of a factor that some tensor lacks.
 fn move_to_batching(rule: &Rule, mesh: &Mesh, axes: &mut FactorAxes) {
     for factor in rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::NeedReplication) {
         let given = std::mem::take(&mut axes[factor.index()]);
@@ -228,7 +229,7 @@ fn distribute(mut given: &[AxisRef], rule: &Rule, mesh: &Mesh, axes: &mut Factor
 }
 
 /// Returns the axes of the factors of a reshape whose axes do not fit its factors. The axes of the more sharded side
-/// are distributed anew to the factors of both sides, and the common prefixes are returned.
+/// are distributed anew to the factors of both sides in `projection`, and the common prefixes are returned.
 pub fn common_axes_of_reshape(rule: &Rule, mesh: &Arc<Mesh>, projection: &mut Projection) -> FactorAxes {
     let shards = |t: &TensorFactors| -> usize {
         t.iter().map(|(_, s)| AxisRef::total_size(mesh, &s.axes) * AxisRef::total_size(mesh, &s.overflow)).product()

@@ -133,8 +133,8 @@ impl<'m> Edit<'m> {
         self.uses[v].iter().copied().filter(is_current)
     }
 
-    /// Returns the sharding of a value. An argument of a loop's region has the sharding of the loop's result. An
-    /// argument of a manual computation has that of the operand without the manual axes.
+    /// Returns the sharding of a value. An argument without one of its own has the sharding of the loop's result in a
+    /// loop's region, and that declared for the operand, without the manual axes, in a manual computation.
     pub fn sharding(&self, v: Value) -> Option<Sharding> {
         let own = self.body.sharding(v).cloned();
         let ValueDef::Argument { region, index } = self.body[v].def else { return own };
@@ -185,7 +185,7 @@ impl<'m> Edit<'m> {
         self.insert_typed(place, code.into(), operand, attrs, ty, Some(sharding))
     }
 
-    /// Makes an op that is a step this step.
+    /// Replaces the code and the attributes of `op` by those of `step`. The axes belong to the mesh of its result.
     pub fn set_step(&mut self, op: Op, step: &ShardyCollective) {
         let result = self.body[op].results[0];
         let mesh = self.body.sharding(result).expect("the result of a step has a sharding").mesh.clone();
@@ -195,7 +195,7 @@ impl<'m> Edit<'m> {
         data.attrs = attrs;
     }
 
-    /// Returns the position of what follows the op that defines `v`, which was inserted at `place`.
+    /// Returns the position after the op that defines `v`, which has just been inserted at `place`.
     pub fn following(&self, place: Place, v: Value) -> Place {
         match place {
             Place::Before(_) => place,
@@ -244,7 +244,8 @@ impl<'m> Edit<'m> {
         }
     }
 
-    /// Erases an op without regions whose results are not used.
+    /// Removes an op, whose results are not used, from its region. Ops in its regions do not count as erased, so what
+    /// they use still counts as used.
     pub fn erase(&mut self, op: Op) {
         let Link { region, previous, next, .. } = self.links[op];
         match previous {
@@ -257,7 +258,7 @@ impl<'m> Edit<'m> {
         self.links[op].is_erased = true;
     }
 
-    /// Returns whether both ops are in the same region and `a` comes first.
+    /// Returns true if both ops are in the same region and `a` comes first.
     pub fn stands_before(&self, a: Op, b: Op) -> bool {
         let next = |op: &Op| self.links[*op].next;
         std::iter::successors(next(&a), next).any(|op| op == b)

@@ -234,7 +234,8 @@ fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics>
     chain(&propagate(&tidied, &Options::default())?, after, &Settings::default())
 }
 
-/// Runs the export pipeline and then writes meshes inline, which it does not do as a part of the propagation pipeline.
+/// Runs the export pipeline, and then writes meshes inline unless the option `inline-meshes` is false. As a part of the
+/// propagation pipeline, the export pipeline does not write meshes inline.
 fn export_inline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let out = export(module, settings)?;
     match settings.is_on_by_default("inline-meshes") {

@@ -17,7 +17,8 @@ pub(crate) fn inline(module: &Module, _: &Settings) -> Result<Module, Diagnostic
     Ok(out)
 }
 
-/// Applies `f` to the meshes of the attributes that hold axes.
+/// Applies `f` to the meshes of the attributes of ops that are one list of axes. Lists of axes for each dimension are
+/// not changed.
 fn map_axes(module: &mut Module, f: impl Fn(&Arc<Mesh>) -> Arc<Mesh>) {
     for func in &mut module.funcs {
         for op in func.body.walk() {

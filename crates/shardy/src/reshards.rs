@@ -161,8 +161,9 @@ impl Inserter<'_, '_> {
         axes
     }
 
-    /// Reshards operand (or result) `index` of the op. The reshards of results are inserted in the order of the
-    /// results.
+    /// Makes operand (or result) `index` of the op have the sharding `to`. Reshards an operand before the op. Reshards
+    /// a result at `behind` to the sharding that it had, or to a replicated one, and moves `behind` after this, so that
+    /// the reshards of results are in the order of the results. Other results without a sharding then become open.
     fn move_tensor(&mut self, ruled: &Ruled, index: usize, to: Sharding, behind: &mut Place) {
         let Some(index) = index.checked_sub(ruled.operand_count()) else {
             let v = self.edit.operand(ruled.op, index);
@@ -184,8 +185,7 @@ impl Inserter<'_, '_> {
         self.edit.body.value_mut(result).sharding = Some(to);
     }
 
-    /// Inserts an op on `v` at the position, whose result replaces `v` in all other uses. The position moves behind the
-    /// op.
+    /// Replaces `v` by `new`, the result of an op on `v`, in all uses but that by this op. Moves `place` behind the op.
     fn replace(&mut self, place: &mut Place, v: Value, new: Value) {
         let made = self.edit.def_op(new).expect("just made");
         self.edit.replace_uses(v, new, Some(made));
@@ -201,7 +201,8 @@ impl Inserter<'_, '_> {
         self.edit.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
     }
 
-    /// Sums the results over the axes of reduction factors that the results do not keep unreduced.
+    /// Sums the results over the axes of reduction factors that the first result does not keep unreduced. If `is_full`
+    /// is false, does so only if the first result has unreduced axes.
     fn reduce_result(&mut self, ruled: &Ruled, projection: &Projection, axes: &FactorAxes, is_full: bool) {
         let Ruled { op, rule, mesh, .. } = ruled;
         let results = self.edit.body[*op].results.clone();
@@ -233,7 +234,7 @@ impl Inserter<'_, '_> {
         self.edit.body.sharding(v).map_or(vec![], |s| s.unreduced.clone())
     }
 
-    /// Sums operands over the unreduced axes that the results do not keep unreduced.
+    /// Sums operands over the unreduced axes that the first result does not keep unreduced.
     fn reduce_operands(&mut self, op: Op) {
         let Some(&first) = self.edit.body[op].results.first() else { return };
         let wanted = self.edit.body.sharding(first).cloned();
@@ -256,7 +257,7 @@ impl Inserter<'_, '_> {
         self.edit.set_operand(op, index, sum);
     }
 
-    /// Replaces a reshard that makes axes unreduced by the ops for this. Returns whether there were such axes.
+    /// Replaces a reshard that makes axes unreduced by the ops for this. Returns true if there were such axes.
     fn unreduced_reshard(&mut self, op: Op) -> bool {
         let result = self.edit.body[op].results[0];
         let target = self.edit.body.sharding(result).cloned();
@@ -270,8 +271,8 @@ impl Inserter<'_, '_> {
     }
 
     /// Makes the axes of an operand unreduced that are unreduced in the target but not in the operand. Sharded axes at
-    /// the end of a dimension are converted directly, other axes are made replicated first. Returns whether there were
-    /// any.
+    /// the end of a dimension are converted directly, other axes are made replicated first. Returns true if there were
+    /// any. Returns false, and changes nothing, if the axes of the meshes differ.
     fn make_unreduced(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Place) -> bool {
         let input = self.edit.operand(op, index);
         let (Some(source), Some(target)) = (self.edit.sharding(input), target) else { return false };
@@ -322,7 +323,8 @@ impl Inserter<'_, '_> {
         v != input
     }
 
-    /// Converts an operand to the layout of its target: sums it, makes axes unreduced and reshards it, as needed.
+    /// Converts an operand to the layout of its target: sums it, makes axes unreduced and, if `is_full` is true,
+    /// reshards it, as needed. The ops are inserted at `place`, or after the definition of the operand if it is `None`.
     fn conform(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Option<Place>, is_full: bool) {
         let here = |edit: &Edit<'_>| place.unwrap_or_else(|| edit.behind(edit.operand(op, index)));
         self.reduce_operand(op, index, target, here(self.edit));
@@ -468,7 +470,7 @@ fn rest_of(axes: &[AxisRef], prefix: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
     cut.into_iter().chain(axes[prefix.len()..].iter().copied()).collect()
 }
 
-/// Returns the sharding inside a manual computation.
+/// Returns the sharding without the axes in `manual`, as it is inside a manual computation.
 pub(crate) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let free = |axes: &mut Vec<AxisRef>| axes.retain(|a| !manual.iter().any(|m| m.contains(*a)));
     let mut out = sharding.clone();
@@ -478,8 +480,8 @@ pub(crate) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding 
     out
 }
 
-/// Returns the mesh that an op runs on, or `None` if the axes of its shardings differ. The order of devices is that of
-/// the most sharded tensors.
+/// Returns the mesh that an op runs on, or `None` if it has no shardings, if the axes of their meshes differ, or if a
+/// mesh is a single device. If the orders of devices differ, returns the mesh of the largest number of split tensors.
 fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
     let mut common: Option<Arc<Mesh>> = None;
     for mesh in shardings.iter().flatten().map(|s| &s.mesh) {

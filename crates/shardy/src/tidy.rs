@@ -100,7 +100,7 @@ pub(crate) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagno
 
 // Shardings.
 
-/// Closes all dimensions and removes explicitly replicated axes.
+/// Closes all dimensions, and removes explicitly replicated axes and the priorities of dimensions without axes.
 pub(crate) fn close(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(map_shardings(module, |sharding| {
         let mut closed = sharding.canonical();
@@ -174,7 +174,8 @@ pub(crate) fn make_divisible(module: &Module, _: &Settings) -> Result<Module, Di
     Ok(out)
 }
 
-/// Cuts the axes of each dimension to the longest major part that divides the dimension evenly.
+/// Cuts the axes of each dimension to the longest major part that divides the dimension evenly. A dimension that is cut
+/// loses its priority.
 fn evenly(sharding: &mut Sharding, shape: &[usize]) {
     let mesh = sharding.mesh.clone();
     for (dim, &size) in sharding.dims.iter_mut().zip(shape) {
@@ -239,7 +240,7 @@ pub(crate) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module,
     Ok(out)
 }
 
-/// Removes meshes and shardings.
+/// Removes meshes, and the shardings of values and of functions' results. Attributes of ops are not changed.
 pub(crate) fn drop_shardings(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -278,7 +279,8 @@ pub(crate) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<M
     Ok(out)
 }
 
-/// Merges sharding groups that share a value, and numbers the groups from 0 in the order of their first members.
+/// Merges sharding groups that share a value, and numbers the groups from 0 in the order of their first members. Of the
+/// ops that put one value into one group, the first is kept. Fails if the members of a group cannot be sharded alike.
 pub(crate) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let value = |m: &Member| (m.func, m.value);
     let mut merged: Vec<Vec<Member>> = vec![];
@@ -442,7 +444,7 @@ pub(crate) fn order_funcs(module: &Module, _: &Settings) -> Result<Module, Diagn
     Ok(out)
 }
 
-/// Removes private functions that nothing refers to.
+/// Removes private functions that no public function refers to, directly or through other functions.
 pub(crate) fn drop_unused_funcs(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(without_unused_funcs(module))
 }

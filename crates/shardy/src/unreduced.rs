@@ -56,7 +56,7 @@ fn behind_barriers(body: &Body, mut v: Value) -> (Value, Option<&Sharding>) {
     (v, body.sharding(v))
 }
 
-/// Returns whether the value is the result of a reshard or constraint of the program.
+/// Returns true if the value is the result of a reshard or constraint of the program.
 fn is_moved(view: &OpView<'_>, v: Value) -> bool {
     let (v, _) = behind_barriers(view.body, v);
     let def = view.body.def_op(v).map(|op| Opcode::of_view(&view.at(op)));
@@ -69,7 +69,7 @@ fn unmoved<'a>(view: &OpView<'a>, values: &[Value]) -> Vec<&'a Sharding> {
 }
 
 /// Checks that an op loses no pending sum of its operands unless it computes sums (`takes`), and that its result has no
-/// other pending sum unless it may (`leaves`).
+/// other pending sum unless it may (`leaves`). `from` are the operands' shardings. Checks nothing if the meshes differ.
 fn transition(view: &OpView<'_>, from: Vec<&Sharding>, leaves: bool, takes: bool) -> Result<(), Diagnostic> {
     let to: Vec<&Sharding> = view.results().iter().filter_map(|&v| behind_barriers(view.body, v).1).collect();
     let mut meshes = from.iter().chain(&to).map(|s| &s.mesh);
@@ -128,7 +128,8 @@ fn check_return(func: &Func, parent: Option<&OpView<'_>>, view: &OpView<'_>) -> 
     Ok(())
 }
 
-/// Returns a result's sharding as it is seen inside the region.
+/// Returns the sharding of a result of `parent` as it is seen inside the region. In a manual computation, it has no
+/// unreduced axes that are manual.
 fn inside(parent: &OpView<'_>, result: Value) -> Option<Sharding> {
     let mut sharding = parent.body.sharding(result)?.clone();
     if Opcode::of_view(parent) == Opcode::ManualComputation {

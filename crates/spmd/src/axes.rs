@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// The largest mesh for which the meaning of a division by a constant is searched.
 const MAX_DEVICES: usize = 1 << 16;
 
-/// Replaces device numbers by mesh axes in the main function where both say the same.
+/// Replaces device numbers by axes of the main mesh in the main function where both name the same devices: in
+/// collectives, and in arithmetic on `partition_id`. Always returns `Ok`.
 pub fn axes(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
@@ -60,7 +61,8 @@ impl<'s> Rewrite<'s> for Axes<'_> {
     }
 }
 
-/// Returns the first collective whose device numbers say the same as mesh axes.
+/// Returns the location and the name of the first collective of the main function whose device numbers can be replaced
+/// by mesh axes, or `None` if there is none.
 pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (module.main()?, module.main_mesh()?);
     let is_unnamed = |&op: &Op| axis_attrs(&module.view(&func.body, op), mesh).is_some();
@@ -69,7 +71,9 @@ pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
     Some((view.loc().clone(), format!("`{}`", view.name())))
 }
 
-/// Returns the collective's attributes with axes in place of device numbers, or `None` if there are no such axes.
+/// Returns the collective's attributes with axes of `mesh` in place of device numbers, and without its channel. Returns
+/// `None` if the op is no collective, if it names axes already, if its numbers are replicas and the module has several
+/// partitions, or if no axes form its groups or pairs.
 fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     let collective = CollectiveView::of(view)?;
     if matches!(collective.groups, Groups::Axes { .. }) {
@@ -89,8 +93,10 @@ fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     Some(attrs_with_groups(view, Attr::axes(&mesh, &axes), None))
 }
 
-/// Returns the axes along which `partition_id / stride % size` is the position of a device, or `None`. `uses` holds the
-/// uses of the op's body, once they are needed.
+/// Returns the axes along which the op computes the position of a device: `partition_id / stride % size`, or
+/// `partition_id / stride` for the axes from the most major one on. Returns `None` for other ops, for a division that
+/// only remainders read, if there are no such axes, and if the mesh has more than [`MAX_DEVICES`] devices. `uses` holds
+/// the uses of the op's body, once they are needed.
 fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
     if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
         return None;
@@ -111,12 +117,14 @@ fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> 
     axes_of_groups(mesh, &groups)
 }
 
-/// Returns whether a division is only read by remainders, which will be recognised together with it.
+/// Returns true if all readers of the result of a division are `stablehlo.remainder` ops, with which the division is
+/// recognised together. A result without readers counts as well.
 fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
-/// Returns `stride` of `partition_id / stride`, and 1 for `partition_id` itself.
+/// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and
+/// `None` otherwise. A conversion of one of these counts as well.
 fn stride_of(view: &OpView<'_>) -> Option<usize> {
     let is_id = |view: &OpView<'_>| Opcode::of_view(view) == Opcode::PartitionId;
     match view.name() {
@@ -134,7 +142,8 @@ fn scalar(view: &OpView<'_>, operand: usize) -> Option<usize> {
     is_count.then(|| usize::try_from(value.get_i128(0)).ok())?
 }
 
-/// Adds the position along the axes, in the type of the arithmetic.
+/// Adds ops that compute the device's position along `axes`, in the element type of the op's result. Returns the
+/// position.
 fn axis_index(view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
     let index = make_collective::axis_index(b, mesh, axes);
     b.set_sharding(index, view.result_sharding(0).cloned());

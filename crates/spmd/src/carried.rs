@@ -3,10 +3,13 @@
 use shardwise_ir::{OpView, Value, ValueDef};
 use shardwise_ops::Opcode;
 
-/// Returns the operand that an op passes on as its result, for what counts as the same value.
+/// A function that returns the operand that an op passes on as its result, or `None` if the result is to count as a new
+/// value.
 pub(crate) type PassedOn = fn(&OpView<'_>) -> Option<Value>;
 
-/// Returns the initial value of what a loop carries at `index`, if each turn returns the same value.
+/// Returns the initial value of the value that the loop `view` carries at position `index`, or `None` if a turn may
+/// change the value. In the loop's body, the value may pass through inner loops and through ops for which `passed_on`
+/// returns an operand.
 pub(crate) fn carried_unchanged(view: &OpView<'_>, index: usize, passed_on: PassedOn) -> Option<Value> {
     let body = *view.regions().last()?;
     let returned = *view.body.region_results(body).get(index)?;
@@ -14,8 +17,8 @@ pub(crate) fn carried_unchanged(view: &OpView<'_>, index: usize, passed_on: Pass
     is_kept.then(|| view.operand(index))
 }
 
-/// Returns the earliest value that is the same as `v`: that from which `v` was passed on, by loops that carry it unchanged
-/// among other ops.
+/// Follows `v` back through loops that carry it unchanged and through ops for which `passed_on` returns an operand, and
+/// returns the value from which `v` was passed on. Returns `v` if there is no earlier one.
 pub(crate) fn same_value(view: &OpView<'_>, v: Value, passed_on: PassedOn) -> Value {
     let ValueDef::Result { op, index } = view.body[v].def else { return v };
     let def = view.at(op);

@@ -12,11 +12,12 @@ use shardwise_ops::{Effects, NoRegions, Opcode, Semantics, constant_value, make}
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
-/// The largest number of rounds. Each round can merge ops that became equal in the round before; equal ops that are left
-/// after the last round stay.
+/// The largest number of rounds. Each round can merge ops that became equal in the round before; equal ops that are
+/// left after the last round stay.
 const MAX_ROUNDS: usize = 4;
 
-/// Removes and merges the ops of the main function in place.
+/// Removes the dead ops of the main function, merges equal ops, and replaces ops that change nothing by their operand
+/// and scalar integer arithmetic on constants by its value. Always returns `Ok`.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
@@ -171,7 +172,7 @@ impl Cleanup<'_> {
     }
 }
 
-/// Returns a hash that is equal for ops that compute the same.
+/// Returns a hash that is equal for ops with the same code, operands and attributes.
 fn fingerprint(view: &OpView<'_>) -> u64 {
     let mut h = FxHasher::default();
     (view.data().code, view.operands()).hash(&mut h);
@@ -183,7 +184,8 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// Returns the value of scalar integer or boolean arithmetic whose operands are all constants.
+/// Returns the value of scalar integer or boolean arithmetic whose operands are all constants, or `None` for other ops
+/// and if the evaluation fails.
 fn fold(view: &OpView<'_>) -> Option<Literal> {
     let facts = facts(view);
     let is_scalar =

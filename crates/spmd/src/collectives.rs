@@ -12,7 +12,7 @@ use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
 use shardwise_ops::{Opcode, ReduceKind, make_shardy};
 use std::sync::Arc;
 
-/// Replaces all `sdy.reshard` ops of the main function by collectives.
+/// Replaces all `sdy.reshard` ops of the main function by collectives. Always returns `Ok`.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         if !has_reshards(&func.body) {
@@ -90,7 +90,8 @@ fn is_all_reduce(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::SdyAllReduce
 }
 
-/// Adds the ops of a plan that leads to the layout `to`. Their reasons state which reshard they belong to.
+/// Adds the ops of a plan that leads to the layout `to`, and returns the last result. If a step receives data, the
+/// reasons of the ops state which reshard they belong to.
 fn run(value: Value, steps: &[Step], to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let from = b.body.sharding(value).filter(|_| steps.iter().any(|s| s.bytes_received > 0)).cloned();
     let Some(from) = from else { return steps.iter().fold(value, |v, step| add(v, step, reason, b)) };

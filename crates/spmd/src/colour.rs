@@ -3,9 +3,9 @@
 /// Marks a colour that no edge of a device has.
 const FREE: usize = usize::MAX;
 
-/// Returns a colour for each edge from a source to a target, so that the edges of one source have different colours, and
-/// those of one target too. There are as many colours as the largest number of edges of a source or target, which is the
-/// least possible number.
+/// Returns a colour for each edge from a source to a target, so that the edges of one source have different colours,
+/// and those of one target too. Colours are numbers from 0. There are as many as the largest number of edges of a
+/// source or target, which is the least possible number. Sources and targets are numbers below `node_count`.
 ///
 /// The edges of one colour are a round: each source sends at most once, and each target receives at most once.
 ///
@@ -71,7 +71,8 @@ impl Colouring<'_> {
         }
     }
 
-    /// Records `value` as the edge with this colour at both ends of an edge.
+    /// Records `value` as the edge with this colour at both ends of an edge. If `value` is the edge itself, also
+    /// records this as its colour.
     fn set(&mut self, edge: usize, colour: usize, value: usize) {
         let (source, target) = self.edges[edge];
         self.at[0][source * self.count + colour] = value;

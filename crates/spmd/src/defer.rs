@@ -31,7 +31,8 @@ use std::sync::Arc;
 /// the next plan.
 const MAX_ROUNDS: usize = 4;
 
-/// Defers the sums of the main function.
+/// Takes the sums over devices of the main function after ops that are linear in them, where this takes fewer bytes.
+/// Always returns `Ok`.
 pub fn defer(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         let plan = Plan::new(module, &func.body);
@@ -42,7 +43,7 @@ pub fn defer(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Returns the first op past which a sum could be deferred.
+/// Returns the first op past which [`defer`] would defer a sum, or `None` if there is none.
 pub(crate) fn first_deferrable(module: &Module, body: &Body) -> Option<Op> {
     let plan = Plan::new(module, body);
     body.walk().into_iter().find(|op| plan.open.contains(op))
@@ -144,7 +145,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Finds out over which axes the result of an op can be left unreduced, if its operands are.
+    /// Finds out over which axes the result of an op can be left unreduced if its operands are, and records this in
+    /// `could`, `copied` and `wants`.
     fn find(&mut self, view: &OpView<'_>) {
         let Some(axes) = open_axes(view, &self.could) else { return };
         let is_copied = view.operands().iter().any(|v| self.copied.contains(v));
@@ -170,7 +172,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Decides whether an op that could compute on summands does. `cost` has the least number of bytes for which the
-    /// sum of each value after this op can be taken.
+    /// sum of each value after this op can be taken, and receives that of the result of the op.
     fn decide(&mut self, op: Op, cost: &mut FxHashMap<Value, u64>) {
         let view = self.view(op);
         let Some(&result) = view.results().first() else { return };
@@ -215,7 +217,8 @@ impl<'a> Planner<'a> {
         bytes(self.body, v).saturating_mul(if is_scattered { 1 } else { 2 })
     }
 
-    /// Adds an op that should compute on summands to the plan, if its operands are left unreduced after all.
+    /// Adds an op that should compute on summands to the plan, if its operands are left unreduced after all. Leaves the
+    /// result of this op, or of a sum, unreduced if its only reader computes on summands or takes a sum.
     fn confirm(&mut self, op: Op) {
         let view = self.view(op);
         let is_sum = sum_axes(&view).is_some();
@@ -233,8 +236,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Returns the axes over which the result of an op can be left unreduced if these values are: an op that sums, or one
-/// that is linear in them.
+/// Returns the axes over which the result of an op can be left unreduced if these values are: the op sums, or it is
+/// linear in them. Returns `None` for other ops, and for sums of elements that are too narrow ([`is_wide`]).
 fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Option<Vec<AxisRef>> {
     if let Some(own) = sum_axes(view) {
         let before = given.get(&view.operand(0)).into_iter().flatten();
@@ -247,17 +250,18 @@ fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Optio
     (is_alike && is_open_over(view, axes, &|v| given.contains_key(&v))).then(|| axes.clone())
 }
 
-/// Returns whether an op computes each element of its result from the elements at its place.
+/// Returns true if an op computes each element of its result from the elements at the same position of its operands.
 fn is_arithmetic(view: &OpView<'_>) -> bool {
     facts(view).propagation_class(view) == PropagationClass::Elementwise
 }
 
-/// Returns whether an op copies the elements of its result.
+/// Returns true if an op computes nothing, which its cost shows: the elements of its result are copies of elements.
 pub(crate) fn is_copy(view: &OpView<'_>) -> bool {
     facts(view).cost(view).flops == 0.0
 }
 
-/// Returns the axes over which an op sums the parts of devices, if it may be deferred: none of them is Explicit.
+/// Returns the axes over which an op sums the parts of devices. Returns `None` for other ops, and if one of the axes is
+/// Explicit, because such a sum is not deferred.
 fn sum_axes(view: &OpView<'_>) -> Option<Vec<AxisRef>> {
     let Some(ShardyCollective::AllReduce { axes, reduce: ReduceKind::Add }) = ShardyCollective::of(view) else {
         return None;
@@ -271,7 +275,8 @@ fn mesh<'a>(view: &OpView<'a>) -> &'a shardwise_base::Mesh {
     &view.result_sharding(0).expect("a sum has a layout").mesh
 }
 
-/// Returns whether the elements of an op's result are wide enough for sums in another order.
+/// Returns true if the elements of an op's result are wide enough for sums in another order: they are no floats of
+/// fewer than 32 bits.
 pub(crate) fn is_wide(view: &OpView<'_>) -> bool {
     view.result_type(0).as_tensor().is_some_and(|t| !t.dtype.is_float() || t.dtype.bits() >= 32)
 }
@@ -310,8 +315,8 @@ pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -
     (is_plain || Opcode::of_view(view) == Opcode::Reshard) && is_linear && keeps_type
 }
 
-/// Returns whether devices may have to exchange elements for the op, because it moves them along a dimension that may be
-/// split.
+/// Returns true if devices may have to exchange elements for the op, because it moves them along a dimension that may
+/// be split.
 fn moves_elements(view: &OpView<'_>) -> bool {
     let fact = facts(view).rule(view);
     let is_moved = |rule: &Rule| rule.all_factors().any(|f| rule.kind(f) == FactorKind::Permutation);
@@ -377,7 +382,8 @@ impl<'s> Rewrite<'s> for Defer {
 }
 
 impl Defer {
-    /// Leaves the sum that makes the op's result pending if its reader computes on summands, and takes it otherwise.
+    /// Leaves the sum that makes the op's result pending if the plan leaves the result unreduced, and takes it
+    /// otherwise.
     fn leave<'s>(&mut self, view: &OpView<'s>, pending: Pending, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
         let result = view.result(0);
         if self.plan.left.contains_key(&result) {

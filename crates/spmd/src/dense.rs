@@ -14,7 +14,7 @@ use shardwise_ops::collective::{
 };
 use shardwise_ops::{Opcode, make};
 
-/// Returns the module with devices named by number.
+/// Returns the module with devices named by number in the main function, and without its meshes. Always returns `Ok`.
 pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = map_main(module, |func| {

@@ -6,7 +6,7 @@ use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_regions};
 use shardwise_ir::{Body, Builder, Cloner, Module, OpView, Type, Value};
 use shardwise_ops::quantized::{decompose, is_quantized, stored};
 
-/// Returns the module without quantized types.
+/// Returns the module with quantized values replaced by their integers in all functions. Always returns `Ok`.
 pub fn dequantize(module: Module) -> Result<Module, Diagnostics> {
     budget::poll();
     let names = |body: &Body| (0..body.value_count()).map(Value::new).any(|v| names_quantized(body.ty(v)));

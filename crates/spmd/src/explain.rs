@@ -10,12 +10,12 @@
 //! | ragged all-to-all | at most its output, and at most the operands of the others: known exactly only at run time |
 //!
 //! Beside these stand lower bounds ([`Row::bytes_least`]): the bytes that the device that receives most has to receive
-//! however the move is done. For a reshard these are the bytes of its target that a device lacks
-//! ([`bytes_missing`]). A sum over n devices that all of them need takes at least 2(n-1) messages for each element, which is
-//! what an all-reduce receives. If each of two devices needs a part, a reduce-scatter receives the least; for more
-//! devices, padding may be among what it receives, and the bound is not known. The bounds hold for the moves that were
-//! chosen. A bound for all programs with the same arguments and results is only known if an argument itself is
-//! required in another layout ([`Communication::bytes_forced`]).
+//! however the move is done. For a reshard these are the bytes of its target that a device lacks ([`bytes_missing`]). A
+//! sum over n devices that all of them need takes at least 2(n-1) messages for each element, which is what an
+//! all-reduce receives. If each of two devices needs a part, a reduce-scatter receives the least; for more devices,
+//! padding may be among what it receives, and the bound is not known. The bounds hold for the moves that were chosen. A
+//! bound for all programs with the same arguments and results is only known if an argument itself is required in
+//! another layout ([`Communication::bytes_forced`]).
 
 use crate::loops::run_counts;
 use crate::plan::bytes_missing;
@@ -60,8 +60,9 @@ impl Row {
         self.reason.as_ref().map_or("written by the program", |r| &r.text)
     }
 
-    /// Returns the bytes that the device that receives most has to receive each time, however the move is done; `None` if
-    /// this is not known. The first collective of a reshard counts for the whole reshard, and the others count nothing.
+    /// Returns the bytes that the device that receives most has to receive each time, however the move is done; `None`
+    /// if this is not known. The first collective of a reshard counts for the whole reshard, and the others count
+    /// nothing.
     pub fn bytes_least(&self) -> Option<u64> {
         let reason = self.reason.as_ref()?;
         match &reason.reshard {
@@ -90,14 +91,15 @@ impl Communication {
         self.rows.iter().map(Row::bytes_received_in_all).sum()
     }
 
-    /// Returns the sum of [`Row::bytes_least`] in all runs over the rows for which it is known. The device that receives
-    /// most has to receive at least as much for these moves. Other layouts or strategies may need less.
+    /// Returns the sum over all rows of [`Row::bytes_least`] in all runs, which is a lower bound of
+    /// [`Communication::bytes_received`] for these moves. A row for which it is not known counts nothing, and an
+    /// unknown number of runs counts as one. Other layouts or strategies may need less.
     pub fn bytes_least(&self) -> u64 {
         self.rows.iter().map(|r| r.bytes_least().unwrap_or(0).saturating_mul(r.count.unwrap_or(1))).sum()
     }
 
-    /// Returns the bytes that some device has to receive in every program with these layouts of arguments, results and
-    /// constraints; `None` if no bound is known.
+    /// Returns a number of bytes that some device has to receive in every program with these layouts of arguments,
+    /// results and constraints, or `None` if no bound is known.
     pub fn bytes_forced(&self) -> Option<u64> {
         self.rows.iter().filter_map(|r| r.reason.as_ref()?.forced.as_deref()).map(missing).max()
     }
@@ -118,7 +120,8 @@ fn missing(moved: &Reshard) -> u64 {
     bytes_missing(&moved.from, &moved.to, &moved.shape, moved.dtype)
 }
 
-/// Returns the table of the collectives of a localized module.
+/// Returns the table of the collectives in the main function of a localized module. It is empty if the module has no
+/// mesh.
 pub fn communication(module: &Module) -> Communication {
     let (Some(mesh), Some(func)) = (module.main_mesh(), module.main()) else { return Communication::default() };
     let counts = run_counts(module, func);
@@ -270,7 +273,8 @@ fn write_why(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
     changes.iter().try_for_each(|change| writeln!(f, "  layout: {}", describe(change)))
 }
 
-/// Returns a sentence about a layout that the search changed, with what the function would have moved otherwise.
+/// Returns a sentence about a layout that the search changed, with the bytes that the ops around it receive now and
+/// would have received before.
 pub fn describe(change: &LayoutChange) -> String {
     let LayoutChange { tensor, propagated, chosen, value_count, bytes_propagated, bytes_chosen } = change;
     let (before, after) = (size(*bytes_propagated), size(*bytes_chosen));

@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 const ATTR: &str = "mhlo.sharding";
 
-/// Returns the module with all shardings in Shardy's form.
+/// Returns the module with all shardings in Shardy's form, and per-device regions as manual computations.
 ///
 /// # Errors
-/// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation has no
-/// equal in Shardy's.
+/// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation is
+/// malformed, does not fit its values, or has no equal in Shardy's.
 pub fn import(module: Module) -> Result<Module, Diagnostics> {
     refuse_local(&module)?;
     let found = find(&module)?;
@@ -131,7 +131,8 @@ struct Found {
     loc: Loc,
 }
 
-/// Returns every sharding of the module that is in the older notation, in program order.
+/// Returns every sharding of the module that is in the older notation, in program order. Fails if one of them cannot be
+/// parsed.
 fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     let mut found = vec![];
     let mut add = |attrs: &Attrs, place: Place, loc: &Loc| -> Result<(), Diagnostics> {
@@ -156,7 +157,8 @@ fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     Ok(found)
 }
 
-/// Returns the first place with a sharding in the older notation.
+/// Returns the first place with a sharding in the older notation: its location, and the function or `an op` as text.
+/// Returns `None` if there is none.
 pub(crate) fn remaining(module: &Module) -> Option<(Loc, String)> {
     let in_ops = |func: &Func| func.body.walk().into_iter().find(|&op| func.body[op].attrs.contains(ATTR));
     module.funcs.iter().find_map(|func| {
@@ -194,7 +196,8 @@ impl Meshes {
         Meshes { cuts: cuts.into_iter().collect(), made: vec![], taken }
     }
 
-    /// Returns the sharding in Shardy's form, or `None` if the tuple is empty and specifies nothing.
+    /// Returns the sharding of a value of this shape in Shardy's form, or `None` if it is an empty tuple, which
+    /// specifies nothing. Fails if it is manual, if it is a tuple of several shardings, or if it has another rank.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),

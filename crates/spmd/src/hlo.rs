@@ -1,4 +1,4 @@
-//! Prints the program of one device as HLO text that is short enough to read:
+//! Prints the program of one device as HLO text that is short enough to read.
 
 use shardwise_base::gspmd::HloSharding;
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
@@ -143,7 +143,7 @@ fn kind(view: &OpView<'_>) -> String {
     }
 }
 
-/// Returns a type as HLO writes it: `bf16[2,8192]{1,0}`.
+/// Returns a type as HLO writes it: `bf16[2,8192]{1,0}`. Other types than tensors are written as in the IR.
 fn ty(ty: &Type) -> String {
     match ty.as_tensor() {
         Some(t) => {
@@ -172,7 +172,8 @@ fn constant(view: &OpView<'_>) -> Option<String> {
     Some(element(value).unwrap_or_else(|| "{...}".into()))
 }
 
-/// Returns the text of a literal whose elements are all equal, or `None`.
+/// Returns the text of the one element that all elements of a literal are equal to, or `None` if they differ or there
+/// are none.
 fn element(value: &Literal) -> Option<String> {
     let is_one = value.size() > 0 && value.is_uniform();
     is_one.then(|| {
@@ -226,7 +227,7 @@ fn braces(list: &[impl ToString]) -> String {
     format!("{{{}}}", items.join(","))
 }
 
-/// Returns the bounds of a slice: `slice={[0:2], [1:9:2]}`.
+/// Returns the bounds of a slice: `slice={[0:2], [1:9:2]}`, or `None` for other ops.
 fn slice_bounds(view: &OpView<'_>) -> Option<String> {
     if Opcode::of_view(view) != Opcode::Slice {
         return None;

@@ -23,7 +23,7 @@ use crate::carried::{carried_unchanged, same_value};
 use crate::live::{Lives, bytes};
 use crate::rewrite::{facts, has_program_regions, is_terminator};
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardwise_base::{AxisKind, AxisRef, Diagnostics, Reason, Sharding, budget};
+use shardwise_base::{AxisKind, AxisRef, Diagnostics, Reason, budget};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Value, ValueDef};
 use shardwise_ops::control::trip_count;
 use shardwise_ops::shardy::{ShardyCollective, set_stays_in_loop, stays_in_loop};
@@ -36,7 +36,8 @@ const GROWTH: f64 = 0.05;
 /// The number of bytes by which moved values may enlarge the memory of a program in any case.
 pub(crate) const ROOM: u64 = 16 << 20;
 
-/// Moves the collectives of the main function out of loops in which they are invariant.
+/// Moves the collectives of the main function out of loops in which they are invariant, with the ops that compute their
+/// operands, as far as memory allows. Marks those that stay. Always returns `Ok`.
 pub fn hoist(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     if !has_loop(&module, &module[main].body) {
@@ -114,7 +115,9 @@ impl Hoist<'_> {
         }
     }
 
-    /// Removes from a loop the ops that are moved in front of it. Returns them in their order.
+    /// Removes from a loop the ops that are moved in front of it, and returns them in their order. Marks the invariant
+    /// collectives that stay. `outside` is the number of bytes that a device holds while the loop runs, without the
+    /// values in it.
     fn leave(&mut self, op: Op, outside: u64) -> Vec<Op> {
         let mut moved = vec![];
         self.return_unchanged(op);
@@ -143,7 +146,8 @@ impl Hoist<'_> {
 }
 
 impl Hoist<'_> {
-    /// Makes a loop return directly what it returns in the layout in which it carries it.
+    /// Makes the body of a loop return an argument directly where it returns the argument after steps between layouts
+    /// that lead back to its own.
     fn return_unchanged(&mut self, op: Op) {
         let view = self.module.view(self.body, op);
         let Some(&region) = view.regions().last() else { return };
@@ -165,7 +169,7 @@ const ONCE: &str = "; no turn of the loop changes it, so this is done once, in f
 /// The end of the reasons of collectives that stay in a loop to save memory.
 const EACH_TURN: &str = "; this is repeated in each turn, because holding the result during the loop takes more memory";
 
-/// Returns the reason with this text at its end.
+/// Returns the reason with this text at its end, to which it is added unless it is there already.
 fn with_text(reason: &Arc<Reason>, text: &str) -> Arc<Reason> {
     if reason.text.ends_with(text) {
         return reason.clone();
@@ -198,7 +202,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Returns the value in front of the loop that is equal to `v` in every turn: `v` itself if it comes from there or
-    /// is made by an invariant op, or the initial value of what the loop carries unchanged.
+    /// is made by an invariant op, or the initial value of what the loop carries unchanged. Returns `None` if `v` may
+    /// change.
     fn source(&self, v: Value) -> Option<Value> {
         match self.view.body[v].def {
             ValueDef::Argument { region, index } if region == self.region => {
@@ -221,7 +226,8 @@ impl<'a> Turn<'a> {
         self.view.body[self.region].ops.iter().filter(moves).copied().collect()
     }
 
-    /// Returns the op, the invariant ops of the region that it is computed by, and the invariant slices of its result.
+    /// Returns the op, the invariant ops of the region that it is computed by, and the invariant steps between layouts
+    /// whose operands are results of steps in this set. The set is empty if the op is not invariant.
     fn unit(&self, op: Op) -> FxHashSet<Op> {
         let (mut unit, mut open) = (FxHashSet::default(), vec![op]);
         while let Some(op) = open.pop() {
@@ -260,7 +266,7 @@ fn may_move(view: &OpView<'_>) -> bool {
     is_pure && view.regions().is_empty() && !is_terminator(view)
 }
 
-/// Returns whether devices receive data when the op runs.
+/// Returns true if the op is a step between two layouts in which devices receive data.
 fn moves_data(view: &OpView<'_>) -> bool {
     use ShardyCollective::*;
     match ShardyCollective::of(view) {
@@ -271,7 +277,7 @@ fn moves_data(view: &OpView<'_>) -> bool {
     }
 }
 
-/// Returns the operand of a step that only moves the parts of a value.
+/// Returns the operand of a step that only moves the parts of a value, or `None` for other ops.
 fn moved_by(view: &OpView<'_>) -> Option<Value> {
     use ShardyCollective::*;
     match ShardyCollective::of(view)? {
@@ -317,8 +323,8 @@ impl<'t, 'a> Room<'t, 'a> {
         (taken_in_order, kept)
     }
 
-    /// Returns whether the memory is enough if these ops leave the loop. What other ops of the loop read of them is held
-    /// during all of it.
+    /// Returns whether the memory is enough if these ops leave the loop. What other ops of the loop read of them is
+    /// held during all of it.
     fn fits(&self, taken: &FxHashSet<Op>) -> bool {
         let body = self.turn.view.body;
         let mut held = 0u64;

@@ -35,7 +35,8 @@ pub fn join(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// Returns the first op of the main function that can read through its operands.
+/// Returns the location and the name of the first op of the main function that [`join`] would replace, or `None` if
+/// there is none.
 pub(crate) fn first(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;
@@ -44,7 +45,8 @@ pub(crate) fn first(module: &Module) -> Option<(Loc, String)> {
     Some((view.loc().clone(), format!("`{}`", view.name())))
 }
 
-/// Returns the op to replace this one, if its elements move along a sharded dimension.
+/// Returns the op that replaces this one. Returns `None` if the op moves no elements along a dimension that is sharded
+/// in its result, or if it cannot read values further back.
 fn through(view: &OpView<'_>) -> Option<ReadThrough> {
     let sharding = view.results().first().and_then(|&v| view.body.sharding(v))?;
     sharding.split_axes().next()?;

@@ -1,7 +1,7 @@
 //! Kinds of ops.
 //!
-//! Two ops are of one kind if they differ in nothing but their locations, the layouts of their tensors, and the origins of
-//! the operands that are not constants. All facts of an op depend on its kind alone, and programs have few kinds.
+//! Two ops are of one kind if they differ in nothing but their locations, the layouts of their tensors, and the origins
+//! of the operands that are not constants. All facts of an op depend on its kind alone, and programs have few kinds.
 
 use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Literal, entity};
@@ -60,7 +60,8 @@ impl Hash for Key {
 }
 
 impl Kinds {
-    /// Returns the kind of an op.
+    /// Returns the kind of an op. An op with a region that uses values from around the op is of a new kind at each
+    /// call.
     pub fn of(&mut self, view: &OpView<'_>) -> Kind {
         let rules = &mut self.rules;
         let mut new = || rules.push(rule_of(view));
@@ -84,7 +85,7 @@ fn rule_of(view: &OpView<'_>) -> Option<Arc<Rule>> {
 }
 
 impl Key {
-    /// Returns `None` if a region of the op uses values from around the op.
+    /// Returns the key of an op, or `None` if a region of the op uses values from around the op.
     fn of(view: &OpView<'_>) -> Option<Key> {
         let constant = |i: usize| Some((i, constant_operand(view, i)?.clone()));
         let constants = (0..view.operands().len()).filter_map(constant).collect();

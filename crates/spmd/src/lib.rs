@@ -1,8 +1,9 @@
 //! The partitioner, which turns a global program with shardings into the program of one device.
 //!
-//! Every stage is a pass from module to module, in one list ([`PASSES`]). The module after each stage can be printed, parsed back, verified and run.
-//! `ARCHITECTURE.md` states what holds after each stage. The reason for each collective is recorded when the collective
-//! is decided ([`shardwise_base::Reason`]), and [`Communication`] lists the collectives with their reasons.
+//! Every stage is a pass from module to module, in one list ([`PASSES`]). The module after each stage can be printed,
+//! parsed back, verified and run. `ARCHITECTURE.md` states what holds after each stage. The reason for each collective
+//! is recorded when the collective is decided ([`shardwise_base::Reason`]), and [`Communication`] lists the collectives
+//! with their reasons.
 //!
 //! No other crate turns global types into local types.
 #![forbid(unsafe_code)]

@@ -63,7 +63,7 @@ impl Lives {
         (first, self.last_use[v].unwrap_or(first).max(first))
     }
 
-    /// Returns the bytes that the region's own values take at each of its ops.
+    /// Returns the bytes on one device that the results of the region's ops take at each of its ops.
     pub fn own(&self, body: &Body, region: Region) -> Vec<u64> {
         let ops = &body[region].ops;
         let mut change = vec![0i128; ops.len() + 1];
@@ -94,7 +94,7 @@ impl Lives {
     }
 }
 
-/// Returns the bytes of the part of a value that one device holds.
+/// Returns the bytes of the part of a value that one device holds, or 0 if it is no tensor.
 pub(crate) fn bytes(body: &Body, v: Value) -> u64 {
     let Some(ty) = body.ty(v).as_tensor() else { return 0 };
     match body.sharding(v).filter(|s| s.rank() == ty.rank() && !s.mesh.is_maximal()) {

@@ -16,9 +16,13 @@ use shardwise_ops::LocalizeCx;
 use shardwise_ops::shardy::manual_axes;
 use std::sync::Arc;
 
-/// Returns the program of one device.
+/// Returns the module with the main function turned into the program of one device. A module without a mesh is not
+/// changed.
 ///
 /// Warnings: `claim-unproved`.
+///
+/// # Errors
+/// Fails if an op cannot run on the parts that its layouts require.
 pub fn localize(module: &Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| localize_func(module, func, &mesh, warnings))
@@ -145,7 +149,8 @@ impl Localizer<'_> {
         view.results().iter().map(|&v| like(v).map_or_else(|| self.value_type(view.body, v), of_operand)).collect()
     }
 
-    /// Inserts the body of a manual computation in place of the op.
+    /// Inserts the body of a manual computation in place of the op and returns its results. Records what is claimed of
+    /// the results.
     fn manual<'s>(
         &mut self,
         view: &OpView<'s>,

@@ -4,7 +4,9 @@ use shardwise_ir::{Op, OpView};
 use shardwise_ops::Opcode;
 use shardwise_ops::control::trip_count;
 
-/// Returns how often each op of a function runs, or `None` for ops in a loop whose trip count is not known.
+/// Returns how often each op of a function runs in one call of the function, by the op's index. It is `None` for ops in
+/// a loop whose trip count is not known. Each branch of a conditional counts as if it were always taken, and the
+/// condition of a loop counts as often as its body.
 pub fn run_counts(module: &shardwise_ir::Module, func: &shardwise_ir::Func) -> Vec<Option<u64>> {
     let mut counts = vec![Some(1); func.body.op_count()];
     let entry = func.body.entry();

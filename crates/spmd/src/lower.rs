@@ -14,7 +14,12 @@ use shardwise_ops::calls::{callee, callees_first};
 /// The largest number of ops. Nested calls can double the size of the program at each level.
 const MAX_OPS: usize = 4_000_000;
 
-/// Inlines everything into the public functions and removes the private functions that no op refers to any more.
+/// Inlines everything into the public functions and the main function, and removes the private functions that no op
+/// refers to any more.
+///
+/// # Errors
+/// Fails if the program gets too large (`lower-size`), or if a collective moves data along axes that are not manual
+/// where it stands (`collective-axes`).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     if is_lowered(module) {
         crate::processes::check_axes(module)?;
@@ -38,7 +43,7 @@ fn is_kept(module: &Module, func: &Func) -> bool {
     func.visibility == Visibility::Public || module.main().is_some_and(|main| main.name == func.name)
 }
 
-/// Returns whether there is nothing to inline and nothing to remove.
+/// Returns true if there is nothing to inline and no private function beside the main function.
 fn is_lowered(module: &Module) -> bool {
     module.funcs.iter().all(|func| {
         let view = |op| module.view(&func.body, op);
@@ -91,7 +96,8 @@ impl Inliner<'_> {
     }
 }
 
-/// Copies the ops of `func` to the builder's position and returns the values that the function returns.
+/// Copies the ops of `func` to the builder's position and returns the values that the function returns. Those without a
+/// sharding receive the sharding that the function states for its result. `call` is the location of the call.
 fn splice(func: &Func, args: &[Value], call: &Loc, b: &mut Builder<'_>) -> Vec<Value> {
     let body = relocated(&func.body, call);
     let mut cloner = Cloner::new(&body);
@@ -111,7 +117,7 @@ fn splice(func: &Func, args: &[Value], call: &Loc, b: &mut Builder<'_>) -> Vec<V
     results
 }
 
-/// Maps the results of an inlined op to `by`, and moves the shardings of the results to values that have none.
+/// Maps the results of an inlined op to `by`. Values without a sharding receive the sharding of the result.
 fn replace(cloner: &mut Cloner<'_>, results: &[Value], by: &[Value], b: &mut Builder<'_>) {
     for (&result, &value) in results.iter().zip(by) {
         if b.body.sharding(value).is_none() {

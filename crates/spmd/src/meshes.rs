@@ -27,13 +27,14 @@ use std::sync::Arc;
 
 /// Returns the module with all layouts of the functions that run rewritten over its main mesh.
 ///
-/// Adds the warning `mesh-order` if the main mesh cannot express a layout.
+/// If the main mesh cannot express a layout, the value is replicated and the warning `mesh-order` is added. A layout
+/// over another mesh of one device becomes replicated without a warning.
 ///
 /// # Errors
-/// Fails if a mesh has another number of devices than the main mesh (`mesh-devices`), if the main mesh cannot express
-/// axes that the program requires (`mesh-order`), or if what the program states of the devices cannot hold: the
-/// processes of a collective (`collective-process`), a sharding rule (`sharding-rule`), a sharding group
-/// (`sharding-group`).
+/// Fails if a mesh of several devices has another number of devices than the main mesh (`mesh-devices`), if the main
+/// mesh cannot express axes that the program requires (`mesh-order`), or if what the program states of the devices
+/// cannot hold: the processes of a collective (`collective-process`), a sharding rule (`sharding-rule`), a sharding
+/// group (`sharding-group`).
 pub fn unify(module: Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let module = over_main_mesh(&module, warnings)?.unwrap_or(module);
     crate::processes::check(&module)?;
@@ -41,7 +42,8 @@ pub fn unify(module: Module, warnings: &mut Diagnostics) -> Result<Module, Diagn
     Ok(module)
 }
 
-/// Returns the module with all layouts over its main mesh, or `None` if they are already.
+/// Returns the module with all layouts over its main mesh, or `None` if nothing has to change. Errors: `mesh-devices`,
+/// `mesh-order`.
 fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
     let funcs = functions_that_run(module);
     let Used { meshes: used, is_irregular } = meshes_of(module, &funcs);
@@ -67,7 +69,8 @@ fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<
     rewriter.found.or(Some(out))
 }
 
-/// Returns the first place with a sharding over another mesh than the main mesh.
+/// Returns the first place in the functions that run where a layout is over another mesh than the main mesh, and this
+/// mesh as text. Returns `None` if there is none.
 pub(crate) fn other_mesh(module: &Module) -> Option<(Loc, String)> {
     let main = module.main_mesh();
     let used = meshes_of(module, &functions_that_run(module)).meshes;
@@ -75,7 +78,7 @@ pub(crate) fn other_mesh(module: &Module) -> Option<(Loc, String)> {
     Some((other.loc, shown(&other.mesh)))
 }
 
-/// Returns the main function and the functions that it calls.
+/// Returns the main function and the functions that it reaches by calls, each after the functions that it calls.
 pub(crate) fn functions_that_run(module: &Module) -> Vec<FuncId> {
     let main = module.main().and_then(|f| module.func_id(&f.name));
     callees_first(module, main.into_iter().collect())
@@ -146,7 +149,7 @@ fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
     Used { meshes, is_irregular }
 }
 
-/// Calls `f` for each layout in the attribute, with its mesh and whether it is in normal form.
+/// Calls `f` for each sharding and each list of axes in the attribute, with its mesh and whether it is in normal form.
 fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
     let is_merged = |mesh: &Mesh, axes: &[AxisRef]| axes.len() < 2 || merged(mesh, axes) == axes;
     match attr {
@@ -160,9 +163,9 @@ fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
     }
 }
 
-/// Returns the mesh that the program runs on. It is the declared mesh if it has the devices of one of the used meshes
-/// of several devices, or the size of all of them, or if there are none of these. Otherwise it is the first mesh that
-/// is used. Meshes of several devices come before those of one device.
+/// Returns the mesh that the program runs on, or `None` if no mesh is declared or used. It is the declared mesh if it
+/// has the devices of one of the used meshes of several devices, or the size of all of them, or if there are none of
+/// these. Otherwise it is the first mesh that is used. Meshes of several devices come before those of one device.
 fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     let several = || used.iter().map(|u| &u.mesh).filter(|m| m.size() > 1);
     let declared = module.main_mesh();
@@ -173,7 +176,8 @@ fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     declared.filter(is_meant).cloned().or_else(first)
 }
 
-/// Returns the mesh with a name. A mesh that is written out where it is used gets a free name.
+/// Returns the mesh with a name. A mesh without one, which is written out where it is used, gets a name that no mesh of
+/// `taken` has.
 fn named(mesh: &Arc<Mesh>, taken: &[Arc<Mesh>]) -> Arc<Mesh> {
     if !mesh.name.is_empty() {
         return mesh.clone();
@@ -217,7 +221,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Rewrites the attributes of an op. Returns the original axes over which the op is manual.
+    /// Rewrites the attributes of an op in place. Returns the original axes over which the op is manual, which are none
+    /// unless it is a manual computation.
     fn op(&mut self, body: &mut Body, op: Op) -> Vec<AxisRef> {
         let loc = body[op].loc.clone();
         let is_manual = Opcode::of(body[op].code) == Opcode::ManualComputation;
@@ -267,7 +272,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Rewrites a list of axes that the program needs exactly. Records an error if the main mesh cannot express it.
+    /// Rewrites a list of axes that the program needs exactly. Records an error and returns an empty list if the main
+    /// mesh cannot express it.
     fn axes(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef], loc: &Loc) -> Vec<AxisRef> {
         self.list(mesh, axes).unwrap_or_else(|| {
             self.found.push(no_such_axes(mesh, axes, self.main, loc));
@@ -276,7 +282,8 @@ impl Rewriter<'_> {
     }
 
     /// Rewrites the sharding of a tensor of this rank. In each dimension, the axes in `manual` remain separate from the
-    /// axes after them.
+    /// axes after them. The result is replicated if `given` has another rank. It is also replicated if the main mesh
+    /// cannot express `given`. This is recorded as an error if there are manual axes, and in `lost` otherwise.
     fn sharding(&mut self, given: &Sharding, rank: usize, manual: &[AxisRef], loc: &Loc) -> Sharding {
         if given.rank() != rank {
             return Sharding::replicated(self.main, rank);

@@ -26,7 +26,8 @@ use shardwise_ops::{Enlarged, RuleFact, Semantics, make};
 use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
-/// Pads the sharded dimensions of the main function that do not divide evenly.
+/// Pads the sharded dimensions of the main function that do not divide evenly, and records the padding on the values.
+/// Always returns `Ok`.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
@@ -51,7 +52,8 @@ fn with_records(func: &Func, mesh: &Arc<Mesh>) -> Func {
     out
 }
 
-/// Returns the record of the padding that enlarges `shape` to `padded`.
+/// Returns the record of the padding that enlarges `shape` to `padded`, or `None` if the shapes are equal. `holds`
+/// returns the element that the padding of a dimension holds, if it is known.
 fn record(shape: &[usize], padded: &[usize], holds: impl Fn(usize) -> Option<Literal>) -> Option<Arc<Vec<PaddedDim>>> {
     let is_padded = |d: &usize| shape[*d] != padded[*d];
     let dims = (0..shape.len()).filter(is_padded).map(|dim| PaddedDim { dim, size: shape[dim], holds: holds(dim) });

@@ -167,10 +167,15 @@ pub struct Partitioned {
     pub warnings: Diagnostics,
 }
 
-/// Runs all passes.
+/// Runs all passes, except `defer` if [`Context::keeps_sums`] is set. The warnings of the passes are moved out of
+/// `options` into the result.
 ///
 /// # Errors
-/// Fails if a pass does, or if the module has no main function.
+/// Fails if a pass fails, if the module has no functions, or if an argument or result of the main function is no array.
+/// If modules are verified ([`Options::verify`]), also fails if `module` is not valid.
+///
+/// # Panics
+/// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
     let module = run_list(&steps(PASSES), module, options, Order::Pipeline)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
@@ -181,12 +186,17 @@ pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partition
 /// Runs the passes that come before propagation.
 ///
 /// # Errors
-/// Fails if the program has been partitioned before, or if what it states of its meshes and collectives cannot hold.
+/// Fails if the program has been partitioned before, if a sharding in XLA's older notation cannot be imported, or if
+/// what the program states of its meshes, collectives, sharding rules and sharding groups cannot hold. If modules are
+/// verified ([`Options::verify`]), also fails if `module` is not valid.
+///
+/// # Panics
+/// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.
 pub fn prepare(module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     run_list(&steps(&PASSES[..PREPARING]), module, options, Order::Pipeline)
 }
 
-/// Something that makes a module of a module under a name: a pass of the pipeline, or a pass of another list.
+/// A named function from module to module: a pass of [`PASSES`], or a pass of another list.
 pub struct Step<'a> {
     pub name: &'a str,
     pub run: Box<RunStep<'a>>,
@@ -205,10 +215,10 @@ fn steps(passes: &[Pass]) -> Vec<Step<'static>> {
     passes.iter().copied().map(Step::from).collect()
 }
 
-/// Runs the passes with these names, in this order.
+/// Runs the passes with these names, in this order, including `defer` if [`Context::keeps_sums`] is set.
 ///
 /// # Errors
-/// Fails if there is no pass of a name, or if a pass fails.
+/// Fails if there is no pass of a name, or if [`run_steps`] fails.
 pub fn run_passes(names: &[&str], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     let passes: Vec<Step<'_>> = names.iter().map(|name| find(name).map(Step::from)).collect::<Result<_, _>>()?;
     run_steps(&passes, module, options)
@@ -217,15 +227,22 @@ pub fn run_passes(names: &[&str], module: &Module, options: &mut Options<'_>) ->
 /// Runs these steps, in this order.
 ///
 /// # Errors
-/// Fails if a step fails, or if it makes an invalid module.
+/// Fails if a step fails. If modules are verified (in debug builds, or with [`Options::verify`]), also fails if
+/// `module` or the module after a step is not valid. With [`Options::verify`], also fails if the guarantees that the
+/// pipeline has after a pass of this name do not hold.
 pub fn run_steps(steps: &[Step<'_>], module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     run_list(steps, module, options, Order::Any)
 }
 
-/// Runs the passes up to and including the one with this name.
+/// Runs the passes from the first one up to and including the one with this name, except `defer` if
+/// [`Context::keeps_sums`] is set.
 ///
 /// # Errors
-/// Fails if there is no such pass, or if a pass fails.
+/// Fails if there is no such pass, or if a pass fails. If modules are verified ([`Options::verify`]), also fails if
+/// `module` is not valid.
+///
+/// # Panics
+/// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.
 pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     find(name)?;
     let last = PASSES.iter().position(|p| p.name == name).expect("found above");
@@ -283,8 +300,8 @@ fn run_list(
     Ok(module)
 }
 
-/// Verifies the module that a pass made. In the pipeline an invalid module is a bug of the pass, not a mistake in the
-/// program, so this panics.
+/// Verifies the module that a pass made. An invalid module is an error if the user chose the order of the passes. In
+/// the pipeline it is a bug of the pass, not a mistake in the program, so this panics.
 fn check_valid(name: &str, module: &Module, order: Order) -> Result<(), Diagnostics> {
     let found = verify(module);
     if !found.has_errors() {
@@ -294,8 +311,9 @@ fn check_valid(name: &str, module: &Module, order: Order) -> Result<(), Diagnost
     Err(Diagnostics([vec![out_of_order(name)], found.0].concat()))
 }
 
-/// Checks what the passes of the pipeline up to this one guarantee. In the pipeline a guarantee that does not hold is a
-/// bug of a pass, so this panics.
+/// Checks what the passes of the pipeline up to the one with this name guarantee. A guarantee that does not hold is an
+/// error if the user chose the order of the passes. In the pipeline it is a bug of a pass, so this panics. A name that
+/// is not in [`PASSES`] has no guarantees.
 fn check_stage(name: &str, module: &Module, order: Order) -> Result<(), Diagnostics> {
     let found = match PASSES.iter().any(|pass| pass.name == name) {
         true => verify_stage(PASSES, name, module),

@@ -9,7 +9,8 @@ use shardwise_ops::shardy::manual_axes;
 use shardwise_propagate::check_written_rule;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks the functions that run.
+/// Checks the sharding rules that the program states, and the processes that its collectives name, in the functions
+/// that run.
 ///
 /// Errors: `collective-process`, `sharding-rule`.
 pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
@@ -26,8 +27,9 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
     found.or(())
 }
 
-/// Checks that each collective moves data along the axes that are manual where it stands, and along no other: along other axes
-/// a program is written as if for one device. The calls of `main` have been inlined.
+/// Checks that each collective of the main function moves data along the axes that are manual where it stands, and
+/// along no other: along other axes a program is written as if for one device. The calls of `main` have been inlined. A
+/// module that has been partitioned already passes.
 ///
 /// Errors: `collective-axes`.
 pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
@@ -100,7 +102,8 @@ fn is_alike(collective: &CollectiveView, mesh: &Mesh, free: &[AxisRef], manual: 
     groups.len() == AxisRef::total_size(mesh, free) && sets.all(|set| set == first)
 }
 
-/// Returns one of the axes along which devices differ that the collective relates.
+/// Returns one of `axes` along which devices in one group, or in one pair of source and target, differ. Returns `None`
+/// if there is none.
 fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Option<AxisRef> {
     let positions = mesh.positions();
     let coordinates = |&device: &usize| mesh.coordinates(positions.of(device).unwrap_or_default());

@@ -89,12 +89,12 @@ pub(crate) fn edge(
     .into_reason()
 }
 
-/// Returns the name of what an op that only states a layout asks for.
+/// Returns a phrase for the layout that is stated by an op that does nothing else, such as a constraint.
 pub(crate) fn stated(consumer: &OpView<'_>) -> String {
     format!("the layout that `{}` asks for", short(consumer.name()))
 }
 
-/// Returns the alternative to the decision, with the bytes that it would move.
+/// Returns the alternative to the decision, with the bytes that it would move, or `None` if there was none.
 fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     let other = decided.runner_up.as_ref()?;
     let is_split = |f: &Factor| !other.axes[f.index()].is_empty() || !decided.axes[f.index()].is_empty();
@@ -107,13 +107,17 @@ fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
 }
 
-/// Returns the verdict by which an operand's sharding was not kept.
+/// Returns the first verdict by which the axes of tensor `index` were not kept, or `None` if all were kept.
 fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
     decided.verdicts.iter().find(|v| v.lost.contains(&index))
 }
 
-/// Returns the tensors of the op whose layouts led to a collective: the tensor that is moved and the one that was
-/// preferred to it, or the tensors with the factor that is summed or exchanged.
+/// Returns the indices (operands, then results) of the op's tensors whose layouts led to a collective:
+///
+/// - If a tensor is moved, the tensor itself. For an operand, also the tensor that was preferred to it, or all tensors
+///   with the factor if none was.
+/// - For a sum, the tensors with a split reduction factor, and all results.
+/// - For an exchange, the tensors with a factor along which elements move.
 pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
     let task = &decided.task;
     let with = |is_meant: &dyn Fn(Factor) -> bool| -> Vec<usize> {

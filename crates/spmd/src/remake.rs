@@ -26,18 +26,19 @@ pub(crate) struct Sources<'a> {
     mesh: &'a Arc<Mesh>,
     /// True if a value that is much smaller than the result may be used as it is where each device has all of it.
     uses_small: bool,
-    /// The number of ops by which a value is computed, for the values asked about so far. With more than [`MAX_OPS`], the
-    /// value is no source.
+    /// The number of ops by which a value is computed, for the values asked about so far. With more than [`MAX_OPS`],
+    /// the value is no source.
     counts: RefCell<FxHashMap<Value, usize>>,
 }
 
 impl<'a> Sources<'a> {
-    /// Returns the values that can be made in any layout without communication.
+    /// Returns an empty record of the sources of a body, whose layouts do not change. A source may also be computed
+    /// from much smaller values that each device has whole.
     pub fn new(module: &'a Module, mesh: &'a Arc<Mesh>) -> Sources<'a> {
         Sources { module, mesh, uses_small: true, counts: RefCell::default() }
     }
 
-    /// Returns the values that are sources whatever the layouts of other values are.
+    /// Returns an empty record of those values of a body that are sources whatever the layouts of other values are.
     pub fn in_any_layout(module: &'a Module, mesh: &'a Arc<Mesh>) -> Sources<'a> {
         Sources { uses_small: false, ..Sources::new(module, mesh) }
     }
@@ -47,8 +48,9 @@ impl<'a> Sources<'a> {
         self.count(body, v, &mut { MAX_OPS }).is_some_and(|count| count <= MAX_OPS)
     }
 
-    /// Returns the number of ops by which the value is computed, or `None` if it is not known after a look at so many
-    /// ops.
+    /// Returns the number of ops by which the value is computed, or a number greater than [`MAX_OPS`] if it is no
+    /// source. Returns `None` if `left` ops have been looked at before it is known. `left` is reduced by the ops that
+    /// are looked at.
     fn count(&self, body: &Body, v: Value, left: &mut usize) -> Option<usize> {
         if let Some(count) = self.counts.borrow().get(&v) {
             return Some(*count);
@@ -72,7 +74,9 @@ impl<'a> Sources<'a> {
         self.is_made_of(b.body, v, to, &mut { MAX_OPS }).then(|| self.make(v, to, &mut vec![], b))
     }
 
-    /// Returns whether the value in the layout `to` can be computed from sources.
+    /// Returns true if the value in the layout `to` can be computed from sources, or from much smaller values that have
+    /// the layouts that are needed. Returns false if this takes a look at more than `left` ops, which is reduced by
+    /// those looked at.
     fn is_made_of(&self, body: &Body, v: Value, to: &Sharding, left: &mut usize) -> bool {
         if !to.unreduced.is_empty() {
             return false;
@@ -107,7 +111,8 @@ impl<'a> Sources<'a> {
         result
     }
 
-    /// Returns the op that computes the value, if it may run again and is not one too many.
+    /// Returns the op that computes the value, if the op may run again for another layout and `left`, which is reduced
+    /// by one, is not 0.
     fn counted<'b>(&self, body: &'b Body, v: Value, left: &mut usize) -> Option<OpView<'b>>
     where
         'a: 'b,
@@ -116,7 +121,8 @@ impl<'a> Sources<'a> {
         self.computed_by(body, v)
     }
 
-    /// Returns the layouts that the operands must have so that the op computes its result in the layout `to`.
+    /// Returns the layouts that the operands must have so that the op computes its result in the layout `to`, or `None`
+    /// if the op cannot compute its parts in this layout alone.
     fn operand_layouts(&self, view: &OpView<'_>, to: &Sharding) -> Option<Vec<Sharding>> {
         let count = view.operands().len();
         if count == 0 {
@@ -140,7 +146,8 @@ impl<'a> Sources<'a> {
         (self.sharding(rule, count, &axes).same_layout(to) && is_even).then_some(layouts)
     }
 
-    /// Returns the axes that split each factor if tensor `index` has this sharding.
+    /// Returns the axes that split each factor if tensor `index` has this sharding, or `None` if some axes do not fit
+    /// the factors.
     fn factor_axes(&self, rule: &Rule, index: usize, sharding: &Sharding) -> Option<Vec<AxisList>> {
         let factors = TensorFactors::new(rule.mapping(index), rule, self.mesh, Some(sharding), IfMissing::Closed);
         let is_whole = factors.iter().all(|(_, f)| f.overflow.is_empty());

@@ -26,8 +26,9 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Inserts the ops that make operands and results agree with each op's rule. With `keeps_sums`, sums over devices are
-/// taken where they arise. `notes` receives a note if the search for layouts ended before it had looked at everything.
+/// Inserts the ops that make operands and results agree with each op's rule in the main function. With `keeps_sums`,
+/// sums over devices are taken where they arise. `notes` receives a note if the search for layouts ended before it had
+/// looked at everything. Always returns `Ok`.
 pub fn reshard(module: &Module, keeps_sums: bool, notes: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
@@ -80,7 +81,8 @@ impl<'s> Resharder<'_, '_, 's> {
     }
 
     /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`, which are those of the
-    /// values `carried`. `place` is the name of the region. Returns the layouts of the operands.
+    /// values `carried`. `place` is the name of the region. Returns the layouts that the terminator's operands then
+    /// have.
     fn ops(&mut self, region: Region, place: &str, wanted: Wanted, carried: &[Value], b: &mut Builder<'_>) -> Wanted {
         let source = self.cloner.source;
         let (&last, ops) = source[region].ops.split_last().expect("a region ends in a terminator");
@@ -115,7 +117,7 @@ impl<'s> Resharder<'_, '_, 's> {
         }
     }
 
-    /// Returns the layout that a result should have.
+    /// Returns the layout that a value of the source should have, or `None` if it is no tensor.
     fn wanted(&self, v: Value) -> Option<Sharding> {
         sharding_or_replicated(self.cloner.source, v, self.mesh)
     }
@@ -168,8 +170,8 @@ impl Resharder<'_, '_, '_> {
         out
     }
 
-    /// Returns the value in the layout `to`. `name` returns the name of what has this layout, and `ends` are the values of
-    /// the program at both ends of the edge.
+    /// Returns the value in the layout `to`. `name` returns the name of what has this layout, and `ends` are the values
+    /// of the program at both ends of the edge.
     fn edge(
         &mut self,
         consumer: &OpView<'_>,
@@ -198,7 +200,8 @@ impl Resharder<'_, '_, '_> {
         self.bring(v, to, |_| with_changes(Arc::new(reason()), changes), b)
     }
 
-    /// Returns the move of an argument to a layout that the program requires, if the value is an argument.
+    /// Returns the move to the layout `to` if the program requires it of an argument: `v` is an argument, perhaps after
+    /// reshards, and `consumer` returns from the function or only states a layout. Returns `None` otherwise.
     fn forced(&self, consumer: &OpView<'_>, v: Value, to: &Sharding, b: &Builder<'_>) -> Option<Reshard> {
         let is_result = self.cloner.source[self.cloner.source.entry()].ops.last() == Some(&consumer.op);
         let is_required = is_result || facts(consumer).semantics(consumer) == Semantics::Identity;
@@ -216,7 +219,8 @@ impl Resharder<'_, '_, '_> {
         Some(Reshard { from: self.current(origin, b), to: to.clone(), shape: ty.shape.clone(), dtype: ty.dtype })
     }
 
-    /// Processes a constraint or a reshard of the program: the operand gets the layout of the result.
+    /// Processes a constraint or a reshard of the program: moves the operand to the layout of the result, and uses it
+    /// in place of the result.
     fn identity(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         for (&result, &operand) in view.results().iter().zip(view.operands()) {
             let wanted = vec![self.wanted(result)];
@@ -226,7 +230,7 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Processes loops, branches and barriers: operands, region arguments and results all have the layouts of the
-    /// results.
+    /// results. The index of a branch and the result of a loop's condition are replicated.
     fn data_flow(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let wanted = self.all_wanted(view.results());
         // The index of a branch and the predicate of a loop's condition are scalars that are not carried.
@@ -309,8 +313,8 @@ impl Resharder<'_, '_, '_> {
 
 /// Ops with a rule and ops without one.
 impl Resharder<'_, '_, '_> {
-    /// Processes an op without a rule. Its operands and results are replicated. A pure op without operands has the
-    /// wanted layouts as its results.
+    /// Processes an op without a rule. It runs on replicated operands, and its replicated results are then moved to the
+    /// wanted layouts. A pure op without operands makes its results in the wanted layouts.
     fn without_rule(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let name = |i: usize| format!("operand {i} of `{}`, which runs unsplit,", reason::short(view.name()));
         let whole: Wanted = view.operands().iter().map(|&v| self.replicated(view.body.ty(v))).collect();
@@ -403,7 +407,8 @@ impl Resharder<'_, '_, '_> {
         self.turns.served_by_moves(view, |v| self.sources.contains(b.body, self.cloner.get(v))).0
     }
 
-    /// Combines partial results, and reshards the result to the layout that it should have.
+    /// Combines partial results, and moves the result to the layout that it should have. `new` is the result of the
+    /// copied op. Returns the value in place of the result.
     fn result(
         &mut self,
         view: &OpView<'_>,
@@ -506,7 +511,8 @@ impl Resharder<'_, '_, '_> {
         make_shardy::step(b, v, &step, &from.with_unreduced(unreduced), &reason)
     }
 
-    /// Returns the value in the layout `to`. `why` is called only if something has to be done.
+    /// Returns the value in the layout `to`. `why` returns the reason from the number of bytes that are received. It is
+    /// not called if the value has the layout already, or is computed again from sources.
     fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
@@ -539,7 +545,8 @@ fn operand_name(view: &OpView<'_>) -> impl Fn(usize) -> String {
     move |i| format!("operand {i} of `{}`", reason::short(view.name()))
 }
 
-/// Returns where an operand has its layout from, if the program or its caller states it.
+/// Returns a phrase that states where operand `index` has its layout from, if it is an argument of the function or if
+/// an op of the program states its layout. Returns `None` otherwise.
 fn origin(module: &Module, source: &Body, operand: Value, index: usize) -> Option<String> {
     let Some(op) = source.def_op(operand) else {
         let i = source.args().iter().position(|&arg| arg == operand)?;
@@ -550,7 +557,8 @@ fn origin(module: &Module, source: &Body, operand: Value, index: usize) -> Optio
     is_stated.then(|| format!("operand {index} has {}", reason::stated(&view)))
 }
 
-/// Returns who asks for the layout of a result: the function's result or a constraint.
+/// Returns a phrase for the first reader of a result that requires its layout: the function's return, or an op that
+/// only states a layout, if that is `wanted`. Returns `None` if there is none.
 fn demand(module: &Module, source: &Body, uses: &Uses, result: Value, wanted: &Sharding) -> Option<String> {
     let end = source[source.entry()].ops.last();
     let asks = |found: &Use| {

@@ -9,13 +9,13 @@ pub(crate) fn facts(view: &OpView<'_>) -> &'static dyn Facts {
     Opcode::of_view(view).facts()
 }
 
-/// Returns whether this is the function that runs. Functions that composites refer to keep their global types and are
-/// not changed.
+/// Returns true if `func` is the main function of the module. Other functions, to which composites refer, keep their
+/// global types and are not changed.
 pub(crate) fn runs(module: &Module, func: &Func) -> bool {
     module.main().is_some_and(|main| main.name == func.name)
 }
 
-/// Returns the module with `f` applied to the function that runs.
+/// Returns the module with `f` applied to the main function. Fails if `f` fails.
 pub(crate) fn map_main(
     module: &Module,
     mut f: impl FnMut(&Func) -> Result<Func, Diagnostics>,
@@ -41,8 +41,9 @@ pub(crate) fn is_terminator(view: &OpView<'_>) -> bool {
     view.module.table.def(view.data().code).is_terminator()
 }
 
-/// Returns the sharding of a tensor on `mesh`. A tensor without a sharding, or with one on a mesh of one device, is
-/// replicated.
+/// Returns the layout of a tensor ([`Sharding::canonical`]), or `None` for a value of another type. The tensor is
+/// replicated on `mesh` if it has no sharding, if its sharding is on a single device ([`Mesh::is_maximal`]), or if its
+/// sharding has another rank.
 pub(crate) fn sharding_or_replicated(body: &Body, v: Value, mesh: &Arc<Mesh>) -> Option<Sharding> {
     let rank = body.ty(v).as_tensor()?.rank();
     let given = body.sharding(v).filter(|s| !s.mesh.is_maximal() && s.rank() == rank);

@@ -13,7 +13,8 @@ use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, collective};
 use std::collections::HashMap;
 
-/// Returns the module in this form.
+/// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of
+/// one operand, and with reducers on the types of their operands. Always returns `Ok`.
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
     let module = numbered(&module).unwrap_or(module);
     let module = reshards(&module).unwrap_or(module);
@@ -78,7 +79,7 @@ fn numbered_ops(module: &Module) -> impl Iterator<Item = (FuncId, Op, &'static s
     })
 }
 
-/// Returns whether an op is to be replaced by several.
+/// Returns true if an op outside of the regions of `async_start` ops is to be replaced by several.
 fn has_compound(module: &Module) -> bool {
     let has_any = |f: &Func| {
         let started = |r: &Region| f.body[*r].parent.is_some_and(|op| is_start(&module.view(&f.body, op)));

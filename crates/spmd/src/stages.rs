@@ -37,7 +37,7 @@ pub struct Guarantee {
 /// Fails if one of them does not hold (`stage-guarantee`).
 ///
 /// # Panics
-/// Panics if there is no pass of this name in `passes`.
+/// Panics if there is no pass of this name in `passes`, or if a guarantee names a last pass that is not in `passes`.
 pub fn verify_stage(passes: &[Pass], name: &str, module: &Module) -> Result<(), Diagnostics> {
     let position = |name: &str| passes.iter().position(|p| p.name == name).expect("the name of a pass");
     let at = position(name);
@@ -139,7 +139,8 @@ fn find_value(module: &Module, is_wrong: impl Fn(&Body, Value) -> bool) -> Optio
     })
 }
 
-/// Returns the ops of the main function's program regions: those of reducers and comparators are left out.
+/// Returns the ops of a function's own region and of the program regions in it, region by region. The ops of reducers
+/// and comparators are left out.
 fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
     let mut ops = vec![];
     let mut regions = vec![func.body.entry()];
@@ -155,7 +156,8 @@ fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
     ops
 }
 
-/// Finds an op of the program regions of a main function on a mesh.
+/// Returns the location and the name of an op in the program regions of the main function for which `is_wrong` returns
+/// true. Returns `None` if there is none, or if the module has no mesh.
 fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     let is_wrong = |&op: &Op| is_wrong(&module.view(&func.body, op));
@@ -179,7 +181,7 @@ fn unnumbered(module: &Module) -> Option<(Loc, String)> {
     at(module, &module[f], op)
 }
 
-/// Returns the first function that nothing refers to.
+/// Returns the first function that is private, is not the main function, and that nothing refers to.
 fn unused(module: &Module) -> Option<(Loc, String)> {
     let main = main(module)?;
     let kept = without_unused_funcs(module);
@@ -187,7 +189,8 @@ fn unused(module: &Module) -> Option<(Loc, String)> {
     module.funcs.iter().find(is_unused).map(|f| (f.loc.clone(), format!("`@{}`", f.name)))
 }
 
-/// Returns the first tensor of the program without a sharding.
+/// Returns an argument of the main function, or a result of an op in its program regions, that is a tensor without a
+/// sharding.
 fn without_sharding(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     let has_none = |&&v: &&Value| func.body.ty(v).as_tensor().is_some() && func.body.sharding(v).is_none();
@@ -201,7 +204,7 @@ fn beyond_manual_axes(module: &Module) -> Option<(Loc, String)> {
     found.iter().next().map(|d| (d.loc.clone(), d.message.clone()))
 }
 
-/// Returns the first op whose operands and results do not agree with its rule.
+/// Returns an op whose operands and results do not agree with its rule, or that is split without a rule.
 fn disagreeing(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {
@@ -219,7 +222,8 @@ fn disagreeing(module: &Module) -> Option<(Loc, String)> {
     })
 }
 
-/// Returns the first op along whose edges values have several layouts.
+/// Returns an op along whose edges values have several layouts, or a result of the function that is not in its stated
+/// layout.
 fn disagreeing_edge(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (main(module)?, module.main_mesh()?);
     let layout = |v: Value| sharding_or_replicated(&func.body, v, mesh);
@@ -243,7 +247,8 @@ fn disagreeing_edge(module: &Module) -> Option<(Loc, String)> {
     at(module, func, program_ops(module, func).into_iter().find(is_wrong)?)
 }
 
-/// Returns in words how the tensors of an op disagree about a factor, or `None` if they agree.
+/// Returns in words how the tensors of an op disagree about a factor, or which reduction factor is split although the
+/// results are not unreduced over its axes. Returns `None` if the tensors agree with the rule.
 fn disagreement(view: &OpView<'_>, rule: &Rule, mesh: &Arc<Mesh>) -> Option<String> {
     let values: Vec<Value> = view.operands().iter().chain(view.results()).copied().collect();
     let mut tensors = vec![];
@@ -277,8 +282,8 @@ fn is_left_unreduced(view: &OpView<'_>, axes: &AxisList, mesh: &Mesh) -> bool {
     view.results().iter().filter(is_tensor).all(|v| covers(left(v)))
 }
 
-/// Returns in words which tensor of an op without a rule is split, or `None` if all are whole. The results of an op
-/// without operands may be split.
+/// Returns in words which tensor of an op without a rule is split or unreduced, or `None` if all are whole. The results
+/// of a pure op without operands may be split.
 fn split_without_rule(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<String> {
     let is_source = view.operands().is_empty() && facts(view).effects(view) == Effects::Pure;
     let results = if is_source { &[][..] } else { view.results() };
@@ -317,7 +322,8 @@ fn global_boundary(module: &Module) -> Option<(Loc, String)> {
     Some((func.loc.clone(), format!("an argument or result of type {ty}")))
 }
 
-/// Returns whether a type is that of one device's part of the global type in the attributes.
+/// Returns true if a type is that of one device's part of the global type in the attributes, or if there is no sharding
+/// to compare them by. Without a global type, the value must not be a tensor.
 fn is_local(ty: &Type, sharding: Option<&Sharding>, attrs: &Attrs) -> bool {
     match attrs.get(GLOBAL_TYPE) {
         Some(Attr::Type(global)) => sharding.is_none_or(|s| s.local_shape(global.shape()) == ty.shape()),

@@ -76,7 +76,8 @@ pub(crate) enum Cause {
 
 impl Decisions {
     /// Decides how an op of a kind with a rule runs. `shardings` are the layouts that the operands have, then the
-    /// layouts that the results should have. `served` states how often each operand moves.
+    /// layouts that the results should have. `served` states how often the op runs for each move of each operand. An
+    /// equal question is decided only once.
     pub fn decide(
         &mut self,
         view: &OpView<'_>,
@@ -140,7 +141,7 @@ fn tensors<'v>(view: &OpView<'v>) -> impl Iterator<Item = Value> + use<'v> {
 /// An op that should run sharded.
 pub(crate) struct Task {
     pub mesh: Arc<Mesh>,
-    /// The rule. Factors that cannot be split are marked as needing replication.
+    /// The rule. Factors that cannot be split are marked as needing replication, except permutation factors.
     pub rule: Rule,
     /// The layouts that the operands have, then the layouts that the results should have; `None` if a tensor takes no
     /// part.
@@ -202,8 +203,9 @@ impl Task {
         assign(parties, &Priced { task: self, view, prices })
     }
 
-    /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes. The
-    /// program itself places the remaining sum over devices, so gathering operands does not avoid it.
+    /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes that
+    /// no earlier of these factors has. The program itself places the remaining sum over devices, so gathering operands
+    /// does not avoid it. Factors along which the op reads windows are left out.
     fn asked_sums(&self, view: &OpView<'_>) -> Vec<Factor> {
         let (mut asked, mut used) = (vec![], vec![]);
         let is_plain = |f: &Factor| halo::blocks_of(view, &self.rule, *f).is_none();
@@ -220,7 +222,8 @@ impl Task {
         asked
     }
 
-    /// Returns the axes of the dimensions that consist of this factor, if they are equal in all operands that have it.
+    /// Returns the axes of the dimensions that consist of this factor alone, if these are equal in all operands that
+    /// have the factor. Returns `None` otherwise.
     fn split_alike(&self, factor: Factor) -> Option<&[AxisRef]> {
         let holders = (0..self.operand_count).filter(|&i| self.rule.operands[i].contains(factor));
         let mut found = holders.map(|i| {
@@ -247,7 +250,8 @@ impl Task {
         }
     }
 
-    /// Marks the factors that cannot be split as needing replication.
+    /// Marks the factors that cannot be split as needing replication. Permutation factors are left as they are, because
+    /// [`Prices::exchanged`] states whether they can be split.
     fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
         let needs_even = facts.splits(view) == Splits::Evenly;
         for factor in self.rule.all_factors() {
@@ -288,8 +292,9 @@ impl Task {
 }
 
 impl Task {
-    /// Returns the price of moving a tensor if the op runs with the tensor in `layout`. A result is partial over the
-    /// axes `partial`.
+    /// Returns the price, for one run of the op, of moving a tensor if the op runs with the tensor in `layout`. A
+    /// result is partial over the axes `partial`, and the price includes that of combining it. A tensor that takes no
+    /// part costs nothing.
     pub fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef], prices: &MovePrices) -> Price {
         let (Some(own), Some(ty)) = (&self.shardings[index], &self.types[index]) else { return Price::default() };
         if index < self.operand_count {

@@ -1,7 +1,7 @@
 //! Counts the turns of loops that one move of a value serves.
 //!
-//! A value that a loop does not change is moved once, in front of the loop ([`crate::hoist`]). At an op in the loop, its
-//! move therefore costs less than the move of a value that changes in each turn.
+//! A value that a loop does not change is moved once, in front of the loop ([`crate::hoist`]). At an op in the loop,
+//! its move therefore costs less than the move of a value that changes in each turn.
 
 use crate::carried::carried_unchanged;
 use crate::hoist;
@@ -78,8 +78,9 @@ impl Turns {
         served
     }
 
-    /// Returns how often the op runs for each move of each operand ([`NEVER`] for those that `is_source` holds for), and
-    /// the number of turns that one run of the op serves after values that loops do not change have left the loops.
+    /// Returns how often the op runs for each move of each operand ([`NEVER`] for those that `is_source` holds for),
+    /// and the number of turns that one run of the op serves after values that loops do not change have left the loops.
+    /// If the latter is more than 1, the op itself leaves loops, and each operand is moved once for each of its runs.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
         let of = |&v: &Value| if is_source(v) { NEVER } else { self.served(v, whole_bytes(view.body, v)) };
         let served: Served = view.operands().iter().map(of).collect();
@@ -122,25 +123,26 @@ impl Turn {
     }
 }
 
-/// Returns the number of turns by which a loop multiplies prices.
+/// Returns the number of turns by which a loop multiplies prices: its trip count, or [`MANY`] if this is not known, and
+/// at least 1.
 pub(crate) fn trips(view: &OpView<'_>) -> u64 {
     trip_count(view).unwrap_or(MANY).max(1)
 }
 
-/// Returns whether the op's results depend on its operands alone.
+/// Returns true if the op's results are known to depend on its operands alone. It is false for all ops with regions.
 fn is_function(view: &OpView<'_>) -> bool {
     let facts = facts(view);
     let is_computed = matches!(facts.semantics(view), Semantics::Pure | Semantics::Identity) && !is_manual(view);
     is_computed && facts.effects(view) == Effects::Pure && view.regions().is_empty() && !is_terminator(view)
 }
 
-/// Returns the operand of a mark, which changes nothing.
+/// Returns the operand of a mark, which changes nothing, or `None` for other ops.
 fn marked(view: &OpView<'_>) -> Option<Value> {
     let is_mark = facts(view).semantics(view) == Semantics::Identity && !is_manual(view);
     view.operands().first().copied().filter(|_| is_mark)
 }
 
-/// Returns the number of bytes of a whole value.
+/// Returns the number of bytes of a whole value, or 0 if it is no tensor.
 pub(crate) fn whole_bytes(body: &Body, v: Value) -> u64 {
     body.ty(v).as_tensor().map_or(0, |t| t.bytes())
 }

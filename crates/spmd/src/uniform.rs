@@ -23,7 +23,7 @@ pub fn infer(module: &Module, func: &Func) -> EntityVec<Value, Varying> {
     pass.varying
 }
 
-/// Writes the inferred axes on each value of the function that runs.
+/// Writes the inferred axes on each value of the main function. Always returns `Ok`.
 pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let varying = infer(&module, &module[index]);

@@ -6,7 +6,8 @@ use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, Semantics};
 
-/// Returns the program for one device. Manual computations remain, and such a program cannot be run.
+/// Returns the program for one device, without meshes, shardings, constraints, reshards and Shardy's collectives.
+/// Manual computations remain, and a program with them cannot be run.
 pub fn unsharded(module: &Module) -> Module {
     let mut out = module.without_funcs();
     out.meshes.clear();

@@ -9,7 +9,7 @@ use shardwise_ir::{Attr, Attrs, Module};
 
 const NAME: &str = "shardwise.warnings";
 
-/// Stores warnings in a module.
+/// Stores warnings in a module in place of those that it holds. Does nothing if `warnings` is empty.
 pub fn write(module: &mut Module, warnings: &[Diagnostic]) {
     if !warnings.is_empty() {
         module.attrs.set(NAME, Attr::Array(warnings.iter().map(to_attr).collect()));
@@ -24,7 +24,8 @@ pub fn read(module: &Module) -> Vec<Diagnostic> {
     }
 }
 
-/// Returns the warning with a note on what the partitioned program moves for the same source line.
+/// Returns the warning with a note on what the partitioned program moves for the same source line, if it moves
+/// anything.
 pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagnostic {
     let mut kinds: Vec<(&Row, u64, Option<u64>)> = vec![];
     for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {

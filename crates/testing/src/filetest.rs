@@ -44,7 +44,7 @@ fn check(path: &Path, run: &mut impl FnMut(&str) -> String) -> Option<String> {
     Some(format!("{}:\n{}", path.display(), differences(expected, &given)))
 }
 
-/// Returns the lines around the first difference.
+/// Returns some numbered lines of both texts around their first difference.
 fn differences(expected: &str, given: &str) -> String {
     let same = expected.lines().zip(given.lines()).take_while(|(a, b)| a == b).count();
     let show = |text: &str, sign: char| {

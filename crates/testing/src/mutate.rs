@@ -73,7 +73,7 @@ impl Mutator {
         Mutator { state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 }
     }
 
-    /// Returns a number below `n`.
+    /// Returns a number below `n`, or 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         // Xorshift. Any generator that is always the same would do.
         self.state ^= self.state << 13;
@@ -118,7 +118,7 @@ impl Mutator {
         Self::boundary(text, at)
     }
 
-    /// Returns the start of the character at or before a byte.
+    /// Returns the start of the character at or before byte `at`, or the length of the text if it is shorter.
     fn boundary(text: &str, at: usize) -> usize {
         text.floor_char_boundary(at.min(text.len()))
     }

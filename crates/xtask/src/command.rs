@@ -22,7 +22,8 @@ impl Outcome {
         self.status.is_some_and(|s| s.success())
     }
 
-    /// Returns a line about why it failed: the first line of its error, or how it ended.
+    /// Returns a line about why it failed: the first line of standard error that describes an error, or how the program
+    /// ended.
     pub fn reason(&self) -> String {
         match self.status {
             None => format!("stopped after {:.0} s", self.elapsed.as_secs_f64()),
@@ -39,7 +40,10 @@ fn is_telling(line: &str) -> bool {
     ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
 }
 
-/// Runs a command to its end, or until `limit`. `input` is its standard input.
+/// Runs a command to its end, or kills it after `limit`. `input` is its standard input.
+///
+/// # Errors
+/// Fails if the command cannot be started or killed. A command that itself fails is an [`Outcome`].
 pub fn run(mut command: Command, input: &str, limit: Duration) -> Result<Outcome> {
     let start = Instant::now();
     let name = command.get_program().to_string_lossy().into_owned();
@@ -73,7 +77,8 @@ fn collect(mut stream: impl Read + Send + 'static) -> Collected {
     (ended, text)
 }
 
-/// Waits for the program to close its output. After `limit`, the program is killed.
+/// Waits for the program to close its output and to end. If the output is open after `limit`, kills the program and
+/// returns `None`.
 fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Err(mpsc::RecvTimeoutError::Timeout) = stdout.0.recv_timeout(limit) {
         child.kill().context("cannot stop a program")?;
@@ -83,14 +88,14 @@ fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option
     Ok(Some(child.wait()?))
 }
 
-/// Builds the `shardwise` command with these flags, which determine the folder in the target folder, and returns its
-/// path.
+/// Builds the `shardwise` command with these flags of `cargo build`, and returns its path. `folder` is the folder in
+/// the target folder in which a build with these flags places it.
 pub fn build_ours(flags: &[&str], folder: &str) -> Result<PathBuf> {
     let flags = [&["-p", "shardwise-cli"], flags].concat();
     Ok(build(&flags)?.join(folder).join("shardwise"))
 }
 
-/// Builds the `shardwise` command with Shardy's passes, and returns its path.
+/// Builds the `shardwise` command with optimizations and Shardy's passes, and returns its path.
 pub fn build_ours_with_shardy() -> Result<PathBuf> {
     build_ours(&["--release", "--features", "shardy"], "release")
 }
@@ -121,6 +126,9 @@ pub fn run_shown(mut command: Command) -> Result<()> {
 }
 
 /// Applies `f` to all items on as many threads as there are cores. The results are in the order of the items.
+///
+/// # Panics
+/// Panics if `f` does.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let results: Vec<_> = items.iter().map(|_| std::sync::Mutex::new(None)).collect();

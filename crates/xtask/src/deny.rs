@@ -120,7 +120,8 @@ impl Policy {
         toml::from_str(text).context("deny.toml")
     }
 
-    /// Returns crates that are banned or used in two versions, and exceptions that are not needed.
+    /// Returns a line for each crate that is banned or used in several versions, and for each exception whose crate is
+    /// not in the lock file.
     fn of_versions(&self, lock: &Lock) -> Vec<String> {
         let mut found = vec![];
         for Named { name, reason } in &self.bans.deny {
@@ -141,7 +142,7 @@ impl Policy {
         found
     }
 
-    /// Returns crates from other sources, and crates without a checksum.
+    /// Returns a line for each crate from a source that is not allowed, and for each foreign crate without a checksum.
     fn of_sources(&self, lock: &Lock) -> Vec<String> {
         let wrong = |p: &&Locked| match &p.source {
             None => false,
@@ -162,7 +163,7 @@ impl Policy {
 }
 
 /// Returns true if a licence expression can be satisfied with the licences of a list: `(MIT OR Apache-2.0) AND Zlib`.
-/// In the older notation `MIT/Apache-2.0`, the slash is an `OR`.
+/// In the older notation `MIT/Apache-2.0`, the slash is an `OR`. Returns false if the expression is malformed.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -170,7 +171,8 @@ fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     any_of(&mut words, allowed) == Some(true) && words.is_empty()
 }
 
-/// Reads alternatives. Returns `None` if they are malformed.
+/// Reads alternatives from the start of `words`, and removes them. Returns true if one of them is allowed, or `None` if
+/// they are malformed.
 fn any_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
     let mut value = all_of(words, allowed)?;
     while let ["OR", rest @ ..] = words {

@@ -22,7 +22,7 @@ pub struct Runs {
     pub others: Vec<DType>,
 }
 
-/// Tries an op's example with all element types.
+/// Runs an op's example with every element type in place of its own. Returns no types if the op has no arrays.
 fn runs(op: Opcode, example: &Module) -> Runs {
     let view = find(op, example).expect("an example holds its op");
     let Some(own) = own_dtype(&view) else { return Runs::default() };
@@ -52,7 +52,8 @@ pub fn all() -> &'static [(Opcode, Runs)] {
 }
 
 /// Returns the element types for which an op with a kernel is evaluated, of those that kernels compute on, by op, as in
-/// the ratchet: `f32 i32`. Kernels of elementwise ops do not compute on complex numbers.
+/// the ratchet: `f32 i32`. Kernels of elementwise ops do not compute on complex numbers. Ops without such types are
+/// left out.
 pub fn evaluated() -> BTreeMap<String, String> {
     let is_expected = |op: Opcode, d: DType| d.is_computed() && !(d.is_complex() && single::is_elementwise(op));
     let names = |op: Opcode, runs: &Runs| {
@@ -68,7 +69,7 @@ fn find(op: Opcode, module: &Module) -> Option<OpView<'_>> {
     body.walk().into_iter().map(|o| OpView::new(module, body, o)).find(|v| Opcode::of_view(v) == op)
 }
 
-/// Returns the main element type of an op: that of its first operand, or of its first result.
+/// Returns the main element type of an op: that of the first array among its operands, or else among its results.
 fn own_dtype(view: &OpView<'_>) -> Option<DType> {
     let mut values = view.operands().iter().chain(view.results());
     values.find_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.dtype)
@@ -102,7 +103,7 @@ fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<M
     (!verify(&out).has_errors()).then_some(out)
 }
 
-/// Replaces constants by zeros of the new type, and comparisons by those of its kind.
+/// Replaces constants of type `own` by zeros of type `dtype`, and the kind of a comparison by that of `dtype`.
 fn change_attrs(attrs: &mut Attrs, own: DType, dtype: DType) {
     Constant::map_value(attrs, |x| match in_place_of(x.dtype(), own, dtype) {
         same if same == x.dtype() => x.clone(),
@@ -111,7 +112,8 @@ fn change_attrs(attrs: &mut Attrs, own: DType, dtype: DType) {
     Compare::set_dtype(attrs, dtype);
 }
 
-/// Replaces a type. The types of the parts of complex numbers are replaced as well.
+/// Returns the type that replaces `found` if `own` becomes `dtype`: `dtype` for `own` itself, the type of the parts for
+/// that of the parts of complex numbers, and `complex<f64>` for `complex<f32>` if f32 becomes f64. Other types stay.
 fn in_place_of(found: DType, own: DType, dtype: DType) -> DType {
     match found {
         _ if found == own => dtype,

@@ -134,7 +134,8 @@ impl Campaign<'_> {
         self.options.count.unwrap_or(if self.options.minutes.is_some() { u64::MAX } else { DEFAULT_COUNT })
     }
 
-    /// Returns the next cases, of the kind of which the fewest were handed out.
+    /// Returns the seeds of the next cases, of the kind of which the fewest were handed out. Returns `None` if the
+    /// number of cases or the time of the campaign is reached.
     fn take(&self) -> Option<(Kind, std::ops::Range<u64>)> {
         let mut next = self.next.lock().expect("no thread has panicked");
         let (kind, given) = next.iter_mut().min_by_key(|(_, given)| *given)?;
@@ -153,7 +154,8 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Runs a worker until it ends or dies, or until the campaign ends. Returns the seed with which to continue.
+    /// Runs a worker until it ends or dies, until a case takes too long, or until the campaign ends. Returns the seed
+    /// with which to continue.
     fn run_worker(&self, kind: Kind, seeds: std::ops::Range<u64>) -> Result<u64> {
         let mut child = self.spawn(kind, &seeds)?;
         let reports = reports(&mut child);
@@ -206,7 +208,8 @@ impl Campaign<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().context("cannot start a worker")
     }
 
-    /// Records that a worker died in this case, or before it began one.
+    /// Records the finding `what` for the case of `seed`, or for that of `next` if the worker died before it began one.
+    /// Returns the seed after it.
     fn lost(&self, kind: Kind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
         let seed = seed.unwrap_or(next);
         let case = Case {
@@ -245,14 +248,15 @@ impl Running {
         Running { seed, began: Instant::now(), used: processor_time(worker) }
     }
 
-    /// Returns whether the case has taken so long because other processes have the processors.
+    /// Returns true if the case may only have taken so long because other processes have the processors: its processor
+    /// time is below `limit`, and its duration below [`MAX_SLOWDOWN`] times that.
     fn waits(&self, worker: &Child, limit: Duration) -> bool {
         let used = processor_time(worker).saturating_sub(self.used);
         used < limit && self.began.elapsed() < limit * MAX_SLOWDOWN
     }
 }
 
-/// Returns the processor time that a process has used, as far as the system tells it.
+/// Returns the processor time that a process has used, or zero if the system does not state it.
 fn processor_time(process: &Child) -> Duration {
     /// The unit of the times in this file, in milliseconds.
     const TICK: u64 = 10;
@@ -267,7 +271,7 @@ fn folder() -> Result<PathBuf> {
     repo::target_dir("fuzz")
 }
 
-/// Writes the program of a finding to a file.
+/// Writes the program of a finding to a file, with the finding in comments.
 fn keep(case: &Case, what: &str, details: &str) -> Result<()> {
     let (kind, seed) = (case.kind, case.seed);
     let text = std::panic::catch_unwind(|| fuzz::text(kind, seed)).unwrap_or_default();
@@ -277,7 +281,7 @@ fn keep(case: &Case, what: &str, details: &str) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Returns the reports of a worker, which a thread reads.
+/// Returns the reports of a worker, which a thread reads until the first line that is no report.
 fn reports(child: &mut Child) -> mpsc::Receiver<Report> {
     let (send, reports) = mpsc::channel();
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -376,7 +380,8 @@ impl Tally {
         out
     }
 
-    /// Describes whether enough valid programs have each op that the engines run, and each feature.
+    /// Lists the ops, features, strategies and special cases that too few of the valid programs have, among those that
+    /// ran. Also lists the ops that the host engine does not run.
     fn shares(&self) -> String {
         let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
         if all == 0 {
@@ -397,7 +402,8 @@ impl Tally {
         out + "\n"
     }
 
-    /// Returns the strategies that are chosen in too few valid programs, if there are enough programs to tell.
+    /// Returns the strategies that are chosen in too few valid programs, each with its number of programs. Returns none
+    /// if fewer than [`ENOUGH_PROGRAMS`] valid programs ran.
     fn rare_strategies(&self) -> Vec<(String, u64)> {
         let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
         let counts = self.with_counts(shares::strategies()).filter(|_| all >= ENOUGH_PROGRAMS);
@@ -424,7 +430,7 @@ fn named_counts(title: &str, kind: Kind, counts: &BTreeMap<(Kind, String), u64>)
     counted(&format!("{}: {title}", kind.name()), &counts)
 }
 
-/// Describes whether enough programs have each of the names, and lists the names for which they have not.
+/// Lists the names that are in less than one of `programs_per_name` programs. `all` is the number of programs.
 fn share<S: AsRef<str>>(
     what: &str,
     counts: impl Iterator<Item = (S, u64)>,

@@ -125,7 +125,7 @@ fn run_file(command: &Path, file: &Path, engine: &str) -> Result<Report> {
     Ok(Report { parts, errors: outcome.stderr })
 }
 
-/// Parses a line `FILE:LINE: @name: OUTCOME, N checks`.
+/// Parses a line `FILE:LINE: @name: OUTCOME, N checks`. Returns `None` for other lines.
 fn part(file: &Path, line: &str, outcome: &Outcome) -> Option<Part> {
     let rest = line.strip_prefix(&format!("{}:", file.display()))?;
     let (head, count) = rest.rsplit_once(", ")?;
@@ -139,13 +139,14 @@ fn part(file: &Path, line: &str, outcome: &Outcome) -> Option<Part> {
     Some(Part { place: format!("{}:{head}", file.display()), checks, reason, is_known: known.is_some() })
 }
 
-/// Returns the subject of the first message with this code: the first name between backticks.
+/// Returns the subject of the first message with this code, in backticks and after a space: the first name between
+/// backticks. Returns an empty text if there is none.
 fn subject(code: &str, errors: &str) -> String {
     let message = errors.lines().find(|line| line.starts_with(&format!("error[{code}]"))).unwrap_or("");
     message.split('`').nth(1).map(|name| format!(" `{name}`")).unwrap_or_default()
 }
 
-/// Returns the inputs in a file's first line: `--args="[..]"`.
+/// Returns the inputs in a file's first line, `--args="[..]"`, if it has any.
 fn inputs_of(text: &str) -> Option<String> {
     let line = text.lines().next()?;
     let (_, rest) = line.split_once("--args=\"")?;

@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command. Returns `None` if the arguments are not understood, or the output is closed.
+/// Runs the command. Returns `None` if the arguments are not understood, if a file cannot be read, or if the reports of
+/// cases cannot be written.
 fn main_with(arguments: &[String]) -> Option<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if arguments[..] == ["corpus"] {

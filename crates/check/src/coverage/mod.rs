@@ -97,13 +97,17 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns the kinds of factors that the op's rules have.
+    /// Returns the kinds of factors that the op's rules have in the programs that ran.
     pub fn kinds(&self) -> BTreeSet<Kind> {
         self.cells.keys().map(|k| k.0).collect()
     }
 }
 
-/// Runs everything. Returns an error that names the programs with different results, and the cells without a reason.
+/// Runs the programs of every op, split along every factor. Returns one row for each op.
+///
+/// # Errors
+/// Fails if a program cannot be read, partitioned or run, if a split program has other results than the whole one, or
+/// if the reasons of a row are not those that its cells need. The error has one message for each op with a failure.
 pub fn coverage() -> Result<Vec<Row>, String> {
     let (mut rows, mut wrong) = (vec![], vec![]);
     for &op in Opcode::ALL {
@@ -136,7 +140,8 @@ fn row(op: Opcode) -> Result<Row, String> {
     Ok(row)
 }
 
-/// Returns the reasons of a row. Each must be needed, and none may be missing.
+/// Returns the reasons of a row. Fails if a cell that needs a reason has none, or if a reason is for a cell that needs
+/// none.
 fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
     let given: Vec<&Reason> = reasons(row.op).collect();
     let mut wrong = vec![];
@@ -154,7 +159,9 @@ fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
     if wrong.is_empty() { Ok(given) } else { Err(wrong.join("\n")) }
 }
 
-/// Returns axis sizes for a factor of this size.
+/// Returns the sizes of axes over which a factor of this size is split. For a factor of at least 2 elements, these are
+/// the smallest size above 1 that divides the factor, and the smallest one that does not. Otherwise, the only size is
+/// 2.
 fn fits(size: usize) -> Vec<(Fit, usize)> {
     match size {
         0 => vec![(Fit::Empty, 2)],
@@ -192,7 +199,7 @@ impl Subject {
         self.find(&self.module).expect("looked at when made")
     }
 
-    /// Returns why the op is not run sharded at all.
+    /// Returns why the op is not run sharded at all, or `None` if it is.
     fn why_not(&self) -> Option<String> {
         let (view, facts) = (self.view(), self.op.facts());
         match (facts.semantics(&view), facts.rule(&view)) {
@@ -208,7 +215,8 @@ impl Subject {
         self.op.facts().rule(&self.view()).rule().cloned()
     }
 
-    /// Returns the program with each factor in other sizes, where it stays well-formed.
+    /// Returns copies of the program in which one factor has another size, one copy for each factor and each of
+    /// [`SIZES`]. Copies that do not verify are left out.
     fn resized(&self) -> Vec<Subject> {
         let rule = self.rule().expect("looked at before");
         let pairs = rule.all_factors().flat_map(|f| SIZES.map(|n| (f, n)));
@@ -236,7 +244,8 @@ impl Subject {
         (!verify(&module).has_errors()).then_some(Subject { op: self.op, module })
     }
 
-    /// Splits the program along every factor whose cell is still empty, or ran whole.
+    /// Runs the program split along every factor whose cell is still empty or ran whole, and notes in `cells` how it
+    /// ran. Fails if a run fails or has other results than the whole program.
     fn check(&self, cells: &mut BTreeMap<(Kind, Fit), Ran>) -> Result<(), String> {
         let Some(rule) = self.rule() else { return Ok(()) };
         let inputs = self.inputs();
@@ -253,7 +262,8 @@ impl Subject {
         Ok(())
     }
 
-    /// Compares the program that is split along a factor with the whole one.
+    /// Runs the program on both engines with `factor` split over an axis of size `size`, and returns how its op ran.
+    /// Fails if a run fails or its results are not `want`.
     fn run_split(
         &self,
         rule: &Rule,
@@ -276,7 +286,8 @@ impl Subject {
         Ok(self.how_it_ran(&resharded, rule, factor))
     }
 
-    /// Returns the program with the dimensions of the factor split over an axis of this size.
+    /// Returns the program with every dimension whose major factor is `factor` split over an axis of size `size`. No
+    /// other dimension is split.
     fn split(&self, rule: &Rule, factor: Factor, size: usize) -> Module {
         let mesh = Arc::new(Mesh::new("mesh", [("x", size)]).expect("a mesh"));
         let x = AxisRef::full(AxisIndex::new(0));
@@ -298,7 +309,8 @@ impl Subject {
         module
     }
 
-    /// Returns how the op ran: in parts, if every tensor with the factor is split along it at the op.
+    /// Returns [`Ran::InParts`] if the op in the module after resharding has dimensions whose major factor is `factor`,
+    /// and all of them are split. Otherwise, returns [`Ran::Whole`], also if the op no longer exists.
     fn how_it_ran(&self, resharded: &Module, rule: &Rule, factor: Factor) -> Ran {
         let Some(view) = self.find(resharded) else { return Ran::Whole };
         let holds = |i: usize| rule.mapping(i).dims.iter().position(|d| d.first() == Some(&factor));

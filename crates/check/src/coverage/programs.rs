@@ -16,7 +16,8 @@ pub(super) fn of(op: Opcode) -> Vec<String> {
     SIZES.iter().flat_map(|&n| make(n)).collect()
 }
 
-/// Returns a function with arguments of these types and this single op.
+/// Returns the text of a function `@main` with arguments `%arg0`, `%arg1`, … of the types `args`, whose only op is
+/// `op`. Types are written as `3x4xf32`.
 fn main(args: &[&str], op: &str, result: &str) -> String {
     let params: Vec<String> = args.iter().enumerate().map(|(i, t)| format!("%arg{i}: tensor<{t}>")).collect();
     format!(
@@ -244,7 +245,8 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
     }),
 ];
 
-/// Returns small integers of any type, so that every sum of them is exact.
+/// Returns an array of small integers that depend on `seed`, so that every sum of them is exact. Panics for an element
+/// type that no example has, such as f8.
 pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
     if let Some(quantized) = t.dtype.quantized() {
         let stored = sample(&TensorType::new(quantized.storage, t.shape.clone()), seed);

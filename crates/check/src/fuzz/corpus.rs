@@ -10,7 +10,8 @@ const MAX_TEXT_BYTES: usize = 6_000;
 /// The test data and the filetests of the repository, which `build.rs` lists in the order of their paths.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/corpus.rs"));
 
-/// Returns the programs of the repository: test data, filetests, examples of ops.
+/// Returns the programs of the repository at the time of the build, except those of more than [`MAX_TEXT_BYTES`]: test
+/// data, filetests, examples of ops.
 pub(super) fn programs() -> &'static [String] {
     static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let parts = FILES.iter().flat_map(|text| parts(text));
@@ -32,7 +33,8 @@ fn hash(texts: &[String]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Returns the programs of a file, without the expected outputs.
+/// Returns the programs in a file's text, which lines `// -----` separate. Leaves out the expected output at the end of
+/// the text, and parts without a function.
 fn parts(text: &str) -> Vec<String> {
     let programs = text.split("// ---- expected").next().unwrap_or("");
     programs.split("// -----").map(str::to_string).filter(|part| part.contains("func")).collect()

@@ -6,15 +6,17 @@ use shardwise_ir::{Body, Module, OpView, Value};
 use shardwise_ops::calls;
 use std::collections::{BTreeSet, HashSet};
 
-/// Returns the first difference between two lists of results. NaNs are equal whatever their bits are.
+/// Describes the first difference between two lists of results, or returns `None` if they are equal. NaNs are equal
+/// whatever their bits are.
 pub(super) fn difference(got: &[Literal], want: &[Literal]) -> Option<String> {
     compare(got, want, |_| Tolerance::Exact).err().map(|why| why.to_string())
 }
 
-/// Returns the first difference that rounding does not explain: floats may differ by a fraction of the largest element.
+/// Describes the first difference that rounding does not explain, or returns `None` if there is none. Floats may differ
+/// by a fraction of the largest element, or of 1 if that is larger. Other elements must be equal.
 ///
 /// `through[i]` has the element types through which result `i` came. A result is only as precise as the coarsest of
-/// them.
+/// them. Results that came through a type with few numbers are not compared.
 pub(super) fn difference_beyond_rounding(
     got: &[Literal],
     want: &[Literal],
@@ -34,7 +36,7 @@ pub(super) fn difference_beyond_rounding(
     compare(&kept(got), &kept(want), rounding).err().map(|why| why.to_string())
 }
 
-/// Returns true for types that have only powers of two, or numbers up to 6 or 28. Sums in another order are rounded and
+/// Returns true for types that have only powers of two, or no numbers above 28. Sums in another order are rounded and
 /// saturated so differently that they cannot be compared.
 fn has_few_numbers(dtype: DType) -> bool {
     matches!(dtype, DType::F8E8M0FNU | DType::F4E2M1FN | DType::F6E2M3FN | DType::F6E3M2FN)
@@ -59,7 +61,9 @@ fn places(dtype: DType) -> u64 {
     }
 }
 
-/// Returns the element types of the values on which each result of the main function depends.
+/// Returns the element types of the values on which each result of the main function depends, or an empty list if there
+/// is no main function. If a result depends on an op with regions or on a call, all values that are made in these
+/// regions or in the called functions count.
 pub(super) fn types_behind(module: &Module) -> Vec<BTreeSet<DType>> {
     let Some(main) = module.main() else { return vec![] };
     main.body.results().iter().map(|&v| Behind::of(module, &main.body, v)).collect()
@@ -100,7 +104,7 @@ impl Behind<'_> {
         }
     }
 
-    /// Adds the types of all values that are made inside of an op.
+    /// Adds the element types of the results of all ops inside the regions of an op.
     fn note_regions(&mut self, op: &OpView<'_>) {
         let mut inside = vec![];
         op.regions().iter().for_each(|&region| self.body.walk_region(region, &mut inside));

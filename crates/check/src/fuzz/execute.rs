@@ -25,12 +25,14 @@ pub enum Input {
     Any,
 }
 
-/// Runs the program of a text with inputs from the seed.
+/// Reads, verifies and partitions the program of a text, runs it at every stage and on both engines with inputs from
+/// the seed, and compares the results.
 pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
     run_case(input, seed, |case| case.run(text))
 }
 
-/// Runs a case and returns its outcome.
+/// Runs a case and returns its outcome. `run` records in the case how far the program came, and fails with the finding,
+/// if there is one.
 pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) -> Result<(), End>) -> Outcome {
     let mut outcome = Outcome::default();
     outcome.found =
@@ -66,7 +68,8 @@ pub(super) struct Local {
 /// The outcome of a stage: its result, diagnostics, or `None` if it reached a limit.
 type Staged<T> = Option<Result<T, Diagnostics>>;
 
-/// Runs a stage under its own budget.
+/// Runs a stage under its own budget of `max_steps` steps and [`MAX_BYTES`]. Returns `None` if the stage reached one of
+/// these limits.
 fn limited<T>(max_steps: u64, stage: impl FnOnce() -> Result<T, Diagnostics>) -> Staged<T> {
     let budget = Budget::new(Account::with_limit(MAX_BYTES), Some(max_steps), CancelToken::default());
     let is_limit = |found: &Diagnostics| found.iter().any(|d| ["run-steps", "run-memory"].contains(&d.code));
@@ -78,7 +81,8 @@ type Form = (&'static str, PrintOptions);
 const PLAIN: Form = ("plain", PrintOptions::EXACT);
 const GENERIC: Form = ("generic", PrintOptions::EXACT.as_generic());
 
-/// Checks that the text of a module reads back as the same module.
+/// Checks that the text of a module in this notation reads back as the same module. Otherwise, ends the case with a
+/// finding about `stage`.
 fn expect_read_back(stage: &str, module: &Module, (form, options): &Form) -> Result<(), End> {
     let text = print(module, options);
     let wrong = match parse("fuzz.mlir", &text, &OPS) {
@@ -93,7 +97,7 @@ fn expect_read_back(stage: &str, module: &Module, (form, options): &Form) -> Res
 /// One of this many stages of a case is printed and read back. It has no common divisor with the number of notations.
 const STAGES_APART: usize = 5;
 
-/// Returns whether a pass changed the module.
+/// Returns true if stage `i` is the first one, or if its module differs from that of the stage before.
 fn is_new(stages: &[(String, Module)], i: usize) -> bool {
     i == 0 || difference(&stages[i - 1].1, &stages[i].1, true).is_some()
 }
@@ -111,7 +115,8 @@ impl Case<'_> {
         self.engines(&module, &stages, &inputs, want.as_deref())
     }
 
-    /// Partitions the program of a text, without a check of the texts of its stages.
+    /// Returns the partitioned program of a text, and inputs for it from the seed. Does not check that the texts of the
+    /// stages read back.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
         let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
@@ -121,7 +126,7 @@ impl Case<'_> {
         Ok(Local { module: local, inputs })
     }
 
-    /// Reads and verifies the module.
+    /// Reads and verifies the module of a text. Records how far it came, and its ops.
     fn read(&mut self, text: &str) -> Result<Module, End> {
         let module = self.stage("read", Reached::Nothing, || parse("fuzz.mlir", text, &OPS))?;
         self.outcome.reached = Reached::Read;
@@ -132,7 +137,8 @@ impl Case<'_> {
         Ok(module)
     }
 
-    /// Runs a stage. Its diagnostics are a finding if the program is known to be valid.
+    /// Records `reached`, and runs a stage. Its diagnostics end the case, and are a finding if the program is known to
+    /// be valid. A limit ends the case without a finding, and is recorded in place of `reached`.
     fn stage<T>(
         &mut self,
         name: &str,
@@ -172,7 +178,8 @@ impl Case<'_> {
         Ok(types)
     }
 
-    /// Runs the program in the interpreter. Returns `None` if the interpreter refuses it.
+    /// Runs the program in the interpreter. Returns `None` if a limit is reached, or if the interpreter refuses the
+    /// program. A refusal is a finding if the program is known to be valid.
     fn whole(&mut self, module: &Module, inputs: &[Literal]) -> Result<Option<Vec<Literal>>, End> {
         match limited(self.max_steps, || run::whole(module, inputs)) {
             Some(Ok(results)) => Ok(Some(results)),
@@ -181,7 +188,8 @@ impl Case<'_> {
         }
     }
 
-    /// Returns the module after every pass, in order.
+    /// Partitions the module. Returns the name of each pass and the module after it, in order. Records the strategies
+    /// of the ops, and checks that the texts of some stages read back.
     fn partition(&mut self, module: &Module) -> Result<Vec<(String, Module)>, End> {
         let mut stages: Vec<(String, Module)> = vec![];
         self.stage("partition", Reached::Verified, || {
@@ -195,8 +203,8 @@ impl Case<'_> {
         Ok(stages)
     }
 
-    /// Checks that the text of a stage reads back, in one of the notations. The seed chooses the stages, so that other
-    /// cases check the others.
+    /// Checks that the texts of one in [`STAGES_APART`] stages read back, in one of the notations. Leaves out stages
+    /// that changed nothing. The seed chooses the stages and the notation, so that other cases check the others.
     fn expect_stages_read_back(&self, stages: &[(String, Module)]) -> Result<(), End> {
         let turn = self.seed as usize;
         let form = if turn.is_multiple_of(2) { PLAIN } else { GENERIC };
@@ -254,7 +262,8 @@ impl Case<'_> {
         }
     }
 
-    /// Runs a program on the host alone that is too large for the interpreter. The program may check its own results.
+    /// Runs a program on the host alone that is too large for the interpreter. The results are not compared, but the
+    /// program may check them itself.
     fn host_alone(&mut self, local: &Module, inputs: &[Literal]) -> Result<(), End> {
         self.on(&HostEngine::default(), local, inputs)?;
         self.outcome.reached = Reached::Limit;
@@ -265,8 +274,8 @@ impl Case<'_> {
         self.stage(engine.name(), Reached::Partitioned, || run::on(engine, local, inputs))
     }
 
-    /// Compares results. Different ones are a finding if they also differ on small inputs by more than rounding
-    /// explains.
+    /// Compares results with the first ones. If some differ, runs the program again on small inputs, and ends the case
+    /// with a finding if those results differ by more than rounding explains.
     fn expect_equal_unless_rounded(
         &mut self,
         module: &Module,
@@ -292,13 +301,14 @@ impl Case<'_> {
     }
 }
 
-/// Returns true if the program uses an unreduced layout.
+/// Returns true if a value of the program has an unreduced layout.
 fn has_unreduced(module: &Module) -> bool {
     let is_unreduced = |body: &Body, v: Value| body.sharding(v).is_some_and(|s| !s.unreduced.is_empty());
     module.funcs.iter().any(|f| (0..f.body.value_count()).any(|i| is_unreduced(&f.body, Value::new(i))))
 }
 
-/// Returns whether an op has a reducer that may not be associative. Its elements may be combined in any grouping.
+/// Returns true if an op of the module has a reducer that may not be associative. The elements that such an op reduces
+/// may be combined in any grouping.
 fn regroups(module: &Module) -> bool {
     module.funcs.iter().any(|func| {
         let is_unknown = |op| {
@@ -324,7 +334,7 @@ fn inputs(seed: u64, types: &[TensorType], fill: Fill) -> Vec<Literal> {
     types.iter().map(|ty| fill.literal(&mut choose, ty)).collect()
 }
 
-/// Returns the start of a message's first line.
+/// Returns the first 60 characters of a message's first line.
 fn head(message: &str) -> String {
     message.lines().next().unwrap_or("").chars().take(60).collect()
 }

@@ -9,7 +9,7 @@ use shardwise_host::HostEngine;
 /// Guarded memory takes system calls for each buffer, so a step takes about ten times as long.
 const MAX_GUARDED_STEPS: u64 = MAX_STEPS / 10;
 
-/// Runs a program twice, with different bytes in newly allocated memory.
+/// Runs a program twice on the host, with different bytes in newly allocated memory. Different results are a finding.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     case.max_steps = MAX_GUARDED_STEPS;

@@ -46,7 +46,8 @@ enum Failure {
 use Failure::*;
 
 impl Failure {
-    /// Returns the name in the table of failures.
+    /// Returns the name in the table of failures. `is_reported` is true if the run ended with an error, and false if it
+    /// ended before the failure was reached.
     fn counted_as(self, is_reported: bool) -> &'static str {
         match (self, is_reported) {
             (Reservation, true) => "reservation reported",
@@ -62,7 +63,8 @@ impl Failure {
         }
     }
 
-    /// Returns the code of the diagnostic that reports the failure.
+    /// Returns the code of the diagnostic that reports the failure, or an empty text for a failed write, which is
+    /// reported as an I/O error.
     fn code(self) -> &'static str {
         match self {
             Reservation => "run-memory",
@@ -99,7 +101,8 @@ struct Run {
     account: Account,
 }
 
-/// Runs a program with failures, and once more after each of them.
+/// Runs a program with failures of each kind that can occur in it, and once more after each of them. Then writes its
+/// results to a file with a failure. Ends without a finding if the program does not run without failures.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     let mut choose = Chooser::new(case.seed);
@@ -137,8 +140,9 @@ fn expect_unused(account: &Account, injection: Injection) -> Result<(), End> {
 }
 
 impl Subject<'_> {
-    /// Runs with a failure, and again without one. Returns true if the failure was reported, and false if it was not
-    /// reached.
+    /// Runs with the `nth` occurrence of a failure, counted from 1, and again without one. Returns true if the failure
+    /// was reported, and false if it was not reached. Other errors, wrong results, and memory that stays reserved are
+    /// findings.
     fn expect_recovery(&self, failure: Failure, nth: u64, want: &[Literal]) -> Result<bool, End> {
         let injection = Some((failure, nth));
         let Run { ended, account, .. } = self.run(injection)?;
@@ -158,7 +162,8 @@ impl Subject<'_> {
         Ok(is_reported)
     }
 
-    /// Runs once, and checks that the arguments that are not donated have not changed.
+    /// Runs once, and checks that the arguments that are not donated have not changed, and that no memory of the
+    /// arguments stays reserved.
     fn run(&self, injection: Injection) -> Result<Run, End> {
         let account = Account::with_limit(MAX_BYTES);
         let arguments = self.put(&account)?;
@@ -175,7 +180,8 @@ impl Subject<'_> {
         Ok(run)
     }
 
-    /// Places the arguments on the engine.
+    /// Places the arguments on the engine, and charges them to `account`. Ends the case without a finding if that
+    /// fails.
     fn put(&self, account: &Account) -> Result<Vec<ArrayHandle>, End> {
         let budget = Budget::new(account.clone(), None, CancelToken::default());
         let put = || {
@@ -186,7 +192,8 @@ impl Subject<'_> {
         budget.run(put).ok().flatten().ok_or(End::Here)
     }
 
-    /// Runs under its own budget.
+    /// Runs the program under its own budget with the failure, if there is one. Counts how often each kind of failure
+    /// could have occurred.
     fn run_on(&self, arguments: Vec<ArrayHandle>, injection: Injection) -> Run {
         let nth = |failure| injection.filter(|(f, _)| *f == failure).map_or(u64::MAX, |(_, n)| n);
         let (account, token) = (Account::with_limit(MAX_BYTES), CancelToken::at_poll(nth(Poll)));
@@ -223,15 +230,15 @@ fn partitioned(text: &str) -> Result<Module, Diagnostics> {
     Ok(run::partitioned(&module)?.module)
 }
 
-/// Returns true if the pool of the process runs parts at the same time.
+/// Returns true if the pool of the process runs parts at the same time, or has only one worker.
 fn is_parallel() -> bool {
     let workers = pool::Workers::global();
     workers.count() == 1 || (0..PATIENCE.1).any(|_| pool::parts_meet(workers, PATIENCE.0))
 }
 
-/// Writes results over a file, first with a failure and then without. Checks that the file is the complete old one or
-/// the complete new one after the failure, and that no other file is left beside it. Returns true if the failure was
-/// reported.
+/// Writes results over a file, first with a failure of the `nth` write and then without. Checks that the file is the
+/// old one if the failure was reported and the complete new one otherwise, that no other file is left beside it, and
+/// that the second write succeeds. Returns true if the failure was reported.
 fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, End> {
     let injection = Some((Write, nth));
     let folder = std::env::temp_dir().join(format!("shardwise-inject-{}-{seed}", std::process::id()));

@@ -87,9 +87,9 @@ pub enum Reached {
     Verified,
     /// The module was partitioned, and an engine refused it.
     Partitioned,
-    /// A run on an engine reached a limit.
+    /// A stage reached a limit of steps or memory, or the arguments are too large.
     Limit,
-    /// Both engines ran the program to the end.
+    /// The program ran to the end: on both engines, or on one if the kind of case uses only one.
     Ran,
 }
 
@@ -169,7 +169,7 @@ pub fn run(kind: Kind, seed: u64) -> Outcome {
     })
 }
 
-/// Runs a program as if it were the program of the case.
+/// Runs a program as if it were the program of the case. Diagnostics are findings only for [`Kind::Valid`].
 pub fn run_text(kind: Kind, seed: u64, text: &str) -> Outcome {
     let input = if kind == Kind::Valid { Input::Exact } else { Input::Any };
     panics::catch(|| run_program(kind, seed, text, input))

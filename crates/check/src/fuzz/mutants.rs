@@ -28,8 +28,8 @@ pub(super) fn mutant(seed: u64) -> Program {
     Program { text, features: vec![] }
 }
 
-/// Returns the text with one change. It is well-formed after the change if such a change is found soon. Sometimes any
-/// change is taken.
+/// Returns the text with one change, or the same text if no change is found in [`TRIES`] attempts. Most often, only a
+/// text that is worth running after the change is returned. Sometimes, any change is made.
 fn changed(choose: &mut Chooser, text: String) -> String {
     let is_any = choose.one_in(8);
     for _ in 0..TRIES {
@@ -42,7 +42,7 @@ fn changed(choose: &mut Chooser, text: String) -> String {
     text
 }
 
-/// Returns true if a text is worth running: it is well-formed, or reading it panics.
+/// Returns true if a text is worth running: it is well-formed, or reading or verifying it panics.
 fn may_run(text: &str) -> bool {
     let read = || {
         let module = parse("fuzz.mlir", text, &OPS).ok()?;

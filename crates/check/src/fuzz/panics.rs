@@ -32,7 +32,7 @@ pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     }
 }
 
-/// Forgets a panic that was expected.
+/// Forgets the panics since the case began, which were expected.
 pub(super) fn forget() {
     take();
 }

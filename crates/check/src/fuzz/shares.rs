@@ -59,7 +59,8 @@ pub fn not_run() -> BTreeMap<Opcode, &'static str> {
     Opcode::ALL.iter().filter_map(|&op| Some((op, reason(op)?))).collect()
 }
 
-/// Returns why the host engine does not run an op, or `None` if it runs the op's example.
+/// Returns the reason if the host engine refuses to compile the op's partitioned example because of the op itself.
+/// Otherwise, returns `None`.
 fn reason(op: Opcode) -> Option<&'static str> {
     let module = parse("example", op.facts().example(op), &OPS).expect("the table's tests read every example");
     let partitioned = run::partitioned(&module).ok()?.module;

@@ -10,7 +10,8 @@ use shardwise_ir::TensorType;
 const SMALL: (i64, i64) = (-4, 4);
 
 impl Maker {
-    /// Returns a value of the type whose elements are as the op requires.
+    /// Returns a value of the type whose elements are as `fill` requires. For booleans and for types whose small
+    /// integers are not exact, bounds of `fill` on elements are not kept.
     pub(super) fn provide(&mut self, scope: &mut Scope, ty: &TensorType, fill: &Fill) -> Live {
         if let Fill::Exact(_) | Fill::Gram | Fill::Solvable = fill {
             let literal = fill.literal(&mut self.choose, ty);
@@ -23,7 +24,7 @@ impl Maker {
         }
     }
 
-    /// Returns a value of the type: an existing one, a new argument, or one made from another value.
+    /// Returns a value of the type: an existing one, a new argument, a constant, or one made from another value.
     pub(super) fn of_type(&mut self, scope: &mut Scope, ty: &TensorType) -> Live {
         let same: Vec<Live> = scope.live.iter().filter(|l| l.ty == *ty).cloned().collect();
         if !same.is_empty() && !self.choose.one_in(4) {
@@ -56,13 +57,13 @@ impl Maker {
         self.plain(scope, &format!("{op} {} : {ty}", dense(literal)), ty, grade)
     }
 
-    /// Returns a scalar constant.
+    /// Writes a scalar constant, and returns its name.
     pub(super) fn number(&mut self, scope: &mut Scope, dtype: DType, value: i64) -> String {
         let literal = Fill::Exact(vec![value]).literal(&mut self.choose, &TensorType::new(dtype, []));
         self.constant(scope, &literal, Grade::Integers(value, value)).name
     }
 
-    /// Adds a line that makes one value.
+    /// Writes a line that assigns `op`, which makes one value of type `ty`, to a new name. Returns the value.
     pub(super) fn plain(&mut self, scope: &mut Scope, op: &str, ty: TensorType, grade: Grade) -> Live {
         let name = self.name();
         scope.line(format!("{name} = {op}"));
@@ -70,7 +71,9 @@ impl Maker {
         scope.push(&name, ty, grade)
     }
 
-    /// Returns small integers made from the value, all between these bounds if the type has them.
+    /// Returns a value of the same type whose elements are integers from `low` to `high`, or between the ends of the
+    /// type's range if it is smaller: `value` itself if its elements are known to be, and otherwise a clamp of it.
+    /// Returns booleans, and values of types whose small integers are not exact, as they are.
     pub(super) fn within(&mut self, scope: &mut Scope, value: Live, low: i64, high: i64) -> Live {
         let dtype = value.ty.dtype;
         if dtype.is_bool() || !is_exact(dtype) || dtype.is_complex() && value.grade.is_within(low, high) {
@@ -93,8 +96,8 @@ impl Maker {
         self.plain(scope, &op, ty, Grade::Integers(low, high))
     }
 
-    /// Returns the value if its elements are integers. Otherwise, returns 1 where they are greater than 0, and 0
-    /// elsewhere.
+    /// Returns the value if it is known to have integers as elements. Otherwise, returns 1 where its elements are
+    /// greater than 0, and 0 elsewhere.
     fn tame(&mut self, scope: &mut Scope, value: Live) -> Live {
         if value.grade != Grade::Wild || !value.ty.dtype.is_float() {
             return value;
@@ -145,7 +148,8 @@ impl Maker {
         self.plain(scope, &op, ty, grade)
     }
 
-    /// Returns a reshape. If the sizes differ, elements are removed or added first.
+    /// Returns a reshape of the value to this shape, or the value itself if it has this shape. If the numbers of
+    /// elements differ, elements are first removed from the end or added there. A scalar may be broadcast instead.
     pub(super) fn with_shape(&mut self, scope: &mut Scope, value: Live, shape: &[usize]) -> Live {
         if value.ty.shape == shape {
             return value;
@@ -164,7 +168,7 @@ impl Maker {
         self.plain(scope, &op, to, value.grade)
     }
 
-    /// Returns a vector of the value's first elements, or of all of them and a few more.
+    /// Returns a vector of `size` elements: the value's first elements, or all of them and then zeros or ones.
     fn with_size(&mut self, scope: &mut Scope, value: Live, size: usize) -> Live {
         let from = value.ty.size();
         let flat = self.with_shape(scope, value, &[from]);
@@ -217,7 +221,7 @@ fn greatest(dtype: DType) -> i64 {
     }
 }
 
-/// Formats a literal: `dense<[[1, 2], [3, 4]]>`, or `dense<5>` for equal elements.
+/// Formats a literal: `dense<[[1, 2], [3, 4]]>`, or `dense<5>` for equal elements. Infinities and NaNs become 1.
 pub(super) fn dense(literal: &Literal) -> String {
     let size = literal.size();
     if size > 0 && (literal.rank() == 0 || literal.is_uniform()) {

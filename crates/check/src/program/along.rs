@@ -8,7 +8,8 @@ use shardwise_base::{DType, Literal};
 use shardwise_ir::TensorType;
 
 impl Maker {
-    /// Writes an op along a dimension that is split, with its result split in the same way.
+    /// Writes an op along a dimension that is split. Its result is split in the same way, except if the op removes the
+    /// dimension.
     pub(super) fn along_dimension(&mut self, scope: &mut Scope) {
         let rank = 1 + self.choose.below(3);
         let dim = self.choose.below(rank);
@@ -52,14 +53,14 @@ impl Maker {
         format!("<@mesh, [{}]>", dims.join(", "))
     }
 
-    /// Writes a cumulative sum or maximum, from either end.
+    /// Writes a cumulative sum, maximum or minimum, from either end.
     fn cumulative(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let n = x.ty.shape[dim];
         let (low, high) = if self.choose.one_in(2) { (n - 1, 0) } else { (0, n - 1) };
         self.window(scope, x, dim, [n, low, high, 1])
     }
 
-    /// Writes a sum or maximum over windows of any size and stride.
+    /// Writes a sum, maximum or minimum over windows of any size, with strides of 1 or 2.
     fn wide_window(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let n = x.ty.shape[dim];
         let size = 2 + self.choose.below(n + 3);

@@ -6,7 +6,8 @@ use super::scope::{Grade, Live, Scope};
 use crate::single::Fill;
 
 impl Maker {
-    /// Writes a check of the dialect `check`, as an op or as a custom call.
+    /// Writes a check of the dialect `check`, as an op or as a custom call. Writes nothing outside of `@main`, and for
+    /// values of some types.
     pub(super) fn expectation(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;
@@ -26,7 +27,7 @@ impl Maker {
         }
     }
 
-    /// Compares a constant with itself.
+    /// Compares a new constant of the type of `x` with its own elements. `is_near` allows a check with a tolerance.
     fn constant_expectation(&mut self, scope: &mut Scope, is_near: bool, x: &Live) {
         let literal = Fill::Small.literal(&mut self.choose, &x.ty);
         let constant = self.constant(scope, &literal, Grade::Wild);

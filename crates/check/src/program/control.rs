@@ -11,7 +11,8 @@ impl Maker {
         if self.choose.one_in(2) { self.counted_loop(scope) } else { self.branch(scope) }
     }
 
-    /// Returns a value of this type for a region to return.
+    /// Returns a value of this type for a region to return: one of its `arguments`, a value from outside, one of the
+    /// values that it returns `earlier` in the list, a constant, or another value.
     fn yielded(&mut self, inner: &mut Scope, ty: &TensorType, arguments: &[Typed], earlier: &[Typed]) -> Typed {
         let same = |list: &[Typed]| list.iter().filter(|v| v.ty == *ty).cloned().collect::<Vec<Typed>>();
         let depth = inner.place.depth;
@@ -48,7 +49,7 @@ impl Maker {
         out
     }
 
-    /// Returns types of existing values.
+    /// Returns one to `most` types of existing values.
     fn some_types(&mut self, scope: &Scope, most: usize) -> Vec<TensorType> {
         (0..1 + self.choose.below(most)).map(|_| self.choose.of(&scope.live).ty.clone()).collect()
     }
@@ -71,7 +72,8 @@ impl Maker {
         self.op(scope, "stablehlo.while", &names, "", &[condition, body], &types, &types, Grade::Wild);
     }
 
-    /// Returns the arguments of a region of a loop.
+    /// Adds an argument of each type to a region. Returns the arguments and the first line of the region, as in
+    /// `^bb0(%v1: tensor<i32>):`.
     fn parameters(&mut self, inner: &mut Scope, types: &[TensorType]) -> (Vec<Typed>, String) {
         let names: Vec<String> = types.iter().map(|_| self.name()).collect();
         let values = types.iter().zip(&names).map(|(ty, name)| inner.push(name, ty.clone(), Grade::Wild).typed());
@@ -141,7 +143,7 @@ impl Maker {
     }
 }
 
-/// Returns the last line of a region.
+/// Returns the last line of a region, which returns `values` by the op `op`.
 pub(super) fn returned(op: &str, values: &[Typed]) -> String {
     let names: Vec<&str> = values.iter().map(|v| v.name.as_str()).collect();
     let types: Vec<String> = values.iter().map(|v| v.ty.to_string()).collect();

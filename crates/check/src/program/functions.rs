@@ -38,13 +38,14 @@ impl Maker {
         self.functions.push(Function { name, text, arguments: types, results });
     }
 
-    /// Adds a parameter of a region or a function.
+    /// Adds a parameter to a region or a function, and returns it.
     pub(super) fn parameter(&mut self, scope: &mut Scope, ty: &TensorType) -> Typed {
         let name = self.name();
         scope.push(&name, ty.clone(), Grade::Wild).typed()
     }
 
-    /// Writes a call, a composite or a named computation.
+    /// Writes a call, a composite or a named computation. Writes nothing if there is no function to call, or if a named
+    /// computation is not allowed in this region.
     pub(super) fn call(&mut self, scope: &mut Scope) {
         if self.choose.one_in(3) {
             return self.named_computation(scope);

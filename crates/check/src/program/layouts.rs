@@ -42,7 +42,7 @@ fn list(axes: &[&str]) -> String {
 }
 
 impl Maker {
-    /// Writes a value in some layout and one or two steps from there.
+    /// Writes a value in some layout and one or two steps from there. Writes nothing for scalars and empty arrays.
     pub(super) fn steps(&mut self, scope: &mut Scope, x: &Live) {
         let rank = x.ty.rank();
         if rank == 0 || x.ty.shape.contains(&0) {
@@ -98,7 +98,9 @@ impl Maker {
         }
     }
 
-    /// Writes a value that becomes a sum over an axis, and is added up. The other summands change nothing.
+    /// Writes a value that becomes unreduced over an axis, and is summed over it by an `all_reduce` or a
+    /// `reduce_scatter`. The other summands are 0 and change nothing. Writes nothing for types whose small integers are
+    /// not exact.
     fn sums(&mut self, scope: &mut Scope, x: &Live, axis: &'static str) {
         let (dtype, rank) = (x.ty.dtype, x.ty.rank());
         if dtype.is_bool() || !(dtype.is_computed() || dtype.is_integer()) {

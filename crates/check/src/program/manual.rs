@@ -11,7 +11,7 @@ use shardwise_ir::TensorType;
 const CHANNEL: &str = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
 
 impl Maker {
-    /// Writes a manual computation over some axes of the first mesh.
+    /// Writes a manual computation over some axes of the first mesh, or nothing if none is chosen.
     pub(super) fn manual(&mut self, scope: &mut Scope) {
         let axes: Vec<usize> = (0..self.meshes.first().len()).filter(|_| !self.choose.one_in(3)).collect();
         if axes.is_empty() {
@@ -61,7 +61,8 @@ impl Maker {
         axes.iter().map(|&i| self.meshes.first()[i].1).product()
     }
 
-    /// Returns the type of a device's part, and how the operand is split: over axes that divide its dimensions.
+    /// Returns the type of a device's part of an operand, and the sharding of the operand: over some of these axes,
+    /// where they divide its dimensions.
     fn manual_operand(&mut self, ty: &TensorType, axes: &[usize]) -> (TensorType, String) {
         let mut local = ty.clone();
         let mut dims: Vec<Vec<String>> = ty.shape.iter().map(|_| vec![]).collect();
@@ -97,7 +98,7 @@ impl Maker {
         (value.typed(), global, sharding(&dims))
     }
 
-    /// Writes a collective over some of the manual axes.
+    /// Writes a collective over some of the manual axes, or nothing if the chosen one does not allow the chosen value.
     fn collective(&mut self, inner: &mut Scope, manual: &[usize]) {
         let mut axes: Vec<usize> = manual.iter().copied().filter(|_| self.choose.one_in(2)).collect();
         if axes.is_empty() {
@@ -120,7 +121,8 @@ impl Maker {
         }
     }
 
-    /// Writes the number of the device in the mesh, or of its position along axes.
+    /// Writes a `partition_id`, a `replica_id`, or the device's position along `axes`. `is_everywhere` is true if all
+    /// axes of the mesh are manual, as a `partition_id` requires.
     fn process_number(&mut self, inner: &mut Scope, axes: &[usize], is_everywhere: bool) {
         let (op, dtype) = match self.choose.below(3) {
             0 if is_everywhere => ("stablehlo.partition_id".to_string(), DType::U32),
@@ -164,7 +166,7 @@ impl Maker {
         self.exchanged(inner, op, x, attrs, vec![], to, x.grade);
     }
 
-    /// Writes a collective, sometimes as a start and a wait.
+    /// Writes a collective, sometimes as a start and a wait, and returns its result.
     #[expect(clippy::too_many_arguments, reason = "these are the parts of an op")]
     fn exchanged(
         &mut self,
@@ -209,7 +211,7 @@ impl Maker {
         self.reduced(inner, "stablehlo.all_reduce", &x, &attrs, to)
     }
 
-    /// Writes a collective that reduces `x` with a region.
+    /// Writes a collective that reduces `x` with a region, and returns its result.
     fn reduced(&mut self, inner: &mut Scope, op: &str, x: &Live, attrs: &str, to: TensorType) -> Live {
         let region = self.plain_reducer(inner, to.dtype);
         self.exchanged(inner, op, x, attrs, vec![region], to, Grade::Wild)
@@ -298,7 +300,8 @@ impl Maker {
         self.rooted(inner, "stablehlo.collective_broadcast", x, &attrs, vec![], x.ty.clone(), axes);
     }
 
-    /// Writes a reduction whose result only one device of each group gets. The others get zeros.
+    /// Writes a reduction whose result only one device of each group receives. The others receive zeros. Writes nothing
+    /// for types without arithmetic.
     fn collective_reduce(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
         if !x.ty.dtype.is_computed() {
             return;
@@ -348,7 +351,7 @@ impl Maker {
     }
 }
 
-/// Formats a set of axes: `{"x", "y"}`.
+/// Formats a set of axes, whose names are in quotes already: `{"x", "y"}`.
 pub(super) fn axis_set(names: &[String]) -> String {
     format!("{{{}}}", names.join(", "))
 }

@@ -9,7 +9,8 @@ use shardwise_ir::{TensorType, Type};
 use shardwise_ops::{OPS, Opcode};
 
 impl Maker {
-    /// Writes an op of Shardy on a value.
+    /// Writes an op of Shardy or an optimization barrier on a value, or sometimes nothing. Inside manual computations
+    /// and functions, writes only barriers and data flow edges.
     pub(super) fn mark(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         let ty = x.ty.clone();
@@ -46,7 +47,7 @@ impl Maker {
         self.plain(scope, &op, x.ty.clone(), x.grade);
     }
 
-    /// Writes an op that is not in the table of single ops.
+    /// Writes ops that are not in the table of single ops. Writes nothing if the chosen ones are not allowed here.
     pub(super) fn rare(&mut self, scope: &mut Scope) {
         match self.choose.below(14) {
             0 => self.tokens(scope),
@@ -114,7 +115,8 @@ impl Maker {
         self.plain(scope, &op, to, Grade::Wild);
     }
 
-    /// Adds the op table's example of an op as a function that is called.
+    /// Adds the op table's example of one of three ops as a function, and writes a call of it. Does nothing outside of
+    /// `@main`.
     fn example(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;
@@ -144,7 +146,8 @@ impl Maker {
         self.plain(scope, &op, x.ty, x.grade);
     }
 
-    /// Writes parts of one or two values, one after the other.
+    /// Writes a `shardwise.join` of parts of one or two values along a dimension. Writes nothing for a scalar, or if
+    /// the dimension is empty.
     fn join(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         if x.ty.rank() == 0 {
@@ -171,7 +174,8 @@ impl Maker {
         self.op(scope, "shardwise.join", &names, &attrs, &[], &types, &[to], x.grade.join(y.grade));
     }
 
-    /// Writes a value with fewer elements, or with more of them, which are 0.
+    /// Writes a `shardwise.resize` that makes each dimension of a value at most 2 elements shorter or longer. Added
+    /// elements are 0.
     fn resize(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         let shape: Vec<usize> = x.ty.shape.iter().map(|&n| (n + self.choose.below(5)).saturating_sub(2)).collect();

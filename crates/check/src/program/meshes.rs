@@ -58,7 +58,7 @@ impl Meshes {
 }
 
 impl Maker {
-    /// Returns ` {sdy.sharding = ..}` for an argument or a result, or often nothing.
+    /// Returns ` {sdy.sharding = ..}` for an argument or a result, or an empty text in a third of the cases.
     pub(super) fn sharding_in_braces(&mut self, shape: &[usize]) -> String {
         match self.maybe_sharding(shape, &[]) {
             Some(sharding) => format!(" {{sdy.sharding = #sdy.sharding{sharding}}}"),
@@ -66,8 +66,9 @@ impl Maker {
         }
     }
 
-    /// Returns `<@mesh, [{"x"}, {?}]>` or nothing. Uses any axes but the taken ones, with uneven splits and parts of
-    /// axes.
+    /// Returns a sharding such as `<@mesh, [{"x"}, {?}]>`, or `None` in a third of the cases. It may use any axes with
+    /// uneven splits and parts of axes. If `taken` is not empty, it uses the first mesh without the axes of these
+    /// indices.
     pub(super) fn maybe_sharding(&mut self, shape: &[usize], taken: &[usize]) -> Option<String> {
         if self.choose.one_in(3) {
             return None;
@@ -108,7 +109,8 @@ impl Maker {
         format!("<{}, [{}]>", Meshes::name(mesh), dims.join(", "))
     }
 
-    /// Returns whole axes. An axis of size 4 may be returned as one or both of its halves.
+    /// Returns the axes of mesh `mesh` as texts, each with its size, except those whose indices are in `taken`. An axis
+    /// of size 4 may be returned as its two halves.
     pub(super) fn axis_texts(&mut self, mesh: usize, taken: &[usize]) -> Vec<(String, usize)> {
         let axes = self.meshes.0[mesh].clone();
         let mut out = vec![];

@@ -7,9 +7,9 @@ use shardwise_base::{DType, Literal};
 use shardwise_ir::TensorType;
 
 impl Maker {
-    /// Writes a custom call in which every device sends `counts[j]` rows to member `j` of its group. They become block
-    /// `i` of the receiver's rows, where `i` is the sender's number in the group. The rows that are left keep the values
-    /// of another operand.
+    /// Writes a custom call in which every device sends rows of `x` to all members of its group. The number of rows
+    /// depends only on the receiver. The rows from member `i` become block `i` of the receiver's rows. The rows that
+    /// are left keep the values of another operand.
     pub(super) fn ragged(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
         let (rows, members) = (x.ty.shape[0] as i64, self.axes_size(axes));
         let dtype = *self.choose.of(&[DType::I32, DType::I64]);

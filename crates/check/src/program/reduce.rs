@@ -41,8 +41,8 @@ impl Maker {
         }
     }
 
-    /// Returns the region of a sum, a maximum or a minimum. A value from outside takes part without changing the
-    /// result.
+    /// Returns the region of a sum, a maximum or a minimum. For signed integers, a constant from outside sometimes
+    /// takes part, which is added to `scope` and does not change results from -5 to 5.
     pub(super) fn reducer(&mut self, scope: &mut Scope, dtype: DType) -> String {
         let op = *self.choose.of(&["add", "maximum", "minimum"]);
         let t = TensorType::new(dtype, []);
@@ -92,7 +92,7 @@ impl Maker {
         self.op(scope, "stablehlo.reduce_window", &names, &attrs, &[region], &from, &result, Grade::Wild);
     }
 
-    /// Writes updates of whole rows. Some of the indices are out of bounds.
+    /// Writes a scatter that updates whole rows. Some of the indices may be out of bounds.
     fn promoted_scatter(&mut self, scope: &mut Scope, x: &Live, region: String, to: DType) {
         let count = self.choose.below(4);
         let indices = self.provide(scope, &TensorType::new(DType::I32, [count, 1]), &Fill::Ints(-1, 4));

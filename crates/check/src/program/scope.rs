@@ -96,7 +96,7 @@ impl Scope {
         live
     }
 
-    /// Returns the lines, each with a line end.
+    /// Returns the indented lines, each with a line end.
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("  {line}\n")).collect()
     }

@@ -11,7 +11,7 @@ use shardwise_ops::Opcode;
 const MAX_DEPTH: usize = 3;
 
 impl Maker {
-    /// Writes a statement of any kind.
+    /// Writes a statement of any kind, or nothing if the chosen kind is not possible with the chosen values.
     pub(super) fn statement(&mut self, scope: &mut Scope) {
         let may_nest = scope.place.depth < MAX_DEPTH;
         if self.moves && !scope.place.in_manual && !scope.place.in_function && self.choose.one_in(3) {
@@ -56,7 +56,8 @@ impl Maker {
         self.features.insert(ty.dtype.name());
     }
 
-    /// Writes an op of the table on existing values.
+    /// Writes an op of the table of single ops. Its operands are existing values or made for it. Writes nothing if the
+    /// op's sums might not be exact.
     fn op_of_table(&mut self, scope: &mut Scope) {
         let draft = single::draft(&mut self.choose);
         if is_summed(draft.op) && !sums_exactly(&draft) {
@@ -77,7 +78,7 @@ impl Maker {
         );
     }
 
-    /// Returns an operand of a draft. Most often, it is made for this op.
+    /// Returns operand `i` of a draft: an existing value, or one that is made for this op.
     fn operand(&mut self, scope: &mut Scope, draft: &Draft, i: usize) -> Live {
         let (ty, fill) = &draft.operands[i];
         // The bits of a NaN are unspecified.
@@ -91,7 +92,8 @@ impl Maker {
         self.provide(scope, ty, fill)
     }
 
-    /// Writes an op in the generic form, and returns its results.
+    /// Writes an op in the generic form, and returns its results. `from` and `to` have the types of the operands and
+    /// results. `grade` holds for every result.
     #[expect(clippy::too_many_arguments, reason = "these are the parts of an op")]
     pub(super) fn op(
         &mut self,
@@ -125,7 +127,7 @@ impl Maker {
         to.iter().enumerate().map(|(i, ty)| scope.push(&result_name(i), ty.clone(), grade)).collect()
     }
 
-    /// Returns ` {sdy.sharding = ..}` for an op in some cases.
+    /// Returns ` {sdy.sharding = ..}` for results of these types, or most often an empty text.
     fn result_shardings(&mut self, scope: &Scope, to: &[TensorType]) -> String {
         if scope.place.in_function || to.is_empty() || !self.choose.one_in(4) {
             return String::new();
@@ -138,7 +140,8 @@ impl Maker {
         }
     }
 
-    /// Writes an elementwise op on existing values, sometimes twice on the same one.
+    /// Writes an elementwise op on two existing values of one type, or on one value twice. Writes nothing for floats
+    /// without arithmetic.
     fn chained(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         let same: Vec<Live> = scope.live.iter().filter(|l| l.ty == x.ty).cloned().collect();
@@ -174,7 +177,7 @@ fn is_summed(op: Opcode) -> bool {
     matches!(op, Reduce | ReduceWindow | SelectAndScatter | Scatter | DotGeneral | Convolution | DynamicConv)
 }
 
-/// Returns true if every sum is exact in its type.
+/// Returns true if every sum over the draft's operands is exact. Operands of bf16 and f16 must be small for this.
 fn sums_exactly(draft: &Draft) -> bool {
     let is_narrow = |dtype| matches!(dtype, DType::BF16 | DType::F16);
     draft.operands.iter().all(|(ty, _)| !is_narrow(ty.dtype) || ty.size() <= 200)
@@ -201,7 +204,7 @@ fn result_grade(op: Opcode, operands: &[Live]) -> Grade {
     }
 }
 
-/// Returns the grade of integers between the bounds, if they are still small.
+/// Returns the grade of integers between the bounds, or [`Grade::Wild`] if they are not small.
 fn bounded(low: i64, high: i64) -> Grade {
     if low >= -64 && high <= 64 { Grade::Integers(low, high) } else { Grade::Wild }
 }

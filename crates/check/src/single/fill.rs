@@ -37,7 +37,8 @@ impl Fill {
         Literal::from_bytes(dtype, &ty.shape, &bytes).expect("an element for each place")
     }
 
-    /// Returns the bytes of an element.
+    /// Returns the bytes of an element. Panics for the fills whose literals are made as a whole: `Exact`, `Gram` and
+    /// `Solvable`.
     fn element(&self, choose: &mut Chooser, dtype: DType) -> Vec<u8> {
         if dtype.is_complex() {
             let part = |choose: &mut Chooser| self.element(choose, dtype.real());
@@ -60,7 +61,7 @@ impl Fill {
     }
 }
 
-/// Returns an element of any value. Small floats are drawn by their bits.
+/// Returns the bytes of an element of any value. Floats of at most 8 bits are drawn by their bits.
 fn any(choose: &mut Chooser, dtype: DType) -> Vec<u8> {
     let bits = dtype.bits() as u32;
     match dtype.kind() {
@@ -96,14 +97,16 @@ fn special(choose: &mut Chooser, dtype: DType) -> Vec<u8> {
     word(dtype, bits | if choose.one_in(2) { sign } else { 0 })
 }
 
-/// Returns the low bits of a word as an element. Integers of less than a byte are sign-extended.
+/// Returns the bytes of the element whose bits are the low bits of a word. Integers of less than a byte are
+/// sign-extended.
 fn word(dtype: DType, bits: u64) -> Vec<u8> {
     let unused = 64 - dtype.bits() as u32;
     let value = if dtype.is_signed() { ((bits << unused) as i64 >> unused) as u64 } else { bits << unused >> unused };
     value.to_le_bytes()[..dtype.storage_bytes()].to_vec()
 }
 
-/// Returns a number that the type can represent.
+/// Returns the bytes of a number that the type can represent. Floats of at most 8 bits have another value: their bits
+/// are the low two bits of the integer `value`.
 fn number(dtype: DType, value: f64) -> Vec<u8> {
     match dtype {
         DType::I1 => vec![u8::from(value > 0.0)],
@@ -117,14 +120,16 @@ fn number(dtype: DType, value: f64) -> Vec<u8> {
     }
 }
 
-/// Returns square matrices in the last two dimensions.
+/// Returns the bytes of an array of square matrices in the last two dimensions. `make` returns one matrix of a given
+/// size. Panics if the array has fewer than two dimensions.
 fn matrices(ty: &TensorType, mut make: impl FnMut(usize) -> Vec<i64>) -> Vec<u8> {
     let n = ty.shape[ty.rank() - 1];
     let count = ty.shape[..ty.rank() - 2].iter().product::<usize>();
     (0..count).flat_map(|_| make(n)).flat_map(|v| number(ty.dtype, v as f64)).collect()
 }
 
-/// Returns a row-major matrix: powers of two on the diagonal, and small integers below it, or on both sides.
+/// Returns a row-major matrix: powers of two on the diagonal, and small integers below it, or on both sides if `both`
+/// is true.
 fn triangle(choose: &mut Chooser, n: usize, both: bool) -> Vec<i64> {
     let mut out = vec![0; n * n];
     for i in 0..n {

@@ -53,12 +53,12 @@ pub fn single(seed: u64) -> Single {
     Single { seed, op: draft.op, text, module, inputs }
 }
 
-/// Returns a well-formed op.
+/// Returns a well-formed op. Panics if the op that was drawn cannot be made.
 pub(crate) fn draft(choose: &mut Chooser) -> Draft {
     drawn_op(choose).0
 }
 
-/// Returns a well-formed op, and a program of it alone.
+/// Returns a well-formed op, and a program of it alone. Panics if the op that was drawn cannot be made.
 fn drawn_op(choose: &mut Chooser) -> (Draft, String, Module) {
     let (op, row) = ops::draw(choose);
     let mut refusal = String::new();
@@ -74,7 +74,7 @@ fn drawn_op(choose: &mut Chooser) -> (Draft, String, Module) {
     panic!("no `{}` is well-formed:\n{refusal}", op.name())
 }
 
-/// Returns every op that can be drawn.
+/// Returns every op that can be drawn. An op that is drawn more often than others is listed more than once.
 pub fn drawn() -> impl Iterator<Item = Opcode> {
     ops::drawn()
 }

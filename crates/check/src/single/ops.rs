@@ -40,7 +40,7 @@ const ANY: &[DType] = &[
 /// Types that can be ordered and summed.
 const REAL: &[DType] =
     &[DType::F32, DType::F32, DType::BF16, DType::F64, DType::I32, DType::I64, DType::U8, DType::I16];
-/// Types smaller than a byte, and types of a byte with few bits.
+/// Types of all sizes, among them types smaller than a byte and types of a byte with few bits.
 const WITH_SMALL: &[DType] = &[
     DType::F32,
     DType::BF16,
@@ -154,17 +154,18 @@ static PLACES: LazyLock<Vec<(Opcode, &Row)>> = LazyLock::new(|| {
     table.iter().copied().chain(others).collect()
 });
 
-/// Returns every op that can be drawn.
+/// Returns every op that can be drawn. An op that is drawn more often than others is listed more than once.
 pub(super) fn drawn() -> impl Iterator<Item = Opcode> {
     PLACES.iter().map(|(op, _)| *op)
 }
 
-/// Returns an op and its row. Each op is as likely as it is often in its row.
+/// Draws an op, and returns it with its row. The probability of an op is proportional to the number of times it is
+/// listed.
 pub(super) fn draw(choose: &mut Chooser) -> (Opcode, &'static Row) {
     *choose.of(&PLACES)
 }
 
-/// Returns what `f` returns for the op in its example.
+/// Returns the result of `f` for the op in its example.
 fn in_example<T>(op: Opcode, f: impl Fn(&OpView<'_>) -> T) -> T {
     let module = text::parse(op.name(), op.facts().example(op), &OPS).expect("examples are well-formed");
     let body = &module.main().expect("examples have a main function").body;
@@ -172,8 +173,8 @@ fn in_example<T>(op: Opcode, f: impl Fn(&OpView<'_>) -> T) -> T {
     f(&views.into_iter().find(|view| Opcode::of_view(view) == op).expect("an example holds its op"))
 }
 
-/// Returns whether the op computes each element of its result from the elements at the same position of its operands,
-/// and needs no attribute and no quantized type.
+/// Returns true if the op computes each element of its only result from the elements at the same position of its
+/// operands, has no side effects, and needs no attribute and no quantized type.
 pub fn is_elementwise(op: Opcode) -> bool {
     op.schema().attributes.iter().all(|attr| attr.presence != Presence::Required)
         && in_example(op, |view| {
@@ -189,7 +190,7 @@ pub fn is_elementwise(op: Opcode) -> bool {
         })
 }
 
-/// Returns whether the op counts as a transcendental function by its cost.
+/// Returns true if the op is elementwise, and its cost for each element is that of a transcendental function.
 fn is_transcendental(op: Opcode) -> bool {
     is_elementwise(op)
         && in_example(op, |view| op.facts().cost(view).flops >= TRANSCENDENTAL * view.result_tensor(0).size() as f64)
@@ -270,7 +271,8 @@ fn combine(name: &str, dtype: DType) -> String {
     )
 }
 
-/// Returns a comparator of pairs that compares only the first pair.
+/// Returns the region of a comparator with a pair of arguments for each of these types. It compares only the first
+/// pair.
 fn comparator(direction: &str, dtypes: &[DType]) -> String {
     let args: Vec<String> =
         dtypes.iter().enumerate().map(|(i, d)| format!("%a{i}: tensor<{d}>, %b{i}: tensor<{d}>")).collect();
@@ -298,7 +300,8 @@ fn unary(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, vec![(t.clone(), fill)], String::new(), vec![tensor(result, &t.shape)])
 }
 
-/// Draws operands of one type. The results have the types that the op infers.
+/// Draws operands of one type. The result has the type that the op infers. Returns `None` if the op refuses the
+/// operands.
 fn elementwise(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 3));
     let count = in_example(op, |view| view.operands().len());
@@ -339,7 +342,7 @@ fn binary(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     pointwise(op, &t, [fill.clone(), fill])
 }
 
-/// Divides integers by numbers that are not 0, since other results are unspecified.
+/// Draws divisors that are not 0 for integers and complex numbers, since other results are unspecified.
 fn divide(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 3));
     let fills = match (dtype.is_float(), dtype.is_complex()) {
@@ -405,7 +408,8 @@ fn clamp(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, operands, String::new(), vec![t])
 }
 
-/// Converts floats to integers only if they are in the integers' range.
+/// Draws a conversion to any type. Floats and complex numbers that are converted to integers are in the integers'
+/// range.
 fn convert(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let to = *choose.of(ANY);
     let t = tensor(dtype, &shape(choose, 0, 3));
@@ -545,7 +549,8 @@ fn concatenate(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> 
     draft(op, operands, format!("dimension = {dim} : i64"), vec![whole])
 }
 
-/// Draws padding, some of which is negative and removes elements.
+/// Draws padding, some of which is negative and removes elements. Returns `None` if more elements are removed than
+/// there are.
 fn pad(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, if op == Pad { 0 } else { 1 }, 3);
     let interior: Vec<i64> = from.iter().map(|_| choose.between(0, 2)).collect();
@@ -623,7 +628,8 @@ impl Windows {
         Windows { sizes, strides, base, dilation, padding }
     }
 
-    /// Returns the number of positions of the window along dimension `d` of `n` elements.
+    /// Returns the number of positions of the window along dimension `d` of `n` elements, or `None` if the padding
+    /// removes more elements than there are.
     fn places(&self, d: usize, n: usize) -> Option<usize> {
         let dilated = if n == 0 { 0 } else { (n - 1) * self.base[d] + 1 };
         let padded = usize::try_from(dilated as i64 + self.padding[d].0 + self.padding[d].1).ok()?;
@@ -777,7 +783,7 @@ impl Indexing {
         }
     }
 
-    /// Returns indices, some of which are out of bounds.
+    /// Draws indices, some of which are out of bounds.
     fn indices(&self, choose: &mut Chooser) -> (TensorType, Fill) {
         let dtype = *choose.of(&[DType::I32, DType::I64, DType::U8]);
         (tensor(dtype, &self.indices), Fill::Ints(-2, 5))

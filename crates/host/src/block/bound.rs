@@ -190,7 +190,8 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Computes the row values of a phase.
+    /// Reads the row operands of a phase, computes its row values and writes its row outputs. [`Bound::point`] must
+    /// have set the addresses.
     fn start_phase(&mut self, phase: usize) {
         let p = &self.code().phases[phase];
         for &(operand, temp) in &p.fills {
@@ -255,7 +256,8 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Runs the phases after the first one, given its results.
+    /// Computes the row values of the phases after the first one, given the results of its reductions. Their lanes are
+    /// not run.
     pub(super) fn finish_rows(&mut self, totals: &[W]) {
         self.set_totals(0, totals);
         (1..self.code().phases.len()).for_each(|phase| self.start_phase(phase));
@@ -274,7 +276,8 @@ impl<'a, W: Word> Bound<'a, W> {
         self.words(self.layout.partials + i * PARTIALS, PARTIALS / W::SIZE)
     }
 
-    /// Combines reduced rows of one kept row into the accumulators.
+    /// Sets the accumulators to the combination of some reduced rows of one kept row, or to the neutral elements if
+    /// there are none.
     pub(super) fn accumulate(&mut self, row: usize, reduced: Range<usize>, lanes: Range<usize>) {
         if reduced.is_empty() {
             let code = self.code();
@@ -324,7 +327,8 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Runs the lanes of a phase from lane `start`; the accumulators begin at lane `origin`.
+    /// Runs `len` lanes of a phase from lane `start`. The accumulators begin at lane `origin`. If `first` is true, they
+    /// are overwritten instead of combined.
     pub(super) fn run_lanes(&mut self, phase: usize, start: usize, origin: usize, len: usize, first: bool) {
         let width = self.binding.machine.lanes;
         let (blocks, rest) = (len / width, len % width);
@@ -445,7 +449,7 @@ impl<'a, W: Word> Bound<'a, W> {
         bound.code.push(ins);
     }
 
-    /// Returns the index of a strided operand in the code's list.
+    /// Adds a strided operand to the list of `bound`. Returns the base with its index in this list.
     fn bind_strided(&self, bound: &mut BoundCode, base: Base) -> Base {
         let Base::Strided(index) = base else { unreachable!("asked for strided operands only") };
         let s = self.code().strided[index];
@@ -461,7 +465,8 @@ impl<'a, W: Word> Bound<'a, W> {
         Base::Strided(bound.strided.len() - 1)
     }
 
-    /// Returns the op of a store. It bypasses the caches if this was requested and all rows are aligned.
+    /// Returns the op of a template. A store of words bypasses the caches if this was requested and all rows are
+    /// aligned.
     fn streaming_op(&self, t: &Template) -> Op {
         let Base::Operand(o) = t.base else { return t.op };
         let aligned = |o: usize| {

@@ -182,7 +182,8 @@ impl Layout {
     }
 }
 
-/// Returns the dimensions of size above 1. Neighbours are merged if all operands can access them as one dimension.
+/// Returns the dimensions whose size is not 1. Neighbours are merged if all operands can access them as one dimension.
+/// If all reduced dimensions have size 1, a reduced dimension of size 1 comes first.
 fn flatten(program: &Program) -> Vec<Dim> {
     let mut dims: Vec<Dim> = Vec::new();
     for (d, &size) in program.space.iter().enumerate().filter(|&(_, &size)| size != 1) {
@@ -774,7 +775,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Returns whether an instruction can read the value from memory directly.
+    /// Returns `Some` if an instruction can read the value from memory directly, or if it is a constant, which can be
+    /// stored there.
     fn readable(&self, node: usize) -> Option<()> {
         (self.constant(node).is_some() || self.direct(node).is_some()).then_some(())
     }

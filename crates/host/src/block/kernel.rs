@@ -86,7 +86,7 @@ impl Code {
         self.phases.iter().enumerate().map(of).fold(Reach::default(), Reach::or)
     }
 
-    /// Returns whether no two parts of a kernel write the same element of an output.
+    /// Returns true if the strides show that each element of an output is written at most once.
     fn is_written_once(&self, operand: usize) -> bool {
         self.phases.iter().enumerate().all(|(i, phase)| {
             let size = self.walks[operand].size();
@@ -130,7 +130,8 @@ impl Kernel {
         self.operands.len()
     }
 
-    /// Returns whether output `output` may use the same memory as input `input`.
+    /// Returns true if operand `output` may use the same memory as operand `input`. Both are indices among the operands
+    /// of an instance.
     pub fn in_place(&self, output: usize, input: usize) -> bool {
         let (to, from) = (self.walk(output), self.walk(input));
         let same = to.outer == from.outer && to.inner == from.inner && to.size() == from.size();

@@ -262,7 +262,7 @@ impl Program {
         self.binary(Binary::Min, above, high)
     }
 
-    /// Adds the reduction of `of` along the reduced dimensions, starting with `init`, in the order of
+    /// Adds the reduction of `of` along the reduced dimensions, combined with `init` at the end, in the order of
     /// `shardwise_mathfn::order`. Returns `None` if there is no kernel for it.
     ///
     /// Sums and products of `bf16` and `f16` are computed in `f32` and rounded once.
@@ -281,7 +281,8 @@ impl Program {
     }
 
     /// Adds the conversion of `a` to another type. Integers wrap and floats round to nearest. Conversions from floats
-    /// to integers truncate and saturate, and NaN becomes 0. Returns `None` if there is no kernel for it.
+    /// to integers truncate and saturate, and NaN becomes 0. Conversions to truth values are true if `a` is not 0.
+    /// Returns `None` if there is no kernel for it.
     pub fn convert(&mut self, a: Value, to: Elem) -> Option<Value> {
         if a.elem.is_complex() || to.is_complex() || (to.is_wide() && !self.wide) {
             return None;

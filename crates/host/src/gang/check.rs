@@ -7,7 +7,13 @@
 use crate::plan::*;
 use shardwise_base::{DType, Diagnostic};
 
-/// Returns the first inconsistency of a plan, which is a bug of the planner or a module that is not valid.
+/// Checks a plan.
+///
+/// # Errors
+/// Returns the first inconsistency, which is a bug of the planner or a module that is not valid.
+///
+/// # Panics
+/// Panics if the buffers of a constant do not match its slot.
 pub fn check(plan: &Plan) -> Result<(), Diagnostic> {
     for (slot, buffers) in &plan.constants {
         let info = &plan.slots[*slot];
@@ -25,7 +31,8 @@ fn code(plan: &Plan, block: &Code) -> Result<(), Diagnostic> {
     })
 }
 
-/// Checks that the maps of instances are in range.
+/// Checks that each input's map has an entry for each instance of the step, and that the entries are instances of the
+/// slot that is read.
 fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
     let count = step.points.count();
     for (i, input) in step.inputs.iter().enumerate() {
@@ -71,7 +78,8 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// Checks that groups refer to instances of the operand, and positions to members of the groups.
+/// Checks that each instance of the step has a group and a position, that groups refer to instances of the operand, and
+/// positions to members of the groups. Any position fits an empty group.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
     let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot].count);
     let fits = |(group, &position): (&Vec<u32>, &usize)| {
@@ -84,7 +92,7 @@ fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> 
     Ok(())
 }
 
-/// Checks that every output has the instances that the step computes.
+/// Checks that every output has the same points as the step.
 fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
     let differs = |&&slot: &&Slot| plan.slots[slot].points != step.points;
     match step.outputs.iter().find(differs) {
@@ -96,7 +104,8 @@ fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// Checks that values that are passed from slot to slot have the same type in both.
+/// Checks that there are as many slots in `from` as in `to`, and that `fits` accepts each pair of a slot and the one to
+/// which its value is passed. Messages call the slots of `to` by the name `what`.
 fn equal(
     plan: &Plan,
     what: &str,
@@ -117,7 +126,7 @@ fn equal(
     }
 }
 
-/// Checks that the first of the slots is a scalar of one of these types.
+/// Checks that there is a slot, and that the first one is a scalar of one of these types.
 fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> {
     let Some(slot) = slots.first() else { return Err("has no value that decides what runs".to_string()) };
     let ty = &plan.slots[*slot].ty;

@@ -5,15 +5,23 @@ use shardwise_base::{Diagnostic, Literal};
 use shardwise_interp::RegionRunner;
 use shardwise_ir::{OpView, Value};
 
-/// Evaluates an op on one device's operands, which are followed by the captured values of its regions.
+/// Runs the reference evaluation of an op on one device. `inputs` are the op's operands, followed by the values of
+/// `captured`, which its regions use. Returns one literal for each result.
+///
+/// # Errors
+/// Returns the error of the evaluation.
 pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Result<Vec<Literal>, Diagnostic> {
     let (operands, outer) = inputs.split_at(view.operands().len());
     let literals: Vec<Literal> = view.operands().iter().zip(operands).map(|(&v, b)| literal(view, v, b)).collect();
     shardwise_ops::evaluate(view, &literals, &mut regions(view, outer, captured))
 }
 
-/// Evaluates a collective on the operands of a group's members. `others` are its other operand, if that states the
-/// root, and the captured values of its region.
+/// Runs the reference of a collective for one group, given the first operand of each member in `parts`. `others` are
+/// the second operand, which states the root, if the op has one, followed by the values of `captured`, which its region
+/// uses. Returns one literal for each member.
+///
+/// # Errors
+/// Returns the error of the reference, such as a root that is no member.
 pub fn exchange(
     view: &OpView<'_>,
     parts: &[&Buffer],

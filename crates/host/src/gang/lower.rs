@@ -14,7 +14,10 @@ use shardwise_ops::collective::{AxisIndexOp, CollectiveView, Groups};
 use shardwise_ops::{Opcode, Semantics, constant_value};
 use std::collections::{BTreeSet, HashSet};
 
-/// Converts `func` to a plan.
+/// Converts `func`, which must have been verified, to a plan. Values that are known now get buffers from `memory`.
+///
+/// # Errors
+/// Fails if an op cannot be run by this engine, or if there is no memory for a known value.
 pub fn lower(module: &Module, func: &Func, memory: &Memory) -> Result<Plan, Diagnostics> {
     let plan = PlanCx::new(module, func, &KERNELS);
     let mut lowering = Lowering { plan, memory, uses: Uses::compute(&func.body), constants: vec![] };
@@ -47,7 +50,9 @@ impl<'m> Lowering<'m> {
         Ok(code)
     }
 
-    /// Builds the steps of a block, with each fused group at the position of its root.
+    /// Builds the steps of the ops of a block without its terminator. A fused group, or a product with the addition of
+    /// its result, is one step at the position of its last op. Steps that prepare operands of a kernel come directly
+    /// before it.
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
         let sums = kernels::sums(&self.plan, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
@@ -71,7 +76,8 @@ impl<'m> Lowering<'m> {
         Ok(steps)
     }
 
-    /// Builds the step of an op. Returns `None` for a constant.
+    /// Builds the step of an op. Returns `None` for an op whose value is known now, as [`Lowering::constant`]
+    /// determines it. Fails if this engine cannot run the op, or if there is no memory for its value.
     fn op(&mut self, op: Op) -> Result<Option<Step>, Diagnostics> {
         let view = self.plan.view(op);
         if self.constant(&view)? {
@@ -108,8 +114,9 @@ impl<'m> Lowering<'m> {
         step
     }
 
-    /// Evaluates constants and the indices of devices along axes, which are known now. Returns whether the op is one of
-    /// these.
+    /// Computes the result of an op whose value is known now: a constant, the index of a device along axes, the id of a
+    /// device, or a token. Adds its buffers, one for each instance, to the constants and returns true. Returns false
+    /// for any other op. Fails if there is no memory.
     fn constant(&mut self, view: &OpView<'m>) -> Result<bool, Diagnostics> {
         let points = self.plan.result_points(view);
         let at = |i: usize| points.coordinates(i);
@@ -142,7 +149,8 @@ impl<'m> Lowering<'m> {
         Ok(true)
     }
 
-    /// Builds the op in an asynchronous start. It runs at once and writes into the future's slot.
+    /// Builds the step of the op in an asynchronous start. It runs at once and writes into the future's slot. Fails if
+    /// the region does not have one result, or if its op needs no step because its value is known now.
     fn started(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let region = view.regions()[0];
         for (&arg, &operand) in self.plan.body[region].args.iter().zip(view.operands()) {
@@ -181,7 +189,9 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Returns a collective in the regions whose groups extend over several of the points.
+    /// Returns the first collective in the regions, including inner ones, whose groups may have members at several of
+    /// the points. Groups that are not along axes always count. Ops that only read the index or id of a device, and the
+    /// start and end of an asynchronous op, do not.
     fn collective_over(&self, points: &Points, regions: &[Region]) -> Option<Op> {
         let mut ops = vec![];
         regions.iter().for_each(|&r| self.plan.body.walk_region(r, &mut ops));
@@ -204,7 +214,8 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Removes steps whose results are never read, such as views that all users bypass.
+/// Removes evaluations, kernels and aliases whose outputs are not among `results` and are not read by a later step that
+/// is kept, such as views that all users bypass. Steps of other kinds, and steps without outputs, are kept.
 fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     let mut read: HashSet<Slot> = results.iter().copied().collect();
     let mut kept = vec![];
@@ -223,14 +234,15 @@ fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     *steps = kept;
 }
 
-/// Returns the `results` that are outputs of `steps`, each once.
+/// Returns the `results` that are outputs of `steps`, each once and in ascending order.
 fn own_results(steps: &[Step], results: &[Slot]) -> Vec<Slot> {
     let outputs: BTreeSet<Slot> = steps.iter().flat_map(|s| s.outputs.iter().copied()).collect();
     let own: BTreeSet<Slot> = results.iter().copied().filter(|slot| outputs.contains(slot)).collect();
     own.into_iter().collect()
 }
 
-/// Records at each step the slots of this block that no later step and no result reads.
+/// Records each slot that this block defines, as a parameter or as an output of a step, in `drops` of the last step
+/// that reads or defines it. Results of the block are not recorded. A step reads what its inner blocks read.
 fn mark_drops(code: &mut Code) {
     let mut seen: Vec<Slot> = code.results.clone();
     let own: BTreeSet<Slot> =
@@ -250,7 +262,8 @@ fn mark_drops(code: &mut Code) {
     }
 }
 
-/// Collects every slot that a step reads, including those that its blocks read.
+/// Adds every slot that a step reads to `out`, including those that its blocks read or return. A slot may occur several
+/// times.
 fn slots_read(step: &Step, out: &mut Vec<Slot>) {
     out.extend(step.inputs.iter().map(|i| i.slot));
     let block = |code: &Code| {

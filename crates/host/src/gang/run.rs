@@ -80,7 +80,11 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Runs the program. `args[i]` has a buffer for each instance of parameter `i`.
+    /// Runs the program. `args[i]` has a buffer for each instance of parameter `i`. Returns a buffer for each instance
+    /// of each result.
+    ///
+    /// # Errors
+    /// Fails if the run is stopped, if an op fails, or if one panics. What the run has computed must then be dropped.
     pub fn run(&mut self, args: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>, Diagnostics> {
         for (slot, buffers) in &self.plan.constants {
             self.values[*slot] = buffers.iter().cloned().map(Some).collect();
@@ -113,8 +117,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns descriptions of the largest arrays that are alive when a step runs, or that it reads or writes. Of slots
-    /// that share their buffers, only one is listed.
+    /// Describes the largest arrays that are alive when a step runs, or that it reads or writes: at most
+    /// [`SHOWN_ARRAYS`], the largest first. Of slots that share their buffers, only one is listed.
     fn largest(&self, step: Step<'a>) -> Vec<String> {
         let is_alive = |&slot: &Slot| self.values[slot].iter().any(Option::is_some);
         let used: Vec<Slot> = step.inputs.iter().map(|i| i.slot).chain(step.outputs.iter().copied()).collect();
@@ -171,7 +175,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the instances of a step that are selected.
+    /// Returns the instances of a step that are selected, in ascending order.
     fn instances(step: Step<'a>, selected: &[Selection<'a>]) -> Cow<'a, [usize]> {
         if selected.is_empty() {
             return Cow::Borrowed(&step.instances);
@@ -198,7 +202,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Computes what the members of each group get, once for all members.
+    /// Runs a collective by its reference, once for each group, and puts each selected instance's result into the
+    /// output. An instance without a group gets zeros.
     fn exchange(
         &mut self,
         step: Step<'a>,
@@ -233,14 +238,15 @@ impl<'a> Run<'a> {
         self.values[input.slot][input.map[instance] as usize].as_ref().expect("computed before it is used")
     }
 
-    /// Puts the result of a step into a slot. Readers of the slot rely on the number of its bytes, which is checked
-    /// here.
+    /// Puts one instance of a result of a step into a slot. Panics if the buffer does not have the bytes of the slot's
+    /// type, on which readers of the slot rely.
     fn set(&mut self, step: Step<'a>, slot: Slot, instance: usize, buffer: Buffer) {
         self.check(step, slot, &buffer);
         self.place(slot, instance, buffer);
     }
 
-    /// Puts all instances of a result into a slot, with the same check.
+    /// Puts all instances of a result of a step into a slot. Panics if a buffer is missing, or does not have the bytes
+    /// of the slot's type.
     fn set_all(&mut self, step: Step<'a>, slot: Slot, buffers: Vec<Option<Buffer>>) {
         assert_eq!(buffers.len(), self.plan.slots[slot].count, "a buffer for each instance");
         for buffer in &buffers {
@@ -288,7 +294,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns the context for the kernel of a step.
+    /// Returns the context for the kernel of a step. If the step uses a slot last, and in one input only, its buffers
+    /// are moved out of the run. Otherwise they are shared with it.
     fn context(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> KernelCx<'a> {
         let take = |values: &mut EntityVec<Slot, Vec<Option<Buffer>>>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)
@@ -303,6 +310,8 @@ impl<'a> Run<'a> {
     }
 
     /// Puts the results of a kernel into the slots of its outputs. The inputs that it took are released after that.
+    /// Panics if the kernel has not set an instance that was to be computed, or has set it to a buffer of another size
+    /// than its type has.
     fn finish(&mut self, cx: KernelCx<'a>, selected: &[Selection<'a>]) {
         let KernelCx { step, inputs: _inputs, instances, outputs, .. } = cx;
         for (&slot, mut output) in step.outputs.iter().zip(outputs) {
@@ -317,7 +326,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the value of a predicate or index at each of its instances.
+    /// Returns the value of a predicate or index at each of its instances. Instances that were not computed have the
+    /// value 0.
     fn predicate(&self, slot: Slot) -> Vec<i64> {
         let ty = &self.plan.slots[slot].ty;
         let read = |b: &Option<Buffer>| match (b, ty.dtype.storage_bytes()) {
@@ -377,7 +387,8 @@ impl<'a> Run<'a> {
         self.clear(&body.params);
     }
 
-    /// Returns the predicate or index of the selected instances. Fails if it differs between them.
+    /// Returns the predicate or index of the selected instances. Fails if it differs between them. Panics if none is
+    /// selected.
     fn agreed(
         &self,
         slot: Slot,
@@ -395,13 +406,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Assigns the buffers of slots to other slots, for the selected instances.
+    /// Assigns the buffers of the slots `from` to the slots `to`, for the selected instances. All of them are read
+    /// before the first is assigned.
     fn bind(&mut self, from: &[Slot], to: &[Slot], selected: &[Selection<'a>]) {
         let values: Vec<_> = from.iter().zip(to).map(|(&f, &t)| self.moved(f, t)).collect();
         self.assign(to, values, selected);
     }
 
-    /// Assigns the results of a block that has run to slots, for the selected instances.
+    /// Assigns the results of a block that has run to the slots `to`, for the selected instances. Clears the results
+    /// that the block itself defines.
     fn hand_over(&mut self, code: &'a Code, to: &[Slot], selected: &[Selection<'a>]) {
         self.bind(&code.results, to, selected);
         // The block's own references are dropped, so that the next users of the values may write in place.
@@ -423,7 +436,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the buffers of `from` for the instances of `to`.
+    /// Returns, for each instance of `to`, the buffer of `from` on the first device that holds the former, or `None` if
+    /// it was not computed. If nothing of `from` was computed, the list may be empty instead.
     fn moved(&self, from: Slot, to: Slot) -> Vec<Option<Buffer>> {
         let (source, target) = (&self.plan.slots[from].points, &self.plan.slots[to].points);
         let value = &self.values[from];
@@ -488,13 +502,15 @@ fn named(d: Diagnostic, arrays: Vec<String>) -> Diagnostic {
     arrays.into_iter().fold(d, Diagnostic::facts)
 }
 
-/// Returns whether instance `i` of these points is selected.
+/// Returns true if instance `i` of these points is selected: for each selection, some device that holds the instance is
+/// at the selected point. If there are no selections, every instance is selected.
 fn takes_part(points: &Points, i: usize, selected: &[Selection<'_>]) -> bool {
     selected.iter().all(|s| points.is_at(i, s.points, s.point))
 }
 
-/// Returns the selections for which a region runs, one after the other: one for each selected point over which its
-/// predicate varies, or one for all.
+/// Returns the lists of selections for which a region runs, one after the other. If the region runs for each point and
+/// `selected` does not fix the point yet, there is one list for each point that is selected. Otherwise, `selected` is
+/// the only one.
 fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec<Vec<Selection<'a>>> {
     let at = |points: &'a Points, point: usize| selected.iter().copied().chain([Selection { points, point }]).collect();
     match divergence {
@@ -505,7 +521,7 @@ fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec
     }
 }
 
-/// Returns whether the selection already fixes a point of these axes.
+/// Returns true if the selections already fix the position along all axes of these points.
 fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
     let Some(mesh) = &points.mesh else { return true };
     let fixed: Vec<_> = selected.iter().flat_map(|s| s.points.axes.iter().copied()).collect();

@@ -18,7 +18,10 @@ pub fn element_bytes(view: &OpView<'_>) -> usize {
     view.result_tensor(0).dtype.storage_bytes()
 }
 
-/// Returns the bytes of a result, which is new or has no other owner.
+/// Returns the bytes of a result for writing.
+///
+/// # Panics
+/// Panics if the buffer has another owner.
 pub fn written(buffer: &mut Buffer) -> &mut [u8] {
     buffer.try_unique().expect("a kernel is the only owner of its results")
 }
@@ -29,16 +32,27 @@ pub fn read(buffer: &Buffer) -> Operand<'_> {
 }
 
 /// Returns a whole buffer as an operand that a block program writes.
+///
+/// # Panics
+/// Panics if the buffer has another owner.
 pub fn write(buffer: &mut Buffer) -> Operand<'_> {
     Operand::Write(Target::of(written(buffer)))
 }
 
-/// Returns a position, in bytes, in each of some results.
+/// Returns the position of byte `start` of each buffer, for writing.
+///
+/// # Panics
+/// Panics if a buffer has another owner.
 pub fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
     outputs.iter_mut().map(|output| Target::at(written(output), start)).collect()
 }
 
-/// Returns input `index` of each instance for overwriting: its own buffer if there is no other owner, else a copy.
+/// Returns, for each instance that is to be computed, a buffer for overwriting with the contents of input `index`,
+/// which must have `bytes` bytes. This is the input's own buffer, taken from `cx`, if it has no other owner and no
+/// other instance reads it. Otherwise it is a copy.
+///
+/// # Errors
+/// Fails if there is no memory for a copy.
 pub fn own_or_copy(cx: &mut KernelCx<'_>, index: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
     let mut outputs = Vec::with_capacity(cx.instances.len());
     for &i in cx.instances.clone().iter() {

@@ -45,13 +45,13 @@ impl<'m> PlanCx<'m> {
         OpView::new(self.module, self.body, op)
     }
 
-    /// Returns how a block program computes an op, or `None` if it cannot.
+    /// Returns how a block program computes an op, or `None` if the op has no such row or does not meet its condition.
     pub fn fused(&self, view: &OpView<'_>) -> Option<Fused> {
         let row = self.kernels.row(Opcode::of_view(view))?;
         row.fused.filter(|_| (row.is_fusable)(view))
     }
 
-    /// Returns the points over which a value varies.
+    /// Returns the points over which a value varies. A value for which this was not inferred varies everywhere.
     pub fn points(&self, v: Value) -> Points {
         let varying = self.body.value(v).varying.clone().unwrap_or(Varying::Everywhere);
         Points::new(self.mesh.as_ref(), &varying)
@@ -62,7 +62,8 @@ impl<'m> PlanCx<'m> {
         view.results().first().map_or_else(|| Points::new(self.mesh.as_ref(), &Varying::Nowhere), |&v| self.points(v))
     }
 
-    /// Returns the slot of a value, which is created at its first use.
+    /// Returns the slot of a value, which is created at its first use. The slot of a value that is no tensor, such as a
+    /// token, has the type of an empty array.
     pub fn slot(&mut self, v: Value) -> Slot {
         if let Some(slot) = self.slot_of[v] {
             return slot;
@@ -74,7 +75,7 @@ impl<'m> PlanCx<'m> {
         slot
     }
 
-    /// Sets the slot of a value to that of another value.
+    /// Makes the slot of `other` the slot of `v`, too.
     pub fn share_slot(&mut self, v: Value, other: Value) {
         self.slot_of[v] = Some(self.slot(other));
     }
@@ -84,13 +85,13 @@ impl<'m> PlanCx<'m> {
         self.slots.push(SlotInfo::new(ty, points, loc))
     }
 
-    /// Returns an input for which the instances of `points` read from `v`.
+    /// Returns an input of a step with the instances of `points`, each of which reads `v` on its first device.
     pub fn input(&mut self, v: Value, points: &Points) -> Input {
         let map = points.map_to(&self.points(v));
         Input::new(self.slot(v), map)
     }
 
-    /// Builds a step whose instances are those of the op's results.
+    /// Builds a step that reads the op's operands and writes its results. Its instances are those of the first result.
     pub fn step(&mut self, view: &OpView<'m>, kind: StepKind) -> Step {
         let points = self.result_points(view);
         let inputs = view.operands().iter().map(|&v| self.input(v, &points)).collect();
@@ -103,7 +104,8 @@ impl<'m> PlanCx<'m> {
         self.step(view, StepKind::Kernel(Box::new(kernel)))
     }
 
-    /// Builds a step with these inputs, outputs and instances.
+    /// Builds a step with these inputs, outputs and instances. Its location and name, and the work of a kernel, are
+    /// those of the op.
     pub fn step_with(
         &mut self,
         view: &OpView<'m>,
@@ -120,14 +122,15 @@ impl<'m> PlanCx<'m> {
         Step { id, kind, inputs, outputs, points, instances, loc: view.loc().clone(), name, work, drops: vec![] }
     }
 
-    /// Adds a step that must run before the step that is being built.
+    /// Adds a step that must run before the step that is being built. Its work is set to the number of elements that it
+    /// writes.
     pub fn before(&mut self, mut step: Step) {
         // The step only moves elements, whatever the op that needs it computes.
         step.work = step.outputs.iter().map(|&slot| self.slots[slot].ty.size() as u64).sum();
         self.before.push(step);
     }
 
-    /// Takes the steps that must run before the step that was built last.
+    /// Removes and returns the steps that must run before the step that was built last.
     pub fn take_before(&mut self) -> Vec<Step> {
         std::mem::take(&mut self.before)
     }
@@ -138,8 +141,8 @@ impl<'m> PlanCx<'m> {
     }
 }
 
-/// Returns the number of element operations or multiply-adds of an op on one device. Two flops of a product count as
-/// one multiply-add.
+/// Returns an estimate of the number of element operations or multiply-adds of an op on one device: the size of its
+/// largest operand or result, or half of its flops if that is more.
 pub fn operations(view: &OpView<'_>) -> u64 {
     let size = |v: &Value| view.body.ty(*v).as_tensor().map_or(0, |t| t.size() as u64);
     let largest = view.operands().iter().chain(view.results()).map(size).max().unwrap_or(0);
@@ -181,22 +184,23 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns the row of an op with kernels of its own.
+    /// Returns the row of an op that is in no block program. `steps` are the functions that may build its step, in
+    /// order.
     pub const fn of(op: Opcode, steps: &'static [Build]) -> Row {
         Row { op, fused: None, is_fusable: |_| true, steps }
     }
 
-    /// Returns the row of an op that block programs compute.
+    /// Returns the row of an op that block programs compute, and that has no other kernels.
     pub const fn fused(op: Opcode, fused: Fused) -> Row {
         Row { op, fused: Some(fused), is_fusable: |_| true, steps: &[] }
     }
 
-    /// Returns the row with a condition on the ops that block programs compute.
+    /// Returns the row with a condition on the op under which block programs compute it.
     pub const fn only_if(self, is_fusable: fn(&OpView<'_>) -> bool) -> Row {
         Row { is_fusable, ..self }
     }
 
-    /// Returns the row with kernels for ops that are in no block program.
+    /// Returns the row with functions that may build the step of an op that is in no block program, in order.
     pub const fn or(self, steps: &'static [Build]) -> Row {
         Row { steps, ..self }
     }
@@ -213,7 +217,8 @@ impl KernelTable {
     /// Returns the table of these rows.
     ///
     /// # Panics
-    /// Panics if an op has two rows. For the table of a `static`, this is a compile error.
+    /// Panics if an op has two rows, or if there are more than 255 rows. For the table of a `static`, this is a compile
+    /// error.
     pub const fn new(rows: &'static [Row]) -> KernelTable {
         assert!(rows.len() <= u8::MAX as usize, "rows are numbered with one byte");
         let mut row_of = [None; Opcode::ALL.len()];
@@ -227,7 +232,7 @@ impl KernelTable {
         KernelTable { rows, row_of }
     }
 
-    /// Returns the row of an op, or `None` if it has no kernel.
+    /// Returns the row of an op, or `None` if it has none.
     pub fn row(&self, op: Opcode) -> Option<&'static Row> {
         self.row_of[op as usize].map(|row| &self.rows[usize::from(row)])
     }

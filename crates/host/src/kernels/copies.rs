@@ -31,19 +31,19 @@ impl Moves {
         Moves::whole(elements, 0, output_bytes)
     }
 
-    /// Returns the kernel whose output consists of some elements of the one input, from an offset in bytes on.
+    /// Returns the kernel whose output consists of some elements of the one input, which is read from byte `from` on.
     pub fn whole(elements: Move, from: usize, output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, 0, elements)], filler: None, output_bytes }
     }
 
-    /// Returns the kernel that copies some elements of the one input from an offset in bytes to another, with zeros
-    /// around them.
+    /// Returns the kernel that copies some elements of the one input, with zeros around them. The input is read from
+    /// byte `from` on, and the output is written from byte `to` on.
     pub fn among_zeros(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Zeros), output_bytes }
     }
 
     /// Returns the kernel that copies some elements of the first input, with the single element of the second around
-    /// them.
+    /// them. The first is read from byte `from` on, and the output is written from byte `to` on.
     pub fn among(elements: Move, [from, to]: [usize; 2], output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, to, elements)], filler: Some(Filler::Input(1)), output_bytes }
     }
@@ -60,8 +60,9 @@ impl Moves {
     }
 }
 
-/// Adds a step before the one that is being built. It copies its first input, the first of `from`, to an array of
-/// another layout. Returns the input from which the instances of `points` read this array.
+/// Adds a step before the one that is being built. It runs `kernel` on the values `from` and writes an array of type
+/// `ty`. Returns the input from which the instances of `points` read this array. The step has the instances of its
+/// value if there is only one, else those of `points`.
 pub fn prepared<'m>(
     plan: &mut PlanCx<'m>,
     view: &OpView<'m>,

@@ -42,7 +42,8 @@ struct DotKernel {
     accumulates: bool,
 }
 
-/// Returns the step of a product, or `None` if there is no kernel for its types.
+/// Returns the step of a product, or `None` if there is no kernel for it. Steps that copy operands are added to the
+/// plan.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let (kernel, sources) = product(plan, view)?;
     let points = plan.points(view.result(0));
@@ -51,7 +52,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
 }
 
-/// Returns the input that a product reads. If it needs a copy, this is an earlier step.
+/// Returns the input that a product reads. If the operand needs a copy, a step that makes it is added to the plan.
 fn read<'m>(plan: &mut PlanCx<'m>, dot: &OpView<'m>, source: Source, points: &Points) -> Input {
     let Some(elements) = source.copy else { return plan.input(source.value, points) };
     let ty = plan.body.ty(source.value).as_tensor().expect("verified: a tensor").clone();
@@ -66,7 +67,7 @@ pub struct Sum {
     acc: Value,
 }
 
-/// Returns the additions of a block that run as part of the product that they add.
+/// Returns the additions of a block that run as part of the product that they add, in program order.
 ///
 /// Both operands must be used by the addition alone, and the other operand must be a new buffer. A value that an
 /// elementwise op computes is better computed by the pass that reads the product.
@@ -101,7 +102,8 @@ fn is_constant(view: &OpView<'_>) -> bool {
     view.operands().is_empty()
 }
 
-/// Returns whether the product has a kernel that adds, in a type in which intermediate sums are not rounded.
+/// Returns true if `op` is a product with a kernel that can add to the values of its result without rounding a sum in
+/// between.
 fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
     let view = plan.view(op);
     let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot);
@@ -109,7 +111,8 @@ fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
     planned.is_some_and(|(k, _)| k.batch.accumulates())
 }
 
-/// Returns the step of a sum, at the position of the addition.
+/// Returns the step of a sum, which belongs at the position of the addition. Steps that copy operands are added to the
+/// plan.
 pub fn sum_step(plan: &mut PlanCx<'_>, sum: &Sum) -> Step {
     let (add, dot) = (plan.view(sum.add), plan.view(sum.dot));
     let (kernel, sources) = product(plan, &dot).expect("it has a kernel");
@@ -131,8 +134,9 @@ struct Roles {
 }
 
 /// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order.
-/// The first of these is used in which the contracted dimensions can be merged and the innermost mergeable free
-/// dimensions have at least `free` elements.
+/// One of the first two suits if the contracted dimensions can be merged, and either all free dimensions can be merged
+/// or the innermost mergeable ones have at least `free` elements. If neither suits, the operand is copied. Returns
+/// `None` if kernels do not compute on the type of a copy.
 fn source(plan: &PlanCx<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
     let shape = plan.body.ty(v).shape();
     let pick = |dims: &[usize], strides: &[isize]| dims.iter().map(|&d| (shape[d], strides[d])).collect::<Vec<_>>();
@@ -154,7 +158,7 @@ fn source(plan: &PlanCx<'_>, v: Value, roles: &Roles, free: usize) -> Option<Sou
     Some(Source { value: v, strides: copied, copy })
 }
 
-/// Returns the array that an operand is a transpose of, or `None` if it is none.
+/// Returns how an operand is read through the transpose that made it, or `None` if it was not made by one.
 fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
     let view = plan.view(plan.body.def_op(v)?);
     if Opcode::of_view(&view) != Opcode::Transpose {
@@ -168,7 +172,7 @@ fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
 /// Number of columns from which on the right operand is read in place, with one product for each piece.
 const COLUMNS: usize = 64;
 
-/// Returns the kernel of a product, and how it reads its operands.
+/// Returns the kernel of a product, and how it reads its operands, or `None` if there is no kernel for it.
 fn product(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Source; 2])> {
     let dims = DotDims::of(view)?;
     let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
@@ -242,14 +246,14 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// Returns small integers.
+    /// Returns an array of integers from -4 to 4.
     fn ramp(shape: &[usize]) -> Literal {
         let values: Vec<f32> = (0..shape.iter().product::<usize>()).map(|i| (i * 7 % 9) as f32 - 4.0).collect();
         Literal::new(shape, &values)
     }
 
-    /// Returns a program with products of elements `t` that are summed as `u`: `ab`, `ab + ab` and `ab + (ab + ab)`, of
-    /// which the last is used twice.
+    /// Returns a program with products `ab` of elements `t` that are summed as `u`. It computes `ab`, `ab + ab` and `ab
+    /// + (ab + ab)`, and returns the last of these and its sum with `ab`.
     fn program(t: &str, u: &str) -> String {
         let dot = |name: &str, right: &str, from: usize, ty: &str| {
             format!(
@@ -318,7 +322,7 @@ mod tests {
         (1..list.len()).for_each(|i| list.swap(i, random.next() as usize % (i + 1)));
     }
 
-    /// Generates a product whose operands have up to two dimensions of each role, in any order.
+    /// Generates a product whose operands have up to two dimensions of each role, in any order, and its arguments.
     fn any_layout(seed: u64) -> (String, [Literal; 2]) {
         let mut random = Random(seed);
         let mut draw =

@@ -19,11 +19,11 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 
 /// How the parts of the members become a result.
 enum Exchange {
-    /// One pass over all parts. Each source is read from the position of the result in its group times `scatter_bytes`
+    /// One pass over all parts. The result at position `i` of its group reads each source from byte `i * scatter_bytes`
     /// on. With `to_first`, only the first of the group gets the result, and the others get zeros.
     Combine { kernel: block::Kernel, scatter_bytes: usize, to_first: bool },
-    /// Part `i` of the group is moved to position `i` of the result. Each source is read from the position of the
-    /// result in its group times `from_bytes` on.
+    /// Part `k` of the group is moved to position `k` of the result. The result at position `i` of its group reads each
+    /// source from byte `i * from_bytes` on.
     Move { blocks: Move, from_bytes: usize },
     /// The buffer of the first member is passed on.
     HandOver,
@@ -38,7 +38,8 @@ struct ExchangeKernel {
     positions: Vec<usize>,
 }
 
-/// Returns the step of a collective whose groups all have the same size, or `None` if there is no kernel for it.
+/// Returns the step of a collective of one operand whose groups all have the same size, or `None` if there is no kernel
+/// for it.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
     let Members { groups, positions } = members(plan, view)?;
@@ -50,7 +51,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, ExchangeKernel { exchange, output_bytes: output_bytes(view), groups, positions }))
 }
 
-/// Returns how groups of `n` exchange values, or `None` if there is no kernel for it.
+/// Returns how the parts of `n` members become a result, or `None` if there is no kernel for it.
 fn exchange(view: &OpView<'_>, kind: &CollectiveKind, n: usize) -> Option<Exchange> {
     let (from, to) = (view.operand_shape(0), view.result_shape(0));
     Some(match *kind {
@@ -89,8 +90,8 @@ fn combine(
     Some(Exchange::Combine { kernel, scatter_bytes, to_first: false })
 }
 
-/// Returns the move of `n` blocks of this shape, which are adjacent along `split` in the source and along `concat` in
-/// the result.
+/// Returns the move of `n` blocks of this shape to a result, in which they are adjacent along `concat`. If there is
+/// `split`, the blocks of a source are adjacent along it. Otherwise a source is one block.
 fn blocks(view: &OpView<'_>, block: &[usize], n: usize, split: Option<usize>, concat: usize) -> Option<Exchange> {
     let size = view.operand_tensor(0).dtype.storage_bytes();
     let (from, to) = (row_major(view.operand_shape(0)), row_major(view.result_shape(0)));
@@ -135,7 +136,7 @@ impl Kernel for ExchangeKernel {
 }
 
 impl ExchangeKernel {
-    /// Returns the buffer of the first member of each group.
+    /// Returns, for each instance that is to be computed, the buffer of the first member of its group.
     fn first(&self, cx: &KernelCx<'_>) -> Vec<Buffer> {
         cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect()
     }

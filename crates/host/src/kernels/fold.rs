@@ -30,7 +30,8 @@ pub(super) struct FoldKernel {
     pub count: usize,
 }
 
-/// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it.
+/// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns
+/// `None` for a named reducer of one array, which has other kernels.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if reduce_kind_of_op(view).is_some() {
         // Sums by named reducers have a defined order of their own.
@@ -88,7 +89,7 @@ impl Kernel for FoldKernel {
 }
 
 impl FoldKernel {
-    /// Returns a buffer for each instance of each result.
+    /// Returns, for each result, a new buffer for each instance that is to be computed.
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }
@@ -117,8 +118,8 @@ mod tests {
     use crate::kernels::testing::run_by_kernels;
     use shardwise_base::Literal;
 
-    /// Returns a program for the position of the largest element, and the first of equal ones. A NaN is larger than all
-    /// numbers.
+    /// Returns a program for the largest element along the dimensions `dims`, and for its index along dimension 2,
+    /// which is the smallest among equal elements. A NaN is larger than all numbers.
     fn argmax(dims: &str, result: &str) -> String {
         format!(
             r#"func.func @main(%x: tensor<6x5x7xf32>) -> (tensor<{result}f32>, tensor<{result}i32>) {{

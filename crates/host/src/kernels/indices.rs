@@ -3,7 +3,7 @@
 use crate::memory::Buffer;
 use shardwise_base::DType;
 
-/// Returns an index as a number between 0 and `limit`.
+/// Returns the number from 0 to `limit`, both included, that is nearest to `index`.
 #[inline]
 pub fn clamp(index: i64, limit: usize) -> usize {
     usize::try_from(index.max(0)).unwrap_or(usize::MAX).min(limit)
@@ -23,7 +23,7 @@ pub enum Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// Returns the elements of an array of this type.
+    /// Returns the elements of an array of the integer type `dtype`.
     pub fn new(array: &'a Buffer, dtype: DType) -> Indices<'a> {
         match (dtype.is_signed(), dtype.storage_bytes()) {
             (true, 1) => Indices::I8(array.elements()),
@@ -37,7 +37,7 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Returns element `i`. Numbers beyond i64 saturate.
+    /// Returns element `i`. Numbers beyond the range of `i64` become the largest one.
     #[inline]
     pub fn get(self, i: usize) -> i64 {
         match self {

@@ -7,8 +7,8 @@ use shardwise_ir::OpView;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use std::collections::HashMap;
 
-/// Returns the groups of a collective with one result whose parts are combined or moved as a whole, or `None` for other
-/// collectives.
+/// Returns the groups of a collective. Returns `None` if the op is no collective, is a `ragged_all_to_all` or does not
+/// have one result, or if there is no mesh.
 pub fn members(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Members> {
     let is_ragged = |c: &CollectiveView| c.kind == CollectiveKind::RaggedAllToAll;
     let collective = CollectiveView::of(view).filter(|c| view.results().len() == 1 && !is_ragged(c))?;
@@ -25,7 +25,9 @@ pub fn members(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Members> {
     Some(Members { groups, positions })
 }
 
-/// Returns the groups of imported device numbers that are not along axes. A device that is in none has an empty group.
+/// Returns, for each instance of `result`, its group as instances of `operand`, and its position in the group. `rows`
+/// has the device ids of each group. An instance is in the group of the first device that holds it, or, if this is in
+/// none, in an empty group at position 0. Ids that are not in the mesh are ignored. Returns `None` if there is no mesh.
 pub fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Option<(Vec<Vec<u32>>, Vec<usize>)> {
     let mesh = result.mesh.as_ref()?;
     let devices = mesh.positions();

@@ -50,7 +50,7 @@ macro_rules! kernels {
     ([$($row:expr,)*]
      unary_functions { $($op:ident $unary:ident $($_names:ident)*,)* }
      binary_functions { $($op2:ident $binary:ident $($_names2:ident)*,)* }) => {
-        /// The kernels of all ops. An op without a row runs by its reference evaluation.
+        /// The kernels of all ops. An op without a row has none.
         pub static KERNELS: KernelTable = KernelTable::new(&[
             $($row,)*
             $(unary(Opcode::$op, Unary::$unary),)*
@@ -135,7 +135,9 @@ const fn binary(op: Opcode, function: Binary) -> Row {
     Row::fused(op, Fused::Binary(function))
 }
 
-/// Returns the step of an op that has a kernel, or `None` if its reference evaluation runs.
+/// Returns the step of an op, built by the first function in its row of [`KERNELS`] that does not return `None`.
+/// Returns `None` if there is none, or if the op is no collective and converts its operands to other types before it
+/// reduces them. Steps that prepare operands are added to the plan ([`PlanCx::before()`]).
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if is_promoted(view) && !is_collective(view) {
         return None;

@@ -22,39 +22,41 @@ pub fn alias<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.step(view, StepKind::Alias))
 }
 
-/// Returns the step of a `bitcast_convert` that leaves all bytes in place, or `None` for others.
+/// Returns the step of a `bitcast_convert` between element types of whole bytes, which passes the buffer on, or `None`
+/// for others ([`keeps_bytes`]).
 pub fn bitcast<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     keeps_bytes(view).then(|| plan.step(view, StepKind::Alias))
 }
 
-/// Returns the step of a `concatenate`.
+/// Returns the step of a `concatenate`, or `None` if the op does not state its dimension.
 pub fn concatenate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, join(view)?))
 }
 
-/// Returns the step of a `pad`, or `None` if it cuts elements off.
+/// Returns the step of a `pad`, or `None` if a low or high amount is negative.
 pub fn pad<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, padding(view)?))
 }
 
-/// Returns the step of a `dynamic_slice`.
+/// Returns the step of a `dynamic_slice`, or `None` if its starts are no integers.
 pub fn dynamic_slice<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, slice(view)?))
 }
 
-/// Returns the step of a `dynamic_update_slice`.
+/// Returns the step of a `dynamic_update_slice`, or `None` if its starts are no integers.
 pub fn dynamic_update_slice<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, update(view)?))
 }
 
-/// Returns whether a `bitcast_convert` leaves all bytes in place: the dimension that it adds or removes has them in
-/// order.
+/// Returns true if both element types of a `bitcast_convert` are types that kernels compute on, other than `i1`. All
+/// bytes then stay in place: the dimension that is added or removed has them in order.
 fn keeps_bytes(view: &OpView<'_>) -> bool {
     let has_bytes = |t: &TensorType| Elem::of(t.dtype).is_some_and(|e| e != Elem::Bool);
     has_bytes(view.operand_tensor(0)) && has_bytes(view.result_tensor(0))
 }
 
-/// Returns the step of a chain of views as one move from the array that they view.
+/// Returns the step that computes the last view of a chain by one move from the array that the first one reads, or
+/// `None` if one move cannot do this.
 pub fn view<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let size = element_bytes(view);
     let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(plan, view)?;
@@ -83,7 +85,7 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
     Some(Moves { moves, filler: None, output_bytes: output_bytes(view) })
 }
 
-/// Builds padding that does not cut elements off.
+/// Returns the kernel of a `pad`, or `None` if a low or high amount is negative.
 fn padding(view: &OpView<'_>) -> Option<Moves> {
     let size = element_bytes(view);
     let [low, high, interior] = Pad::amounts(view);
@@ -117,7 +119,7 @@ impl Start {
         dtype.is_integer().then_some(Start { first, dtype, limits, strides })
     }
 
-    /// Returns the offset of the start in bytes.
+    /// Returns the offset of the block in bytes, from the clamped starts that an instance reads.
     fn offset(&self, cx: &KernelCx<'_>, instance: usize) -> usize {
         let at = |d: usize| clamp(Indices::new(cx.input(self.first + d, instance), self.dtype).get(0), self.limits[d]);
         (0..self.limits.len()).map(|d| at(d) * self.strides[d]).sum()
@@ -188,7 +190,8 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// Returns the instructions for bits of numbers that are read as `from` and then as `to`.
+    /// Runs a program that converts numbers to the type `from` and reads their bits as the type `to`. Returns the names
+    /// of its instructions, which must all have kernels.
     fn bitcast(from: (&[usize], &str), to: (&[usize], &str)) -> Vec<String> {
         let [given, x, y] = [tensor(from.0, "f32"), tensor(from.0, from.1), tensor(to.0, to.1)];
         let source = format!(

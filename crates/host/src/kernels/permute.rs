@@ -5,7 +5,7 @@ use crate::plan::{Step, StepKind};
 use shardwise_ir::OpView;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Senders};
 
-/// Returns the step of a `collective_permute`.
+/// Returns the step of a `collective_permute`, or `None` for other ops. Instances to which no device sends get zeros.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let CollectiveKind::CollectivePermute { permutation } = CollectiveView::of(view)?.kind else { return None };
     let (result, operand) = (plan.points(view.result(0)), plan.points(view.operand(0)));

@@ -6,7 +6,7 @@ use crate::memory::Buffer;
 use crate::operand::{Source, Target};
 use crate::plan::KernelCx;
 
-/// Returns the addresses of the first two inputs and of the output of each instance.
+/// Returns, for each instance that is to be computed, the addresses of its first two inputs and of its output.
 pub fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize; 3]> {
     let of = |(&i, c): (&usize, &Buffer)| {
         let [a, b] = cx.addresses([0, 1], i);
@@ -15,7 +15,10 @@ pub fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize; 3]> {
     cx.instances.iter().zip(outputs).map(of).collect()
 }
 
-/// Returns the products of the first two inputs of each instance.
+/// Returns, for each instance that is to be computed, the operands of its product: its first two inputs and its output.
+///
+/// # Panics
+/// Panics if an output has another owner.
 pub fn products_of<'a>(cx: &'a KernelCx<'_>, outputs: &'a mut [Buffer]) -> Vec<Product<'a>> {
     let source = |input: usize, i: usize| Source::of(cx.input(input, i).bytes());
     let product = |(&i, c)| Product { a: source(0, i), b: source(1, i), c: Target::of(written(c)) };

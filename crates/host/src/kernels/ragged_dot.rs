@@ -75,7 +75,8 @@ impl Kernel for RaggedDot {
 }
 
 impl RaggedDot {
-    /// Returns the number of rows of each group of an instance, limited to the rows that there are.
+    /// Returns the number of rows of each group of an instance, limited to the rows that earlier groups have left.
+    /// Negative numbers count as 0.
     fn counts(&self, cx: &KernelCx<'_>, instance: usize) -> Vec<usize> {
         let (mut left, sizes) = (self.gemm.m, Indices::new(cx.input(2, instance), self.size_dtype));
         let count = |group: usize| {

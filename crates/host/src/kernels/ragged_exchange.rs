@@ -66,7 +66,7 @@ fn device(points: &Points, i: usize) -> usize {
 }
 
 impl RaggedExchange {
-    /// Returns the groups that take part.
+    /// Returns the groups whose instances are among those to be computed.
     fn present<'a>(&'a self, cx: &'a KernelCx<'_>) -> impl Iterator<Item = &'a Vec<u32>> {
         self.groups.iter().filter(|g| cx.instances.binary_search(&(g[0] as usize)).is_ok())
     }
@@ -86,7 +86,9 @@ impl RaggedExchange {
     }
 }
 
-/// Returns some pieces of data with the parts of `array` at their positions. The pieces must not overlap.
+/// Pairs each piece of data with the part of `array` that starts at its position, in bytes, and has its length. The
+/// pairs are in the order of the positions, without those of empty pieces. Panics if pieces overlap or go beyond the
+/// array.
 fn placed<'a>(array: &'a mut [u8], mut pieces: Vec<(usize, &'a [u8])>) -> Vec<(&'a [u8], &'a mut [u8])> {
     pieces.retain(|(_, piece)| !piece.is_empty());
     pieces.sort_unstable_by_key(|(start, _)| *start);

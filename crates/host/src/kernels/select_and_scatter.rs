@@ -31,7 +31,7 @@ const SMALL: usize = 1 << 14;
 /// Number of sources that are combined between two polls.
 const LONG: usize = 1 << 16;
 
-/// Combines sources into the sums at their positions, which are counted from that of the first sum. Sources with
+/// Combines sources into the sums at their positions. The first of `sums` has the position `first`. Sources with
 /// positions below 0 are skipped.
 type Scatter = fn(sums: &mut [u8], sources: &[u8], places: &[i32], first: usize);
 
@@ -83,7 +83,7 @@ fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
     })
 }
 
-/// Returns the comparison by which the first element is kept, or `None` for another selection.
+/// Returns the comparison of two elements by which the first of them is kept, or `None` for another selection.
 fn comparison(view: &OpView<'_>) -> Option<Comparison> {
     let region = view.regions()[0];
     let compare = view.at(view.body.def_op(view.body.region_results(region)[0])?);
@@ -99,8 +99,10 @@ fn comparison(view: &OpView<'_>) -> Option<Comparison> {
     }
 }
 
-/// Returns the kernel that finds, for each window of a part, the position in the operand that it selects. The position
-/// is -1 if there is only padding.
+/// Returns the kernel that finds, for each window of a part, the position in the operand of the element that it
+/// selects, or -1 if there is only padding. Also returns the offsets in bytes at which the kernel reads the operand,
+/// and the offset in bytes of the first position that it writes. `to` has the strides of the positions, in elements.
+/// Returns `None` if there is no kernel for it.
 fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option<(block::Kernel, Vec<usize>, usize)> {
     let mut program = Program::of(elem, &part.sizes);
     let mut best = None;
@@ -131,7 +133,8 @@ fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option
     Some((program.compile().ok()?, offsets, start))
 }
 
-/// Returns the kernel that converts elements to another type. With stride 0, the first element is used for all.
+/// Returns the kernel that converts `count` elements to another type, or `None` if there is none. They are `stride`
+/// elements apart: with stride 0, the first element is used for all.
 fn conversion(from: Elem, to: Elem, count: usize, stride: isize) -> Option<block::Kernel> {
     let mut program = Program::of(from, &[count]);
     let x = program.input(from, &[stride]);
@@ -184,7 +187,7 @@ fn run(kernel: &block::Kernel, from: &[&Buffer], to: &mut [Buffer]) {
 }
 
 impl SelectAndScatter {
-    /// Returns the number of bytes that are charged when positions are selected in this number of instances.
+    /// Returns the number of bytes that are charged when positions are selected in `count` instances.
     fn select_scratch(&self, count: usize) -> usize {
         self.selections.iter().map(|part| part.0.scratch_bytes(Workers::global(), count)).max().unwrap_or(0)
     }
@@ -200,7 +203,8 @@ impl SelectAndScatter {
         }
     }
 
-    /// Combines the sources into the sums at their positions. Each worker has pieces of its own.
+    /// Combines the sources of each instance into its sums, at the positions `places`. Each worker has pieces of its
+    /// own.
     fn scatter(&self, sources: &[&Buffer], places: &[Buffer], sums: &mut [Buffer]) {
         let size = self.elems[0].size();
         let effort = if self.counts[1] * sums.len() < SMALL { Effort::Small } else { Effort::Large };
@@ -223,7 +227,8 @@ impl SelectAndScatter {
     }
 }
 
-/// Returns the function that combines elements of this type as the reference does, which rounds each result.
+/// Returns the function that combines elements of this type as the reference does, which rounds each result. Returns
+/// `None` if the reduction is not defined for the type.
 fn scatter(elem: Elem, kind: ReduceKind) -> Option<Scatter> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

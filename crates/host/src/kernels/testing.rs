@@ -11,7 +11,7 @@ pub fn parse(source: &str) -> Module {
     verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// Runs a program and returns the times of its instructions. Checks that the results have the bits of the
+/// Runs a program and returns the times of its instructions. Panics if the results do not have the bits of the
 /// interpreter's, whatever new memory is filled with.
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
     let module = parse(source);
@@ -32,8 +32,7 @@ pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
     times
 }
 
-/// Runs a program as [`run`] does, and checks that all instructions have kernels. Returns the names of the
-/// instructions.
+/// Runs a program as [`run`] does, and returns the names of its instructions. Panics if one of them has no kernel.
 pub fn run_by_kernels(source: &str, inputs: &[Literal]) -> Vec<String> {
     let times = run(source, inputs);
     let evaluated: Vec<&str> = times.iter().filter(|t| t.is_fallback).map(|t| t.name.as_str()).collect();

@@ -20,7 +20,7 @@ pub struct Seen {
 
 impl Seen {
     /// Returns what `windows` windows cover of `n` elements. There must be at least one window. Returns `None` if a
-    /// number overflows.
+    /// number overflows, or if the window has no elements.
     pub fn new(w: &WindowDim, n: usize, windows: usize) -> Option<Seen> {
         let last =
             (windows - 1).checked_mul(w.stride)?.checked_add((w.size.checked_sub(1)?).checked_mul(w.dilation)?)?;
@@ -38,7 +38,7 @@ impl Seen {
         })
     }
 
-    /// Returns whether all positions hold elements, with the same numbers as the positions.
+    /// Returns true if all positions hold elements, with the same numbers as the positions.
     pub fn is_plain(&self) -> bool {
         self.at == 0 && self.first == 0 && self.count == self.extent && (self.step == 1 || self.count == 1)
     }
@@ -64,7 +64,9 @@ const MAX_PARTS: usize = 64;
 /// first.
 type Range = (usize, usize, Vec<Option<usize>>);
 
-/// Returns the parts of all windows, or `None` if there are too many.
+/// Returns parts that together have all windows, for an operand of shape `shape` and `windows[d]` windows along
+/// dimension `d`. Returns `None` if there would be too many, or if the elements of successive windows are not at equal
+/// distances.
 pub fn parts(window: &[WindowDim], shape: &[usize], windows: &[usize]) -> Option<Vec<Part>> {
     let (from, to) = (row_major(shape), row_major(windows));
     let whole = Part { sizes: vec![], strides: vec![], start: 0, places: vec![Some(0)] };
@@ -90,8 +92,8 @@ pub fn parts(window: &[WindowDim], shape: &[usize], windows: &[usize]) -> Option
     Some(all)
 }
 
-/// Returns runs of consecutive windows in which the same positions are inside. Returns `None` if there are too many, or
-/// if their elements are not at equal distances.
+/// Divides the windows along a dimension of `n` elements into runs of consecutive windows in which the same positions
+/// are inside. Returns `None` if there are too many, or if their elements are not at equal distances.
 fn ranges(w: &WindowDim, n: usize, windows: usize) -> Option<Vec<Range>> {
     let inside = |i: usize| (0..w.size).map(|k| w.element(i, k, n)).collect::<Vec<_>>();
     if windows > 1 && !w.stride.is_multiple_of(w.base_dilation) {

@@ -82,7 +82,7 @@ pub(super) fn scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups:
     job.charged_bytes(&job.shared(), &job.parts(), workers, effort)
 }
 
-/// Returns the most bytes that [`run`] charges for this number of rows in groups that are not known.
+/// Returns the most bytes that [`run`] charges for `gemm.m` rows in `groups` groups, whose sizes are not known.
 pub(super) fn most_scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: usize, effort: Effort) -> usize {
     let job = Job { columns: PANELS * tile.columns, rows: PART_ROWS, ..Job::new(gemm, tile, workers, &[], None) };
     let rows = gemm.m.saturating_add(groups.saturating_mul(tile.rows));
@@ -165,7 +165,8 @@ impl<'a> Job<'a> {
         parts
     }
 
-    /// Packs the rows that several parts need. Returns the memory that holds them.
+    /// Packs the rows of `lists`, which several parts need. Returns the memory that holds them, or `None` if there are
+    /// none.
     ///
     /// # Safety
     /// As for [`run`].
@@ -200,7 +201,8 @@ impl<'a> Job<'a> {
         Some(space)
     }
 
-    /// Returns the lists of rows that are packed in advance, each as the groups that have this list.
+    /// Returns the lists of rows that are packed in advance, each as the groups that have this list. There are none if
+    /// they would take too much memory.
     fn shared(&self) -> Vec<Vec<usize>> {
         let chunks = self.gemm.n.div_ceil(self.columns);
         let mut lists = self.lists();
@@ -213,7 +215,7 @@ impl<'a> Job<'a> {
         lists.iter().map(|list| self.padded_rows(list) * self.steps(self.gemm.k)).sum()
     }
 
-    /// Returns the number of rows of a list of groups, padded to whole tiles.
+    /// Returns the number of rows that the groups of a list share, padded to whole tiles.
     fn padded_rows(&self, list: &[usize]) -> usize {
         self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows)
     }

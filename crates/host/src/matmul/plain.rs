@@ -32,7 +32,7 @@ pub(super) unsafe fn run(gemm: &Gemm, workers: &Workers, products: &[Places]) {
     }
 }
 
-/// Writes the result of a product that sums nothing.
+/// Sets the result of a product that sums nothing to zero, or leaves it unchanged if the product is added to it.
 ///
 /// # Safety
 /// As for [`Gemm::run`].
@@ -54,7 +54,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Calls `run` with the shape and the pointers of each piece.
+    /// Calls `run` with the shape and the pointers of each piece. The summed dimension is cut too, and all pieces of a
+    /// sum but the first are added to the result.
     fn pieces<A, C>(&self, run: impl Fn(&Gemm, *const A, *const A, *mut C) + Sync) {
         let gemm = self.gemm;
         let pieces = gemm.pieces(self.products.len());

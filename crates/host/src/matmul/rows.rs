@@ -46,7 +46,7 @@ pub struct RowsGemm {
 }
 
 impl RowsGemm {
-    /// Returns the product, or `None` if its operands do not have the layout that this kernel needs.
+    /// Returns the product, or `None` if this kernel does not have its types or the layout of its operands.
     pub fn of(gemm: &Gemm) -> Option<RowsGemm> {
         let Gemm { elem, out, n, k, a, b, c, .. } = *gemm;
         let has_kernel = matches!(elem, Elem::F32 | Elem::BF16) && out == elem && !gemm.accumulate;
@@ -284,7 +284,8 @@ impl Kind for Pairs {
     }
 }
 
-/// Returns the number of rows, padded to whole tiles of `tile` rows.
+/// Returns the number of rows, padded to whole tiles of `tile` rows. Fewer rows than `tile` are padded to a multiple of
+/// 4, and one or two rows are not padded.
 fn padded_rows(rows: usize, tile: usize) -> usize {
     let rows = if rows <= 2 { rows } else { rows.next_multiple_of(4) };
     if rows > tile { rows.next_multiple_of(tile) } else { rows }
@@ -489,7 +490,8 @@ mod tests {
     use crate::operand::{Source, Target};
     use half::bf16;
 
-    /// Checks products of numbers with few bits, so that sums are exact. All levels must agree on other numbers too.
+    /// Checks products of numbers with few bits at all levels. Their sums are exact before they are rounded to the
+    /// element type.
     fn check(narrow: bool, rows: usize, k: usize, n: usize) {
         let mut random = Random((rows * 1000 + k + n) as u64 + 1);
         let stride = n + 3;

@@ -484,7 +484,7 @@ struct At {
     sums: *mut u32,
 }
 
-/// Computes one tile: `M` rows by two vectors of columns.
+/// Computes one tile: `M` rows by two vectors of columns. Writes its results if the block has them.
 ///
 /// # Safety
 /// As for [`multiply`].
@@ -525,7 +525,8 @@ unsafe fn go_down<A: Arithmetic, R: Element, const M: usize>(tile: &At, block: &
     }
 }
 
-/// Writes the sums of a vector of columns, as many of them as the result has.
+/// Writes the sums of a vector of columns, as many of them as the result has, or adds them to the result if it
+/// accumulates.
 ///
 /// # Safety
 /// The columns must be writable, and the level's features must be enabled.
@@ -575,7 +576,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Returns the products of pairs, without their instruction.
+    /// Returns the inner loops for pairs of `bf16` with results in `f32`, without the instruction that multiplies
+    /// pairs.
     pub fn pairs() -> Tile {
         WithArrays::tile::<PairsOfArrays, Half, Whole>()
     }

@@ -32,7 +32,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Returns the products of a shape, whose row strides are not used.
+    /// Returns the products of a shape. Its number of rows and its row strides of `a` and `c` are not used.
     ///
     /// A window has `features` adjacent elements at each of some `places`, which are given in elements from its start.
     /// Together they are the shape's `k`. Windows are at all indices of `loops`, which have sizes and strides in `a`
@@ -40,7 +40,8 @@ impl Windows {
     /// strides are in elements.
     ///
     /// # Panics
-    /// Panics if an element of a result would be written twice, or if there is no kernel for the types.
+    /// Panics if an element of a result would be written twice, if there is no kernel for the types, if the shape's `k`
+    /// is 0 or not the number of a window's elements, or if there are no loops.
     pub fn new(
         gemm: Gemm,
         (places, features): (&[isize], usize),
@@ -109,7 +110,7 @@ impl Windows {
         self.chunks(instances.len()).map(of_rows).max().unwrap_or(0)
     }
 
-    /// Returns the rows of windows that are multiplied together.
+    /// Returns the rows of windows in chunks. Those of a chunk are multiplied together.
     fn chunks(&self, instances: usize) -> impl Iterator<Item = &[[isize; 2]]> {
         let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * instances).max(1)).max(1);
         self.rows.chunks(at_a_time)
@@ -143,7 +144,7 @@ impl Windows {
         groups
     }
 
-    /// Returns the number of words for the rows that are gathered at a time, given the number of rows.
+    /// Returns the number of 16-byte words for the rows that are gathered at a time, given the number of all rows.
     fn gathered_words(&self, rows: usize) -> usize {
         let row_bytes = self.pieces.len * self.gemm.elem.size() * self.pieces.starts.len();
         ((GATHERED_BYTES / row_bytes).max(1).min(rows) * row_bytes).div_ceil(16)
@@ -199,13 +200,15 @@ impl Windows {
     }
 }
 
-/// Returns the offsets along one more dimension.
+/// Returns the offsets `from`, extended along one more dimension of `count` indices, `step` elements apart. `bytes` are
+/// the sizes of the elements.
 fn walk(from: &[[isize; 2]], &(count, step): &(usize, [isize; 2]), bytes: [isize; 2]) -> Vec<[isize; 2]> {
     let at = |o: &[isize; 2], i: isize| [0, 1].map(|x| o[x] + i * step[x] * bytes[x]);
     from.iter().flat_map(|o| (0..count as isize).map(move |i| at(o, i))).collect()
 }
 
-/// Returns the pieces of a window. Places whose features are adjacent are merged.
+/// Returns the pieces of a window, given its places in elements. Places whose features are adjacent are merged if all
+/// merged pieces have the same length.
 fn in_pieces(places: &[isize], features: usize, size: usize) -> Pieces {
     let follows = |w: &[isize]| w[1] - w[0] == features as isize;
     let run = places.windows(2).position(|w| !follows(w)).map_or(places.len(), |i| i + 1);

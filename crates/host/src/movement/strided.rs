@@ -17,13 +17,15 @@ const RUN: usize = 512;
 /// set.
 const PITCH: usize = RUN + LINE;
 
-/// Copies bytes. A long run is copied by the string instruction.
+/// Copies `from` to `to`. Panics if their lengths differ. On x86-64, long runs are copied by `rep movsb`.
 pub(super) fn copy_bytes(from: &[u8], to: &mut [u8]) {
     assert_eq!(from.len(), to.len(), "as many bytes");
     // SAFETY: both have as many bytes, and nobody else has `to`.
     unsafe { copy_run(from.as_ptr(), to.as_mut_ptr(), to.len()) }
 }
 
+/// Copies `len` bytes. On x86-64, long runs are copied by `rep movsb`.
+///
 /// # Safety
 /// As for `ptr::copy_nonoverlapping`.
 unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
@@ -71,19 +73,21 @@ enum Inner {
 }
 
 impl Move {
-    /// Returns a copy of `shape` elements of `size` bytes (1, 2, 4, 8 or 16), with strides in elements.
+    /// Returns a move that copies a block of `shape` elements of `size` bytes (1, 2, 4, 8 or 16) from one array to
+    /// another. `from` and `to` are the strides of the block in the two arrays, in elements.
     ///
     /// # Panics
-    /// Panics if an element would be written twice.
+    /// Panics if the three lists differ in length, or if `are_apart` cannot show that no element is written twice.
     pub fn new(size: usize, shape: &[usize], from: &[isize], to: &[isize]) -> Move {
         Move::joining(size, shape, from, to, (1, 0))
     }
 
-    /// Returns the same copy from several sources to one target. Each source is written this number of elements after
-    /// the one before.
+    /// Returns a move that copies as [`Move::new`] describes, but from several sources to each target. `sources` holds
+    /// the number of sources for each target, and the number of elements of the target from the block of one source to
+    /// that of the next.
     ///
     /// # Panics
-    /// Panics if an element would be written twice.
+    /// Panics if the three lists differ in length, or if `are_apart` cannot show that no element is written twice.
     pub fn joining(size: usize, shape: &[usize], from: &[isize], to: &[isize], sources: (usize, isize)) -> Move {
         assert!(shape.len() == from.len() && shape.len() == to.len(), "a stride for each dimension");
         let unit = size as isize;
@@ -97,10 +101,13 @@ impl Move {
         Move { outer, inner, bytes: shape.iter().product::<usize>() * size, joined, reaches }
     }
 
-    /// Copies to each target from the sources that it joins.
+    /// Copies to each target from the sources that it joins: those of the first target come first, then those of the
+    /// second, and so on. A source is the position of index 0 of its block, and a target that of index 0 of its first
+    /// block.
     ///
     /// # Panics
-    /// Panics if an array has fewer bytes than the strides reach.
+    /// Panics if there are not as many sources as the targets join, or if an array has fewer bytes than the strides
+    /// reach. A block without elements reaches nothing.
     pub fn run(&self, workers: &Workers, sources: &[Source<'_>], targets: &mut [Target<'_>]) {
         let (count, apart) = self.joined;
         assert_eq!(sources.len(), targets.len() * count, "{count} sources for each target");
@@ -129,7 +136,8 @@ impl Move {
         });
     }
 
-    /// Returns the offsets of a step of the outer loops.
+    /// Returns the offsets in bytes, in the source and in the target, of the outer loops' index number `step` in
+    /// row-major order.
     fn step(&self, mut step: usize) -> (isize, isize) {
         let (mut f, mut t) = (0, 0);
         for d in self.outer.iter().rev() {
@@ -140,8 +148,8 @@ impl Move {
     }
 }
 
-/// Sorts the dimensions from the largest stride of the target to the smallest. Merges neighbours whose indices can be
-/// counted as those of one dimension, in the source and in the target.
+/// Sorts the dimensions by the magnitude of their stride in the target, the largest first. Merges neighbours whose
+/// indices can be counted as those of one dimension, in the source and in the target.
 fn merge(mut dims: Vec<Dim>) -> Vec<Dim> {
     dims.sort_by_key(|d| std::cmp::Reverse(d.to.unsigned_abs()));
     let mut merged: Vec<Dim> = Vec::new();
@@ -178,8 +186,11 @@ impl Inner {
         }
     }
 
+    /// Copies piece `part` of the `parts` pieces of one inner copy, whose index 0 is at `from` and `to`.
+    ///
     /// # Safety
-    /// As for `Move::run`.
+    /// All bytes that the inner copy reaches must be readable at `from` and writable at `to`, and nothing else may
+    /// access the latter.
     unsafe fn run(self, from: *const u8, to: *mut u8, part: usize, parts: usize) {
         match self {
             Inner::Run(bytes) => {
@@ -239,8 +250,11 @@ macro_rules! by_size {
     };
 }
 
+/// Copies `dim.size` elements of `size` bytes, which are `dim.from` bytes apart at `from` and `dim.to` bytes apart at
+/// `to`.
+///
 /// # Safety
-/// As for `Move::run`.
+/// As for `Inner::run`.
 unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
     by_size!(size, T => {
         for i in 0..dim.size {
@@ -251,11 +265,12 @@ unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
     });
 }
 
-/// Transposes all columns of the source's rows, which are at most a run wide, in blocks that are first copied to
-/// `scratch`.
+/// Copies all elements of some rows and columns, where rows are contiguous in the source and columns in the target.
+/// There are at most `RUN / size` rows. Each block of columns is first copied to `scratch`, which has a line for each
+/// column of a block.
 ///
 /// # Safety
-/// As for `Move::run`.
+/// As for `Inner::run`.
 unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim, size: usize, scratch: &mut [u8]) {
     let side = RUN / size;
     for start in (0..columns.size).step_by(side) {
@@ -272,7 +287,8 @@ unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim
     }
 }
 
-/// Writes `rows.size` lines of `width` elements, which are the columns of `scratch`.
+/// Writes `rows.size` lines of `width` elements, which are `rows.to` bytes apart. Line `r` consists of element `r` of
+/// each line of `scratch`, which are `PITCH` bytes apart.
 ///
 /// # Safety
 /// The lines must be writable.
@@ -297,8 +313,11 @@ unsafe fn write_block(scratch: &[u8], to: *mut u8, rows: Dim, width: usize, size
     });
 }
 
+/// Writes `height` lines of `width` elements, which are `stride` bytes apart. Line `r` consists of element `r` of each
+/// line of `tile`, which are `PITCH` bytes apart.
+///
 /// # Safety
-/// The lines must be writable. Strides are in bytes.
+/// The lines must be writable.
 unsafe fn transpose_edge<T: AnyBitPattern>(tile: &[u8], to: *mut T, stride: isize, [height, width]: [usize; 2]) {
     for r in 0..height {
         for c in 0..width {
@@ -311,6 +330,9 @@ unsafe fn transpose_edge<T: AnyBitPattern>(tile: &[u8], to: *mut T, stride: isiz
 
 /// An element that can be transposed in tiles of a cache line's side.
 trait Tile: Copy + Default {
+    /// Writes the transpose of a tile, with lines that are `stride` bytes apart. The lines of `tile` are `PITCH` bytes
+    /// apart. Panics if `tile` is too short.
+    ///
     /// # Safety
     /// All lines of the tile must be writable at `to`.
     unsafe fn transpose_tile(tile: &[u8], to: *mut u8, stride: isize);
@@ -357,7 +379,8 @@ impl Tile for u32 {
     }
 }
 
-/// Transposes four by four words.
+/// Transposes four by four words of 32 bits. Lines are `PITCH` bytes apart in the source and `stride` bytes apart in
+/// the target.
 ///
 /// # Safety
 /// Four words must be readable and writable on each of four lines.

@@ -32,7 +32,8 @@ pub struct SlotInfo {
 }
 
 impl SlotInfo {
-    /// Returns the properties of a slot with a value of this type at these points.
+    /// Returns the properties of a slot with a value of this type at these points. Its buffers have `usize::MAX` bytes
+    /// if the size of the type overflows.
     pub fn new(ty: TensorType, points: Points, loc: Loc) -> SlotInfo {
         // No buffer can be allocated for a type whose size overflows.
         let bytes = ty.checked_bytes().unwrap_or(usize::MAX);
@@ -44,7 +45,8 @@ impl SlotInfo {
         self.bytes.saturating_mul(self.count)
     }
 
-    /// Returns whether a value of one slot has the other's type.
+    /// Returns true if the types of both slots have the same shape and the same storage type. A quantized type is
+    /// stored as its integers.
     pub fn has_type_of(&self, other: &SlotInfo) -> bool {
         self.ty.shape == other.ty.shape && self.ty.dtype.storage() == other.ty.dtype.storage()
     }
@@ -103,7 +105,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Returns an input that reads `slot` with this map of instances.
+    /// Returns an input that reads `slot`. Instance `i` of the step reads the slot's instance `map[i]`.
     pub fn new(slot: Slot, map: Vec<u32>) -> Input {
         let mut seen = vec![false; map.iter().max().map_or(0, |&at| at as usize + 1)];
         let is_read_once = map.iter().all(|&at| !std::mem::replace(&mut seen[at as usize], true));
@@ -146,7 +148,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// Returns the blocks of a loop or branch.
+    /// Returns the condition and the body of a loop, the branches of a case, or no blocks for other steps.
     pub fn blocks(&self) -> Vec<&Code> {
         match self {
             StepKind::While { cond, body, .. } => vec![cond, body],
@@ -185,12 +187,13 @@ pub trait Kernel: Send + Sync {
     /// function allocates the largest amount.
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
-    /// Checks the conditions on the values of its inputs on which `run` relies.
+    /// Checks the conditions on the values of its inputs on which `run` relies. Returns the message for the user if one
+    /// is violated. By default, there are no conditions.
     fn check(&self, _: &KernelCx<'_>) -> Result<(), Diagnostic> {
         Ok(())
     }
 
-    /// Returns whether devices exchange values in this kernel.
+    /// Returns true if devices exchange values in this kernel. By default, they do not.
     fn is_collective(&self) -> bool {
         false
     }
@@ -211,30 +214,42 @@ pub struct KernelCx<'a> {
 
 impl KernelCx<'_> {
     /// Returns the buffer of input `i` that instance `instance` of the step reads.
+    ///
+    /// # Panics
+    /// Panics if the buffer was not computed, or was taken.
     pub fn input(&self, i: usize, instance: usize) -> &Buffer {
         self.instance(i, self.step.inputs[i].map[instance])
     }
 
     /// Returns the buffer of instance `at` of input `i`'s slot. It has the bytes of the slot's type.
+    ///
+    /// # Panics
+    /// Panics if the buffer was not computed, or was taken.
     pub fn instance(&self, i: usize, at: u32) -> &Buffer {
         self.inputs[i][at as usize].as_ref().expect("an instance is computed before it is read")
     }
 
-    /// Takes the buffer that [`KernelCx::input`] returns, for writing into it. Returns `None` if it has another length,
-    /// has another owner or is read by another instance.
+    /// Takes the buffer that [`KernelCx::input`] returns, for writing into it. Returns `None` if its length is not
+    /// `bytes`, if it has another owner, or if another instance of the step reads it.
     pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let input = &self.step.inputs[i];
         let own = |buffer: &mut Buffer| input.is_read_once && buffer.len() == bytes && buffer.try_unique().is_some();
         self.inputs[i][input.map[instance] as usize].take_if(own)
     }
 
-    /// Returns a new buffer for each instance.
+    /// Returns a new buffer of `bytes` bytes, whose contents are arbitrary, for each instance that is to be computed.
+    ///
+    /// # Errors
+    /// Fails if there is no memory.
     pub fn allocate(&self, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         self.instances.iter().map(|_| self.memory.allocate(bytes)).collect()
     }
 
-    /// Allocates output 0 with `bytes` for each instance while `scratch` bytes are in use, which is what most kernels
-    /// do.
+    /// Allocates output 0 with `bytes` for each instance, and then charges `scratch` bytes for a moment. Most kernels
+    /// do so.
+    ///
+    /// # Errors
+    /// Fails if there is no memory.
     pub fn predict(&mut self, bytes: usize, scratch: usize) -> Result<(), OutOfMemory> {
         let outputs = self.allocate(bytes)?;
         self.predict_scratch(scratch)?;
@@ -242,12 +257,15 @@ impl KernelCx<'_> {
         Ok(())
     }
 
-    /// Charges `bytes` for a moment.
+    /// Charges `bytes` to the current account and releases them at once, so that they count in its peak.
+    ///
+    /// # Errors
+    /// Fails if there is no memory.
     pub fn predict_scratch(&self, bytes: usize) -> Result<(), OutOfMemory> {
         Account::current().reserve(bytes).map(drop)
     }
 
-    /// Returns the addresses of some inputs of an instance that is to be computed.
+    /// Returns the addresses of the buffers of some inputs that an instance reads.
     pub fn addresses<const N: usize>(&self, inputs: [usize; N], instance: usize) -> [usize; N] {
         inputs.map(|i| self.input(i, instance).address())
     }

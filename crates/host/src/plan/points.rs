@@ -12,13 +12,14 @@ pub struct Points {
 }
 
 impl Points {
-    /// Returns the points along the axes of `varying`.
+    /// Returns the points along the axes of `varying`. Without a mesh, there is one point.
     pub fn new(mesh: Option<&Arc<Mesh>>, varying: &Varying) -> Points {
         let axes = mesh.map_or(vec![], |m| varying.axes(m));
         Points { mesh: mesh.cloned(), axes }
     }
 
-    /// Returns the points of an array that is distributed over these axes.
+    /// Returns the points of an array that is distributed over these axes, which may overlap and have any order.
+    /// Without a mesh, there is one point.
     pub fn over(mesh: Option<&Arc<Mesh>>, axes: impl IntoIterator<Item = AxisRef>) -> Points {
         let axes = mesh.map_or(vec![], |m| AxisRef::union(m, axes));
         Points { mesh: mesh.cloned(), axes }
@@ -29,7 +30,8 @@ impl Points {
         self.mesh.as_ref().map_or(1, |m| self.axes.iter().map(|a| a.size(m)).product())
     }
 
-    /// Returns the coordinates, along the mesh's whole axes, of the first device that holds instance `i`.
+    /// Returns the coordinates, along the mesh's whole axes, of the first device that holds instance `i`. Without a
+    /// mesh, there are none.
     pub fn coordinates(&self, i: usize) -> Vec<usize> {
         let Some(mesh) = &self.mesh else { return vec![] };
         with_index_in(mesh, &self.axes, &vec![0; mesh.axes.len()], i)
@@ -40,7 +42,7 @@ impl Points {
         self.mesh.as_ref().map_or(0, |m| AxisRef::index_in(m, &self.axes, coordinates))
     }
 
-    /// Returns, for each instance of `self`, the instance of `other` that the same device holds.
+    /// Returns, for each instance of `self`, the instance of `other` on the first device that holds the former.
     pub fn map_to(&self, other: &Points) -> Vec<u32> {
         if self.axes == other.axes {
             return (0..self.count() as u32).collect();
@@ -48,7 +50,9 @@ impl Points {
         (0..self.count()).map(|i| other.instance(&self.coordinates(i)) as u32).collect()
     }
 
-    /// Returns, for each instance of `self`, the instances of `other` along `axes`, in order.
+    /// Returns, for each instance of `self`, the instances of `other` on the first device that holds it and on those
+    /// that differ from this device along `axes` only. They are in row-major order along `axes`. An instance of `other`
+    /// that several of these devices hold is repeated. Without a mesh, there is one group, of instance 0.
     pub fn groups(&self, other: &Points, axes: &[AxisRef]) -> Vec<Vec<u32>> {
         let Some(mesh) = &self.mesh else { return vec![vec![0]] };
         let size: usize = axes.iter().map(|a| a.size(mesh)).product();
@@ -61,7 +65,7 @@ impl Points {
             .collect()
     }
 
-    /// Returns whether a device that holds instance `i` is at point `point` of `other`.
+    /// Returns true if some device holds both instance `i` of `self` and instance `point` of `other`.
     pub fn is_at(&self, i: usize, other: &Points, point: usize) -> bool {
         let Some(mesh) = &self.mesh else { return true };
         let shared = self.axes.iter().flat_map(|a| other.axes.iter().filter_map(|b| a.overlap(*b)));
@@ -70,7 +74,7 @@ impl Points {
         at(&self.coordinates(i)) == at(&other.coordinates(point))
     }
 
-    /// Returns every device that holds instance `i`, as a position in the mesh.
+    /// Returns every device that holds instance `i`, as a position in the mesh. Without a mesh, this is position 0.
     pub fn devices(&self, i: usize) -> Vec<usize> {
         let Some(mesh) = &self.mesh else { return vec![0] };
         let first = self.coordinates(i);

@@ -429,7 +429,8 @@ const _: () = assert!(<Avx512 as Vector>::LANES * <u32 as Word>::SIZE == 64);
 
 /// Operations that only the products of `bf16` need.
 impl Avx512 {
-    /// Interleaves the 16-bit elements of `a` and `b`: those of the lower and of the upper half of each 128 bits.
+    /// Interleaves the 16-bit elements of `a` and `b` in each 128 bits. The first result has the pairs of the lower 64
+    /// bits, and the second those of the upper 64 bits.
     #[inline(always)]
     pub(crate) fn interleave16(a: Self, b: Self) -> [Self; 2] {
         let low = from_int(intrinsic!(_mm512_unpacklo_epi16(int(a), int(b))));
@@ -437,7 +438,8 @@ impl Avx512 {
         [low, high]
     }
 
-    /// Restores the order of columns that `interleave16` changed.
+    /// Returns 32-bit lanes in the order of their columns. `low` and `high` have a lane for each pair of the first and
+    /// of the second result of [`Avx512::interleave16`].
     #[inline(always)]
     pub(crate) fn uninterleave32(low: Self, high: Self) -> [Self; 2] {
         // Lane `i` of the first half. The lanes of the second half are 8 further.

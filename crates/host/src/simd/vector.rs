@@ -67,7 +67,7 @@ pub(crate) trait Vector: Copy {
         // SAFETY: there are as many words.
         unsafe { self.store(words.as_mut_ptr().cast()) }
     }
-    /// Stores the vector without going through the caches; `p` must be aligned to the vector.
+    /// Stores the vector, without going through the caches at levels that can; `p` must be aligned to the vector.
     #[inline(always)]
     unsafe fn store_streaming(self, p: *mut u8) {
         // SAFETY: as the caller's.

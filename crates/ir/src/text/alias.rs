@@ -84,7 +84,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips the definition of an alias, whose name is the current token.
+    /// Skips the definition of an alias, whose name is the current token. Reads the value, so that mistakes in it are
+    /// reported.
     pub(super) fn skip_alias_definition(&mut self) -> Parsed<()> {
         let is_type = self.is_kind(Kind::Bang);
         let name = self.tok_text();
@@ -101,7 +102,8 @@ impl<'t> Parser<'t> {
         self.skip_value()
     }
 
-    /// Runs `f` at the definition of the alias.
+    /// Runs `f` at the value of the alias `name`, and returns to the current position. It is a mistake if the alias is
+    /// not defined, is defined by itself, or nests too deep.
     fn at_alias<T>(&mut self, name: &'t str, at: At, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let Some(&place) = self.aliases.places.get(name) else {
             return Err(self.fail(at, "text-alias", format!("`{name}` is not defined")));
@@ -163,7 +165,7 @@ impl<'t> Parser<'t> {
         Ok(self.aliases.locs[name].clone())
     }
 
-    /// Skips a value of any kind.
+    /// Skips the rest of a definition's value, which is of any kind.
     pub(super) fn skip_value(&mut self) -> Parsed<()> {
         // A definition ends at the end of a line, outside of brackets.
         let mut depth = 0usize;

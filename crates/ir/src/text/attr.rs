@@ -59,7 +59,7 @@ impl<'t> Parser<'t> {
         Ok(lexer::unescape(quoted).map_or_else(|| Attr::Opaque(quoted.into()), |s| Attr::Str(s.into())))
     }
 
-    /// Reads a string, which must be UTF-8.
+    /// Reads a string, which must be UTF-8. Another token is a mistake, whose message says that `what` was expected.
     pub fn string(&mut self, what: &str) -> Parsed<Arc<str>> {
         let at = self.at();
         if !self.is_kind(Kind::Str) {
@@ -185,7 +185,8 @@ impl<'t> Parser<'t> {
         dims.is_some_and(|d| d.starts_with("index>"))
     }
 
-    /// Reads `array<i64: 1, 2>`.
+    /// Reads `array<i64: 1, 2>`. The elements of `array<i1: ..>` are booleans. An array of floats is kept as opaque
+    /// text.
     fn array_attr(&mut self) -> Parsed<Attr> {
         let start = self.at();
         self.bump();
@@ -286,7 +287,8 @@ impl<'t> Parser<'t> {
         self.opaque()
     }
 
-    /// Reads everything up to the next `,` or closing bracket verbatim.
+    /// Reads everything up to the next `,` or closing bracket, outside of inner brackets, as text on one line without
+    /// comments. In the definition of an alias, the text also ends with its line. An alias inside is a mistake.
     fn opaque(&mut self) -> Parsed<Attr> {
         let start = self.tok.start;
         let mut depth = 0usize;
@@ -332,7 +334,8 @@ impl<'t> Parser<'t> {
         self.dict_with(|_, _| Ok(None))
     }
 
-    /// Reads a dictionary. `special` may read values by the name of their attribute.
+    /// Reads a dictionary. `special` may read a value by the name of its attribute. If it returns `None`, having read
+    /// nothing, the value is read as for any other attribute.
     pub(super) fn dict_with(
         &mut self,
         mut special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
@@ -360,7 +363,8 @@ impl<'t> Parser<'t> {
         Ok(attrs)
     }
 
-    /// Reads the value of the attribute `name`. Axes without a mesh are read later, when the op's mesh is known.
+    /// Reads the value of the attribute `name`. Axes without a mesh are opaque text at first, and are read later, when
+    /// the op's mesh is known.
     fn attr_of(&mut self, name: &Arc<str>) -> Parsed<Attr> {
         let at = self.at();
         if self.is_axes_without_mesh() {

@@ -95,7 +95,7 @@ impl<'t> Parser<'t> {
         ))
     }
 
-    /// Reads the bytes of one element.
+    /// Reads one element and appends its bytes to `out`.
     fn element(&mut self, dtype: DType, out: &mut Vec<u8>) -> Parsed<()> {
         if dtype.is_complex() {
             self.expect("(")?;
@@ -133,7 +133,7 @@ impl<'t> Parser<'t> {
         Ok(scalar)
     }
 
-    /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat.
+    /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat. Eight booleans may share a byte.
     fn hex_elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
         let at = self.at();
         let quoted = self.tok_text();
@@ -182,7 +182,8 @@ fn unpack_bools(bytes: &[u8], count: usize) -> Data<u8> {
     Data::from_fn(count, |i| bytes[i / 8] >> (i % 8) & 1)
 }
 
-/// Reserves memory for the elements of an array that are written in `span` bytes. Each takes two or more of them.
+/// Reserves memory for the elements of an array that are written in `span` bytes of text. Each takes two or more of
+/// them. Returns an empty vector with room for the elements, and its reservation.
 fn room(ty: &TensorType, span: usize) -> (Vec<u8>, Reservation) {
     let most = (span / 2 + 1).saturating_mul(ty.dtype.storage_bytes());
     let len = ty.checked_bytes().map_or(most, |bytes| bytes.min(most));

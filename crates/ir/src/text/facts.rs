@@ -134,7 +134,7 @@ impl<'t> Parser<'t> {
         self.fail(at, "text-attribute", format!("attribute `{name}` does not have the form in which it is printed"))
     }
 
-    /// Returns the items of an array of this length.
+    /// Returns the items of an array of length `count`. Anything else is a mistake in the attribute `name`.
     fn fact_items(&mut self, attr: &Attr, count: usize, name: &str, at: At) -> Parsed<Vec<Attr>> {
         match attr {
             Attr::Array(items) if items.len() == count => Ok(items.clone()),
@@ -157,7 +157,8 @@ impl<'t> Parser<'t> {
         self.set_result_shardings(op, list, at)
     }
 
-    /// Sets the sharding of each result.
+    /// Sets the sharding of each result of `op`. Reports a sharding whose rank does not fit, and sets none if their
+    /// number does not fit, which it also reports. Never fails.
     pub(super) fn set_result_shardings(&mut self, op: Op, list: Vec<Option<Sharding>>, at: At) -> Parsed<()> {
         let results = self.body[op].results.to_vec();
         if list.len() != results.len() {
@@ -204,7 +205,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Returns the mesh to which varying axes belong.
+    /// Returns the mesh to which varying axes belong, or `None` if the module has no mesh.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
         main_mesh(&self.meshes).cloned()
     }
@@ -254,7 +255,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Reads the facts of a function's argument.
+    /// Moves the facts of the function's argument `v` from its attributes to the value. Messages call it `name`.
     pub(super) fn apply_arg_facts(&mut self, v: Value, name: &str, attrs: &mut Attrs, at: At) -> Parsed<()> {
         if let Some(attr) = attrs.remove(SHARDING) {
             let sharding = self.one_sharding(attr, at)?;
@@ -270,7 +271,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads the sharding of a function's result.
+    /// Removes the sharding of a function's result from its attributes, and returns it, or `None` if there is none.
     pub(super) fn take_result_sharding(&mut self, attrs: &mut Attrs, at: At) -> Parsed<Option<Sharding>> {
         attrs.remove(SHARDING).map(|attr| self.one_sharding(attr, at)).transpose()
     }
@@ -294,7 +295,7 @@ fn cause(fields: &Attrs) -> Option<ReasonCause> {
     })
 }
 
-/// Reads a reshard that may be absent. Returns `None` if it has another form.
+/// Reads a reshard. Returns `Some(None)` if `attr` is absent, and `None` if it is not the attribute of a reshard.
 fn reshard(attr: Option<&Attr>) -> Option<Option<Arc<Reshard>>> {
     let Some(attr) = attr else { return Some(None) };
     let fields = attr.as_record()?;
@@ -348,7 +349,8 @@ fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     Some(manual)
 }
 
-/// Reads the padded dimensions of a tensor. Returns `None` if they are not in order or do not fit the tensor.
+/// Reads the padded dimensions of a tensor. Returns `None` if `attr` is malformed, or if the dimensions are not in
+/// ascending order or do not fit the tensor.
 fn read_padding(attr: &Attr, ty: &TensorType) -> Option<Vec<PaddedDim>> {
     let Attr::Array(items) = attr else { return None };
     let dims: Vec<PaddedDim> =
@@ -390,7 +392,8 @@ fn parse_axis(text: &str, mesh: Option<&Mesh>) -> Option<AxisRef> {
 
 // ── printing
 
-/// Returns the attributes of an op, with the facts of the op and its values.
+/// Returns the attributes of an op, with the facts of the op and its values that `show` selects. The shardings of the
+/// results are among them if `syntax` keeps these in an attribute, whatever `show` selects.
 pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Syntax, show: &PrintOptions) -> Attrs {
     let mut attrs = data.attrs.clone();
     if syntax.results == ResultShardings::Attribute {
@@ -424,7 +427,8 @@ pub(super) fn with_facts(module: &Module, body: &Body, data: &OpData, syntax: Sy
     attrs
 }
 
-/// Returns the attributes of a function's argument, with its facts.
+/// Returns `attrs`, the attributes of a function's argument, with its sharding and those of its other facts that `show`
+/// selects.
 pub(super) fn with_arg_facts(module: &Module, body: &Body, v: Value, attrs: &Attrs, show: &PrintOptions) -> Attrs {
     let mut attrs = with_sharding(attrs, body.sharding(v));
     let mesh = module.main_mesh().map(|m| &**m);

@@ -240,7 +240,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads the attribute dictionary, if there is one, into `attrs`.
+    /// Reads the attribute dictionary, if there is one, into `attrs`. An attribute that `attrs` has already is a
+    /// mistake.
     pub fn merge_dict(&mut self, attrs: &mut Attrs) -> Parsed<()> {
         if !self.is("{") {
             return Ok(());
@@ -362,7 +363,8 @@ impl Types {
 // ── printing
 
 impl Piece {
-    /// Returns the attributes that the piece prints.
+    /// Returns the names of the attributes that the piece prints. Those of the pieces inside an optional piece are not
+    /// included.
     fn attrs(&self) -> &[&'static str] {
         match self {
             Piece::Attr(name, _) => std::slice::from_ref(name),
@@ -507,7 +509,8 @@ impl Printer<'_> {
     }
 }
 
-/// Converts attributes that are numbers in the generic form, from numbers or to numbers.
+/// Converts the attributes of a form that are words in the form itself and numbers in the generic form. Converts words
+/// to numbers if `to_numbers` is true, and numbers to words otherwise.
 pub(super) fn convert_numbered(form: Form, attrs: &mut Attrs, to_numbers: bool) {
     let Form::Pieces(pieces, _) = form else {
         return;

@@ -97,7 +97,8 @@ fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')
 }
 
-/// Reads a token after `%`, `#`, `!`, `^` or `@`: digits, or a word that may also contain `-`.
+/// Reads the token that starts with the `%`, `#`, `!`, `^` or `@` at `start`. Digits follow, or a word that may also
+/// contain `-`. Returns `kind`, or [`Kind::Error`] if neither follows, and the token's end.
 fn sigil(bytes: &[u8], start: usize, kind: Kind) -> (Kind, usize) {
     let end = match bytes.get(start + 1) {
         Some(b'0'..=b'9') => while_true(bytes, start + 1, |b| b.is_ascii_digit()),
@@ -134,7 +135,8 @@ fn number(bytes: &[u8], start: usize) -> (Kind, usize) {
     (Kind::Float, end)
 }
 
-/// Reads a string, which ends on its line. One without a closing quote is an error that takes the rest of the line.
+/// Reads the string whose opening quote is at `quote`. It ends on its line. Returns [`Kind::Str`] and the string's end.
+/// A string without a closing quote is a [`Kind::Error`] that takes the rest of the line.
 fn string(bytes: &[u8], quote: usize) -> (Kind, usize) {
     let mut at = quote + 1;
     while let Some(&b) = bytes.get(at) {
@@ -162,7 +164,7 @@ fn punctuation(text: &str, start: usize) -> (Kind, usize) {
 }
 
 /// Returns the text of a quoted string token with its escapes (`\"`, `\\`, `\n`, `\t`, `\22`) replaced. Returns `None`
-/// if the bytes are not UTF-8.
+/// for another escape, or if the bytes are not UTF-8.
 pub(super) fn unescape(quoted: &str) -> Option<String> {
     let inner = &quoted[1..quoted.len() - 1];
     if !inner.contains('\\') {

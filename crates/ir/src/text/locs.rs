@@ -56,7 +56,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns a location made of others.
+    /// Returns the location `kind`, which is made of `parts`, with its depth and size. Returns the first part if the
+    /// location would be too deep or too large.
     fn loc_of_parts(kind: LocKind, parts: &[&LocInfo]) -> LocInfo {
         let depth = 1 + parts.iter().map(|p| p.depth).max().unwrap_or(0);
         let size = 1 + parts.iter().map(|p| p.size).sum::<usize>();
@@ -81,7 +82,7 @@ impl<'t> Parser<'t> {
         Ok(Self::loc_of_parts(LocKind::Name { name, child: Loc::UNKNOWN }, &[]))
     }
 
-    /// Reads `:3:5`, `:3:5 to :9`, or `:3:5 to 4:9`.
+    /// Reads `:3:5`, `:3:5 to :9`, or `:3:5 to 4:9`. Without a column, as in `:3`, it is 0.
     fn file_pos(&mut self, file: Arc<str>) -> Parsed<FilePos> {
         self.expect(":")?;
         let line = self.line_number()?;
@@ -132,7 +133,7 @@ impl<'t> Parser<'t> {
         Ok(Self::loc_of_parts(kind, &parts.iter().collect::<Vec<_>>()))
     }
 
-    /// Reads a location from a separate text: the value of an attribute.
+    /// Reads a location from a separate text: the value of an attribute. If this fails, no mistake is reported.
     pub(super) fn loc_from(&mut self, text: &str) -> Parsed<Loc> {
         let mut inner = Parser::new("", text, self.table);
         match inner.loc_info() {

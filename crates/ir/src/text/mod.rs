@@ -54,6 +54,9 @@ const MAX_BYTES: usize = u32::MAX as usize;
 /// Reads a module. `source_name` is the name of the text in diagnostics and locations.
 ///
 /// The result is not verified.
+///
+/// # Errors
+/// Returns the mistakes that were found in the text.
 pub fn parse(source_name: &str, text: &str, table: &'static dyn OpTable) -> Result<Module, Diagnostics> {
     if text.len() > MAX_BYTES {
         return Err(mistakes::too_large(&shardwise_base::Loc::file(source_name, 1, 1), "the text").into());

@@ -18,7 +18,8 @@ const FUNC_PROPERTIES: &[&str] = &["arg_attrs", "function_type", "res_attrs", "s
 // ── modules
 
 impl<'t> Parser<'t> {
-    /// Reads the whole text.
+    /// Reads the whole text. Always returns `Some`: after mistakes, the module holds the meshes and functions that
+    /// could be read.
     pub(super) fn module(&mut self) -> Option<Module> {
         let outline = self.outline();
         let mut module = Module::new("", self.table);
@@ -37,7 +38,8 @@ impl<'t> Parser<'t> {
         Some(module)
     }
 
-    /// Reads `module @name attributes {..} { .. }`, or only the contents of a module.
+    /// Reads `module @name attributes {..} { .. }`, its generic form, or only the contents of a module, up to the end
+    /// of the text. Definitions of aliases may be around it.
     fn top(&mut self, module: &mut Module) -> Parsed<()> {
         while self.is_alias_definition() {
             self.skip_alias_definition()?;
@@ -57,7 +59,7 @@ impl<'t> Parser<'t> {
         self.end(module)
     }
 
-    /// Reads what may follow a module: its location, and aliases.
+    /// Reads what may follow a module: its location, and aliases. Anything else is a mistake.
     fn end(&mut self, module: &mut Module) -> Parsed<()> {
         if let Some(loc) = self.optional_loc()? {
             module.loc = loc;
@@ -74,7 +76,7 @@ impl<'t> Parser<'t> {
         if self.is_kind(Kind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
     }
 
-    /// Reports a mistake after which the rest of the text is not read.
+    /// Reports that `what` are not supported, with `way_out` as the help, and skips the rest of the text.
     fn refuse(&mut self, what: &str, way_out: &str) -> Failed {
         let at = self.at();
         self.report(at, |loc| mistakes::unsupported(loc, what, way_out));
@@ -124,7 +126,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reports attributes whose names the definition itself uses.
+    /// Fails if `attrs` contains one of the names in `taken`, which the definition itself uses, and reports the first
+    /// one.
     fn check_free(&mut self, at: At, attrs: &Attrs, taken: &[&str]) -> Parsed<()> {
         match taken.iter().find(|name| attrs.contains(name)) {
             Some(name) => Err(self.fail(at, "text-attribute", format!("attribute `{name}` is not allowed here"))),
@@ -132,7 +135,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `<{..}>` if there is one.
+    /// Reads `<{..}>` if there is one. `special` is that of [`Parser::dict_with`].
     fn properties(&mut self, special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>) -> Parsed<Attrs> {
         if !self.eat("<") {
             return Ok(Attrs::new());
@@ -142,7 +145,8 @@ impl<'t> Parser<'t> {
         Ok(attrs)
     }
 
-    /// Reads meshes and functions up to a `}` or the end.
+    /// Reads meshes and functions up to a `}` or the end. After a mistake, continues with the next mesh or function.
+    /// Fails if there is none, or if there are too many mistakes.
     fn items(&mut self, module: &mut Module) -> Parsed<()> {
         while !self.is("}") && !self.is_kind(Kind::End) {
             if self.is_alias_definition() {
@@ -184,7 +188,7 @@ impl<'t> Parser<'t> {
         Err(self.unexpected("`func.func`, `sdy.mesh` or the end of the module"))
     }
 
-    /// Goes to the next function or mesh after a mistake.
+    /// Goes to the next function or mesh after a mistake, and discards the function that was being read.
     fn skip_to_item(&mut self) {
         self.body = Body::new();
         self.scope = Default::default();
@@ -197,7 +201,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads the functions that can still be found after a mistake outside of functions.
+    /// Reads the functions and meshes that can still be found after a mistake outside of functions. Does nothing if no
+    /// mistake has been reported, or too many.
     fn recover(&mut self, module: &mut Module) {
         if self.found.is_empty() || self.has_too_many_mistakes() {
             return;
@@ -218,7 +223,8 @@ impl<'t> Parser<'t> {
 // ── meshes
 
 impl<'t> Parser<'t> {
-    /// Reads `sdy.mesh @mesh = <["x"=4]> {..}`, or its generic form.
+    /// Reads `sdy.mesh @mesh = <["x"=4]> {..}`, or its generic form. Returns the mesh, and the attributes that the mesh
+    /// does not hold itself.
     fn mesh(&mut self) -> Parsed<(Mesh, Attrs)> {
         let at = self.at();
         let is_generic = self.is_kind(Kind::Str);
@@ -274,7 +280,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the mesh with the facts that our own attributes hold.
+/// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting and
+/// its topology. Removes these attributes from `attrs`.
 fn with_mesh_facts(mut mesh: Mesh, attrs: &mut Attrs) -> Mesh {
     if let Some(Attr::Array(kinds)) = attrs.remove("shardwise.axis_kinds") {
         for (axis, kind) in mesh.axes.iter_mut().zip(&kinds) {
@@ -297,7 +304,8 @@ fn with_mesh_facts(mut mesh: Mesh, attrs: &mut Attrs) -> Mesh {
     mesh
 }
 
-/// Returns the attributes that [`with_mesh_facts`] reads.
+/// Returns the attributes from which [`with_mesh_facts`] reads the facts of `mesh`. A fact that has its default has no
+/// attribute.
 pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
     let mut attrs = Attrs::new();
     if mesh.axes.iter().any(|a| a.kind != AxisKind::Auto) {
@@ -380,7 +388,8 @@ impl<'t> Parser<'t> {
         Ok(func)
     }
 
-    /// Reads `%arg0: T {..} loc(..)`, or only the type if the function has no body.
+    /// Reads `%arg0: T {..} loc(..)`. `%arg0:` may be absent, as in a function without a body, and so may the
+    /// attributes and the location. The name is [`UNNAMED`] if it is absent.
     fn func_arg(&mut self) -> Parsed<(RegionArg<'t>, Attrs)> {
         let at = self.at();
         let name = if self.is_operand() {

@@ -48,7 +48,7 @@ impl Names {
         Names::with(body, &|_| ValueNames::default())
     }
 
-    /// Returns the names with which MLIR prints values, including those that ops give to their values.
+    /// Returns the names with which MLIR prints the values of `body`. Some ops choose the names of their values.
     pub fn as_mlir(module: &Module, body: &Body) -> Names {
         Names::with(body, &|op| module.table.def(body[op].code).value_names(&module.view(body, op)))
     }
@@ -100,7 +100,8 @@ impl Names {
         .expect("writing to a string");
     }
 
-    /// Writes the names before the `=`: `%3`, `%3:2` or `%output_state, %output`.
+    /// Writes the names of an op's results before the `=`: `%3`, `%3:2` or `%output_state, %output`. Writes `<unknown>`
+    /// if there are no results.
     pub fn write_results(&self, out: &mut String, results: &[Value]) {
         match (results.first().map(|v| &self.0[v.index()]), results.len()) {
             (Some(Name::Result { number, .. }), 1) => write!(out, "%{number}"),

@@ -15,7 +15,8 @@ pub(super) enum Scalar<'t> {
     Float { is_negative: bool, text: &'t str },
 }
 
-/// Returns the value of an integer's text.
+/// Returns the value of an integer's text, decimal or hexadecimal with `0x`, negated if `is_negative` is true. Returns
+/// `None` if the text is not such a number, or does not fit 128 bits.
 pub(super) fn integer(is_negative: bool, text: &str) -> Option<i128> {
     let magnitude = match text.strip_prefix("0x") {
         Some(hex) => i128::from_str_radix(hex, 16).ok()?,
@@ -24,7 +25,8 @@ pub(super) fn integer(is_negative: bool, text: &str) -> Option<i128> {
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
-/// Returns the bytes of a number of this type, or why the type does not have the number.
+/// Returns the bytes of a number as an element of type `dtype`, which is not complex, or the reason why it is not a
+/// number of this type. A number with a point is rounded to the type. A hexadecimal integer is the bits of a float.
 pub(super) fn encode(scalar: Scalar<'_>, dtype: DType) -> Result<Vec<u8>, String> {
     match scalar {
         Scalar::Bool(b) if dtype.is_bool() => Ok(vec![u8::from(b)]),
@@ -147,7 +149,8 @@ fn write_float_bytes(out: &mut String, dtype: DType, bytes: &[u8]) {
     }
 }
 
-/// Returns the shortest decimal that reads back as the same number of this type.
+/// Returns the shortest decimal that reads back as `x`, which is taken as an `f64` if that is the type, and as an `f32`
+/// otherwise. Very small and very large numbers have an exponent.
 fn shortest(x: f64, dtype: DType) -> String {
     let text = if dtype == DType::F64 { format!("{x:e}") } else { format!("{:e}", x as f32) };
     let exponent: i32 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);

@@ -34,7 +34,7 @@ impl<'t> Parser<'t> {
         self.is_kind(Kind::Percent)
     }
 
-    /// Reads `%name`, and returns the name without the sigil.
+    /// Reads `%name`, and returns the name without the sigil, and its position.
     pub fn value_name(&mut self) -> Parsed<(&'t str, At)> {
         if !self.is_operand() {
             return Err(self.unexpected("a value such as %0"));
@@ -81,7 +81,8 @@ impl<'t> Parser<'t> {
         self.body.ty(v)
     }
 
-    /// Reports operands whose types differ from those in the text.
+    /// Fails if the number of operands is not that of `types`, or if the type of an operand differs from that in
+    /// `types`. Reports the first such operand.
     pub fn check_operands(&mut self, at: At, operands: &[OperandAt], types: &[Type]) -> Parsed<()> {
         if operands.len() != types.len() {
             let message = format!("{}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
@@ -192,8 +193,8 @@ impl<'t> Parser<'t> {
         self.table.find(name)
     }
 
-    /// Returns the location of the op that is being read, if the text does not state one. Must be called before regions
-    /// are read.
+    /// Returns the location of an op for which the text states none: the position of the op that is being read. Must be
+    /// called before regions are read.
     pub fn op_loc(&self) -> Loc {
         self.loc_of(self.op_at)
     }
@@ -277,7 +278,8 @@ impl<'t> Parser<'t> {
         Failed
     }
 
-    /// Reads `"name"(%a) <{..}> ({..}) {..} : (T) -> U`.
+    /// Reads `"name"(%a) <{..}> ({..}) {..} : (T) -> U`. Reports a name that the table does not have, and returns the
+    /// parts as those of a `func.return`.
     fn generic_op(&mut self) -> Parsed<(OpCode, OpParts)> {
         let at = self.at();
         let name = self.string("an op's name")?;
@@ -334,7 +336,8 @@ impl<'t> Parser<'t> {
         Ok(op)
     }
 
-    /// Reads axes whose mesh is that of the op's shardings.
+    /// Reads the axes at the positions in `deferred`, and sets the attributes with these names. The axes belong
+    /// to the mesh of the op. It is a mistake if there is none.
     fn resolve_deferred(
         &mut self,
         parts: &mut OpParts,
@@ -352,7 +355,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Returns the mesh of an op: that of its shardings (one with axes, if possible), or else the module's.
+    /// Returns the mesh of an op: that of its shardings (one with axes, if possible), or else the module's. Returns
+    /// `None` if the module has no mesh.
     pub(super) fn mesh_of(&self, parts: &OpParts, results: Option<&[Option<Sharding>]>) -> Option<Arc<Mesh>> {
         let of_results = results.into_iter().flatten().flatten();
         let of_operands = parts.attrs.iter().flat_map(|(_, attr)| match attr {
@@ -364,7 +368,8 @@ impl<'t> Parser<'t> {
         meshes.min_by_key(|m| m.axes.is_empty()).cloned().or_else(|| self.main_mesh())
     }
 
-    /// Returns the mesh of an op of which only a part has been read.
+    /// Returns the mesh of an op of which only a part has been read: that of its shardings, or else the module's. It is
+    /// a mistake if there is none.
     pub fn mesh_of_parts(&mut self, parts: &OpParts) -> Parsed<Arc<Mesh>> {
         match self.mesh_of(parts, parts.shardings.as_deref()) {
             Some(mesh) => Ok(mesh),
@@ -377,7 +382,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Removes the results' shardings from the op's property.
+/// Removes the property that holds the results' shardings, and returns these. Returns `None` if the op's results have
+/// their shardings elsewhere, or if the property is absent or not a sharding.
 fn take_property(parts: &mut OpParts, syntax: Syntax) -> Option<Vec<Option<Sharding>>> {
     let (ResultShardings::Property(name) | ResultShardings::List(name)) = syntax.results else {
         return None;

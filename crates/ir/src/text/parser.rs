@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
         self.tok = lexer::token(self.text, self.tok.end);
     }
 
-    /// Returns true if a line ends before the current token.
+    /// Returns true if a line ends between the token before the current one and the current one.
     pub(super) fn is_on_new_line(&self) -> bool {
         self.text[self.last_end..self.tok.start].contains('\n')
     }
@@ -164,7 +164,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns true if these words and punctuation marks are the next tokens.
+    /// Returns true if these words and punctuation marks are the next tokens, from the current one on. Reads nothing.
     pub fn is_all(&self, text: &str) -> bool {
         let (mut at, mut here) = (0, self.tok);
         loop {
@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads a word.
+    /// Reads a word. Anything else is a mistake, whose message says that `what` was expected.
     pub fn word(&mut self, what: &str) -> Parsed<&'t str> {
         if !self.is_kind(Kind::Word) {
             return Err(self.unexpected(what));

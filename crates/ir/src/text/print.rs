@@ -21,8 +21,7 @@ pub struct PrintOptions {
     pub generic: bool,
     /// Prints `shardwise.*` attributes: reasons, and shardings of inner arguments.
     pub facts: bool,
-    /// Prints as MLIR does: without the word `public`, if the module does not use it, and with the ops' own names for
-    /// values.
+    /// Prints as MLIR does: without the word `public`, and with the ops' own names for values.
     pub as_mlir: bool,
     /// Prints `shardwise.varying`, if facts are printed.
     pub varying: bool,
@@ -40,7 +39,7 @@ impl PrintOptions {
     pub const EXACT: PrintOptions =
         PrintOptions { locations: true, generic: false, facts: true, varying: true, as_mlir: false };
 
-    /// Prints what MLIR prints, without facts that only this crate reads.
+    /// Prints what MLIR prints, without the facts of values and ops that only this crate reads.
     pub const MLIR: PrintOptions =
         PrintOptions { locations: false, generic: false, facts: false, varying: false, as_mlir: true };
 
@@ -79,7 +78,8 @@ pub fn print(module: &Module, options: &PrintOptions) -> String {
     p.out
 }
 
-/// Returns the text of an op and its regions, as it would be printed inside its function.
+/// Returns the text of an op and its regions, as it would be printed inside its function. The definitions of locations
+/// are not printed.
 pub fn print_op(module: &Module, body: &Body, op: Op, options: &PrintOptions) -> String {
     let mut p = Printer::new(module, *options);
     p.names = p.names_of(body);
@@ -163,7 +163,7 @@ impl<'m> Printer<'m> {
         records::write_record_body(&mut self.out, name, fields);
     }
 
-    /// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`.
+    /// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`. Returns `None`, and writes nothing, if the numbers are inconsistent.
     pub(super) fn conv_dimensions(&mut self, fields: &Attrs) -> Option<()> {
         records::write_conv_dimensions(&mut self.out, fields).then_some(())
     }
@@ -188,8 +188,8 @@ impl<'m> Printer<'m> {
         sharding::write_shardings(&mut self.out, list);
     }
 
-    /// Writes the shardings of all results: `[<..>, ..]`, open for those that have none. Returns `None` if no result
-    /// has one.
+    /// Writes the shardings of all results: `[<..>, ..]`, open for those that have none. Returns `None`, and writes
+    /// nothing, if there are results and none has a sharding.
     pub fn result_shardings(&mut self, op: &OpView<'_>) -> Option<()> {
         let list = result_shardings(op)?;
         self.shardings(list.iter());
@@ -197,7 +197,7 @@ impl<'m> Printer<'m> {
     }
 
     /// Writes axes of a mesh: in braces, in brackets for each dimension, or with the dimensions between which they
-    /// move.
+    /// move. Returns `None`, and writes nothing, if `attr` holds no axes.
     pub fn axes(&mut self, attr: &Attr) -> Option<()> {
         match attr {
             Attr::Axes { mesh, axes } => sharding::write_axes(&mut self.out, mesh, axes),
@@ -230,7 +230,8 @@ impl<'m> Printer<'m> {
         write_results(&mut self.out, op.results().iter().map(|&v| op.body.ty(v)));
     }
 
-    /// Writes ` {..}`: the attributes that `keep` accepts and the op's facts. Writes nothing if there are none.
+    /// Writes ` {..}`: those of the op's attributes, including its facts, whose names `keep` accepts. Writes nothing if
+    /// there are none.
     pub fn dict(&mut self, keep: impl Fn(&str) -> bool) {
         self.dict_after(" ", keep);
     }
@@ -568,7 +569,8 @@ fn result_shardings(op: &OpView<'_>) -> Option<Vec<Sharding>> {
     }
 }
 
-/// Returns the axes of Shardy's ops in Shardy's generic form, where the mesh is that of the op.
+/// Returns `attrs` with the axes of Shardy's ops in the notation of Shardy's generic form, where the mesh is that of
+/// the op. The attributes of other ops are not changed.
 fn with_shardys_axes(attrs: &Attrs, syntax: Syntax) -> Attrs {
     let name = match syntax.results {
         ResultShardings::Attribute => return attrs.clone(),

@@ -81,13 +81,14 @@ const CONV_PARTS: [(&str, [(&str, &str); 2]); 3] = [
     ("output", [("b", "batch_dimension"), ("f", "feature_dimension")]),
 ];
 
-/// Returns the fields of a known record, in order.
+/// Returns the names of the fields of a record in the order in which they are printed, or `None` for an unknown record.
 pub(super) fn fields(name: &str) -> Option<&'static [&'static str]> {
     RECORDS.iter().find(|(n, _)| *n == name).map(|(_, fields)| *fields)
 }
 
 impl<'t> Parser<'t> {
-    /// Reads `<field = value, ..>` after the name.
+    /// Reads `<field = value, ..>` after the record's name. A field that is not `known` is a mistake. A field with an
+    /// empty list is left out, except in the records of [`KEEPS_EMPTY_LISTS`].
     pub(super) fn record(&mut self, name: &str, known: &'static [&'static str]) -> Parsed<Attr> {
         self.expect("<")?;
         let mut fields = Attrs::new();
@@ -295,7 +296,7 @@ pub(super) fn write_conv_dimensions(out: &mut String, values: &Attrs) -> bool {
     true
 }
 
-/// Returns the name of each dimension of one part.
+/// Returns the name of each dimension of one part, or `None` if the numbers are inconsistent.
 fn conv_part_names(part: &str, letters: &[(&str, &str); 2], values: &Attrs) -> Option<Vec<String>> {
     let spatial = match values.get(&format!("{part}_spatial_dimensions")) {
         Some(list) => list.to_sizes()?,

@@ -32,7 +32,7 @@ impl<'t> Scope<'t> {
         }
     }
 
-    /// Defines a name. Returns false if the innermost region has already defined it.
+    /// Defines a name, in place of an earlier definition. Returns false if the innermost region has already defined it.
     pub fn define(&mut self, name: &'t str, values: Named) -> bool {
         let depth = self.marks.len();
         let before = self.names.insert(name, (values, depth));

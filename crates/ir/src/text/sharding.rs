@@ -54,7 +54,8 @@ impl<'t> Parser<'t> {
         self.list("[", "]", Self::raw_axes)
     }
 
-    /// Returns the axes of `mesh` that were written. Axes that the mesh does not have are reported and left out.
+    /// Returns the axes of `mesh` that were written. Axes and sub-axes that the mesh does not have are reported and
+    /// left out.
     pub fn resolve_axes(&mut self, raw: &[RawAxis], mesh: &Mesh) -> Vec<AxisRef> {
         raw.iter().filter_map(|axis| self.resolve_axis(axis, mesh)).collect()
     }
@@ -76,7 +77,8 @@ impl<'t> Parser<'t> {
         Some(AxisRef::sub(mesh, axis, pre_size, size))
     }
 
-    /// Reports axes that are used twice in a sharding.
+    /// Reports each of `axes` that overlaps an axis used before it in the sharding, or splits an axis differently. Adds
+    /// all of `axes` to `used`. `raw` is the text of `axes`.
     fn check_disjoint(&mut self, used: &mut Vec<AxisRef>, axes: &[AxisRef], raw: &[RawAxis], mesh: &Mesh) {
         for &axis in axes {
             let conflicts = |a: &&AxisRef| a.overlaps(axis, mesh) || !a.can_coexist(axis);
@@ -179,7 +181,8 @@ impl<'t> Parser<'t> {
         self.list("[", "]", Self::sharding)
     }
 
-    /// Reports shardings whose number or ranks do not fit the types.
+    /// Reports shardings whose number or ranks do not fit the types, and never fails. `what` is the word for a value in
+    /// messages.
     pub fn check_shardings(&mut self, at: At, what: &str, list: &[Sharding], types: &[Type]) -> Parsed<()> {
         if list.len() != types.len() {
             let (given, expected) = (list.len(), types.len());
@@ -191,7 +194,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reports a sharding that does not fit the type of its value.
+    /// Reports a sharding whose rank does not fit the type of its value. Messages call the value `what`.
     pub(super) fn check_rank(&mut self, at: At, what: &str, sharding: &Sharding, ty: &Type) {
         let rank = match ty {
             Type::Tensor(t) => t.rank(),
@@ -562,8 +565,8 @@ fn write_stablehlo_mesh(out: &mut String, mesh: &Mesh) {
     out.push('>');
 }
 
-/// Writes `#sdy<all_to_all_param_list[{"x"}: 0->2]>`. Returns false, and writes nothing, if the items are something
-/// else.
+/// Writes `#sdy<all_to_all_param_list[{"x"}: 0->2]>`. Returns false, and writes nothing, if there are no items or one
+/// is something else.
 pub(super) fn write_all_to_all_params(out: &mut String, items: &[Attr]) -> bool {
     let mut body = String::new();
     if items.is_empty() || !write_all_to_all_list(&mut body, items) {
@@ -573,7 +576,7 @@ pub(super) fn write_all_to_all_params(out: &mut String, items: &[Attr]) -> bool 
     true
 }
 
-/// Writes `[{"x"}: 0->2, ..]`. Returns false if an item is something else.
+/// Writes `[{"x"}: 0->2, ..]`. Returns false if an item is something else, and has then written the items before it.
 pub(super) fn write_all_to_all_list(out: &mut String, items: &[Attr]) -> bool {
     out.push('[');
     for (i, item) in items.iter().enumerate() {

@@ -28,7 +28,9 @@ impl Groups {
         }
     }
 
-    /// Returns the same groups over axes of `mesh`, or `None` if no axis list forms them.
+    /// Returns the same groups over axes of `mesh`, or `None` if no axis list forms them. Groups that are over axes
+    /// already are returned unchanged if their mesh has the same axes and devices as `mesh`. Otherwise the result is
+    /// `None`.
     pub fn to_axes(&self, mesh: &Arc<Mesh>) -> Option<Groups> {
         let axes = match self {
             Groups::Axes { mesh: own, .. } => return own.same_devices(mesh).then(|| self.clone()),
@@ -85,8 +87,9 @@ pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>
     (expected == given).then_some(axes)
 }
 
-/// Reads the positions of a group as digits of mixed radix: each run of `size` steps of `stride` positions is along one
-/// or more axes.
+/// Returns the axes, major to minor, along which the positions `group` of a group run, or `None` if there are none. The
+/// positions are read as digits of mixed radix: each run of `size` steps of `stride` positions is along one or more
+/// axes.
 fn axes_of_offsets(mesh: &Mesh, group: &[usize]) -> Option<Vec<AxisRef>> {
     let offset = |i: usize| group[i].checked_sub(group[0]);
     let mut minor_to_major = vec![];
@@ -111,7 +114,8 @@ fn axes_of_offsets(mesh: &Mesh, group: &[usize]) -> Option<Vec<AxisRef>> {
     Some(axes)
 }
 
-/// Appends the axes along which `size` steps of `stride` positions run, minor to major.
+/// Appends the axes along which `size` steps of `stride` positions run, minor to major. Returns `None` if there are
+/// none, and may have appended axes then.
 fn push_axes_of_stride(mesh: &Mesh, mut stride: usize, mut size: usize, out: &mut Vec<AxisRef>) -> Option<()> {
     let mut suffix = 1;
     for i in (0..mesh.axes.len()).rev() {

@@ -150,7 +150,8 @@ impl CollectiveView {
     }
 }
 
-/// Returns the axes of a mesh that the groups of a collective are over, if they are.
+/// Returns the mesh and the axes that the attribute `replica_groups` names, or `None` if the op has no such attribute
+/// or the groups are lists of processes.
 pub fn group_axes<'a>(op: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
     op.attr("replica_groups")?.as_axes()
 }
@@ -160,8 +161,8 @@ pub fn is_variadic(op: &OpView<'_>) -> bool {
     op.results().len() > 1 && CollectiveView::of(op).is_some()
 }
 
-/// Builds one collective for each value of a collective that moves several. `operands` replace its operands; `regions`
-/// builds its regions.
+/// Builds one collective for each value of a collective that moves several, and returns their results. `operands`
+/// replace its operands. `regions` builds its regions, once for each collective.
 pub fn split(
     op: &OpView<'_>,
     operands: &[Value],
@@ -179,8 +180,8 @@ pub fn split(
     op.results().iter().enumerate().map(one).collect()
 }
 
-/// Returns the attributes of a collective other than a permutation, with these groups. With a channel, it is between
-/// partitions.
+/// Returns the attributes of a collective other than a permutation, with these groups and this channel in place of its
+/// own. With a channel, the collective is between partitions, and without one between replicas.
 pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) -> Attrs {
     if is_ragged(op) {
         return ragged_attrs(groups, channel);
@@ -194,7 +195,7 @@ pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) ->
     attrs
 }
 
-/// Returns a collective's attributes with this channel in place of its own.
+/// Returns a collective's attributes with this channel, or none, in place of its own. Removes `use_global_device_ids`.
 pub fn attrs_with_channel(mut attrs: Attrs, channel: Option<i64>) -> Attrs {
     attrs.remove("channel_handle");
     attrs.remove("use_global_device_ids");
@@ -212,7 +213,8 @@ fn channel_of(op: &OpView<'_>) -> i64 {
     op.attr("channel_handle").and_then(Attr::as_record).and_then(|fields| fields.int("handle")).unwrap_or(0)
 }
 
-/// Reads groups from `replica_groups`: axes, or rows of ids, in which -1 pads the shorter rows.
+/// Reads groups from `replica_groups`: axes, or rows of ids, in which -1 pads the shorter rows. An empty array is one
+/// group of all processes. Returns `None` if the attribute is broken.
 pub fn groups_of(attr: &Attr) -> Option<Groups> {
     match attr {
         Attr::Axes { mesh, axes } => Some(Groups::Axes { mesh: mesh.clone(), axes: axes.clone() }),
@@ -229,7 +231,8 @@ fn rows(ids: &Literal) -> Option<Vec<Vec<usize>>> {
     ids.chunks(width).map(row).collect()
 }
 
-/// Reads the pairs of source and target from `dense<[[0, 1], [1, 2]]>`.
+/// Reads the pairs of source and target from `dense<[[0, 1], [1, 2]]>`. Returns `None` if the attribute is not an array
+/// of such rows.
 pub fn pairs_of(attr: &Attr) -> Option<Vec<(usize, usize)>> {
     let Attr::Dense(ids) = attr else { return None };
     if ids.size() == 0 {

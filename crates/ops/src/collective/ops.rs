@@ -18,8 +18,8 @@ pub struct ReduceScatter;
 pub struct AllToAll;
 pub struct CollectivePermute;
 pub struct CollectiveBroadcast;
-/// `collective_reduce`: the first member of each group receives the combined values of all members, and the others
-/// receive zeros.
+/// `collective_reduce`: the first member of each group, or the one that an operand names, receives the combined values
+/// of all members, and the others receive zeros.
 pub struct CollectiveReduce;
 /// `partition_id`, `replica_id`.
 pub struct ProcessId;
@@ -45,8 +45,10 @@ pub(super) use collective;
 
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
-/// Returns the groups of an op's `replica_groups`, and checks that they can be read, name no process twice, and name
-/// only processes that exist (`range`).
+/// Reads groups from `attr`, and checks that they can be read and name no process or axis twice (`label`), and that
+/// they name only processes that exist (`range`). If the number of processes is not known, it is taken to be the number
+/// of processes that the groups name, unless the op allows that some are in no group. Returns `None` if the groups
+/// cannot be read.
 pub(super) fn checked_groups(
     op: &OpView<'_>,
     attr: Option<&Attr>,
@@ -76,8 +78,8 @@ pub(super) fn checked_groups(
     groups
 }
 
-/// Checks that the groups have every process: all that run the module if `is_flat`, else as many as its attribute
-/// `counted` says. If the number is not known, any number is right.
+/// Checks that the groups, if they are lists, have every process: all that run the module if `is_flat`, else as many as
+/// the module's attribute `counted` says. If the number is not known, any number is right.
 fn check_all_named(
     op: &OpView<'_>,
     groups: Option<&Groups>,
@@ -94,7 +96,8 @@ fn check_all_named(
 }
 
 /// Returns the number of members of each group, and checks that all groups have as many. For one group of all
-/// processes, the module determines the number.
+/// processes, the module determines the number. Returns 1 if there are no groups or the number is not known, which is
+/// reported in the second case.
 pub(super) fn group_size(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,
@@ -159,7 +162,8 @@ const REDUCER: Reducer = Reducer {
     promoted: Promoted::SameOp,
 };
 
-/// Checks that the region is of type `(tensor<E>, tensor<E>) -> tensor<E>`, and returns `E`.
+/// Checks that the region is of type `(tensor<E>, tensor<E>) -> tensor<E>` and that the operands' elements promote to
+/// `E`. Returns `E`, or `None` if the region is of another type.
 fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) -> Option<DType> {
     let region = *op.regions().first()?;
     let args = types_of(op, &op.body[region].args);

@@ -103,8 +103,8 @@ impl Permutation {
         Permutation::Shift { along, by, wraps: true }
     }
 
-    /// Returns the permutation from positions along `from` to the same positions along `to`, without the axes that both
-    /// lists begin or end with.
+    /// Returns the permutation from positions along `from` to the same positions along `to`. If the meshes of both
+    /// lists have the same axes and devices, the axes that both lists begin or end with are left out.
     pub fn reorder(mut from: AxisList, mut to: AxisList) -> Permutation {
         if from.mesh.same_devices(&to.mesh) {
             let same = |a: &&[AxisRef], b: &&[AxisRef]| a.len().min(b.len());
@@ -173,7 +173,8 @@ impl Permutation {
         Groups::Axes { mesh: list.mesh, axes: list.axes }
     }
 
-    /// Returns true if every device of every group is a target.
+    /// Returns true if every device of every group is a target. Returns false for process ids, whose number is not
+    /// known here.
     pub fn is_total(&self) -> bool {
         match self {
             Permutation::Shift { by, wraps, .. } => *wraps || *by == 0,
@@ -196,8 +197,8 @@ impl Permutation {
         }
     }
 
-    /// Returns the pairs of source and target, sorted by source, as positions along the axes of [`Permutation::groups`]
-    /// or as process ids.
+    /// Returns the pairs of source and target, as positions along the axes of [`Permutation::groups`] or as process
+    /// ids. Pairs that are stored as such are returned in their order, and others are sorted by source.
     pub fn to_pairs(&self) -> Vec<(usize, usize)> {
         let (Groups::Axes { mesh, axes }, false) = (self.groups(), matches!(self, Permutation::Pairs { .. })) else {
             return match self {
@@ -215,7 +216,8 @@ impl Permutation {
         pairs
     }
 
-    /// Returns the pairs of device ids on `mesh`, sorted by source. The list grows with the number of devices.
+    /// Returns the pairs of source and target as device ids on `mesh`, sorted by source. Pairs of process ids are
+    /// returned as they are. The list grows with the number of devices.
     pub fn to_device_pairs(&self, mesh: &Mesh) -> Vec<(usize, usize)> {
         if let Permutation::Processes(pairs) = self {
             return pairs.clone();
@@ -231,7 +233,8 @@ impl Permutation {
     }
 
     /// Returns the axes of the mesh along which the result varies if the operand varies along the axes `operand`: only
-    /// axes of the groups. Returns all of the groups' axes where the exact ones are not known.
+    /// axes of the groups. Returns all of the groups' axes where the exact ones are not known, and no axes for pairs of
+    /// process ids.
     pub fn varying(&self, operand: &[AxisRef]) -> Vec<AxisRef> {
         let Groups::Axes { mesh, axes } = self.groups() else { return vec![] };
         let varies = axes.iter().any(|a| operand.iter().any(|b| a.overlaps(*b, &mesh)));
@@ -430,7 +433,8 @@ fn moved_axes(from: &AxisList, to: &AxisList, axes: &[AxisRef]) -> Vec<AxisRef> 
     moved
 }
 
-/// Returns the parts of a list, each with the distance between neighbours along it, in positions along the list.
+/// Returns the parts of a list, minor to major, each with the distance between neighbours along it, in positions along
+/// the list.
 fn with_starts(list: &AxisList) -> Vec<(AxisRef, usize)> {
     let mut start = 1;
     let part = |a: &AxisRef| {
@@ -509,7 +513,8 @@ impl<'a> Seen<'a> {
         Seen { list, positions: differs.then(|| [mesh.positions(), list.mesh.positions()]) }
     }
 
-    /// Returns the position along the list of the device at these coordinates of the program's mesh.
+    /// Returns the position along the list of the device at these coordinates of the program's mesh, or `None` if the
+    /// list's mesh does not have the device.
     fn index(&self, mesh: &Mesh, coordinates: &[usize]) -> Option<usize> {
         let own = self.positions.as_ref().map(|[_, own]| moved(mesh, coordinates, &self.list.mesh, own));
         let coordinates = own.unwrap_or_else(|| Some(coordinates.to_vec()))?;
@@ -517,7 +522,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Returns the coordinates in the program's mesh of the device at position `index` along the list that agrees with
-    /// `coordinates` along all other axes.
+    /// the device at `coordinates` along all other axes. Returns `None` if one of the meshes does not have the device.
     fn device(&self, mesh: &Mesh, coordinates: &[usize], index: usize) -> Option<Vec<usize>> {
         let AxisList { mesh: list_mesh, axes } = self.list;
         let Some([theirs, own]) = &self.positions else {
@@ -528,14 +533,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Returns the coordinates in `to`, whose devices have these positions, of the device at `coordinates` of `from`.
+/// Returns the coordinates in `to`, whose devices have these positions, of the device at `coordinates` of `from`, or
+/// `None` if `to` does not have the device.
 fn moved(from: &Mesh, coordinates: &[usize], to: &Mesh, positions: &Positions) -> Option<Vec<usize>> {
     Some(to.coordinates(positions.of(from.device(from.position(coordinates)))?))
 }
 
-/// Returns the permutation that consists of these pairs of device ids, along the shortest list of axes.
-///
-/// There always is one, at worst along all axes. Returns `None` if a device is not in the mesh.
+/// Returns the permutation that consists of these pairs of device ids, along the shortest list of axes. At worst, these
+/// are all axes. Returns `None` if a device is not in the mesh.
 pub fn permutation_of_pairs(mesh: &Arc<Mesh>, pairs: &[(usize, usize)]) -> Option<Permutation> {
     let positions = mesh.positions();
     let at = |device: usize| positions.of(device).map(|p| mesh.coordinates(p));

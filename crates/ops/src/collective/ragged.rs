@@ -39,7 +39,8 @@ pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {
     }
 }
 
-/// Returns the attributes of the custom call, with these groups. With a channel, it is between partitions.
+/// Returns the attributes of the custom call, with these groups. With a channel, the collective is between partitions,
+/// and without one between replicas.
 pub(crate) fn ragged_attrs(groups: Attr, channel: Option<i64>) -> Attrs {
     let mut config = Attrs::new().with("replica_groups", groups);
     if let Some(channel) = channel {

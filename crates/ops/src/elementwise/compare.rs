@@ -133,7 +133,7 @@ impl Compare {
         op.attrs().str("comparison_direction")
     }
 
-    /// Returns whether floats are compared in the total order of IEEE 754.
+    /// Returns true if floats are compared in the total order of IEEE 754.
     pub fn is_total_order(op: &OpView<'_>) -> bool {
         kind(op) == Some("TOTALORDER")
     }
@@ -145,7 +145,8 @@ impl Compare {
             .with("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)))
     }
 
-    /// Changes the attributes of a comparison to compare elements of another type, by value.
+    /// Changes the attributes of a comparison to compare elements of another type, by value. Attributes without
+    /// `compare_type`, with which the element type decides, are unchanged.
     pub fn set_dtype(attrs: &mut Attrs, dtype: DType) {
         if attrs.contains("compare_type") {
             attrs.set("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)));

@@ -126,8 +126,8 @@ pub fn tan(z: Complex64) -> Complex64 {
 // Inverse functions, after W. Kahan, "Branch cuts for complex elementary functions" (1987): square roots of both
 // factors keep the signs on the cuts.
 
-/// Computes the roots of `1 - z` and `1 + z`. In `1 - z`, a zero imaginary part has the sign of that of `-z`, which
-/// `1.0 - z` does not keep.
+/// Computes the square roots of `1 - z` and `1 + z`. In `1 - z`, a zero imaginary part has the sign of that of `-z`,
+/// which `1.0 - z` does not keep.
 fn roots(z: Complex64) -> (Complex64, Complex64) {
     (sqrt(Complex64::new(1.0 - z.re, -z.im)), sqrt(Complex64::new(1.0 + z.re, z.im)))
 }

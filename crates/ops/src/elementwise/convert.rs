@@ -222,7 +222,9 @@ struct Format {
     mantissa: u32,
 }
 
-/// Rounds `bits`, a float of format `own`, to `target`: to nearest even, overflow to infinity, subnormals to zero.
+/// Rounds `bits`, a float of format `own`, to the mantissa and the exponent of `target`, each if it is narrower: to
+/// nearest even, overflow to infinity, subnormals to zero. A NaN stays a NaN, or becomes infinity if `target` has no
+/// mantissa.
 fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     let magnitude_mask = (1u64 << (own.exponent + own.mantissa)) - 1;
     let exponent_mask = ((1u64 << own.exponent) - 1) << own.mantissa;

@@ -47,7 +47,8 @@ pub(crate) fn zip<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, 
     each(x, y, &f)
 }
 
-/// Returns a function for the element of `x` or of `y` at an index. Either may be a splat.
+/// Returns a function that takes a flag and an index, and returns the element at the index: of `x` if the flag is true,
+/// and of `y` otherwise. Either may be a splat.
 pub(crate) fn zip_fn<'a, T: Element>(x: &'a Literal, y: &'a Literal) -> impl Fn(bool, usize) -> T + 'a {
     let (x, y) = (elements::<T>(x), elements::<T>(y));
     move |first, i| if first { x(i) } else { y(i) }

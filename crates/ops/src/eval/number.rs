@@ -67,7 +67,8 @@ macro_rules! small_integers {
 small_integers!(Signed i64: I2 I4);
 small_integers!(Unsigned u64: U2 U4);
 
-/// Returns the nearest number towards zero that an integer type of less than a byte can represent.
+/// Returns `x` rounded toward zero and clamped to the numbers that `dtype`, an integer type of less than a byte, can
+/// represent. NaN becomes 0.
 fn saturate(x: f64, dtype: DType) -> i64 {
     let bits = dtype.bits() as u32 - u32::from(dtype.is_signed());
     let least = if dtype.is_signed() { -(1i64 << bits) } else { 0 };
@@ -158,18 +159,18 @@ pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     })
 }
 
-/// Returns a literal whose element `i` is `get(i)`.
+/// Returns a literal whose element `i` is `get(i)`, converted to the type `dtype` as [`Numeric`] specifies.
 pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Literal {
     fill_with(dtype, shape, &get)
 }
 
-/// Returns a literal whose element `i` is `get(i)`. This function is not generic, so that it is compiled once and not
-/// for each caller.
+/// Returns a literal whose element `i` is `get(i)`, as [`fill`] does. This function is not generic, so that it is
+/// compiled once and not for each caller.
 fn fill_with(dtype: DType, shape: &[usize], get: &dyn Fn(usize) -> Number) -> Literal {
     with_element!(dtype, T => Literal::from_fn(shape, |i| T::from_number(get(i))))
 }
 
-/// Converts elements to another type.
+/// Converts elements to another type, as [`Numeric`] specifies. The result for a splat is a splat.
 pub(crate) fn convert(x: &Literal, to: DType) -> Literal {
     match (x.dtype(), to) {
         (from, to) if from == to => x.clone(),

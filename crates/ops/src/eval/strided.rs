@@ -34,7 +34,8 @@ impl Layout {
     }
 }
 
-/// Copies a block of `shape` from `x`, read with the layout `from`, into a new row-major literal.
+/// Copies a block of `shape` from `x`, read with the layout `from`, into a new row-major literal. The block of a splat
+/// is a splat.
 pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     if x.is_splat() {
         return Literal::splat(x.dtype(), shape, x.raw_bytes());
@@ -44,7 +45,8 @@ pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     out
 }
 
-/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`.
+/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`. Both must
+/// have the same element type.
 pub(crate) fn copy(x: &Literal, from: &Layout, out: &mut Literal, to: &Layout, shape: &[usize]) {
     assert_eq!(x.dtype(), out.dtype(), "element type");
     if shape.contains(&0) {
@@ -84,7 +86,8 @@ fn copy_row<T: Copy>(source: &[T], a: isize, s: isize, target: &mut [T], b: isiz
     }
 }
 
-/// Calls `f` with the two offsets of each row of `row` elements, in row-major order of the outer dimensions.
+/// Calls `f` for each row of `row` elements, in row-major order of the outer dimensions, with the offsets of the row in
+/// `from` and in `to`. No size in `outer` may be 0.
 fn for_each_row(outer: &[usize], row: usize, from: &Layout, to: &Layout, mut f: impl FnMut(isize, isize)) {
     let mut index = vec![0; outer.len()];
     let (mut a, mut b) = (from.base, to.base);

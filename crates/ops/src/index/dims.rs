@@ -108,7 +108,8 @@ impl IndexDims {
         dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
     }
 
-    /// Returns the attributes with this map from components to operand dimensions.
+    /// Returns `attrs` with `self.index_map` as the field `map` of the record `name`. If the map is empty, returns them
+    /// unchanged.
     pub(super) fn mapped(&self, attrs: &Attrs, name: &str, map: &str) -> Attrs {
         let Some(Attr::Record { name: kind, fields }) = attrs.get(name).filter(|_| !self.index_map.is_empty()) else {
             return attrs.clone();

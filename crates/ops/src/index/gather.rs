@@ -44,7 +44,7 @@ fn dims(op: &OpView<'_>) -> IndexDims {
     IndexDims::of_gather(op).expect("verified")
 }
 
-/// Returns the factors of a window dimension.
+/// Returns the factors of a window dimension: `o` of size `full` in the operand, and `d` of size `size` in the slices.
 fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
@@ -122,7 +122,8 @@ impl Facts for Gather {
     answer!(pure);
     answer!(class = Other);
 
-    /// Sums the results: each element comes from one device, and all others have [`nothing`] in its place.
+    /// Sums the results, or combines them with `or` if they are booleans. Each element comes from one device, and all
+    /// others have [`nothing`].
     fn combine(&self, op: &OpView<'_>) -> Combine {
         combine_parts(op.operand_tensor(0).dtype)
     }
@@ -245,7 +246,8 @@ pub(super) struct IndexParts {
 }
 
 impl IndexParts {
-    /// Splits indices into an operand of shape `operand`, as signed integers that are wide enough for its positions.
+    /// Splits index vectors, which are positions in an operand of shape `operand`, into components. These are signed
+    /// integers that are wide enough for the positions.
     pub fn split(b: &mut Builder<'_>, indices: Value, dims: &IndexDims, operand: &[usize]) -> IndexParts {
         let t = make::type_of(b, indices);
         let largest = operand.iter().copied().max().unwrap_or(0);
@@ -278,8 +280,8 @@ impl IndexParts {
         })
     }
 
-    /// Makes component `k` relative to the start of the device's part of a dimension that `axes` split. Clamps it first
-    /// to `0..=most` if `most` is given.
+    /// Makes component `k` relative to the start of the device's part, of size `local`, of a dimension that `axes`
+    /// split, and returns it. Clamps it first to `0..=most` if `most` is given.
     pub fn shift(
         &mut self,
         b: &mut Builder<'_>,

@@ -72,8 +72,9 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     (1..arity(op)).all(|i| kind(i) == Some(first)).then_some(first)
 }
 
-/// Returns the factors of a window dimension. An index may move even a window of the whole dimension, partly out of it,
-/// so that its elements are combined with those of other devices.
+/// Returns the factors of a window dimension: `o` of size `full` in the inputs, and `d` of size `size` in the updates.
+/// An index may move even a window of the whole dimension, partly out of it, so that its elements are combined with
+/// those of other devices.
 fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
@@ -152,7 +153,8 @@ impl Facts for Scatter {
         common_kind(op).map_or(Combine::No("its computation has no name"), Combine::With)
     }
 
-    /// Returns updates that leave the result unchanged, at any position.
+    /// Returns, for updates, the element that leaves the result unchanged at any position, and for indices, zero.
+    /// Returns `None` for inputs, and for updates if the reduction is not known.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         let (n, dtype) = (arity(op), op.operand_tensor(index).dtype);
         match index.cmp(&n) {
@@ -218,7 +220,7 @@ fn check_updates(dims: &IndexDims, check: &mut Check<'_, '_>, input: &[usize], i
     check.that("scatter_c4", updates == expected, "updates must have the batch dimensions of the indices");
 }
 
-/// Checks the computation's type, and returns the element types of the results.
+/// Checks the computation's type, and returns the element types of the results, or no types if it is wrong.
 fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Vec<shardwise_base::DType> {
     let region = op.regions()[0];
     let args = check::types_of(op, &op.body[region].args);
@@ -315,8 +317,8 @@ fn run(regions: &mut dyn RegionEval, region: Region, args: Vec<Literal>) -> Resu
 }
 
 /// Builds the scatter of one device. Its indices are relative to the start of the device's part, and updates outside
-/// the part are dropped. If updates are split, one device starts from the inputs, and the others start from the
-/// reduction's identity.
+/// the part are dropped. If updates are split and combined by sums or products, one device starts from the inputs, and
+/// the others start from the reduction's identity.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     let mut dims = dims(&cx.op);
     let n = arity(&cx.op);

@@ -40,8 +40,8 @@ pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diag
     }
 }
 
-/// Infers the result types with all types mapped by `of`. The declared result types, mapped too, must be the inferred
-/// ones.
+/// Returns the declared result types, after a check that they fit: mapped by `of`, they must be the types that `plain`
+/// infers from the operand types, mapped too. Fails if the op has no results.
 fn with_types(op: &OpView<'_>, of: fn(DType) -> DType, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     if op.results().is_empty() {
         return Err(needs_result_type(op).into());
@@ -75,7 +75,8 @@ fn is_alike(a: &Quantized, b: &Quantized) -> bool {
     (a.storage, a.range, a.expressed, a.axis) == (b.storage, b.range, b.expressed, b.axis)
 }
 
-/// Checks an op whose values must all be quantized, per tensor and almost alike.
+/// Checks an op whose values with float or quantized elements must all be quantized per tensor, by types that differ in
+/// scales and zero points only.
 fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Result<(), Diagnostics> {
     let takes = |d: DType| d.is_float() || d.quantized().is_some();
     let dtypes = op.operands().iter().chain(op.results()).filter_map(|&v| Some(op.body.ty(v).as_tensor()?.dtype));
@@ -88,7 +89,8 @@ fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Res
         .so_far()
 }
 
-/// Checks an op that adds its two operands.
+/// Checks the quantized types of an op that adds its two operands. Other numbers of operands or results are not
+/// reported here.
 fn check_sum(op: &OpView<'_>, labels: &QuantizedSum) -> Result<(), Diagnostics> {
     let ([a, b], [c]) = (op.operands(), op.results()) else { return Ok(()) };
     let (Some(a), Some(b), Some(c)) = (of(op, *a), of(op, *b), of(op, *c)) else {
@@ -110,7 +112,8 @@ fn check_sum(op: &OpView<'_>, labels: &QuantizedSum) -> Result<(), Diagnostics> 
         .so_far()
 }
 
-/// Checks an op that multiplies its two operands.
+/// Checks the quantized types of an op that multiplies its first two operands. Other numbers of operands or results are
+/// not reported here.
 fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diagnostics> {
     let ([lhs, rhs, ..], [result]) = (op.operands(), op.results()) else { return Ok(()) };
     let (x, y, z) = (of(op, *lhs), of(op, *rhs), of(op, *result));
@@ -145,7 +148,8 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
     check.so_far()
 }
 
-/// Checks an op that moves values quantized per axis: the result must be quantized along the same axis.
+/// Checks an op that moves values quantized along a dimension: the result must be quantized along the dimension that
+/// the operand's quantized dimension becomes, with scales and zero points that fit.
 fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics> {
     let ([x, ..], [y]) = (op.operands(), op.results()) else { return Err(needs_result_type(op).into()) };
     let same = |a: &Quantized, b: &Quantized| {

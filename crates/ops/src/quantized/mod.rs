@@ -42,8 +42,12 @@ pub fn stored(ty: &Type) -> Type {
     with_dtype(ty, DType::storage)
 }
 
-/// Builds the op on integers, and returns the results' integers. `operands` replace its operands. `regions` are its
-/// regions, which are already on integers.
+/// Builds the ops that an op on quantized values decomposes into, and returns the results, quantized ones as integers.
+/// `operands` replace its operands, quantized ones as integers. `regions` are its regions, which are already on
+/// integers.
+///
+/// An op that computes is built on floats, between conversions from and to the integers. Any other op is built on the
+/// integers.
 pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
     let floats = |b: &mut Builder<'_>| -> Vec<Value> {
         let pairs = operands.iter().zip(op.operands());
@@ -99,7 +103,8 @@ fn quantize(b: &mut Builder<'_>, x: Value, q: &Quantized) -> Value {
     make::convert(b, x, q.storage)
 }
 
-/// Builds a parameter for each element: the same for all, or one for each slice of the quantized dimension.
+/// Builds a parameter for each element of an array of `shape`: `number(0)` for all, or `number(i)` for slice `i` of the
+/// quantized dimension.
 fn parameter(
     b: &mut Builder<'_>,
     q: &Quantized,
@@ -135,7 +140,8 @@ pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) 
     Ok(results.iter().map(|&v| get(&values, v)).collect())
 }
 
-/// Converts quantized elements of one type to another quantized type.
+/// Converts elements of type `from`, which are floats or quantized, to the quantized type `to`. Quantized elements are
+/// passed and returned as their integers.
 pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Result<Literal, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();

@@ -33,7 +33,7 @@ fn literal_of(op: OpView<'_>) -> Option<&Literal> {
     is_constant.then(|| constant_value(&op))?
 }
 
-/// Returns the array that operand `i` is equal to, if it is a constant or equal to one.
+/// Returns the array of operand `i`, if a constant defines it or an op whose result is always equal to a constant.
 pub(crate) fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     let marked = |def: &OpView<'_>| is_mark(def).then(|| def.operand(0));
@@ -43,18 +43,19 @@ pub(crate) fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal
     literal_of(def)
 }
 
-/// Returns whether the op's only result is always its only operand.
+/// Returns true if the op's only result is always its only operand.
 fn is_mark(op: &OpView<'_>) -> bool {
     let is_unary = op.operands().len() == 1 && op.results().len() == 1;
     is_unary && Opcode::of_view(op).facts().semantics(op) == Semantics::Identity
 }
 
-/// Returns the array of a constant.
+/// Returns the array of a constant, which is its attribute `value`. Returns `None` for an op without an array of this
+/// name.
 pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
     op.attr("value").and_then(Attr::as_dense)
 }
 
-/// Returns the name of the result: `c` for integers, `cst` for others.
+/// Returns the name of the result: `c` for integers and booleans, `cst` for others.
 fn constant_name(op: &OpView<'_>) -> &'static [&'static str] {
     let is_integer = op.result_type(0).as_tensor().is_some_and(|t| t.dtype.is_integer() || t.dtype.is_bool());
     if is_integer { &["c"] } else { &["cst"] }
@@ -130,7 +131,7 @@ impl Facts for Constant {
         Ok(vec![make::block_of(cx.builder, whole, sharding.as_ref(), &local)])
     }
 
-    /// Enlarges the array with zeros at the ends of its dimensions.
+    /// Enlarges the array at the ends of its dimensions, with zeros, or with its element if it is a splat.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let value = constant_value(op).expect("verified");
         op.attrs().clone().with("value", Attr::Dense(padded(value, types.results[0].shape())))

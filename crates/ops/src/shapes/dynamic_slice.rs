@@ -115,7 +115,8 @@ impl Facts for DynamicSlice {
         RuleFact::Rule(rule.build())
     }
 
-    /// Adds the parts of devices. Each element comes from one device, and all others have zero.
+    /// Combines the parts of devices as [`combine_parts`] says. Each element comes from one device, and all others have
+    /// [`nothing`].
     fn combine(&self, op: &OpView<'_>) -> Combine {
         combine_parts(op.operand_tensor(0).dtype)
     }
@@ -132,7 +133,8 @@ impl Facts for DynamicSlice {
         Ok(vec![eval::gather(&x[0], &from, sizes)])
     }
 
-    /// Uses the local result's sizes. A dimension that is taken whole stays whole.
+    /// Builds the slice with the local result's sizes, so that a dimension that is taken whole stays whole. If the
+    /// operand is sharded along a dimension that is not, builds the part of the slice that is in the device's block.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (x, y) = (cx.op.operand_shape(0), cx.op.result_shape(0));
         let sizes = cx.result_types[0].shape().to_vec();
@@ -193,13 +195,14 @@ fn rule_builder(op: &OpView<'_>) -> RuleBuilder {
     RuleBuilder::new([op.operand_shape(0).len()].into_iter().chain(starts), [op.result_shape(0).len()])
 }
 
-/// Returns the start of the slice along a dimension, if it is constant.
+/// Returns the start of the slice along a dimension, clamped so that the slice is inside the operand, if it is
+/// constant.
 fn known_start(op: &OpView<'_>, dim: usize) -> Option<usize> {
     let most = op.operand_shape(0)[dim] - op.result_shape(0)[dim];
     Some(constant_operand(op, 1 + dim)?.get_i128(0).clamp(0, most as i128) as usize)
 }
 
-/// Builds the slice that takes all of its windows.
+/// Builds the slice that takes all of its windows, or returns the window if nothing has to be cut.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     if cx.is_first_operand() {
         return vec![cx.operands[0]];
@@ -249,7 +252,8 @@ impl PartOfSlice<'_> {
         make::subtract(b, inside, block)
     }
 
-    /// Takes any element of the block, and hides it if another device has the right one.
+    /// Builds a slice of elements of the block, and replaces it by [`nothing`] if another device has the right
+    /// elements. The slice has a single element along each dimension `cut`.
     fn masked(&self, b: &mut Builder<'_>, x: Value, starts: &[Value], local: &TensorType) -> Value {
         let slice = make::dynamic_slice(b, x, starts, self.sizes);
         let mut found: Option<Value> = None;
@@ -265,8 +269,8 @@ impl PartOfSlice<'_> {
         make::select(b, mask, slice, hidden)
     }
 
-    /// Takes the slice from the block with a margin on both sides. A slice that is farther away is taken from just
-    /// outside the block.
+    /// Builds the slice of the block with a margin of [`nothing`] on both sides. A slice that is farther away is taken
+    /// from just outside the block.
     fn widened(&self, b: &mut Builder<'_>, x: Value, starts: &[Value], local: &TensorType) -> Value {
         let margin = |d: usize| if self.cut.contains(&d) { self.sizes[d] as i64 } else { 0 };
         let low: Vec<i64> = (0..local.rank()).map(margin).collect();
@@ -284,7 +288,8 @@ impl PartOfSlice<'_> {
     }
 }
 
-/// Returns how elements are combined of which all devices but one have [`nothing`].
+/// Returns how elements are combined of which all devices but one have [`nothing`]: with `or` for booleans, with a sum
+/// for other types, and not at all for `f8E8M0FNU`, which has no zero.
 pub(crate) fn combine_parts(dtype: DType) -> Combine {
     match dtype {
         DType::F8E8M0FNU => Combine::No("its type has no zero"),

@@ -99,7 +99,7 @@ impl Facts for DynamicUpdateSlice {
         cut.map(|dim| IndexBound { operand: 2 + dim, dim, most: x[dim] - update[dim] }).collect()
     }
 
-    /// Lets updated dimensions pass through if the position is constant.
+    /// Returns the rule of [`Facts::rule`], in which the update's own factors pass through if the position is constant.
     fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
         self.rule(op).map(|rule| if has_constant_starts(op) { with_split_updates(rule) } else { rule })
     }
@@ -165,7 +165,7 @@ impl Straddling<'_> {
     }
 }
 
-/// Returns the rule of an update at a constant position, which may be split along the updated dimensions.
+/// Returns the rule with the factors that had to be whole, which only the update has, passing through.
 fn with_split_updates(mut rule: Rule) -> Rule {
     for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication && !s.is_blocked) {
         spec.kind = FactorKind::PassThrough;

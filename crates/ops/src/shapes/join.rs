@@ -74,7 +74,9 @@ impl Join {
     }
 }
 
-/// Returns the pieces of which a concatenation along `dim`, or a slice that cuts no other dimension, consists.
+/// Returns the pieces of which a concatenation along `dim`, or a slice that cuts no other dimension, consists. Operands
+/// that are such ops are replaced by their own pieces. Returns `None` for other ops, and if there are more than
+/// [`MAX_PARTS`] pieces.
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim] };
@@ -89,13 +91,13 @@ fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     (pieces.len() <= MAX_PARTS).then_some(pieces)
 }
 
-/// Returns whether a slice takes all of the other dimensions, and every element between its ends along `dim`.
+/// Returns true if a slice takes all of the other dimensions, and every element between its ends along `dim`.
 fn cuts_only(op: &OpView<'_>, dim: usize) -> bool {
     let is_whole = |d: usize| d == dim || op.operand_shape(0)[d] == op.result_shape(0)[d];
     Slice::strides(op)[dim] == 1 && (0..op.result_shape(0).len()).all(is_whole)
 }
 
-/// Returns what is between `from` and `to` of the pieces, counted from the first.
+/// Returns the pieces of the elements `from..to`, counted from the start of the first piece.
 fn cut(pieces: Vec<Piece>, from: usize, to: usize) -> Vec<Piece> {
     let mut at = 0;
     let cut = |piece: Piece| {

@@ -89,7 +89,8 @@ impl Pad {
         ["edge_padding_low", "edge_padding_high", "interior_padding"].map(|name| op.ints(name))
     }
 
-    /// Returns the padding with the result of `slice`, a slice of the result of `op`, or `None` if it has strides.
+    /// Returns the padding with the result of `slice`, a slice of the result of `op`, or `None` if the slice has
+    /// strides other than 1.
     pub(super) fn cut(op: &OpView<'_>, slice: &OpView<'_>) -> Option<ReadThrough> {
         let [mut low, mut high, interior] = Pad::amounts(op);
         if Slice::strides(slice).iter().any(|&s| s != 1) {
@@ -198,7 +199,8 @@ impl Facts for Pad {
 }");
 }
 
-/// Builds the padding between the elements of windows. The padding around them is in the windows already.
+/// Builds the padding of windows, or returns the window if nothing is added. Along the dimensions of the windows, which
+/// contain the padding around the elements, their own padding takes the place of the op's.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let [mut low, mut high, interior] = Pad::amounts(&cx.op);
     for WindowsDim { dim, low: before, high: after, .. } in cx.dims.clone() {

@@ -103,7 +103,8 @@ impl<'a> Side<'a> {
         self.dim >= self.shape.len()
     }
 
-    /// Divides the current dimension by a factor, and returns the dimension.
+    /// Divides the current dimension by a factor, and returns the dimension. If nothing is left of it, the next
+    /// dimension becomes the current one.
     fn take(&mut self, factor: usize) -> usize {
         let dim = self.dim;
         self.product *= factor;
@@ -115,7 +116,7 @@ impl<'a> Side<'a> {
         dim
     }
 
-    /// Returns true if the next dimension is of size 1. It has a factor of its own.
+    /// Returns true if the current dimension is of size 1. It has a factor of its own.
     fn is_at_one(&self) -> bool {
         !self.is_done() && self.rest == 1
     }

@@ -93,7 +93,7 @@ impl Facts for Slice {
         Some(nothing(op.operand_tensor(0).dtype))
     }
 
-    /// Sets the limits and strides of dimensions that are taken whole.
+    /// Sets, for dimensions that are taken whole, the limits to the enlarged sizes and the strides to 1.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let limits = Slice::limits(op).into_iter().enumerate();
@@ -119,7 +119,8 @@ impl Facts for Slice {
         Ok(vec![eval::gather(&x[0], &from, op.result_shape(0))])
     }
 
-    /// Sets the limit of a dimension that is taken whole to its local size.
+    /// Builds the slice with the limit of a dimension that is taken whole set to its local size. If a single element is
+    /// taken along a sharded dimension, builds the device's part of the slice.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (global, result) = (cx.op.operand_shape(0), cx.op.result_shape(0));
         let sharding = cx.operand_shardings[0].clone();
@@ -180,13 +181,13 @@ impl Facts for Slice {
     );
 }
 
-/// Returns whether the slice takes a single element of several along a dimension.
+/// Returns true if the slice takes a single element of several along a dimension.
 fn takes_one(op: &OpView<'_>, dim: usize) -> bool {
     op.operand_shape(0)[dim] > 1 && op.result_shape(0)[dim] == 1
 }
 
 /// Builds the device's part of a slice that takes single elements along the sharded dimensions `cut`: the elements if
-/// they are in its block.
+/// they are in its block, and [`nothing`] otherwise.
 fn part_of_slice(cx: &mut LocalizeCx<'_, '_>, sharding: &Sharding, cut: &[usize]) -> Value {
     let local = cx.builder.body.ty(cx.operands[0]).shape().to_vec();
     let (mut slice, mut sizes) = (cx.op.operand_shape(0).to_vec(), local);
@@ -204,7 +205,7 @@ fn part_of_slice(cx: &mut LocalizeCx<'_, '_>, sharding: &Sharding, cut: &[usize]
     make::slice(cx.builder, part, &starts, &limits, &strides)
 }
 
-/// Builds the slice that takes every `stride`th element of its windows.
+/// Builds the slice that takes every `stride`th element of its windows, or returns the window if it is the slice.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let (mut start, mut limit) = (Slice::starts(&cx.op), Slice::limits(&cx.op));
     for WindowsDim { dim, .. } in cx.dims.clone() {

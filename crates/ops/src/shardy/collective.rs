@@ -173,7 +173,7 @@ impl ShardyCollective {
         }
     }
 
-    /// Returns all axes of the step, along which devices communicate.
+    /// Returns all axes that the step's attributes name. Permutations and exchanges name none.
     pub fn axes(&self) -> Vec<AxisRef> {
         use ShardyCollective::*;
         match self {
@@ -228,7 +228,8 @@ fn show(mesh: &Mesh, axes: &[AxisRef]) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-/// Removes the axes from the minor end of a dimension.
+/// Removes the axes from the minor end of dimension `index`. Returns a message that starts with `verb` if the dimension
+/// does not end with them.
 fn take_minor(mesh: &Mesh, dim: &mut DimSharding, index: usize, axes: &[AxisRef], verb: &str) -> Result<(), String> {
     for &axis in axes.iter().rev() {
         let fits = dim.axes.last().is_some_and(|last| axis.suffix_of(*last, mesh));
@@ -257,7 +258,7 @@ fn put_minor(mesh: &Mesh, dim: &mut DimSharding, axes: &[AxisRef]) {
     }
 }
 
-/// Returns an error if the value is already split by one of the axes, or is a sum over it.
+/// Returns an error if the value is already split by one of the axes or is a sum over it, or if the axes overlap.
 fn expect_free(out: &Sharding, axes: &[AxisRef], verb: &str) -> Result<(), String> {
     let mesh = &out.mesh;
     let taken = |a: AxisRef| out.split_axes().chain(out.unreduced.iter().copied()).any(|b| a.overlaps(b, mesh));
@@ -338,7 +339,7 @@ pub struct Collective;
 /// The attribute of a step that runs in each turn of a loop although it could run once.
 const IN_EACH_TURN: &str = "shardwise.in_each_turn";
 
-/// Returns whether a step is marked to stay in the loop that contains it, although it computes the same in each turn.
+/// Returns true if a step is marked to stay in the loop that contains it, although it computes the same in each turn.
 pub fn stays_in_loop(attrs: &Attrs) -> bool {
     attrs.contains(IN_EACH_TURN)
 }

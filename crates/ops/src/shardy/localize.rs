@@ -81,7 +81,8 @@ fn is_collective(opcode: Opcode) -> bool {
     matches!(opcode, AllGather | AllReduce | AllToAll | CollectivePermute | ReduceScatter)
 }
 
-/// Returns the reason of the next collective of the same reshard.
+/// Returns the reason of the next collective of the same reshard. The reason of an op that belongs to no reshard is
+/// returned unchanged.
 fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
     match reason.reshard {
         Some(_) => Arc::new(Reason { step: reason.step + 1, ..(*reason).clone() }),
@@ -98,7 +99,7 @@ fn through_replicated(b: &mut Builder<'_>, mut x: Value, from: &Sharding, to: &S
     make::local_slice(b, x, &to.mesh, &axes(to))
 }
 
-/// Returns whether one all-to-all leads from one layout to the other.
+/// Returns true if an aligned exchange, which has at most one all-to-all, leads from one layout to the other.
 fn is_aligned(from: &Sharding, to: &Sharding) -> bool {
     from.mesh.same_devices(&to.mesh) && Exchange::between(from, to).is_some_and(|exchange| exchange.is_aligned())
 }

@@ -65,7 +65,8 @@ pub fn remove_computation_attrs(attrs: &mut Attrs) {
     ["name", "in_shardings"].into_iter().for_each(|name| _ = attrs.remove(name));
 }
 
-/// Returns the directions in which a propagation barrier lets shardings pass, or `None` for other ops.
+/// Returns the directions in which a propagation barrier lets shardings pass, or `None` for other ops and for a barrier
+/// without the attribute.
 pub fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
     if Opcode::of_view(view) != Opcode::PropagationBarrier {
         return None;
@@ -88,8 +89,8 @@ pub fn set_manual_axes(attrs: &mut Attrs, mesh: &Arc<Mesh>, axes: &[AxisRef]) {
     attrs.set("manual_axes", Attr::axes(mesh, axes));
 }
 
-/// Returns the faults of a sharding of a tensor of this rank: a wrong number of dimensions, axes that occur twice or
-/// are not in the mesh.
+/// Returns the faults of a sharding of a tensor of this rank: a wrong number of dimensions, and the first axis that
+/// occurs twice. A sharding on a single device may have no dimensions.
 pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     let mesh = &sharding.mesh;
     let mut faults = vec![];
@@ -103,7 +104,7 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     faults
 }
 
-/// Describes the first axis that overlaps an earlier one.
+/// Describes the first axis that overlaps an earlier one. Returns `None` if no axes overlap.
 pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
     let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i], mesh));
     let i = (0..axes.len()).find(|&i| is_repeated(i))?;
@@ -420,7 +421,8 @@ impl Manual<'_> {
         sharding.dims.iter().map(|d| size(&d.axes)).collect()
     }
 
-    /// Checks that `inner` is the part of `outer` that each device has by the sharding.
+    /// Checks that the type of `inner` is that of the part of `outer` that each device has if the sharding splits
+    /// `outer` along the manual axes.
     fn check(
         &self,
         op: &OpView<'_>,
@@ -497,8 +499,8 @@ impl Manual<'_> {
     }
 }
 
-/// Returns the axes over which an op splits or sums: those in the shardings of its operands and results, those that a
-/// collective works on, and those that it makes manual.
+/// Returns the axes over which an op splits or sums: those in the shardings of its results and in its `in_shardings`,
+/// those that a collective works on, and those that it makes manual.
 fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
     let ins = match op.attr("in_shardings") {
         Some(Attr::Shardings(ins)) => &ins[..],

@@ -1,8 +1,8 @@
 //! `convolution`: sums of products of windows and a kernel.
 //!
-//! Products are added over kernel positions, row-major, then over input features, starting from zero. Sums are computed
-//! in `f32` for results of 32 bits or fewer and in `f64` for wider ones, and are rounded once. Sums of integers wrap.
-//! Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
+//! Products are added over kernel positions, row-major, then over input features, starting from zero. Sums of floats
+//! are computed in `f64` if the operands are of type f64, and in `f32` otherwise, and are rounded once. Sums of
+//! integers wrap. Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
 
 use super::{WindowDim, WindowLabels, padded_by_windows, places, read_window, verified_window};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
@@ -70,7 +70,7 @@ impl ConvDims {
         verified_window(op, NAMES, Some(kernel_sizes(op, self)), self.kernel_spatial.len())
     }
 
-    /// Returns, for each spatial dimension, whether the kernel is reversed along it.
+    /// Returns, for each spatial dimension, true if the kernel is reversed along it.
     pub fn reversed(&self, op: &OpView<'_>) -> Vec<bool> {
         match op.attr("window_reversal") {
             Some(Attr::Bools(flags)) => flags.clone(),
@@ -223,7 +223,8 @@ impl Facts for Convolution {
         }))
     }
 
-    /// Removes factors that would move elements for conservative propagation.
+    /// Returns the rule of [`Facts::rule`]. For conservative propagation, removes the factors along which elements
+    /// would have to be moved.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         if !is_conservative {
             return self.rule(op);
@@ -477,7 +478,7 @@ impl<'a> Conv<'a> {
         }
     }
 
-    /// Returns the taps of all kernel positions.
+    /// Returns the taps of all kernel positions, row-major, for the window at `place`.
     fn taps(&self, place: &[usize]) -> Vec<Tap> {
         let sizes: Vec<usize> = self.window.iter().map(|w| w.size).collect();
         let mut taps = vec![];

@@ -41,7 +41,8 @@ impl WindowDim {
         if padded <= 0 || places < 0 { Some(0) } else { Some(places as usize / self.stride + 1) }
     }
 
-    /// Returns the element of the tensor that is element `k` of window `i`, or `None` for padding or a hole.
+    /// Returns the element, along a dimension of `n` elements, that is element `k` of window `i`, or `None` for padding
+    /// or a hole.
     pub fn element(&self, i: usize, k: usize, n: usize) -> Option<usize> {
         let at = (i * self.stride + k * self.dilation) as i64 - self.low;
         let step = self.base_dilation as i64;
@@ -57,7 +58,8 @@ impl WindowDim {
 }
 
 impl WindowDim {
-    /// Returns the read of operand `operand` by a window that moves along its dimension `dim`.
+    /// Returns the read of operand `operand` by a window that moves along its dimension `dim`, or `None` if a number
+    /// overflows.
     fn read(&self, operand: usize, dim: usize, fill: Fill) -> Option<Read> {
         let signed = |n: usize| i64::try_from(n).ok();
         let extent = (signed(self.size)? - 1).checked_mul(signed(self.dilation)?)?.checked_add(1)?;
@@ -74,7 +76,8 @@ impl WindowDim {
     }
 }
 
-/// Returns the attributes of an op on windows: `padding` replaced along the dimensions to which `place` assigns a row.
+/// Returns the op's attributes with the `padding` of `window`, in which the padding of the context's windows replaces
+/// that of their dimensions. `place(dim)` is the row of dimension `dim` of the results.
 fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl Fn(usize) -> usize) -> Attrs {
     let mut padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();
     for &WindowsDim { dim, low, high, .. } in &cx.dims {
@@ -94,10 +97,11 @@ struct WindowLabels {
     padding: &'static str,
 }
 
-/// Reads the attributes of a window of this rank, and reports those that are broken.
+/// Reads the attributes of a window of this rank, and reports those that are broken. In their place, and in place of
+/// absent ones, sizes are 1 and padding is 0.
 ///
 /// `names` are the names of the attributes for the sizes, the strides, the dilations of the tensor and those of the
-/// window. An empty name has no attribute.
+/// window. An empty name has no attribute. `sizes` are the window's sizes if no attribute has them.
 fn read_window(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,
@@ -136,7 +140,8 @@ fn read_window(
         .collect()
 }
 
-/// Returns the low and high padding of each dimension, which are zero if the attribute is absent.
+/// Returns the low and high padding of each dimension, which are zero if the attribute is absent, or `None` if it is
+/// broken.
 fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
     let Some(attr) = op.attr("padding") else { return Some(vec![(0, 0); rank]) };
     let flat = attr.to_ints()?;
@@ -151,7 +156,8 @@ fn verified_window(op: &OpView<'_>, names: [&str; 4], sizes: Option<Vec<usize>>,
     read_window(op, &mut Check::new(op), names, sizes, rank, &none)
 }
 
-/// Returns the shape of the positions of a window.
+/// Returns the number of positions of a window along each dimension of a tensor of this shape, or `None` if one
+/// overflows.
 fn places(window: &[WindowDim], shape: &[usize]) -> Option<Vec<usize>> {
     window.iter().zip(shape).map(|(w, &n)| w.count(n)).collect()
 }

@@ -159,8 +159,9 @@ impl Facts for ReduceWindow {
     );
 }
 
-/// Returns whether totals of blocks along `dim` can take the place of the blocks: initial values may be combined
-/// repeatedly, and windows that move along other dimensions too are combined in any order.
+/// Returns true if totals of blocks along `dim` can take the place of the blocks. This is so if the window has no
+/// dilation along `dim`, if initial values may be combined repeatedly, and if either the windows are single elements
+/// along all other dimensions or the reduction is a known one, whose order has no meaning.
 fn has_totals(op: &OpView<'_>, window: &[WindowDim], dim: usize) -> bool {
     let is_line = window.iter().enumerate().all(|(d, w)| d == dim || w.is_identity());
     let is_dense = window[dim].dilation == 1 && window[dim].base_dilation == 1;
@@ -204,7 +205,7 @@ fn from_total(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim], i: usize) -> Vec
     all.into_iter().map(|v| make::slice_dim(cx.builder, v, dim, 1, count)).collect()
 }
 
-/// Builds the op on one window for each line.
+/// Builds the op with one window, which has all elements along the dimensions of the context, for each line.
 fn total(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let mut sizes = vec![1; cx.op.operand_shape(0).len()];
     for d in &cx.dims {

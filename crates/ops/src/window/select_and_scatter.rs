@@ -106,8 +106,9 @@ impl Facts for SelectAndScatter {
     answer!(partial_result = rewritten);
     answer!(read_through = none);
 
-    /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of the
-    /// operand that they select from. Windows that do not exist add zeros.
+    /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of
+    /// the operand that they select from. Windows that do not exist add zeros. Returns `None` if the dimension is
+    /// padded or the elements are not summed.
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
         let w = window(op)[dim];
@@ -241,8 +242,8 @@ fn holds_both(from: DType, to: DType) -> DType {
     }
 }
 
-/// Builds a region with arguments of another type, which are converted to the region's own type. Its result is
-/// converted to `result`.
+/// Builds a region with arguments of type `wide`, which are converted to the region's own type `own`. Its result is
+/// converted to `result`. Moves the ops out of `region`.
 fn on_wider(b: &mut Builder<'_>, region: Region, [wide, own]: [DType; 2], result: DType) -> Region {
     let args = b.body[region].args.clone();
     let ops = std::mem::take(&mut b.body.region_mut(region).ops);
@@ -279,7 +280,8 @@ fn sums_in(op: &OpView<'_>) -> Option<DType> {
     (gives.len() == 1 && args == [gives[0].clone(), gives[0].clone()]).then_some(sum.dtype)
 }
 
-/// Returns the comparison that the select region computes, if it is a comparison of its arguments.
+/// Returns the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its first argument and
+/// its second.
 fn comparison(op: &OpView<'_>) -> Option<fn(Ordering) -> bool> {
     let region = op.regions()[0];
     let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);

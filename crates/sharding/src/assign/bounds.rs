@@ -1,7 +1,7 @@
 //! Lower bounds of prices, from the sizes of blocks alone.
 //!
-//! A device holds no more of the block that it needs than the smaller of its block before and its block after along each
-//! dimension. If the major axes of a dimension differ, some device holds nothing of it.
+//! A device holds no more of the block that it needs than the smaller of its block before and its block after along
+//! each dimension. If the major axes of a dimension differ, some device holds nothing of it.
 
 use super::{Parties, Picks, Prices, reduction_factors};
 use crate::{AxisList, Factor, Rule};
@@ -67,7 +67,8 @@ impl Bounds {
 }
 
 impl Tensor {
-    /// Returns `None` if a dimension consists of several factors or may be split unevenly.
+    /// Returns the blocks of tensor `index`, whose own sharding has the dimensions `own`. Returns `None` if a dimension
+    /// consists of several factors or may be split unevenly.
     fn new(
         rule: &Rule,
         mesh: &Mesh,
@@ -95,7 +96,8 @@ impl Tensor {
     }
 }
 
-/// Returns whether some device has a block before that has no element in common with its block after.
+/// Returns true if `a` and `b`, the axes of a dimension before and after, start with axes that do not overlap. Axes of
+/// size 1 are ignored. Some device then has a block before that has no element in common with its block after.
 fn are_apart(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> bool {
     let [a, b] = [a, b].map(|axes| axes.iter().find(|axis| axis.size(mesh) > 1));
     a.zip(b).is_some_and(|(a, b)| !a.overlaps(*b, mesh))

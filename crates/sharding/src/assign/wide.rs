@@ -26,8 +26,13 @@ struct Wide<'a, 'b> {
 }
 
 impl Search<'_> {
-    /// Adds the choices that use the tensors' axes for other factors, unless the best so far moves nothing. A product
-    /// is then limited to the choices in which a device computes least.
+    /// Compares the choices that use the tensors' axes for other factors too, and offers them to `best`. A product is
+    /// then limited to the choices in which a device computes least, unless the program places one of its sums. Adds
+    /// the new candidates to those of `self`.
+    ///
+    /// Changes nothing if there are too many parts of axes, or if the best choice so far moves nothing and, for a
+    /// limited product, also splits the work over all axes. An op that is not limited is also left as it is if each
+    /// factor for which a tensor has axes has several candidates.
     pub(super) fn widen(&mut self, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
         let wide: Vec<AxisRef> = parts.iter().copied().filter(|p| p.size(self.parties.mesh) > 1).collect();
@@ -55,7 +60,8 @@ impl Search<'_> {
         }
     }
 
-    /// Compares the choices among all candidates. Returns whether there is one.
+    /// Compares the choices among all candidates, and offers them to `best`. If `is_limited` is true, keeps only
+    /// choices in which a device computes least. Returns true if there is a choice.
     fn search_wide(&self, parts: &[AxisRef], is_limited: bool, best: &mut Best) -> bool {
         let mut wide = Wide::new(self, parts);
         let mut picks = vec![0; self.candidates.len()];
@@ -75,12 +81,12 @@ impl Search<'_> {
         best.first.is_some()
     }
 
-    /// Returns whether a factor is not free to choose, because the program places its sum.
+    /// Returns true if a factor is not free to choose, because the program places its sum.
     fn is_fixed(&self, factor: Factor) -> bool {
         self.parties.summed.contains(&factor)
     }
 
-    /// Returns whether a tensor has an axis for a factor that cannot be split.
+    /// Returns true if a tensor has an axis for a factor that has only one candidate.
     fn has_displaced_axes(&self) -> bool {
         let factors = self.projection.tensors.iter().flat_map(|t| t.iter());
         factors.into_iter().any(|(f, own)| self.candidates[f.index()].len() == 1 && !own.axes.is_empty())
@@ -110,8 +116,8 @@ impl Search<'_> {
         (parts.len() <= 64).then_some(parts)
     }
 
-    /// Returns the lists of parts that are tried: every set of parts, in the order of the mesh and in the order in which
-    /// a tensor has them.
+    /// Returns the lists of parts that are tried: every set of parts, in the order of the mesh and in the order in
+    /// which a tensor has them.
     fn orders(&self, parts: &[AxisRef]) -> Vec<AxisList> {
         let mesh = self.parties.mesh;
         let own: Vec<&AxisList> = self
@@ -144,7 +150,9 @@ impl Search<'_> {
         found
     }
 
-    /// Returns the candidates of a factor and all other lists that split it evenly and need no exchange.
+    /// Returns the candidates of a factor, followed by the other lists of `orders` that split it evenly and need no
+    /// exchange. Returns only the candidates if the factor cannot be split over any axes, or if the program places its
+    /// sum.
     fn wide_candidates(&self, factor: Factor, orders: &[AxisList]) -> Vec<AxisList> {
         let mut candidates = self.candidates[factor.index()].clone();
         if !self.may_split(factor) || self.is_fixed(factor) {
@@ -219,7 +227,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Returns the state after a candidate of the next factor, or `None` if the candidate uses an axis again.
+    /// Returns the state after a candidate of the next factor, and writes the candidate to `picks`. Returns `None`, and
+    /// writes nothing, if the candidate uses an axis again.
     fn with(&self, state: State, candidate: usize, picks: &mut Picks) -> Option<State> {
         let bits = self.used[state.count][candidate];
         if state.used & bits != 0 {
@@ -239,7 +248,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         state.computed.saturating_mul(self.rest[state.count] / free.min(self.rest[state.count]).max(1))
     }
 
-    /// Finds the fewest elements that one device computes.
+    /// Lowers `least` to the fewest elements that one device computes in a choice that continues `state`. Ends early
+    /// when no more partial choices may be made.
     fn least_work(&mut self, state: State, picks: &mut Picks, least: &mut u64) {
         let Some(candidates) = self.search.candidates.get(state.count) else {
             if self.search.is_whole(picks) {
@@ -261,7 +271,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         picks[state.count] = 0;
     }
 
-    /// Compares all choices. `spent` are the prices that the decided factors determine.
+    /// Compares all choices that continue `state`, and offers them to `best`. `spent` is the sum of the prices that
+    /// were known before the last decided factor. Ends early when no more partial choices may be made.
     fn try_all(&mut self, state: State, picks: &mut Picks, spent: Price, best: &mut Best) {
         budget::poll();
         let search = self.search;

@@ -35,8 +35,11 @@ pub struct Ragged<'a> {
 ///
 /// # Errors
 ///
-/// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row.
-/// - `ragged-lists` if a list has the wrong type or length.
+/// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row, or `into` is a
+///   number.
+/// - `ragged-lists` unless the lists are integers of one type and length, which is a multiple of the number of devices.
+/// - `not-manual`, `manual-axis`, `axis-groups`, `divergent-collective` and `wrong-state`, as for a collective of
+///   [`Array`].
 /// - When it runs: `ragged-bounds`, `ragged-sizes` and `ragged-overlap` if the lists do not fit the arrays or each
 ///   other.
 #[track_caller]

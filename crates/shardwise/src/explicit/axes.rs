@@ -33,9 +33,12 @@ impl Modes {
 ///
 /// # Errors
 ///
-/// - `axis-mode` unless the axes are Explicit axes of the mesh.
-/// - `no-mesh` if there is no current mesh.
-/// - `spec-form` if `out` does not have the form of the result, and those of [`crate::Array::shard`].
+/// - `axis-mode` unless the axes are Explicit axes of the mesh, and not manual.
+/// - `no-mesh` if neither the program nor the thread has a mesh.
+/// - `spec-form` if `out` does not have the form of the result.
+/// - Those of [`crate::Array::shard`], which the results carry.
+///
+/// The first three end the trace. Outside of a trace, this function panics with them.
 #[track_caller]
 pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce() -> R) -> R {
     let at = context::caller(Location::caller());
@@ -46,7 +49,7 @@ pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce(
     })
 }
 
-/// Returns the tree with its leaves in these layouts.
+/// Returns the tree with its leaves in these layouts. Ends the trace if the specs do not have the form of the tree.
 fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: &'static Location<'static>) -> T {
     let specs = match spec::collect(specs, tree) {
         Ok(specs) => specs,
@@ -64,10 +67,13 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
 ///
 /// # Errors
 ///
-/// - `axis-mode` unless the axes are Auto axes of the mesh.
-/// - `no-mesh` if there is no current mesh.
+/// - `axis-mode` unless the axes are Auto axes of the mesh, and not manual.
+/// - `no-mesh` if neither the program nor the thread has a mesh.
+/// - `spec-form` if `ins` does not have the form of the inputs.
 /// - `layout-unknown` if an array from outside is used without `.shard`.
-/// - `spec-form` if `ins` does not have the form of the inputs, and those of [`crate::Array::shard`].
+/// - Those of [`crate::Array::shard`].
+///
+/// The first three end the trace. Outside of a trace, this function panics with them.
 #[track_caller]
 pub fn explicit_axes<T: Tree, R: Tree>(
     axes: impl Axes,
@@ -93,7 +99,8 @@ pub fn explicit_axes<T: Tree, R: Tree>(
     })
 }
 
-/// Returns the axes with these names on the program's mesh, which must all be of one kind.
+/// Returns the axes with these names on the mesh of the program, or else of the thread. If one of them does not have
+/// the kind `kind` or is manual, or there is no mesh, records the mistake and ends the trace.
 fn find(name: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
     let loc = context::loc(at);
     let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);

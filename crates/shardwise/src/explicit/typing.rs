@@ -37,7 +37,7 @@ impl Ways {
         }
     }
 
-    /// Returns the possible layouts of result `i` by preference, or only the first one.
+    /// Returns the possible layouts of result `i` by preference, or only the first one if `is_decided`.
     pub fn of(&self, i: usize, is_decided: bool) -> SmallVec<[Sharding; 1]> {
         match self {
             Ways::Answered(a) if !is_decided => a.ways.iter().map(|way| way[i].clone()).collect(),
@@ -122,7 +122,8 @@ impl<'a> Operands<'a> {
         Operands { view, pending: pending.filter(|p| p.iter().any(Option::is_some)), typed }
     }
 
-    /// Returns the layout of operand `k`. A pending operand takes its layout number `way`.
+    /// Returns the layout of operand `k`. A pending operand takes its layout number `way`, or its last one if it has
+    /// fewer.
     fn layout(&self, k: usize, way: usize) -> Option<&Sharding> {
         match (self.pending.as_ref().and_then(|p| p[k]), &self.typed) {
             (Some(p), _) => Some(&p.ways[way.min(p.ways.len() - 1)]),
@@ -140,7 +141,8 @@ fn is_plain(s: &Sharding) -> bool {
     s.unreduced.is_empty() && s.reduced.is_empty()
 }
 
-/// Returns the layout that all operands with a layout share, if it has the result's rank. Most ops are of this kind.
+/// Returns the layout that all operands with a layout share, if it has the result's rank and no unreduced or reduced
+/// axes. Most ops are of this kind. Otherwise, and if no operand has a layout, returns `None`.
 fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Option<&'a Sharding> {
     let first = layouts.next()?;
     let fits = is_plain(first) && first.rank() == rank;
@@ -148,7 +150,8 @@ fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Op
     (fits && layouts.all(is_same)).then_some(first)
 }
 
-/// Returns a split dimension that has no factor in the rule: the op needs the whole dimension.
+/// Returns the communication for the first split dimension that has no factor in the rule: the op needs the whole
+/// dimension. Returns `None` if there is no such dimension.
 fn without_factor(rule: &Rule, operands: &Layouts<'_>) -> Option<Move> {
     rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {
         let dims = mapping.dims.iter().zip(&(*s)?.dims).enumerate();
@@ -196,7 +199,8 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level() })
     }
 
-    /// Types an op whose operands are all constants. Its users decide the layout if the op passes it on.
+    /// Types an op whose operands are all constants. Its users decide the layout if the op passes it on. Otherwise, the
+    /// results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);
         let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
@@ -255,8 +259,8 @@ impl Typer<'_> {
         Ok((answer, sums))
     }
 
-    /// Returns the layouts of an op without factors: a result has the layout of the operand that flows into it, or is
-    /// whole.
+    /// Returns the layouts of an op without factors: a result has the layout of the operand that flows into it. If the
+    /// op has no such flow, the results are whole, and so must be the operands: the first one that is split moves.
     fn without_rule(&self, operands: &Layouts<'_>, results: &[&[usize]]) -> Answer {
         let axes = |s: &Sharding| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect::<Layout>();
         if let DataFlow::Edges(edges) = self.facts.data_flow(self.view) {

@@ -68,7 +68,8 @@ impl Warned {
         self.found.is_empty()
     }
 
-    /// Returns the warnings, with the bytes that `module` moves for them. The warnings must belong to `module`.
+    /// Returns the warnings, with the bytes that `module` moves for them. The warnings must belong to `module`. The
+    /// bytes are left out if the module cannot be partitioned.
     pub fn of(&self, module: &Module) -> &[Mistake] {
         self.shown.get_or_init(|| {
             let found = self.found.iter();
@@ -93,14 +94,16 @@ scoped! {
 }
 
 /// Runs `f`. Also returns the warnings about communication over Explicit axes that programs in `f` did not ask for,
-/// once for each line. Eager functions are programs, too.
+/// once for each line and message. Eager functions are programs, too. An inner call of this function keeps its warnings
+/// to itself.
 ///
 /// [`Lowered::warnings`](crate::Lowered::warnings) returns the warnings of a program that has not run.
 pub fn with_warnings<R>(f: impl FnOnce() -> R) -> (R, Vec<Mistake>) {
     COLLECTED.with(Some(vec![]), || (f(), COLLECTED.take().unwrap_or_default()))
 }
 
-/// Records that a program with warnings ran. `at` is the call, if the warnings are to be reported there.
+/// Records that a program with warnings ran. `at` is the call, if the warnings are to be reported there. Does nothing
+/// outside of [`with_warnings`].
 pub(crate) fn report(warned: &Warned, module: &Module, at: Option<&Loc>) {
     if COLLECTED.read(Option::is_none) {
         return;

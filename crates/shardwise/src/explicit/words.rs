@@ -133,7 +133,8 @@ fn choice(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> String {
     format!("`.shard({})`: {cost}", P::of(way))
 }
 
-/// Returns the collectives of the function if its result has this layout. The function is cut out and partitioned.
+/// Formats the collectives of the function if its result has this layout. The function is cut out and partitioned.
+/// Returns `None` if this fails.
 fn moved(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<String> {
     let cut = cut_out(module, body, p, way)?;
     let communication = runtime::communication(&cut).ok()?;
@@ -144,7 +145,7 @@ fn moved(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<St
     Some(out.join("; "))
 }
 
-/// Returns a program of the ops that the function made for the value.
+/// Returns a program of the ops that the function made for the value, whose result has the layout `way`.
 fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<Module> {
     let mut ops = BTreeSet::new();
     let mut inputs: Vec<Value> = vec![];

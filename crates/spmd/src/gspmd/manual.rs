@@ -50,8 +50,10 @@ pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic
     Err(Diagnostic::error("gspmd-marker", op.loc(), message).expected(expected))
 }
 
-/// Turns every region into a manual computation over the axes of `mesh`. The shardings must be in Shardy's form
-/// already.
+/// Turns every per-device region of the module into a manual computation over the axes of `mesh`, in place. The
+/// shardings must be in Shardy's form already.
+///
+/// Errors: `gspmd-marker`, `gspmd-manual`.
 pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) -> Result<(), Diagnostics> {
     for f in 0..module.funcs.len() {
         let parts = Parts::of(module, &module.funcs[f].body)?;
@@ -134,7 +136,8 @@ impl Parts {
     }
 }
 
-/// Returns the values that an op, or an op within it, uses and that are defined outside of the op.
+/// Returns the values that an op, or an op in its regions, uses and that no op in its regions defines. The arguments of
+/// its regions are among them if they are used.
 fn used(op: &OpView<'_>) -> Vec<Value> {
     let mut ops = vec![op.op];
     op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut ops));
@@ -171,7 +174,9 @@ impl Closing<'_> {
         Ok(out)
     }
 
-    /// Builds the manual computation of a region at the position of its first result.
+    /// Builds the manual computation of a region at the position of its first result. Fails if a value enters the
+    /// region behind this position, if a per-device type does not fit its global type, or if an op uses a value of
+    /// outside that cannot be copied into the region.
     fn close(&self, part: usize, loc: &Loc, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let body = cloner.source;
         let ops: Vec<OpView<'_>> = self.parts.ops[&part].iter().map(|&op| self.module.view(body, op)).collect();
@@ -246,8 +251,8 @@ impl Closing<'_> {
         Ok(region)
     }
 
-    /// Copies the ops outside of the region that define values used by `op` into the region. They may have neither
-    /// operands nor regions.
+    /// Copies the ops outside of the region that define values used by `op` into the region. Fails if `op` uses another
+    /// value of outside: an argument of the function, or the result of an op with operands or regions.
     fn bring_in(&self, op: &OpView<'_>, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let needs_nothing = |maker: Op| op.body[maker].operands.is_empty() && op.body[maker].regions.is_empty();
         for v in used(op) {

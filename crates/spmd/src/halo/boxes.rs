@@ -12,7 +12,8 @@ use shardwise_ops::collective::{AxisList, Permutation};
 use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Opcode, make};
 
-/// Returns the exchange of boxes that an op stands for, or `None` if it is another op or its layouts have common digits.
+/// Returns the exchange of boxes that an op means, or `None` if it is another op or if its devices exchange no boxes
+/// ([`boxes_between`]).
 pub(super) fn of_op(view: &OpView<'_>) -> Option<Boxes> {
     let [from, to] = layouts(view)?;
     let ty = view.operand_tensor(0);
@@ -167,7 +168,8 @@ impl Fetch<'_> {
         is_valid.expect("it is not called for rounds that are complete")
     }
 
-    /// Builds the device's number along each dimension.
+    /// Builds the device's number along each dimension. `numbers` has one for each dimension and device, or `None`
+    /// where any number will do.
     fn numbers(&mut self, numbers: &[Vec<Option<i64>>], b: &mut Builder<'_>) -> Vec<Value> {
         numbers.iter().map(|list| self.windows.number(DType::I32, &known(list.iter().copied()), b)).collect()
     }
@@ -215,7 +217,8 @@ impl Places {
         places
     }
 
-    /// Marks a box as empty along one dimension only, so that no other one has to be compared.
+    /// Marks the boxes of devices that receive none as empty along one dimension only, so that no other dimension has
+    /// to be compared.
     fn mark_devices_without_box(&mut self, round: &Round) {
         let receives = |device: usize| round.boxes.iter().any(|sent| sent.target == device);
         let is_partial = |d: usize| round.boxes.iter().any(|sent| sent.size[d] < round.shape[d]);

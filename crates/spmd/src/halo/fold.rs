@@ -97,8 +97,8 @@ impl Fold<'_> {
         (self.total)(&kept, b)
     }
 
-    /// Builds the totals of all blocks with the initial value in place of those whose position is not `side` the position
-    /// of the block that is `ahead` positions further than the device's own.
+    /// Builds the totals of all blocks with the initial value in place of those whose position does not compare as
+    /// `side` (`GE` or `LE`) with that of the block that is `ahead` positions further than the device's own.
     fn with_init(&mut self, all: Value, init: Value, side: &str, ahead: i64, b: &mut Builder<'_>) -> Value {
         let shape = make::type_of(b, all).shape.clone();
         let edge = self.windows.progression(DType::I32, ahead, 1, b);

@@ -2,18 +2,18 @@
 //! device then has.
 //!
 //! A device that computes a block of the result needs windows of the operands ([`Movement`]). It receives from others
-//! what its own blocks lack: a halo of its neighbours for a convolution or a stencil, the mirrored block for a reversal.
-//! The exchange and the op are written as a manual computation over the axes of the dimension, as a user would write
-//! them. Which ops run in this way, `reshard` decides, by the price that [`bytes_exchanged`] returns.
+//! what its own blocks lack: a halo of its neighbours for a convolution or a stencil, the mirrored block for a
+//! reversal. The exchange and the op are written as a manual computation over the axes of the dimension, as a user
+//! would write them. Which ops run in this way, `reshard` decides, by the price that [`bytes_exchanged`] returns.
 //!
 //! If the windows of a block all contain other whole blocks, and the op can read their total in place of their elements
 //! ([`Movement::total`]), devices exchange totals: a cumulative sum runs as a blocked scan.
 //!
-//! A reshard between blocks that do not nest is replaced in the same way ([`boxes`]): each device receives the boxes that
-//! it lacks.
+//! A reshard between blocks that do not nest is replaced in the same way ([`boxes`]): each device receives the boxes
+//! that it lacks.
 //!
-//! [`rounds`] plans who sends what to whom, and [`windows`] writes it down as ops. [`totals`] and [`fold`] do the same for
-//! totals.
+//! [`rounds`] plans who sends what to whom, and [`windows`] writes it down as ops. [`totals`] and [`fold`] do the same
+//! for totals.
 
 mod boxes;
 mod chosen;
@@ -37,7 +37,8 @@ use std::sync::Arc;
 use totals::Folded;
 use windows::Windows;
 
-/// Replaces the ops of the main function that move elements along a sharded dimension, or between blocks that do not nest.
+/// Replaces the ops of the main function that move elements along a sharded dimension, or between blocks that do not
+/// nest, by manual computations. Always returns `Ok`.
 pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     if moving(module).is_none() {
@@ -46,7 +47,8 @@ pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| rewrite_func(module, func, &mut Exchanges { mesh: &mesh }))
 }
 
-/// Returns the first op of the main function that moves elements along a sharded dimension.
+/// Returns the location and the name of the first op of the main function that moves elements along a sharded
+/// dimension, or between blocks that do not nest. Returns `None` if there is none.
 pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;
@@ -59,7 +61,8 @@ pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
     Some((view.loc().clone(), format!("`{}`", view.name())))
 }
 
-/// Returns the blocks for which an op reads windows if it runs split along a factor, or `None` if it reads none.
+/// Returns the blocks for which an op reads windows if it runs split along a factor. Returns `None` if it reads none,
+/// or if its regions use values from around the op.
 pub(crate) fn blocks_of(view: &OpView<'_>, rule: &Rule, factor: Factor) -> Option<Blocks> {
     // The body of a manual computation cannot use values from outside.
     if !view.regions().is_empty() && !view.captured().is_empty() {
@@ -180,7 +183,7 @@ impl Fetched {
 }
 
 /// Returns how the windows of an op for one of `shards` blocks are fetched, and the padding that remains around them.
-/// Returns `None` if the op cannot run in this way.
+/// Of elements and totals, the way with fewer bytes is chosen. Returns `None` if the op cannot run in this way.
 fn fetched(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Fetched, WindowsDim)> {
     let elements = elements(view, movement, blocks, shards);
     let totals = totals(view, movement, blocks, shards);
@@ -188,7 +191,7 @@ fn fetched(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize
     if bytes(&totals) < bytes(&elements) { totals } else { elements }
 }
 
-/// Returns the size of a block.
+/// Returns the size of a block, or `None` if the blocks are those of an operand and are uneven.
 fn block_size(view: &OpView<'_>, blocks: Blocks, shards: usize) -> Option<i128> {
     let size = match blocks {
         Blocks::OfResults(dim) => view.result_shape(0)[dim].div_ceil(shards),
@@ -227,15 +230,16 @@ fn totals(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize)
     Some((Fetched::Totals { reads: movement.reads.clone(), need, folded, total }, rest))
 }
 
-/// Returns whether all windows contain all elements before their last one, and whether they contain all elements after
-/// their first one.
+/// Returns whether all windows start at or before the first element of the dimension, and whether all of them end at or
+/// behind its last element.
 fn open_ends(view: &OpView<'_>, dim: usize, read: &Read, size: usize) -> [bool; 2] {
     let last = (view.result_shape(0)[dim] as i128 - 1) * i128::from(read.stride) - i128::from(read.low);
     [last <= 0, i128::from(read.extent) - i128::from(read.low) >= size as i128]
 }
 
-/// Returns the ranges of a dimension that blocks of `block` results need, and the padding before and after the window
-/// once it is spread.
+/// Returns the ranges of a dimension that blocks of `block` elements need, and the padding before and after the window
+/// once it is spread. Returns `None` if the dimension, the blocks or the windows have no elements, if the ranges would
+/// not start at equal distances, or if positions might overflow.
 fn need(read: &Read, size: usize, shards: usize, block: i128) -> Option<(Need, i64, i64)> {
     let [stride, base, low, extent] = [read.stride, read.base, read.low, read.extent].map(i128::from);
     let advance = block * stride;
@@ -261,7 +265,8 @@ fn need(read: &Read, size: usize, shards: usize, block: i128) -> Option<(Need, i
 }
 
 /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor over
-/// these axes, with all other dimensions whole. Returns `None` if the op cannot run in this way.
+/// these axes, with all other dimensions whole. This is 0 for factors along which the op reads no windows. Returns
+/// `None` if the op cannot run in this way.
 pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> Option<u64> {
     let Some(blocks) = blocks_of(view, rule, factor) else {
         return (rule.kind(factor) != FactorKind::Permutation).then_some(0);
@@ -381,8 +386,8 @@ impl Exchanges<'_> {
     }
 }
 
-/// Sets the layouts of values that have none: those of the rank of `like` are laid out as it is, the others are
-/// replicated.
+/// Sets the layouts of the results in the builder's region that have none: those of the rank of `like` are laid out as
+/// it is, the others are replicated.
 fn lay_out_rest(like: &Sharding, b: &mut Builder<'_>) {
     let ops = &b.body[b.region].ops;
     let made: Vec<Value> = ops.iter().flat_map(|&op| b.body[op].results.iter().copied()).collect();
@@ -395,7 +400,8 @@ fn lay_out_rest(like: &Sharding, b: &mut Builder<'_>) {
     }
 }
 
-/// Builds the totals along a dimension of arrays in place of the op's inputs.
+/// Builds the totals of `inputs` along a dimension. `operands` are the operands of the op, of which those after the
+/// inputs are used as they are.
 fn totals_of(
     view: &OpView<'_>,
     dim: WindowsDim,

@@ -1,8 +1,8 @@
 //! Plans how the devices along a dimension fetch what they need of each other's blocks.
 //!
-//! A dimension of `size` elements is in blocks of `ceil(size / shards)`, one for each device in order. Each device needs
-//! a range of the dimension: all ranges have the same length, and start at equal distances. This module does not depend
-//! on the IR.
+//! A dimension of `size` elements is in blocks of `ceil(size / shards)`, one for each device in order. Each device
+//! needs a range of the dimension: all ranges have the same length, and start at equal distances. This module does not
+//! depend on the IR.
 
 use crate::colour::coloured;
 use shardwise_base::budget;
@@ -85,14 +85,16 @@ impl Need {
         self.size.div_ceil(self.shards)
     }
 
-    /// Returns whether some device needs elements outside of the dimension.
+    /// Returns true if some device needs elements outside of `inside`. It is false if elements outside are those of the
+    /// other end.
     pub fn leaves(&self) -> bool {
         let last = self.start + self.step * (self.shards as i64 - 1);
         let (first, end) = (self.start.min(last), self.start.max(last) + self.len as i64);
         !self.wraps && (first < self.inside.0 as i64 || end > self.inside.1 as i64)
     }
 
-    /// Returns how the devices fetch their ranges, or `None` if it takes too many rounds.
+    /// Returns how the devices fetch their ranges. Returns `None` if this takes too many rounds or if there are too
+    /// many devices, if there are no elements, or if elements wrap around uneven blocks.
     pub fn plan(&self) -> Option<Exchange> {
         let block = self.block();
         if block == 0 || self.len == 0 || self.wraps && block * self.shards != self.size {
@@ -174,7 +176,7 @@ impl Need {
 }
 
 impl Exchange {
-    /// Returns the elements that the device that receives most receives.
+    /// Returns the number of elements along the dimension that a device receives at most.
     pub fn received(&self, need: &Need) -> usize {
         match self {
             Exchange::Alike(parts) => parts.iter().filter(|p| p.is_received(need)).map(|p| p.to - p.from).sum(),
@@ -195,7 +197,8 @@ fn longest(edges: &[Edge]) -> usize {
     edges.iter().map(|e| e.len).max().unwrap_or(0)
 }
 
-/// Groups the edges by a key of which each source and each target has one edge.
+/// Groups the edges by a key, in the order of the keys. Each source and each target must have at most one edge of a
+/// key.
 fn by_key(edges: &[Edge], key: impl Fn(&Edge) -> i64) -> Vec<Vec<Edge>> {
     let mut groups: std::collections::BTreeMap<i64, Vec<Edge>> = Default::default();
     edges.iter().for_each(|e| groups.entry(key(e)).or_default().push(*e));

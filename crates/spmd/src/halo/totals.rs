@@ -1,8 +1,8 @@
 //! Plans how the devices along a dimension get the totals of blocks that all their windows contain.
 //!
-//! If the windows of a device's results contain a whole block, its total can take the place of its elements. A cumulative
-//! sum needs one number of each block before the device's own. The totals of a run of blocks are combined in one of two
-//! ways ([`Way`]). This module does not depend on the IR.
+//! If the windows of a device's results contain a whole block, its total can take the place of its elements. A
+//! cumulative sum needs one number of each block before the device's own. The totals of a run of blocks are combined in
+//! one of two ways ([`Way`]). This module does not depend on the IR.
 //!
 //! ```text
 //! cumulative sum of 16 elements, 4 devices: the windows of device 2 are 0..=8, 0..=9, 0..=10, 0..=11
@@ -60,8 +60,8 @@ pub(crate) struct Step {
 impl Need {
     /// Returns the window with the blocks that all windows of `extent` elements contain as one total. `is_open` states
     /// whether the windows can be continued to the left, and to the right, where the dimension has no more elements.
-    /// Returns `None` if the devices do not need the same parts relative to their blocks, or if no block is in all
-    /// windows.
+    /// Returns `None` if the devices do not need the same parts relative to their blocks, if no block is in all
+    /// windows, if elements wrap or are left out, or if the rest of the window is in too many blocks.
     pub fn fold(&self, extent: usize, is_open: [bool; 2]) -> Option<Folded> {
         let (block, reach) = (self.block() as i64, self.shards as i64 - 1);
         if block == 0 || self.step != block || self.wraps || self.inside != (0, self.size) || extent > self.len {
@@ -86,8 +86,9 @@ impl Need {
         Some(Folded { before, after, low, high, first, last, extent, shards: self.shards })
     }
 
-    /// Returns the parts of the elements `from..to` that some device has, and the number of the other elements. These
-    /// must be first, or last if `is_end`.
+    /// Returns the parts of the elements `from..to` that some device has, and the number of the other elements.
+    /// Positions are relative to the device's own block. The other elements must be first, or last if `is_end`. Returns
+    /// `None` if they are not, or if the parts are in too many blocks.
     fn parts(&self, from: i64, to: i64, is_end: bool) -> Option<(Vec<Part>, usize)> {
         let (block, shards) = (self.block() as i64, self.shards as i64);
         let (first, end) = ((1 - shards) * block, shards * block);
@@ -129,8 +130,9 @@ impl Folded {
         parts.sum::<usize>() + totals
     }
 
-    /// Returns the fewest steps. A run that has all blocks on one side may be continued where there are no blocks. Returns
-    /// `None` for runs with blocks on both sides of the device's own: the device with all of these may not exist.
+    /// Returns the fewest steps. A run that has all blocks on one side may be continued where there are no blocks.
+    /// Returns `None` for runs with blocks on both sides of the device's own: the device with all of these may not
+    /// exist.
     fn steps(&self) -> Option<Steps> {
         let count = self.last - self.first + 1;
         let reach = self.shards as i64 - 1;

@@ -90,7 +90,7 @@ impl Windows {
         make::reshape(b, entry, &[])
     }
 
-    /// Builds `start + step * index`.
+    /// Builds the scalar `start + step * index`, where `index` is the position of the device along the axes.
     pub fn progression(&mut self, dtype: DType, start: i64, step: i64, b: &mut Builder<'_>) -> Value {
         let start = make::number(b, dtype, start);
         if step == 0 {
@@ -305,7 +305,7 @@ impl Need {
     }
 }
 
-/// Returns the numbers with the unknown ones replaced by the first known one.
+/// Returns the numbers with the unknown ones replaced by the first known one, or by 0 if none is known.
 pub(super) fn known(numbers: impl Iterator<Item = Option<i64>> + Clone) -> Vec<i64> {
     let first = numbers.clone().flatten().next().unwrap_or(0);
     numbers.map(|n| n.unwrap_or(first)).collect()

@@ -21,7 +21,8 @@ impl Changes {
         self.0.is_empty()
     }
 
-    /// Returns the change of a value's layout. `tensor` is the name that the consumer has for the value.
+    /// Returns the change of a value's layout, or `None` if it did not change. `tensor` is the name that the consumer
+    /// has for the value.
     pub fn get(&self, v: Value, tensor: &str) -> Option<LayoutChange> {
         self.0.get(&v).map(|change| LayoutChange { tensor: tensor.into(), ..change.clone() })
     }

@@ -39,7 +39,8 @@ const MORE_MEMORY: f64 = 0.05;
 /// The outcome of the search for a function.
 #[derive(Default)]
 pub(crate) struct Chosen {
-    /// The function with other layouts of its values, or `None` if none were found with which it costs less.
+    /// The function with other layouts of its values, or `None` if no layouts were found with which it costs less and
+    /// fits into memory.
     pub func: Option<Func>,
     /// The layouts that changed.
     pub changes: Changes,
@@ -48,8 +49,10 @@ pub(crate) struct Chosen {
 }
 
 /// Searches for layouts of the function's values with which the function costs less. The result has a copy of the
-/// function with the best ones found; `decisions` only keeps decisions that are made on the way, for use by later
-/// calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is deferred.
+/// function with the best ones found. It has none if no layouts cost less without taking too much memory, if the mesh
+/// has Explicit axes or a single device, or if values are unreduced. `decisions` only keeps decisions that are made on
+/// the way, for use by later calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is
+/// deferred.
 pub(crate) fn choose(
     module: &Module,
     func: &Func,

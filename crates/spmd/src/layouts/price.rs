@@ -45,7 +45,7 @@ impl Hash for LayoutKey {
 }
 
 impl Layouts {
-    /// Returns the number of a layout.
+    /// Returns the number of a layout, which is recorded if it is new.
     pub fn of(&mut self, layout: Sharding) -> Layout {
         let all = &mut self.all;
         *self.known.entry(LayoutKey(layout)).or_insert_with_key(|key| all.push(key.0.clone()))
@@ -66,7 +66,7 @@ pub(super) struct Prices<'a> {
     known: FxHashMap<Question, Rc<Rated>>,
     /// The moves of each value that some site needs.
     moves: EntityVec<Value, SmallVec<[Move; 1]>>,
-    /// For each site, into how many shards its work is split at the start.
+    /// For each site, into how many shards the work of its product is split at the start; 0 if it is no product.
     shards: EntityVec<Site, usize>,
     total: u64,
     /// The price of the work of all ops but products, on one device.
@@ -182,7 +182,7 @@ impl<'a> Prices<'a> {
         &self.current
     }
 
-    /// Returns the bytes that move at a site.
+    /// Returns the part of a site's price that is for bytes between devices, in all its runs.
     pub fn bytes(&self, site: Site) -> u64 {
         self.rated[site].bytes
     }
@@ -192,7 +192,7 @@ impl<'a> Prices<'a> {
         self.rated[site].decision.as_ref()
     }
 
-    /// Returns the layouts with which a site would cost less.
+    /// Returns the layouts of values with which a site would cost less, each with the price that it would save.
     pub fn asks(&self, site: Site) -> impl Iterator<Item = Ask> {
         let groups = &self.sites.sites[site].groups;
         let ask = |ask: &Ask<usize>| Some(Ask { value: groups[ask.value]?, layout: ask.layout, price: ask.price });
@@ -209,8 +209,8 @@ impl<'a> Prices<'a> {
         &self.rated
     }
 
-    /// Returns the bytes that a device receives at some sites with these ratings. Sites share the moves of values to equal
-    /// layouts.
+    /// Returns the bytes that a device receives at some sites with these ratings. Sites share the moves of values to
+    /// equal layouts.
     pub fn received(&self, rated: &EntityVec<Site, Rc<Rated>>, sites: &[Site]) -> u64 {
         let mut moved: FxHashMap<(Value, Layout), u64> = FxHashMap::default();
         for &site in sites {
@@ -227,7 +227,7 @@ impl<'a> Prices<'a> {
         self.work
     }
 
-    /// Returns the op of a site.
+    /// Returns the op of a site and the rule of the op, or `None` for an edge.
     pub fn view(&self, site: Site) -> Option<(OpView<'a>, Arc<Rule>)> {
         match &self.sites.sites[site].kind {
             SiteKind::Op { op, kind, .. } => {
@@ -286,7 +286,8 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Returns the price of a site without the moves of operands. No product computes more on a device than at the start.
+    /// Returns the price of a site without the moves of operands. It is prohibitive if a product computes more on a
+    /// device than at the start.
     fn own(&self, site: Site, rated: &Rated) -> u64 {
         let is_allowed = rated.shards.is_none_or(|shards| shards >= self.shards[site]);
         if is_allowed { rated.own } else { rated.own.saturating_add(FORBIDDEN) }
@@ -300,7 +301,8 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Returns the price of bringing a value to all layouts in which sites need it. Sites share a move.
+    /// Returns the price of bringing a value to all layouts in which sites need it. Sites that need it in the same
+    /// layout share a move.
     fn price_of_moves(&self, v: Value) -> u64 {
         let mut dearest: SmallVec<[Move; 4]> = SmallVec::new();
         for new in &self.moves[v] {
@@ -455,7 +457,8 @@ impl<'a> Prices<'a> {
         rated
     }
 
-    /// Asks that all other tensors be unreduced over the axes too, if the op is linear in them.
+    /// Adds to `asks` that the results be unreduced over `axes` too, and also the operands if the op is jointly linear.
+    /// Tensors that are unreduced over the axes already, or that are split over them, are left out.
     fn ask_for_open(
         &mut self,
         view: &OpView<'_>,
@@ -479,7 +482,7 @@ impl<'a> Prices<'a> {
 }
 
 /// Returns the axes over which an op may work on unreduced values: it is linear in them, and all its results are wanted
-/// unreduced over them.
+/// unreduced over them. There are none if elements move along a factor of the rule.
 fn kept_unreduced(view: &OpView<'_>, rule: &Rule, layouts: &Shardings) -> Vec<AxisRef> {
     let (operands, results) = layouts.split_at(view.operands().len());
     let mut axes: Vec<AxisRef> = vec![];

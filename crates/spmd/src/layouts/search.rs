@@ -55,7 +55,7 @@ pub(super) enum Shards {
 }
 
 /// Changes the layouts of groups as long as the price falls. Returns the layouts that changed, and what was left when
-/// the budget of effort ended.
+/// the budget of effort ended, or `None` if it did not end.
 pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, Option<Left>) {
     let sites = prices.sites;
     let before = prices.all_current().clone();
@@ -137,8 +137,8 @@ impl Search<'_, '_> {
         Round { is_better: self.prices.total() < start, left }
     }
 
-    /// Makes the best of the changes that start at a site, or those that start with seed number `only`. Returns the
-    /// number of the seed if the price falls.
+    /// Makes the best of the changes that start at a site, or of those that start with seed number `only`. Returns the
+    /// number of the seed, or `None` if no change lowers the price. Sets `is_cut` if the budget of effort ended.
     fn improve(&mut self, site: Site, only: Option<usize>) -> Option<usize> {
         if self.prices.bytes(site) == 0 {
             return None;
@@ -164,7 +164,8 @@ impl Search<'_, '_> {
 
     /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
     /// an op, these are also its second best choice, its tensors whole where elements move, its results split over the
-    /// axes that are summed, and all other tensors laid out as one of them is.
+    /// axes that are summed, its results left as summands unless sums are kept, and all other tensors laid out as one
+    /// of them is.
     fn seeds(&mut self, site: Site) -> Vec<Vec<Change>> {
         let asked: Vec<Change> = self.prices.asks(site).map(|ask| (ask.value, ask.layout)).collect();
         let mut seeds: Vec<Vec<Change>> = asked.iter().map(|&change| vec![change]).collect();
@@ -252,8 +253,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns for each site a number that is equal for sites with equal surroundings: [`RADIUS`] steps around them, the same
-/// is decided at the same prices.
+/// Returns for each site a number that is equal for sites with equal surroundings: [`RADIUS`] steps around them, the
+/// same is decided at the same prices.
 fn surroundings(prices: &Prices<'_>) -> EntityVec<Site, u64> {
     let sites = prices.sites;
     let mut known: EntityVec<Site, u64> = sites.sites.keys().map(|s| prices.fingerprint(s)).collect();
@@ -293,7 +294,7 @@ impl<'a> Tensors<'a> {
         Some(Tensors { view, rule, mesh: prices.mesh(), decision, groups })
     }
 
-    /// Returns the layouts of all tensors if the factors are split over these axes.
+    /// Returns the layouts of all tensors that take part in the decision if the factors are split over these axes.
     fn split_over(&self, axes: &[AxisList]) -> Wanted {
         let layout = |i: usize| {
             self.decision.layouts[i].as_ref()?;
@@ -303,7 +304,9 @@ impl<'a> Tensors<'a> {
         (0..self.groups.len()).filter_map(layout).collect()
     }
 
-    /// Returns the layouts of all tensors if they follow tensor `index` in the layout `own`.
+    /// Returns the layouts of all tensors if they follow tensor `index` in the layout `own`. Factors that this tensor
+    /// lacks keep the axes of the decision that are still free. The list is empty if the tensor takes no part in the
+    /// decision, or if some of its axes do not fit its factors.
     fn following(&self, index: usize, own: &Sharding) -> Wanted {
         let mapping = self.rule.mapping(index);
         let own = TensorFactors::new(mapping, &self.rule, self.mesh, Some(own), IfMissing::Closed);
@@ -323,7 +326,8 @@ impl<'a> Tensors<'a> {
         self.split_over(&axes)
     }
 
-    /// Returns the layouts of all tensors if the factors along which elements move are not split.
+    /// Returns the layouts of all tensors if the factors along which elements move are not split, or `None` if there
+    /// are no such factors.
     fn whole_where_elements_move(&self) -> Option<Wanted> {
         let moved = &self.decision.moved;
         let mut axes = self.decision.assignment.axes.clone();
@@ -338,13 +342,15 @@ impl<'a> Tensors<'a> {
         results.filter(move |_| is_partial).filter_map(|i| Some((self.groups[i]?, self.decision.layouts[i].as_ref()?)))
     }
 
-    /// Returns the changes after which each device keeps its summand of a result.
+    /// Returns the changes after which each device keeps its summand of a result, one for each partial result. There
+    /// are none if the elements are too narrow ([`is_wide`]).
     fn summands(&self) -> Vec<Wanted> {
         let keep = |(g, layout): (Group, &Sharding)| (g, layout.clone().with_unreduced(self.decision.partial.clone()));
         self.partial().filter(|_| is_wide(&self.view)).map(|partial| vec![keep(partial)]).collect()
     }
 
-    /// Returns the changes after which each device has a part of the sum, along one dimension.
+    /// Returns the changes after which each device has a part of the sum along one dimension: one for each partial
+    /// result and each of its dimensions that can be split evenly.
     fn parts_of_sums(&self, prices: &Prices<'_>) -> Vec<Wanted> {
         let mut found = vec![];
         for (group, layout) in self.partial() {

@@ -108,7 +108,8 @@ impl Sites {
         Some(sites)
     }
 
-    /// Returns the group of a tensor.
+    /// Returns the group of a value. Returns `None` if it is no tensor, if its op is dead, or if it is inside a manual
+    /// computation or a reducer.
     pub fn group(&self, v: Value) -> Option<Group> {
         self.group_of[v]
     }
@@ -258,8 +259,9 @@ impl Build<'_> {
         view.results().iter().for_each(|&v| self.fixed(&[v]));
     }
 
-    /// Lists the sites of a loop, a branch or a barrier. The values at one position of operands, arguments and results
-    /// have one layout.
+    /// Lists the sites of a loop, a branch or a barrier. The region arguments and the result at one position have one
+    /// layout. The operands of a loop or barrier are moved to it, and so are the values that branches and loop bodies
+    /// return.
     fn data_flow(&mut self, view: &OpView<'_>) {
         let is_loop = Opcode::of_view(view) == Opcode::While;
         let is_branch = matches!(Opcode::of_view(view), Opcode::Case | Opcode::If);

@@ -6,8 +6,11 @@ use std::collections::HashMap;
 /// Returns the bytes of its target shard that a device does not hold, for the device that lacks most. No plan moves
 /// less. Padding is not counted. The meshes have the same devices, in any order.
 ///
-/// A matrix of 8x8 elements of 4 bytes on a mesh `x=2, y=2`, from `[{"x"}, {}]` to `[{}, {"x"}]`: each device needs
-/// 8x4 elements and holds 4x4 of them, so it lacks 64 bytes.
+/// A matrix of 8x8 elements of 4 bytes on a mesh `x=2, y=2`, from `[{"x"}, {}]` to `[{}, {"x"}]`: each device needs 8x4
+/// elements and holds 4x4 of them, so it lacks 64 bytes.
+///
+/// # Panics
+/// Panics if the mesh of `from` lacks a device of the mesh of `to`.
 pub fn bytes_missing(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     let positions = from.mesh.positions();
     let lacks = |at: usize| {
@@ -21,11 +24,14 @@ pub fn bytes_missing(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTy
     (0..to.mesh.size()).map(lacks).max().unwrap_or(0) * dtype.storage_bytes() as u64
 }
 
-/// Returns the least number of rounds in which all devices receive what they lack directly. In a round, each device sends
-/// at most one box of its block to one device, and receives at most one.
+/// Returns the least number of rounds in which all devices receive what they lack directly. In a round, each device
+/// sends at most one box of its block to one device, and receives at most one.
 ///
-/// A device receives from one device for each block that it needs a part of. The devices that hold a block send it to all
-/// that need a part of it, so a block that few devices hold may take more rounds.
+/// A device receives from one device for each block that it needs a part of. The devices that hold a block send it to
+/// all that need a part of it, so a block that few devices hold may take more rounds.
+///
+/// # Panics
+/// Panics if the mesh of `from` lacks a device of the mesh of `to`.
 pub fn rounds_needed(from: &Sharding, to: &Sharding, shape: &[usize]) -> usize {
     let positions = from.mesh.positions();
     let counts = from.shard_counts();

@@ -5,9 +5,9 @@
 //! device sends at most one box and receives at most one.
 //!
 //! Example: 12 elements on a mesh `x=2, y=3`, from `[{"x"}]` to `[{"y"}]`. The blocks `0..6` and `6..12` and the blocks
-//! `0..4`, `4..8` and `8..12` are cut into the parts `0..4`, `4..6`, `6..8` and `8..12`. The devices with `x=0` hold the
-//! first two parts. One of them needs `8..12`, another one `6..8`, and the third one nothing. One round is enough, in which
-//! the device that needs two elements receives an array of four.
+//! `0..4`, `4..8` and `8..12` are cut into the parts `0..4`, `4..6`, `6..8` and `8..12`. The devices with `x=0` hold
+//! the first two parts. One of them needs `8..12`, another one `6..8`, and the third one nothing. One round is enough,
+//! in which the device that needs two elements receives an array of four.
 //!
 //! The more lengths the parts have, the more shapes and rounds there are. The parts of a dimension are therefore cut in
 //! one of several ways ([`Cut`]), of which some enlarge parts: a box is then the valid part of what is sent.
@@ -139,8 +139,9 @@ struct Group {
 }
 
 impl Boxes {
-    /// Returns the exchange from one layout to another on the same mesh that takes the least time. Returns `None` if
-    /// it takes too many rounds, or if too many devices exchange boxes.
+    /// Returns the cheapest exchange from one layout to another on the same mesh, among those with one of the [`CUTS`]
+    /// in each dimension. Returns `None` if the value has no elements, if too many devices exchange boxes, if a device
+    /// needs too many boxes, or if all exchanges take too many rounds.
     pub fn between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Boxes> {
         let group = Group::new(from, to, shape, dtype)?;
         let mut best: Option<(Price, Vec<Line>, Vec<usize>)> = None;
@@ -169,13 +170,13 @@ impl Price {
         self.bytes_received + self.round_count * STEP_BYTES
     }
 
-    /// Returns the total, and then the bytes of all boxes.
+    /// Returns the total, and then the sum over all rounds of the bytes of a box, for comparisons.
     fn order(&self) -> (u64, u64) {
         (self.total(), self.bytes_in_rounds)
     }
 }
 
-/// Returns the choices of a cut for each dimension.
+/// Returns every choice of one cut for each dimension, by position in [`Line::cuts`].
 fn choices(lines: &[Line]) -> Vec<Vec<usize>> {
     let longer = |choices: Vec<Vec<usize>>, line: &Line| {
         let with = |choice: &Vec<usize>| (0..line.cuts.len()).map(|i| [&choice[..], &[i]].concat()).collect::<Vec<_>>();
@@ -243,8 +244,8 @@ impl Group {
         block.zip(&self.counts[0]).fold(0, |number, (i, n)| number * n + i)
     }
 
-    /// Returns where the dimensions end: at their last elements, or behind the padding that both layouts have. Boxes
-    /// that contain padding differ less in shape.
+    /// Returns the ends of the dimensions in one or two versions: at their last elements, and, if both layouts have
+    /// padding, behind that. Boxes that contain padding differ less in shape.
     fn ends(&self) -> Vec<Index> {
         let padded = |d: usize| [0, 1].map(|side| self.shape[d].next_multiple_of(self.counts[side][d]));
         let behind: Index = (0..self.shape.len()).map(|d| padded(d)[0].min(padded(d)[1])).collect();
@@ -270,8 +271,8 @@ impl Group {
         Some((whole.into_iter().enumerate().map(line).collect(), least))
     }
 
-    /// Marks the parts of which a device receives a box. Returns the price of the boxes without further cuts, in as many
-    /// rounds as a device receives boxes.
+    /// Marks the parts of which a device receives a box. Returns the price of the boxes without further cuts, in as
+    /// many rounds as a device receives boxes. Returns `None` if a device needs too many boxes.
     fn mark_moved(&self, whole: &mut [Parts]) -> Option<u64> {
         let mut moved: Vec<(usize, usize, usize)> = vec![];
         let (mut most_elements, mut most_boxes) = (0, 0);
@@ -295,7 +296,8 @@ impl Group {
         Some(most_elements * self.element_bytes + most_boxes * STEP_BYTES)
     }
 
-    /// Returns the price of an exchange of these parts, or `None` if it takes too many rounds.
+    /// Returns the price of an exchange of these parts, or `None` if it takes too many rounds or if a device needs too
+    /// many boxes.
     fn price(&self, parts: &[&Parts]) -> Option<Price> {
         let class_count: usize = parts.iter().map(|p| p.lengths.len()).product();
         let block_count = self.holders.len();
@@ -358,8 +360,8 @@ impl Group {
         kept.chain(moved).collect()
     }
 
-    /// Returns the rounds in which these boxes are sent in arrays of one shape. The devices that hold a block send it in
-    /// turn.
+    /// Returns the rounds in which these boxes are sent in arrays of one shape. The devices that hold a block send it
+    /// in turn.
     fn rounds_of_shape(&self, lines: &[Line], shape: &Index, boxes: Vec<(usize, Vec<Part>)>) -> Vec<Round> {
         let mut turns = vec![0; self.holders.len()];
         let mut moves = Vec::with_capacity(boxes.len());
@@ -399,7 +401,8 @@ fn sent(lines: &[Line], parts: &[Part], needed: &Index, source: usize, target: u
     Sent { source, target, from, to, size: parts.iter().map(|p| p.high - p.low).collect() }
 }
 
-/// Calls `f` with the parts of each box of a block of the target layout. Returns `None` if these are too many.
+/// Calls `f` with the parts of each box of a block of the target layout. Returns `None` without a call of `f` if the
+/// boxes are too many.
 fn for_each_box(parts: &[&Parts], needed: &Index, mut f: impl FnMut(&[Part])) -> Option<()> {
     let lists: SmallVec<[&[Part]; 4]> = parts.iter().zip(needed).map(|(parts, &n)| &parts.of[n][..]).collect();
     let count = lists.iter().map(|list| list.len()).fold(1, usize::saturating_mul);
@@ -436,7 +439,7 @@ impl Parts {
         Parts { lengths: vec![], of: (0..needed_count).map(parts_of).collect() }
     }
 
-    /// Returns shorter parts, or `None` if these are too many.
+    /// Returns the parts cut in this way, or `None` if the shorter parts or their lengths are too many.
     fn cut(&self, cut: Cut) -> Option<Parts> {
         let all = || self.of.iter().flatten().filter(|p| p.is_moved).map(|p| p.high - p.low);
         let longest = all().max().unwrap_or(1);
@@ -485,7 +488,7 @@ fn gcd(mut a: usize, mut b: usize) -> usize {
     a
 }
 
-/// Returns the axes with which both lists begin.
+/// Returns the longest list of axes with which both lists begin. Its last axis may be a common major part of two axes.
 fn common_prefix(a: &[AxisRef], b: &[AxisRef]) -> Vec<AxisRef> {
     let whole = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let mut common = a[..whole].to_vec();

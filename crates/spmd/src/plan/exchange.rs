@@ -1,5 +1,5 @@
-//! Plans that follow from the digits in which both layouts can be written ([`shardwise_ops::shardy::exchange`]), without
-//! a search.
+//! Plans that follow from the digits in which both layouts can be written ([`shardwise_ops::shardy::exchange`]),
+//! without a search.
 
 use super::{Move, Step, StepKind, cost, is_local, is_local_between, local_bytes, padded_size};
 use shardwise_base::{AxisRef, DType, Sharding};
@@ -22,8 +22,8 @@ pub(super) fn step(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType
 }
 
 /// Returns the plan in which no device receives more than it lacks, if that is possible in few steps, or else one that
-/// begins with a permutation. Returns `None` if the layouts cannot be written in the same digits, or if blocks that are
-/// not whole would have to be moved.
+/// begins with a permutation. Returns `None` if there is neither, if the layouts cannot be written in the same digits,
+/// or if blocks that are not whole would have to be moved.
 pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let digits = Digits::between(from, to, shape, dtype)?;
     if digits.exchange.is_aligned() {
@@ -64,7 +64,7 @@ impl Digits<'_> {
     }
 
     /// Returns an aligned exchange as a slice, an all-to-all and a gather, as far as it needs them. Returns `None` if
-    /// these ops, which add and remove minor axes only, cannot express it.
+    /// these ops, which add and remove minor axes only, cannot express it, or if a step would not move whole blocks.
     fn steps_of_aligned(&self) -> Option<Vec<Step>> {
         let (sliced, gathered) = self.exchange.sliced_and_gathered();
         let mut lists = Lists::of(&self.exchange);
@@ -83,14 +83,15 @@ impl Digits<'_> {
         self.ended(steps)
     }
 
-    /// Returns the steps if each moves whole blocks. The last one ends at the target as it was given.
+    /// Returns the steps if each moves whole blocks, and `None` otherwise or if there are none. The last one ends at
+    /// the target as it was given.
     fn ended(&self, mut steps: Vec<Step>) -> Option<Vec<Step>> {
         steps.last_mut()?.to = self.to.clone();
         let before = std::iter::once(self.from).chain(steps.iter().map(|s| &s.to));
         before.zip(&steps).all(|(a, s)| is_local_between(a, &s.to, self.given)).then_some(steps)
     }
 
-    /// Adds a step unless it changes nothing.
+    /// Adds a step and sets `layout` to the layout after it, unless the step changes nothing.
     fn push(&self, kind: StepKind, to: Sharding, bytes_received: u64, layout: &mut Sharding, steps: &mut Vec<Step>) {
         let is_empty = match &kind {
             StepKind::AllSlice { axes } | StepKind::AllGather { axes } => axes.iter().all(Vec::is_empty),
@@ -103,8 +104,8 @@ impl Digits<'_> {
         }
     }
 
-    /// Returns a slice, a permutation and a gather, if together they move no more than a device needs: no axis moves to
-    /// a digit that only one of the layouts splits.
+    /// Returns a slice, a permutation and a gather, as far as they are needed, if together they move no more than a
+    /// device needs: no axis moves to a digit that only one of the layouts splits. Returns `None` otherwise.
     fn permute_and_gather(&self) -> Option<Vec<Step>> {
         let (mut sliced, mut gathered) = self.exchange.sliced_and_gathered();
         let mesh = &self.from.mesh;
@@ -147,7 +148,7 @@ impl Digits<'_> {
     }
 
     /// Returns an exchange and a gather, which together move what a device needs. The more axes are gathered, the fewer
-    /// rounds the exchange takes.
+    /// rounds the exchange takes. Returns `None` if it still takes too many.
     fn exchange_and_gather(&self) -> Option<Vec<Step>> {
         let (_, mut gathered) = self.exchange.sliced_and_gathered();
         let mesh = &self.from.mesh;
@@ -174,7 +175,8 @@ impl Digits<'_> {
         self.ended(steps)
     }
 
-    /// Returns a permutation after which the rest is aligned, and the rest.
+    /// Returns a permutation after which the rest is aligned, and the rest. Returns `None` if no axes of the same sizes
+    /// can take the places of those that are permuted.
     fn permute_first(&self) -> Option<Vec<Step>> {
         let mesh = &self.from.mesh;
         let given: Vec<AxisRef> = self.digits().filter_map(|d| d.held.and(d.needed)).collect();
@@ -225,7 +227,8 @@ impl Lists {
         Sharding::closed(&like.mesh, self.now.iter().map(|list| AxisRef::merged(list, &like.mesh)).collect())
     }
 
-    /// Slices by the axes as far as they come next in a dimension of the target.
+    /// Slices by the axes as far as they come next in a dimension of the target. Returns the axes by which each
+    /// dimension was sliced.
     fn slice(&mut self, axes: &[AxisRef]) -> Vec<Vec<AxisRef>> {
         let dims = self.now.iter_mut().zip(&self.to);
         let slice = |(now, to): (&mut Vec<AxisRef>, &Vec<AxisRef>)| {
@@ -237,7 +240,8 @@ impl Lists {
         dims.map(slice).collect()
     }
 
-    /// Moves minor axes to where the target has them, until nothing but axes to gather is left.
+    /// Moves minor axes to where the target has them, until nothing but axes to gather is left. Returns the moves, or
+    /// `None` if this is not possible.
     fn moves(&mut self, exchange: &Exchange, gathered: &[AxisRef]) -> Option<Vec<Move>> {
         let mut moves: Vec<Move> = vec![];
         let is_done = |lists: &Lists| {
@@ -271,7 +275,8 @@ impl Lists {
         None
     }
 
-    /// Returns what each dimension has beyond the target.
+    /// Returns the axes that each dimension has beyond those of the target, or `None` if these are not all in
+    /// `gathered`.
     fn rest(&self, exchange: &Exchange, gathered: &[AxisRef]) -> Option<Vec<Vec<AxisRef>>> {
         let rest = |(now, to): (&Vec<AxisRef>, &Vec<AxisRef>)| {
             let rest = now.strip_prefix(&to[..])?;

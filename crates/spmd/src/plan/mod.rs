@@ -11,8 +11,8 @@
 //! | `all_to_all` | moves a suffix to the end of another list | (g-1)/g of the shard |
 //! | `collective_permute` | any lists with the same counts | the shard |
 //!
-//! Layouts that can be written in the same digits ([`exchange`]), and blocks that do not nest ([`boxes`]), need no search:
-//! each device fetches what it lacks in at most 16 permutes.
+//! Layouts that can be written in the same digits ([`exchange`]), and blocks that do not nest ([`boxes`]), need no
+//! search: each device fetches what it lacks in at most 16 permutes.
 //!
 //! In an uneven dimension, `n` elements over `k` shards are in blocks of `ceil(n/k)`. A step from `k` shards to another
 //! number of shards is local only if both numbers pad `n` to the same size, or if one of them is 1: then the whole
@@ -71,10 +71,11 @@ pub struct Move {
     pub target: usize,
 }
 
-/// Returns the cheapest sequence of steps that turns a value laid out as `from` into one laid out as `to`.
+/// Returns a sequence of steps that turns a value laid out as `from` into one laid out as `to`. It is chosen for its
+/// low cost, but is not always the cheapest.
 ///
 /// The sequence is empty if both layouts are the same. Unreduced axes are ignored: they are summed before a value is
-/// resharded.
+/// resharded. `shape` is the global shape. The meshes of the layouts may differ.
 pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let (from, to) = (&layout_only(from), &layout_only(to));
     if from.same_layout(to) {
@@ -90,8 +91,11 @@ pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTyp
         .unwrap_or_else(|| through_replicated(from, to, shape, dtype))
 }
 
-/// Returns the sequence of collectives with the fewest bytes among those without rounds of permutations: the best plan
-/// that needs few collectives on any number of devices.
+/// Returns the sequence of steps with the fewest bytes among those without rounds of permutations, of the sequences
+/// that are compared. It needs few collectives on any number of devices. Both layouts are on one mesh.
+///
+/// # Panics
+/// Panics if the layouts are equal.
 pub fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let (from, to) = (&layout_only(from), &layout_only(to));
     let plain = through_replicated(from, to, shape, dtype);
@@ -108,8 +112,9 @@ fn is_without_padding(steps: &[Step], from: &Sharding, to: &Sharding, shape: &[u
     total_bytes(steps) <= local_bytes(to, shape, dtype).saturating_sub(local_bytes(from, shape, dtype))
 }
 
-/// Returns the plan that follows from the digits of the layouts, or the exchange of boxes if it costs less because blocks
-/// have padding.
+/// Returns the plan that follows from the digits of the layouts, or that of [`by_boxes`] if there is none or if the
+/// latter costs less because blocks have padding. Returns `None` if there is neither. In place of a plan that follows
+/// from digits, the plan through the replicated value is returned if it costs less.
 fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let Some(plan) = exchange::plan(from, to, shape, dtype) else { return by_boxes(from, to, shape, dtype) };
     let plan = least_cost(plan, from, to, shape, dtype)?;
@@ -119,8 +124,8 @@ fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) ->
     [Some(plan), by_boxes(from, to, shape, dtype)].into_iter().flatten().min_by_key(|steps| cost(steps))
 }
 
-/// Returns the exchange of boxes, or other collectives if they cost less because they are fewer. Returns `None` if there
-/// is no exchange.
+/// Returns the exchange of boxes, or other collectives if they cost less because they are fewer. Returns `None` if
+/// [`boxes_between`] returns no exchange.
 fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let price = boxes_between(from, to, shape, dtype)?.price;
     let kind = StepKind::Exchange { collective_count: price.round_count };
@@ -132,8 +137,8 @@ fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Op
     search::shortest(from, to, shape, dtype, cost(&plan)).or(Some(plan))
 }
 
-/// Returns the boxes that an exchange between the layouts consists of. Returns `None` if it follows from their digits and
-/// costs no more, or if there is no such exchange.
+/// Returns the boxes that an exchange between the layouts consists of. Returns `None` if an exchange that follows from
+/// their digits costs no more, or if there is no exchange of boxes.
 pub(crate) fn boxes_between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Boxes> {
     let by_digits = exchange::step(from, to, shape, dtype);
     if by_digits.is_some() && from.divides(shape) && to.divides(shape) {
@@ -144,7 +149,7 @@ pub(crate) fn boxes_between(from: &Sharding, to: &Sharding, shape: &[usize], dty
 }
 
 /// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal, the first
-/// step goes to the same layout on the target mesh.
+/// step goes to the same layout on the target mesh. Otherwise, the value is gathered and sliced.
 fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let sizes = |s: &Sharding| s.mesh.axes.iter().map(|a| a.size).collect::<Vec<_>>();
     if sizes(from) != sizes(to) || from.split_axes().next().is_none() {
@@ -162,13 +167,15 @@ pub fn total_bytes(steps: &[Step]) -> u64 {
     steps.iter().map(|s| s.bytes_received).sum()
 }
 
-/// Returns `plan`, or the plan through the replicated value if that costs less because it has fewer steps.
+/// Returns `plan`, or the plan through the replicated value if that costs less because it has fewer steps. Always
+/// returns `Some`.
 fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let plain = through_replicated(from, to, shape, dtype);
     Some(if cost(&plain) < cost(&plan) { plain } else { plan })
 }
 
-/// Returns the bytes received and the price of starting the collectives. Slices are started for next to nothing.
+/// Returns the sum of the bytes received and the price of starting the collectives. Slices are started for next to
+/// nothing.
 fn cost(steps: &[Step]) -> u64 {
     let start = |s: &Step| match s.kind {
         StepKind::AllSlice { .. } => 1,
@@ -178,8 +185,8 @@ fn cost(steps: &[Step]) -> u64 {
     total_bytes(steps) + steps.iter().map(start).sum::<u64>()
 }
 
-/// Returns the plan that gathers everything and then slices. It is always valid and seldom cheap, and reasons name it
-/// as the alternative.
+/// Returns the plan that gathers everything and then slices, without a step that would change nothing. It is always
+/// valid and seldom cheap, and reasons name it as the alternative.
 pub fn through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let whole = Sharding::replicated(&from.mesh, from.rank());
     let gathered = padded_bytes(from, &whole, shape, dtype);
@@ -215,7 +222,7 @@ pub(crate) fn layout_only(sharding: &Sharding) -> Sharding {
     sharding.canonical().with_unreduced(vec![]).without_unit_axes()
 }
 
-/// Returns the plan if it consists of gathers only or of slices only, which needs no search.
+/// Returns the plan if one slice or one gather is enough, which needs no search, and `None` otherwise.
 fn direct(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     if let Some(axes) = suffixes(to, from, shape) {
         return Some(vec![Step { kind: StepKind::AllSlice { axes }, to: to.clone(), bytes_received: 0 }]);

@@ -339,7 +339,7 @@ fn common_pieces(from: &Sharding, to: &Sharding) -> Vec<AxisRef> {
     pieces
 }
 
-/// Returns the parts between all ends of `axes`, or `None` if an end does not divide the next one.
+/// Returns the parts into which the ends of all `axes` cut them, or `None` if an end does not divide the next one.
 fn cut<'a>(mesh: &Mesh, axis: AxisIndex, axes: impl Iterator<Item = &'a AxisRef> + Clone) -> Option<Vec<AxisRef>> {
     let mut ends: Vec<usize> = axes.clone().flat_map(|a| [a.pre_size(), a.next_pre_size(mesh)]).collect();
     ends.sort_unstable();

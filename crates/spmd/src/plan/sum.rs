@@ -31,7 +31,8 @@ impl Hash for Move {
     }
 }
 
-/// Hashes a layout without its mesh, of which there are few.
+/// Hashes the axes of each dimension of a layout. Its mesh, of which there are few, and its unreduced axes are left
+/// out.
 pub(crate) fn hash_layout<H: Hasher>(layout: &Sharding, h: &mut H) {
     layout.dims.iter().for_each(|d| d.axes.hash(h));
 }
@@ -50,7 +51,7 @@ impl MovePrices {
 }
 
 /// Returns the price of bringing a value that is partial over `summed` from one layout to another. Axes that are summed
-/// over and split in the first step are summed by a reduce-scatter.
+/// over and split in the first step are summed by a reduce-scatter, and the others by an all-reduce.
 pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
     let steps = plan_reshard(from, to, shape, dtype);
     let moved = Price { bytes: total_bytes(&steps), starts: cost(&steps) - total_bytes(&steps) };
@@ -68,7 +69,8 @@ pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &
     Price { bytes: moved.bytes + bytes, starts: moved.starts + starts }
 }
 
-/// Returns the summed axes over which the first step of the plan splits the value.
+/// Returns the summed axes over which the first step of the plan splits the value: in each dimension, those before the
+/// first axis that is not summed. There are none if the step is no slice or does not move whole blocks.
 fn scattered(from: &Sharding, summed: &[AxisRef], first: Option<&Step>, shape: &[usize]) -> Vec<AxisRef> {
     let Some(Step { kind: StepKind::AllSlice { axes }, to, .. }) = first else { return vec![] };
     let is_summed = |a: &&AxisRef| a.minus(&from.mesh, summed).is_empty();

@@ -69,7 +69,7 @@ fn differs_along_factor(view: &OpView<'_>) -> bool {
     seen.iter().enumerate().any(|(i, a)| seen[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
 }
 
-/// Returns the first op that reduces padding which does not hold its neutral element.
+/// Returns an op of the main function that reduces padding which does not hold its neutral element.
 pub(super) fn exposed(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {

@@ -8,7 +8,8 @@ use shardwise_ops::{OPS, make};
 use shardwise_spmd::{Options, Partitioned, hlo, partition};
 use std::sync::Arc;
 
-/// `einsum("bd,df->bf", in * in, w)` on a mesh 4x2, with these axes for the dimensions of `in`, `w` and the result.
+/// Returns the program `einsum("bd,df->bf", in * in, w)` on a mesh 4x2, with these axes for the dimensions of `in`, `w`
+/// and the result. An empty name stands for no axis.
 fn contraction(specs: [[&str; 2]; 3]) -> Module {
     let mesh = Arc::new(Mesh::new("mesh", [("X", 4), ("Y", 2)]).unwrap());
     let axis = |name: &&str| mesh.axis(name).map(AxisRef::full).into_iter().collect();

@@ -11,7 +11,7 @@ use shardwise_ops::OPS;
 use shardwise_spmd::{Options, partition};
 use shardwise_testing::corpus;
 
-/// Small numbers of any type.
+/// Returns an array of small numbers of any type.
 fn literal(c: &mut Chooser, ty: &TensorType) -> Literal {
     let n = ty.size();
     match ty.dtype {
@@ -41,7 +41,8 @@ pub fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Str
     Ok(results.iter().map(|r| r.to_literal()).collect())
 }
 
-/// Sums are taken in another order: equal up to a share of the largest element.
+/// Returns the tolerance for an array of sums in another order: a share of its largest element, which depends on the
+/// element type.
 fn tolerance(x: &Literal) -> Tolerance<'static> {
     Tolerance::OfLargest(match x.dtype() {
         DType::BF16 | DType::F16 => 3,

@@ -9,7 +9,7 @@ fn module(source: &str) -> Module {
     text::parse("program.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Compares the report of a program. The report of the printed program is equal.
+/// Checks the report of a program, that the report of the printed program is equal, and that there are no warnings.
 fn check(source: &str, expected: Expect) {
     let partitioned = partition(&module(source), &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(partitioned.warnings.is_empty(), "{}", partitioned.warnings);

@@ -8,7 +8,7 @@ use shardwise_ops::reducer::reduction_region;
 use shardwise_ops::{OPS, Opcode, ReduceKind, make};
 use std::sync::Arc;
 
-/// A chooser: the same seed, the same choices.
+/// Makes pseudo-random choices, which follow from a seed.
 pub struct Chooser(u64);
 
 impl Chooser {
@@ -50,7 +50,7 @@ pub fn mesh(c: &mut Chooser) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", c.pick(&shapes).iter().copied()).unwrap())
 }
 
-/// Any layout: axes and halves of axes, in any order, in any dimension.
+/// Returns a random layout: axes and halves of axes, in any order, in any dimension.
 pub fn sharding(c: &mut Chooser, mesh: &Arc<Mesh>, rank: usize) -> Sharding {
     sharding_over(c, mesh, &mesh.all_axes().collect::<Vec<_>>(), rank)
 }
@@ -78,7 +78,7 @@ fn literal(c: &mut Chooser, shape: &[usize]) -> Literal {
     Literal::new(shape, &data)
 }
 
-/// A program of `length` random ops; some of its values have random shardings.
+/// Returns a program of `length` random ops. Some of its values have random shardings.
 pub fn program(seed: u64, length: usize) -> Program {
     let mut c = Chooser::new(seed);
     let mesh = mesh(&mut c);
@@ -134,9 +134,10 @@ fn ty(b: &Builder<'_>, v: Value) -> TensorType {
     make::type_of(b, v)
 }
 
-/// A computation that is manual over some axes: its result, and the axes that are free inside.
+/// Builds a computation that is manual over some axes. Returns its result and the axes that are free inside, or `None`
+/// if no manual axis splits a dimension of `x`.
 ///
-/// Devices are named by number if all axes are manual, as programs from elsewhere do, else by axes.
+/// Devices are named by number if all axes are manual, as programs from elsewhere do, and by axes otherwise.
 fn manual(c: &mut Chooser, b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>) -> Option<(Value, Vec<AxisRef>)> {
     let t = ty(b, x);
     let (manual, mut free): (Vec<AxisRef>, Vec<AxisRef>) = mesh.all_axes().partition(|_| !c.one_in(3));
@@ -176,7 +177,7 @@ fn manual(c: &mut Chooser, b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>) -> O
     Some((result, free))
 }
 
-/// One op of per-device code along `axis`.
+/// Builds one random op of per-device code on `v`, along `axis`, and returns its result.
 fn per_device(
     c: &mut Chooser,
     b: &mut Builder<'_>,
@@ -235,7 +236,7 @@ fn channel() -> Attr {
     Attr::Record { name: "stablehlo.channel_handle".into(), fields }
 }
 
-/// `partition_id / stride % size`.
+/// Builds `partition_id / stride % size`, the position of a device along `axis`.
 fn index_by_number(b: &mut Builder<'_>, mesh: &Mesh, axis: AxisRef) -> Value {
     let minor: usize = mesh.axes[axis.axis.index() + 1..].iter().map(|a| a.size).product();
     let id = b.value(Opcode::PartitionId, [], Attrs::new(), Type::tensor(DType::U32, vec![]));
@@ -246,7 +247,7 @@ fn index_by_number(b: &mut Builder<'_>, mesh: &Mesh, axis: AxisRef) -> Value {
     make::convert(b, index, DType::I32)
 }
 
-/// A new value from those there are; loops and branches nest `depth` deep.
+/// Builds a random op on some of the values, and returns its result. Loops and branches nest at most `depth` deep.
 fn op(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], depth: usize) -> Value {
     let x = *c.pick(values);
     let t = ty(b, x);
@@ -312,7 +313,7 @@ fn reduce(c: &mut Chooser, b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
     make::reduce(b, kind, x, &[dim])
 }
 
-/// With what fits, else with itself.
+/// Builds a product of `x` and a value that fits, or of `x` with itself if none fits.
 fn dot(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value) -> Value {
     let t = ty(b, x);
     // Products of products grow: keep the numbers small.
@@ -329,7 +330,7 @@ fn dot(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value) -> Valu
     make::dot_general(b, x, y, &dims, DType::F32)
 }
 
-/// Splits or merges dimensions.
+/// Splits or merges dimensions, or adds one of size 1.
 fn reshape(c: &mut Chooser, b: &mut Builder<'_>, x: Value) -> Value {
     let t = ty(b, x);
     let n = t.size();
@@ -351,7 +352,7 @@ fn dynamic_slice(c: &mut Chooser, b: &mut Builder<'_>, x: Value, dim: usize) -> 
     make::dynamic_slice(b, x, &starts, &sizes)
 }
 
-/// A loop that runs a few times, or a branch.
+/// Builds a loop of up to three turns, or a branch.
 fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, depth: usize) -> Value {
     let t = ty(b, x);
     let turn = |c: &mut Chooser, b: &mut Builder<'_>, carried: Value| {
@@ -389,7 +390,7 @@ fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, dep
     shardwise_ops::make_collective::while_loop(b, &[start, x], cond, body)[1]
 }
 
-/// A rough picture of a module, for failures.
+/// Returns the values, ops and shardings of the main function as text, for the messages of failures.
 pub fn sketch(module: &Module) -> String {
     let func = module.main().unwrap();
     let show = |v: &Value| {

@@ -8,7 +8,8 @@ use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ops::OPS;
 use shardwise_spmd::{Communication, Options, find, partition, run_until};
 
-/// A loop that multiplies `x` by a weight in each turn. `limit` is the number of turns.
+/// Returns a program with a loop that multiplies an array by a weight in each turn. `x` and `w` are the shardings of
+/// the two, `n` is their size, and `limit` is the value with the number of turns.
 fn products(x: &str, w: &str, n: usize, limit: &str) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"=8]>
@@ -55,7 +56,7 @@ fn small(shape: &[usize]) -> Literal {
 const ROWS: &str = r#"[{"x"}, {}]"#;
 const COLUMNS: &str = r#"[{}, {"x"}]"#;
 
-/// The bytes that each of 8 devices receives when a weight of `n` rows and columns is gathered.
+/// Returns the bytes that each of 8 devices receives when a weight of `n` rows and columns is gathered.
 fn gathered(n: u64) -> u64 {
     n * n * 4 / 8 * 7
 }

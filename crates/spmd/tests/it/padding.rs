@@ -5,7 +5,8 @@ use shardwise_interp::run_by_shards;
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 
-/// A sum of five numbers in eight places, of which the last three should hold `held` and hold `written`.
+/// Runs a sum of five numbers in eight places by shards. The last three places are recorded to hold `held`, and hold
+/// `written`.
 fn sum(held: &str, written: &str) -> Result<Vec<Literal>, String> {
     let text = format!(
         r#"sdy.mesh @mesh = <["x"=4]>

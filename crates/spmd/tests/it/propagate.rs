@@ -13,8 +13,8 @@ fn propagate(module: &Module) -> Result<Module, Diagnostics> {
     run_until("propagate", module, &mut Options::default())
 }
 
-/// Every argument, result and value of rank 1 or more has exactly Shardy's sharding: axes, open dimensions, replicated
-/// axes.
+/// Checks that every argument, result and value of rank 1 or more has exactly Shardy's sharding: axes, open dimensions,
+/// replicated axes.
 #[test]
 fn the_corpus_has_shardys_shardings() {
     let programs = corpus();
@@ -36,8 +36,9 @@ fn the_corpus_has_shardys_shardings() {
     assert!(compared > 500, "only {compared} shardings compared");
 }
 
-/// Each tensor in the order of the program, with what it is and how it lies. Constants, edges and the boundaries of
-/// calls are left out: one of the two sides does not have them.
+/// Returns a line for each argument and result of the main function and for each result of its ops, in program order,
+/// with its sharding. Scalars are left out, and so are constants, edges and named computations, which only one of the
+/// two programs has.
 fn facts(module: &Module) -> Vec<String> {
     let main = module.main().unwrap();
     let mut out = vec![];
@@ -53,7 +54,8 @@ fn facts(module: &Module) -> Vec<String> {
     out
 }
 
-/// `-` where nothing is said: what has no sharding beside others that have one is open once edges are gone.
+/// Returns a sharding as text. Returns `-` if there is none, or if it states nothing: all dimensions are open and
+/// without axes, and no axes are replicated or unreduced.
 fn show(sharding: Option<&Sharding>) -> String {
     let says = |s: &&Sharding| {
         !(s.replicated.is_empty() && s.unreduced.is_empty()) || s.dims.iter().any(|d| !d.is_open || !d.axes.is_empty())
@@ -61,7 +63,7 @@ fn show(sharding: Option<&Sharding>) -> String {
     sharding.filter(says).map_or("-".to_string(), |s| s.to_string())
 }
 
-/// The sharding that a data-flow edge keeps for its owner.
+/// Returns the shardings that data-flow edges keep, by the values that own the edges.
 fn edges(module: &Module, body: &Body) -> HashMap<Value, Sharding> {
     let ops = body.walk().into_iter().filter(|&op| opcode(module, body, op) == Opcode::DataFlowEdgeOp);
     ops.filter_map(|op| Some((body[op].operands[0], body.sharding(body[op].results[0])?.clone()))).collect()

@@ -23,7 +23,8 @@ pub fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
     results.iter().map(|r| r.to_literal()).collect()
 }
 
-/// -0 and 0 are one number: which of the two a sum gives depends on its order.
+/// Checks that results are equal. -0 and 0 are one number: which of the two is the result of a sum depends on its
+/// order.
 #[track_caller]
 pub fn same(got: &[Literal], want: &[Literal], what: &str) {
     compare(got, want, |_| Tolerance::Numbers).unwrap_or_else(|why| panic!("{what}: {why}"));
@@ -40,7 +41,7 @@ fn check(seed: u64, length: usize) {
     check_dense(&partitioned, &program.args);
 }
 
-/// Devices by number instead of by axes: the same on every device.
+/// Checks that the program with devices named by number computes the same on every device as the program with axes.
 fn check_dense(partitioned: &Partitioned, args: &[Literal]) {
     let devices = partitioned.module.main_mesh().unwrap().size();
     let dense = dense::dense(&partitioned.module).unwrap();
@@ -50,7 +51,8 @@ fn check_dense(partitioned: &Partitioned, args: &[Literal]) {
     assert_eq!(run(&dense).unwrap_or_else(|e| panic!("{e}")), run(&partitioned.module).unwrap());
 }
 
-/// Runs seeds from `first` on, and says which one failed. `SHARDWISE_SEEDS=20` runs twenty times as many.
+/// Checks `count` programs of `length` ops with the seeds from `first` on, and prints the one that failed. With
+/// `SHARDWISE_SEEDS=20`, it checks twenty times as many.
 fn check_all(first: u64, count: u64, length: usize) {
     let times = std::env::var("SHARDWISE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     for seed in first..first + count * times {
@@ -61,7 +63,7 @@ fn check_all(first: u64, count: u64, length: usize) {
     }
 }
 
-/// The program, and what each pass made of it as far as they came.
+/// Returns a sketch of the program and of the modules after some of the passes, as far as these came.
 fn stages(program: &Program) -> String {
     let mut out = String::new();
     let mut dump = |_: usize, name: &str, module: &Module| {

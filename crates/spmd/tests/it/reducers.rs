@@ -7,7 +7,8 @@ use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 use shardwise_spmd::{Options, Partitioned, partition};
 
-/// JAX's argmax and argmin: the first NaN, else the extreme value with the lowest index.
+/// Returns the reducer of JAX's argmax (`GT`) or argmin (`LT`), which finds the first NaN, or else the extreme value
+/// with the lowest index.
 fn extreme(direction: &str) -> String {
     format!(
         "reducer(%v: tensor<f32>, %w: tensor<f32>) (%m: tensor<i32>, %n: tensor<i32>) {{
@@ -25,7 +26,7 @@ fn extreme(direction: &str) -> String {
     )
 }
 
-/// A reduction of rows of `n` elements, which are split over four devices, and of their indices.
+/// Returns a program that reduces rows of `n` elements, which are split over `axes`, together with their indices.
 fn rows(n: usize, axes: &str, init: &str, reducer: &str) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
@@ -50,7 +51,8 @@ fn checked(program: &str, args: &[Literal]) -> Partitioned {
     partitioned
 }
 
-/// Rows of `n` elements: with ties, with NaNs, and of minus infinity alone.
+/// Returns arrays of rows of `n` elements: with ties, with NaNs, of minus infinity alone, of infinity alone, and with
+/// elements of the first three.
 fn inputs(n: usize) -> Vec<Literal> {
     let ties = |i: usize| [2.0, -1.0, 2.0, 0.0, 2.0][i % 5];
     let nans = |i: usize| if i % 5 == 4 { f32::NAN } else { i as f32 };
@@ -83,7 +85,7 @@ fn only_partial_results_are_gathered() {
     assert_eq!(uneven.bytes_received(), found.bytes_received(), "{uneven}");
 }
 
-/// A reducer of the values and of the indices by two ops.
+/// Returns a reducer that combines the values and the indices by two ops.
 fn pair(values: &str, indices: &str) -> String {
     format!(
         "reducer(%v: tensor<f32>, %w: tensor<f32>) (%m: tensor<i32>, %n: tensor<i32>) {{

@@ -12,7 +12,7 @@ use shardwise_ops::{OPS, Opcode};
 use shardwise_spmd::{Options, run_until};
 use std::sync::Arc;
 
-/// Returns the parts of the mesh's axes, of which one in three is cut.
+/// Returns the axes of the mesh. Of those whose size is no prime, one in three is replaced by two parts.
 fn parts(choose: &mut Chooser, mesh: &Mesh) -> Vec<AxisRef> {
     let cut = |axis: AxisRef, size: usize| {
         let rest = axis.size(mesh) / size;
@@ -55,8 +55,8 @@ fn module(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> Modul
     module
 }
 
-/// Checks a reshard. Returns whether it is one exchange, whether it has an all-to-all with several moves, and whether it
-/// is an exchange of boxes.
+/// Checks a reshard. Returns whether it is one exchange, whether it has an all-to-all with several moves, and whether
+/// it is an exchange of boxes.
 fn check(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> [bool; 3] {
     let module = module(mesh, from, to, shape);
     let what = format!("{from} -> {to} of {shape:?} on {mesh}");
@@ -103,7 +103,7 @@ fn random_reshards_are_identities() {
     assert!(counts.iter().all(|&n| n >= 20), "too few exchanges, combined all-to-alls and boxes: {counts:?}");
 }
 
-/// A dimension of any size between layouts with 2, 3, 4, 6, 8 and 12 blocks.
+/// Checks reshards of a dimension of several sizes between layouts with 2, 3, 4, 6, 8 and 12 blocks.
 #[test]
 fn blocks_that_do_not_nest() {
     let mesh = Arc::new(Mesh::new("mesh", [("a", 4), ("b", 3), ("c", 2)]).unwrap());

@@ -7,7 +7,8 @@ use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 use shardwise_spmd::{Context, Options, partition};
 
-/// A program on products of `a` and `b`, whose contracted dimension is split over eight devices.
+/// Returns a program on products `p` and `q` of `a` and `b`, whose contracted dimension of size `n` is split over eight
+/// devices. `body` has the ops on the products, and `result` is the type of the results.
 fn on_products(n: usize, body: &str, result: &str) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"=8]>
@@ -37,7 +38,7 @@ fn moved(program: &str, n: usize) -> [(u64, usize); 2] {
     })
 }
 
-/// The bytes of an all-reduce of so many `f32` over eight devices.
+/// Returns the bytes that a device receives in an all-reduce of so many `f32` over eight devices.
 fn summed(elements: u64) -> u64 {
     2 * (elements * 4 - elements * 4 / 8)
 }

@@ -7,7 +7,7 @@ use shardwise_interp::run_grid;
 use shardwise_ir::{Func, Module, Op, Value};
 use shardwise_spmd::{Options, partition, uniform};
 
-/// Every tensor that the function's own region makes.
+/// Returns the arguments of a function and the results of the ops in its own region.
 fn top_level_values(func: &Func) -> Vec<Value> {
     let body = &func.body;
     let ops = &body[body.entry()].ops;
@@ -15,7 +15,7 @@ fn top_level_values(func: &Func) -> Vec<Value> {
     body.args().iter().copied().chain(made).collect()
 }
 
-/// The same program, which gives all its values.
+/// Returns the module with the [`top_level_values`] of its first function as the results of this function.
 fn giving_all(module: &Module) -> Module {
     let mut module = module.clone();
     let func = &mut module.funcs[0];
@@ -28,7 +28,7 @@ fn giving_all(module: &Module) -> Module {
     module
 }
 
-/// Each argument's parts, padded as the program takes them.
+/// Returns the parts of each argument on the devices, padded to the sizes that the partitioned program takes.
 pub fn parts(module: &Module, args: &[Literal]) -> Vec<Vec<Literal>> {
     let signature = Signature::of(module.main().unwrap()).unwrap();
     let split = |(arg, ty): (&Literal, &shardwise_engine::ShardedType)| {
@@ -77,7 +77,8 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
     assert_eq!(shown(body.results()[0]), "{x}");
 }
 
-/// What is warned of a manual computation over x and y with this body, whose result is said to be equal everywhere.
+/// Returns the warnings about a manual computation over x and y with this body, whose result is claimed to be equal on
+/// all devices.
 fn warnings(body: &str) -> String {
     let text = format!(
         r#"sdy.mesh @mesh = <["x"=2, "y"=4]>

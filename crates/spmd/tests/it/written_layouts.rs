@@ -18,7 +18,7 @@ fn module(text: &str) -> Module {
     module
 }
 
-/// Different small numbers in each place of each argument.
+/// Returns arguments for a program: arrays of small numbers, which differ from one position to the next.
 fn arguments(module: &Module) -> Vec<Literal> {
     let body = &module.main().unwrap().body;
     let of = |(i, &v): (usize, &shardwise_ir::Value)| {
@@ -54,7 +54,7 @@ fn check(text: &str) {
     }
 }
 
-/// A program of one step over a mesh of `x=2, y=2`, for several sizes of `NxM`.
+/// Checks a program of one step over a mesh of `x=2, y=2`, for several shapes.
 fn check_step(operand: &str, step: &str) {
     for shape in ["8x4", "4x4", "31x31", "5x3", "1x7", "0x4"] {
         check(&format!(
@@ -221,7 +221,8 @@ func.func @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
     );
 }
 
-/// A program over the main mesh `@a` of `x=2, y=4` and another mesh, with an argument and a result over the other.
+/// Returns a program over the main mesh `@a` of `x=2, y=4` and another mesh, with an argument and a result over the
+/// other.
 fn over_two_meshes(other: &str, argument: &str, result: &str) -> String {
     format!(
         r#"
@@ -298,7 +299,7 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"},
     );
 }
 
-/// The codes of the errors of partitioning.
+/// Returns the codes of the errors of verifying a program, or else of partitioning it.
 fn errors(text: &str) -> Vec<&'static str> {
     let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
     let found = verify(&module);

@@ -4,7 +4,8 @@ use anyhow::Result;
 use shardwise::P;
 use shardwise::prelude::{Array, BF16, Mesh, Overlap, collective_matmul, jit, set_mesh, shard_map, zeros};
 
-/// Lowers a function as a program with the arguments of `oracle/bench_jax.py`.
+/// Returns the text of a program with the arguments of `oracle/bench_jax.py`, whose devices each run `f` on their
+/// shards. `specs` are the shardings of the arguments, and `out` is that of the result. Sets the mesh of the thread.
 fn text(specs: [P; 2], out: P, f: fn(&Array, &Array) -> Array) -> Result<String> {
     let lower = || {
         set_mesh(Mesh::auto([("X", 2), ("Y", 4)])?);

@@ -30,12 +30,13 @@ impl Jax {
         Ok(Jax { process, requests, answers })
     }
 
-    /// Returns the median time of a call, in microseconds.
+    /// Returns the median time of a call of the program `name`, in microseconds. Calls it for about this many seconds.
     pub fn time_calls(&mut self, name: &str, seconds: f64) -> Result<f64> {
         self.ask(json!({ "name": name, "seconds": seconds }))
     }
 
-    /// Returns the median time of tracing, lowering and compiling, in microseconds.
+    /// Returns the median time of tracing, lowering and compiling over `runs` runs, in microseconds. `name` is that of
+    /// the measurement.
     pub fn time_compilation(&mut self, name: &str, runs: usize) -> Result<f64> {
         self.ask(json!({ "name": name, "runs": runs }))
     }

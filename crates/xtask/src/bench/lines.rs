@@ -22,7 +22,7 @@ impl Samples {
         self.0.entry((name.to_string(), subject)).or_default().push(median_us);
     }
 
-    /// Returns the median over the rounds.
+    /// Returns the median over the rounds, or `None` if the program was not measured.
     pub fn median(&self, name: &str, subject: Subject) -> Option<f64> {
         let rounds = self.0.get(&(name.to_string(), subject))?;
         Some(median(rounds))
@@ -30,6 +30,9 @@ impl Samples {
 }
 
 /// Returns the middle value, or the mean of the two middle values if their number is even.
+///
+/// # Panics
+/// Panics if there are no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -80,7 +80,7 @@ const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 /// Returns a report, and whether its targets are reached.
 type Measure = fn() -> Result<(String, bool)>;
 
-/// Measures everything. Returns the report, and whether all targets are reached.
+/// Measures the programs that the options select. Returns the report, and whether all their targets are reached.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
     let (mut speed, mut is_fast) = (String::new(), true);
@@ -120,7 +120,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     ))
 }
 
-/// Times the calls of a program. Returns a line about how well our results agree with JAX's.
+/// Times the calls of a program, and adds the medians of the rounds to `samples`. Returns a line about how well our
+/// results agree with JAX's.
 fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
     eprintln!("measuring {name}");
     let text = OWN.iter().find(|own| own.0 == name).map(|own| own.1()).transpose()?;
@@ -141,7 +142,8 @@ fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples:
     Ok(format!("{name}: largest difference from JAX, of the largest value: {}", distances.join(" and ")))
 }
 
-/// Times the calls of our program and of two of JAX's programs, of which the faster one counts.
+/// Times the calls of our program and of two of JAX's programs, of which the faster one counts. Adds the medians of the
+/// rounds to `samples`. Returns a line about how well our results agree with JAX's.
 fn time_against_two(
     jax: &mut Jax,
     folder: &Path,
@@ -160,7 +162,8 @@ fn time_against_two(
     Ok(format!("{name}: largest difference from JAX, of the largest value: {distance:.1e}"))
 }
 
-/// Times compilation: ours is parsing, partitioning and planning, and JAX's is tracing, lowering and compiling.
+/// Times compilation, and adds the medians of the rounds to `samples`. Ours is parsing, partitioning and planning, and
+/// JAX's is tracing, lowering and compiling.
 fn time_compilation(jax: &mut Jax, folder: &Path, effort: Effort, samples: &mut Samples) -> Result<()> {
     let (program, name) = COMPILED;
     eprintln!("measuring {name}");

@@ -29,7 +29,8 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Compiles `text`, or `NAME.mlir` of a folder, and reads its arguments from `NAME.arg0.bin`, …
+    /// Compiles `text`, or `NAME.mlir` of a folder, and reads its arguments from `NAME.arg0.bin`, … With
+    /// [`Devices::One`], every axis of the mesh has size one.
     pub fn load(folder: &Path, name: &str, devices: Devices, text: Option<String>) -> Result<Ours> {
         let mut text = match text {
             Some(text) => text,
@@ -54,7 +55,8 @@ impl Ours {
         self.executable.execute(args).map_err(program::mistake)
     }
 
-    /// Returns the median time of a call, in microseconds.
+    /// Returns the median time of a call, in microseconds. After some calls to warm up, calls the program for this many
+    /// seconds, and at least [`LEAST_CALLS`] times.
     pub fn time_calls(&self, seconds: f64) -> Result<f64> {
         for _ in 0..WARM_UPS {
             self.call()?;
@@ -67,7 +69,8 @@ impl Ours {
         Ok(median(&times))
     }
 
-    /// Returns the largest difference from JAX's outputs, relative to the largest value.
+    /// Calls the program, and returns the largest difference from JAX's outputs `NAME.out0.bin`, … in the folder,
+    /// relative to the largest value. Fails if JAX has more or fewer outputs.
     pub fn distance(&self, folder: &Path, name: &str) -> Result<f64> {
         let mut farthest = 0f64;
         let results = self.call()?;
@@ -86,14 +89,15 @@ fn engine() -> Box<dyn Engine> {
     Box::new(shardwise_host::HostEngine::default())
 }
 
-/// Compiles a text to a plan.
+/// Parses and partitions a program, and compiles it to a plan.
 fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
     let module = program::parse("program", text)?;
     let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?;
     engine.compile(&local.module).map_err(program::mistake)
 }
 
-/// Returns the median time of parsing, partitioning and planning, in microseconds.
+/// Returns the median time of parsing, partitioning and planning over `runs` runs, in microseconds. `runs` must not be
+/// 0.
 pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     let engine = engine();
     compile(&*engine, text)?;
@@ -101,7 +105,7 @@ pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     Ok(median(&times.collect::<Result<Vec<_>>>()?))
 }
 
-/// Returns how long a call takes until its result has been dropped.
+/// Returns the microseconds from the start of a call until its result has been dropped.
 fn microseconds<T>(call: impl FnOnce() -> Result<T>) -> Result<f64> {
     let start = Instant::now();
     drop(call()?);
@@ -124,7 +128,7 @@ fn on_one_device(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Replaces the numbers after these words by one.
+/// Returns the line with every number that directly follows one of these words replaced by one.
 fn numbers_to_one(line: &str, words: &[&str]) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;

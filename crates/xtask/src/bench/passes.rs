@@ -80,7 +80,8 @@ fn subjects() -> Result<Vec<Subject>> {
     Ok(subjects)
 }
 
-/// Returns a program of blocks of four ops: two products, an activation, a residual.
+/// Returns a program of about `ops` ops in blocks of four: two products, an activation, a residual. `mesh` has the
+/// sizes of the mesh's axes.
 fn repeated_text(ops: usize, mesh: &[usize]) -> String {
     let names = ["x", "y", "z"];
     let axes: Vec<String> = mesh.iter().zip(names).map(|(size, name)| format!("\"{name}\"={size}")).collect();
@@ -107,8 +108,8 @@ fn repeated_text(ops: usize, mesh: &[usize]) -> String {
     text
 }
 
-/// Returns a program of blocks of four ops without two equal shapes: a product, a bias, an activation. The layouts of the
-/// weights contradict each other in many ways.
+/// Returns a program of about `ops` ops in blocks of four, without two equal shapes: a product, a broadcast bias, an
+/// activation. The layouts of the weights contradict each other in many ways.
 fn distinct_text(ops: usize) -> String {
     const LAYOUTS: [&str; 7] = [
         "{\"x\"}, {}",

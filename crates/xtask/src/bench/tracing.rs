@@ -29,7 +29,8 @@ pub fn measure() -> Result<(String, bool)> {
     Ok((format!("tracing in Explicit mode\n\n{table}"), explicit / auto <= MOST))
 }
 
-/// Returns the medians in microseconds.
+/// Returns the median times to trace the program in microseconds: in Auto mode, in Explicit mode, and in Explicit mode
+/// with warnings about communication.
 fn trace_all() -> shardwise::Result<[f64; 3]> {
     let axes = [("data", 4), ("model", 2)];
     let meshes = [Mesh::auto(axes)?, Mesh::explicit(axes)?.communication(Communicate::Allow), Mesh::explicit(axes)?];

@@ -53,7 +53,8 @@ struct Outcome {
     optimum: u64,
 }
 
-/// Partitions random chains. Returns tables of the bytes moved.
+/// Partitions random chains. Returns a table of the bytes moved and a list of the worst chains. The second value is
+/// always true.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let mut report = format!("{} random chains of each length from seed {}\n\n", options.cases, options.seed);
     let mut table = Table::new(["dots", "cases", "ours", "optimum", "ratio", "above by 1 %", "median", "p90", "max"]);
@@ -118,7 +119,7 @@ fn measure(seed: u64, length: usize) -> Result<Outcome> {
     Ok(Outcome { seed, chain, ours, optimum })
 }
 
-/// Returns the operations of each product on one device, in the order of the program.
+/// Returns the number of operations of each product on one device, in the order of the program.
 fn flops(module: &Module) -> Vec<f64> {
     let body = &module.main().expect("a program has a main function").body;
     let views = body.walk().into_iter().map(|op| module.view(body, op));
@@ -194,7 +195,7 @@ impl Optimum<'_> {
         Optimum { chain, assignments, layouts }
     }
 
-    /// Returns the fewest bytes if each product computes at most so much on a device.
+    /// Returns the fewest bytes that the chain moves if product `i` computes at most `flops[i]` operations on a device.
     fn of(&self, flops: &[f64]) -> u64 {
         let chain = self.chain;
         let mut at: HashMap<Sharding, u64> = HashMap::from([(chain.layouts[0].clone(), 0)]);
@@ -208,7 +209,9 @@ impl Optimum<'_> {
         reach.min().unwrap_or(0)
     }
 
-    /// Returns the fewest bytes with which the product reaches each layout.
+    /// Returns the fewest bytes with which each layout of a product's result is reached, for each layout that can be.
+    /// `from` has the bytes for each layout of the left operand, `weight` is the layout of the right one, and `limit`
+    /// the largest number of operations on a device. The operands have the shapes `[m, k]` and `[k, n]`.
     fn product(
         &self,
         from: &HashMap<Sharding, u64>,
@@ -266,7 +269,8 @@ fn prime_parts(mesh: &Mesh, axis: AxisRef) -> Vec<AxisRef> {
     parts
 }
 
-/// Finds all ways to put some of the parts into the lists, in any order.
+/// Adds to `found` all ways to insert some of the parts into the lists, each at any place. `lists` is unchanged at the
+/// end.
 fn distribute(parts: &[AxisRef], lists: &mut Vec<Vec<AxisRef>>, found: &mut Vec<Vec<Vec<AxisRef>>>) {
     let Some((&part, rest)) = parts.split_first() else { return found.push(lists.clone()) };
     distribute(rest, lists, found);

@@ -4,7 +4,7 @@ use shardwise_base::{AxisRef, Mesh, Sharding};
 use shardwise_check::choose::Chooser;
 use std::sync::Arc;
 
-/// Returns a mesh with axes of these sizes, named from `a` on.
+/// Returns a mesh with axes of these sizes, at most four, named from `a` on.
 pub fn mesh(sizes: &[usize]) -> Arc<Mesh> {
     let names = ["a", "b", "c", "d"];
     Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).expect("the sizes are positive"))

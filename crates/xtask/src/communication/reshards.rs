@@ -79,7 +79,7 @@ struct Outcome {
     time: Duration,
 }
 
-/// Plans random reshards. Returns tables of the bytes moved.
+/// Plans random reshards. Returns tables of the bytes moved. The second value is always true.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let seeds: Vec<u64> = (options.seed..options.seed + options.cases).collect();
     let (mut text, mut page) = (String::new(), PAGE_HEAD.to_string());
@@ -207,7 +207,7 @@ fn shown(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
-/// Returns a table of the cases that are farthest above the bar.
+/// Returns a table of the `count` cases that are farthest above the bar, by more than 1 %.
 fn worst(outcomes: &[Outcome], count: usize) -> Table {
     let mut above: Vec<&Outcome> = outcomes.iter().filter(|o| o.ratio() > 1.01).collect();
     above.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));

@@ -44,7 +44,8 @@ fn without_tests(source: &str) -> &str {
     source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
-/// Returns the string literals of a source. Escapes are not resolved.
+/// Returns the string literals of a source. Escapes are not resolved, and a literal is cut at an escaped quotation
+/// mark. Raw strings, and literals that directly follow a comment, are left out.
 fn literals(source: &str) -> Vec<String> {
     let clean = ratchet::without_literals(source);
     let mut found = vec![];
@@ -60,7 +61,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// Returns the first byte from `at` on that was blanked out.
+/// Returns the position of the first byte from `at` on in which `clean` differs from `source`.
 fn next_blanked(source: &str, clean: &str, at: usize) -> Option<usize> {
     let differs = |i: &usize| source.as_bytes()[*i] != clean.as_bytes()[*i];
     (at..source.len()).find(differs)

@@ -31,7 +31,7 @@ fn help(arguments: &[&str]) -> Result<String> {
     Ok(outcome.stdout)
 }
 
-/// Returns the names under `Commands:`.
+/// Returns the names under `Commands:`, without `help`.
 fn subcommands(help: &str) -> Vec<&str> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let entries = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));

@@ -113,7 +113,7 @@ impl Text {
     }
 }
 
-/// Inserts a text into another one in place of `{name}`.
+/// Inserts a text into another one in place of `{name}`. An unknown text leaves `{name}` as it is.
 fn around(text: &str, name: &str, inside: Text) -> Text {
     match inside {
         Text::Said(inside) => Text::Said(text.replace(&format!("{{{name}}}"), &inside)),
@@ -122,7 +122,7 @@ fn around(text: &str, name: &str, inside: Text) -> Text {
     }
 }
 
-/// Returns the last name in a text without other words: `rule` in `{}: {rule}`.
+/// Returns the last name in a text without other words: `rule` in `{}: {rule}`. Returns `None` for other texts.
 fn only_name(text: &str) -> Option<&str> {
     let has_words = |part: &str| part.rsplit('}').next().is_some_and(|t| t.contains(char::is_alphabetic));
     let name = text.rsplit_once('{')?.1.split_once('}')?.0;
@@ -138,7 +138,7 @@ impl Scope {
         Scope { file: self.file.clone(), names: Rc::new(self.names.iter().cloned().chain(names).collect()) }
     }
 
-    /// Adds the names of `let pattern = value`.
+    /// Returns the scope with the names of `let pattern = value` added.
     fn with_pattern(&self, pattern: &Pat, value: &Rc<Expr>) -> Scope {
         let part = |(name, path)| (name, Bound::Part(value.clone(), path, self.clone()));
         self.with(names(pattern, vec![]).into_iter().map(part))
@@ -167,7 +167,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Reads a function's body with its parameters in scope.
+    /// Records a function or closure, and reads its body with its parameters in scope.
     fn function(&mut self, name: String, parameters: Vec<&Pat>, is_closure: bool, body: Expr) {
         let function = self.found.functions.len();
         let given = parameters.iter().enumerate().flat_map(|(index, p)| {
@@ -347,7 +347,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 }
 
 // ── tracing
-/// Pairs each code with its message. If there are equally many of both, they are paired in order.
+/// Pairs codes with messages: in order if there are equally many of both, and each code with each message otherwise.
 fn pairs(codes: &[Text], messages: &[Text]) -> Vec<[Text; 2]> {
     if codes.len() == messages.len() {
         return codes.iter().zip(messages).map(|(c, m)| [c.clone(), m.clone()]).collect();
@@ -356,7 +356,9 @@ fn pairs(codes: &[Text], messages: &[Text]) -> Vec<[Text; 2]> {
 }
 
 impl Found {
-    /// Adds a diagnostic with this code and message, or those of all calls that pass one of them.
+    /// Adds to `made` a diagnostic with this code and message. If one of them is a parameter of a function, adds the
+    /// diagnostics of all calls of the function instead, as far as there are any. `calls` is the number of calls that
+    /// have been followed, of at most [`MAX_CALLS`].
     fn follow(&self, severity: &'static str, pair: [Text; 2], file: &str, calls: usize, made: &mut BTreeSet<Made>) {
         let function = pair.iter().find_map(Text::given).map(|given| given.function);
         let callers: Vec<&Call> = match function {
@@ -380,7 +382,8 @@ impl Found {
         }
     }
 
-    /// Returns the texts that a parameter can have at a call of its function.
+    /// Returns the texts that `text` can have at a call of this function if it is one of the function's parameters.
+    /// Otherwise, returns `text` itself.
     fn texts_at(&self, call: &Call, function: Option<usize>, text: Text) -> Vec<Text> {
         let Some(given) = text.given().filter(|given| Some(given.function) == function) else { return vec![text] };
         let inside = self.texts(&call.arguments[given.index], &[], &call.scope);
@@ -483,7 +486,8 @@ impl Found {
         }
     }
 
-    /// Returns the texts of the arguments of `Some(..)` and `String::from(..)`, or all words in the called function.
+    /// Returns the texts of the argument of `Some(..)` or `String::from(..)`. For other calls, returns all words in the
+    /// functions that may be called.
     fn texts_of_call(&self, names: &[String], arguments: &Punctuated<Expr, Token![,]>, scope: &Scope) -> Vec<Text> {
         if let (Some("from" | "Some"), Some(first)) = (names.last().map(String::as_str), arguments.first()) {
             return self.texts(first, &[], scope);

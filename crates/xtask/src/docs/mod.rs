@@ -50,7 +50,8 @@ impl Page {
     }
 }
 
-/// Writes or checks all pages. Returns the report, and whether all is right.
+/// Writes the pages that are not up to date, or only lists them with `--check`. Returns the report, and whether all
+/// pages are up to date at the end.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let stale = stale()?;
     let names: Vec<String> = stale.iter().map(|page| page.file().display().to_string()).collect();
@@ -67,7 +68,7 @@ fn stale() -> Result<Vec<Page>> {
     Ok(pages()?.into_iter().filter(|page| !page.is_current()).collect())
 }
 
-/// Returns the files of the pages that are not up to date.
+/// Returns the paths of the pages that are not up to date, relative to the root of the repository.
 pub fn stale_files() -> Result<Vec<String>> {
     Ok(stale()?.iter().map(|page| page.file().display().to_string()).collect())
 }
@@ -84,7 +85,8 @@ fn pages() -> Result<Vec<Page>> {
     ])
 }
 
-/// Formats names of element types. Types that always occur together are one word.
+/// Formats names of element types. If all types of a group are among them, the group's name replaces theirs, as in
+/// `integers, f32`.
 pub fn dtypes_in_order(names: &[&str]) -> String {
     let mut rest: Vec<&str> = DType::ALL.iter().map(|d| d.short()).filter(|name| names.contains(name)).collect();
     let mut out = vec![];

@@ -61,7 +61,8 @@ fn dtypes(runs: &Runs) -> String {
     super::dtypes_in_order(&all)
 }
 
-/// Describes what the strategy can do with each factor.
+/// Describes how the op runs where its operands are split along each factor of its rule. Returns an empty text for ops
+/// without a rule, and for ops that are not pure.
 fn strategies(view: &OpView<'_>) -> String {
     let RuleFact::Rule(rule) = Opcode::of_view(view).facts().rule(view) else { return String::new() };
     if Opcode::of_view(view).facts().semantics(view) != Semantics::Pure {

@@ -93,7 +93,8 @@ pub struct Case {
     pub is_whole: bool,
 }
 
-/// Returns the programs of a file and the cases in them.
+/// Returns the programs of a file and the cases in them. If `splits` is true, lines `// -----` separate programs, and
+/// parts without a function are left out. Otherwise, the file is one program.
 pub fn cases(text: &str, splits: bool) -> (Vec<String>, Vec<Case>) {
     let programs: Vec<String> = match splits {
         true => split_input(text).into_iter().filter(|p| p.contains("func")).collect(),
@@ -192,7 +193,8 @@ impl Parts {
         Some(parts)
     }
 
-    /// Returns the function in a program with only what it refers to.
+    /// Returns a program of the function, the functions that it refers to directly or through others, and all text
+    /// between functions. Only the function itself keeps its comments.
     fn alone(&self, function: &Function) -> String {
         let mut needed = BTreeSet::new();
         let mut pending = vec![function.name.as_str()];

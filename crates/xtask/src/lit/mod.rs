@@ -151,7 +151,7 @@ impl Asked {
     }
 }
 
-/// Returns the file with our output, or why there is none.
+/// Runs the passes of a RUN line on a file. Returns the file with our output, or why there is none.
 fn ours(shardwise: &Path, run: &Run, text: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new(shardwise);
     command.arg("opt").arg(text);

@@ -123,7 +123,8 @@ impl Shardings {
     }
 }
 
-/// Lets the judges answer all jobs. Returns the sum over all comparisons of shardings.
+/// Lets the judges answer all jobs, and adds their answers to `verdicts`. Returns the sum over all comparisons of
+/// shardings.
 ///
 /// The interpreter runs a thread for each process, and fails if a collective waits for seconds. Therefore its programs
 /// run one at a time.
@@ -192,7 +193,10 @@ pub fn ask_about<T, R>(
     Ok(out)
 }
 
-/// Runs one batch. The answers are in the order of the questions.
+/// Runs one batch. The answers are in the order of the questions. `more` has further arguments of `oracle/batch.py`.
+///
+/// # Errors
+/// Fails if the script fails or leaves out an answer.
 pub fn ask(python: &Path, questions: &[Question], more: &[&str]) -> Result<Vec<Answer>> {
     if questions.is_empty() {
         return Ok(vec![]);

@@ -37,12 +37,15 @@ struct File {
     values: Vec<OtherValues>,
 }
 
-/// Returns the checks that do not pass.
+/// Returns the listed checks that do not pass.
+///
+/// # Errors
+/// Fails if a check is listed twice, or without a class or a reason.
 pub fn read() -> Result<Vec<Known>> {
     checked(file()?.known)
 }
 
-/// Returns the ops whose values differ.
+/// Returns the listed ops whose values differ.
 pub fn values() -> Result<Vec<OtherValues>> {
     Ok(file()?.values)
 }

@@ -18,7 +18,8 @@ pub fn build() -> Result<PathBuf> {
     command::build_ours(&["--release"], "release")
 }
 
-/// Runs our command for all programs and checks.
+/// Runs our command for all programs and checks. Returns a verdict for each call that fails, and the jobs for the
+/// judges. Outputs are written below `work`.
 pub fn run_all(shardwise: &Path, programs: &[Program], checks: &[Check], work: &Path) -> Result<(Verdicts, Vec<Job>)> {
     let tasks = tasks(programs.len(), checks);
     let outcomes = command::in_parallel(&tasks, |task| run(shardwise, &programs[task.program], task, work));
@@ -91,7 +92,8 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
     }
 }
 
-/// Runs the call and writes its output to `printed`. Returns the questions if it succeeded.
+/// Runs the call and writes its output to `printed`. Returns the questions if it succeeded, and otherwise the reason
+/// why it failed.
 fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Result<Result<Questions, String>> {
     let outcome = command::run(call, "", LIMIT)?;
     if !outcome.is_success() {

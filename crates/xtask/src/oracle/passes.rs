@@ -90,8 +90,8 @@ fn write_case(seed: u64, folder: &Path) -> Result<Vec<Made>> {
     SUBJECTS.iter().enumerate().map(make).collect()
 }
 
-/// Returns the module without unused ops. In MLIR's driver they take part until they are removed, and in ours they
-/// never do.
+/// Returns the module without unused ops: those directly in a function's body that have results, none of which is used.
+/// In MLIR's driver they take part until they are removed, and in ours they never do.
 fn without_dead_ops(module: &Module) -> Module {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -117,7 +117,8 @@ fn without_dead_ops(module: &Module) -> Module {
     out
 }
 
-/// Returns the module with priorities on some dimensions, and some explicitly replicated axes.
+/// Returns the module with priorities on some dimensions of arguments and results, and some explicitly replicated axes.
+/// For half of the seeds, the module stays as it is.
 fn with_priorities(mut module: Module, seed: u64) -> Module {
     let mut choose = Chooser::new(seed ^ 0x5eed);
     if choose.one_in(2) {
@@ -150,7 +151,7 @@ enum Verdict {
     Different(String),
 }
 
-/// Returns the verdicts on all modules.
+/// Returns the verdicts on all modules, for these passes.
 fn ask(python: &Path, made: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
     let question = |chunk: &[&Made]| Question::Passes {
         passes: passes.to_string(),

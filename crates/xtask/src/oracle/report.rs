@@ -76,7 +76,7 @@ impl Report<'_> {
         matches!(self.verdicts.get(&(program, check)), Some(Verdict::Failed(_)))
     }
 
-    /// Returns the entry for this check of this program.
+    /// Returns the known failure that is listed for this check of this program.
     fn find(&self, program: usize, check: Check) -> Option<&Known> {
         self.known.iter().find(|k| k.program == self.programs[program].label && k.check == check)
     }
@@ -95,7 +95,8 @@ impl Report<'_> {
         (new, known)
     }
 
-    /// Returns entries whose checks pass now, or whose programs do not exist.
+    /// Returns a line for each listed failure whose check passes now, unless its outcome is arbitrary, or whose program
+    /// does not exist. The latter is only known if every program is included.
     fn stale(&self) -> Vec<String> {
         let found = |k: &Known| self.programs.iter().position(|p| p.label == k.program);
         let why = |k: &Known| match found(k) {

@@ -68,7 +68,7 @@ impl Subject {
     }
 }
 
-/// Returns the values of both engines, which must be equal.
+/// Returns the values of both engines. Fails if they differ, or if the program cannot be run.
 fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let shown = |e: shardwise_base::Diagnostics| e.to_string();
     let interpreted = run::whole(module, inputs).map_err(shown)?;
@@ -230,7 +230,8 @@ impl Row {
     }
 }
 
-/// Compares our values with theirs, if there are any. The row records the distance.
+/// Compares our values with theirs, if there are any. The row records the distance. Returns the difference as an error,
+/// or the reason why we have no values.
 fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Result<(), String> {
     let ours = subject.ours.as_ref().map_err(String::clone)?;
     let Theirs::Values { results, .. } = theirs else { return Ok(()) };
@@ -256,7 +257,7 @@ fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Res
     Ok(())
 }
 
-/// Formats the inputs, or their elements at `position` if they have the shape of the result.
+/// Formats the inputs. Of an input with the shape of the result, formats only the element at `position`.
 fn shown_inputs(subject: &Subject, result: &Literal, position: usize) -> String {
     let shown = |x: &Literal| match x.shape() == result.shape() {
         true => element_text(x, position),

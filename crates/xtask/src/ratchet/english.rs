@@ -1,7 +1,8 @@
 //! The English of comments, documentation and messages, as far as simple rules can check it.
 //!
 //! - A figure of speech, such as an array that rests on a mesh: it is sharded, or has a layout.
-//! - A documentation comment that starts as a fragment: `Whether ..`, `What ..`, `That ..`, `Of ..`, `Gives ..`.
+//! - A documentation comment that starts as a fragment: `Whether ..`, `What ..`, `That ..`, `Of ..`, `Gives ..`,
+//!   `The same ..`.
 //! - A public function whose summary does not start with a verb in the third person: `Returns ..`, `Checks ..`.
 
 use super::without_literals;

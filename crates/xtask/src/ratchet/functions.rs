@@ -61,18 +61,19 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Returns the source with comments, strings and characters replaced by blanks. Every byte keeps its position.
+/// Returns the source with comments, strings and characters replaced by blanks, except for line ends. Every byte keeps
+/// its position.
 pub fn without_literals(source: &str) -> String {
     blanked(source, |_| true)
 }
 
-/// Returns the source with comments replaced by blanks. Every byte keeps its position.
+/// Returns the source with comments replaced by blanks, except for line ends. Every byte keeps its position.
 pub fn without_comments(source: &str) -> String {
     blanked(source, |text| text.starts_with('/'))
 }
 
-/// Returns the source with some comments, strings and characters replaced by blanks. `is_blanked` chooses them by their
-/// text.
+/// Returns the source with some comments, strings and characters replaced by blanks, except for line ends. `is_blanked`
+/// chooses them by their text.
 fn blanked(source: &str, is_blanked: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
@@ -90,7 +91,8 @@ fn blanked(source: &str, is_blanked: impl Fn(&str) -> bool) -> String {
     out
 }
 
-/// Returns the length of the comment, string or character at the start of `text`. `before` is the character before it.
+/// Returns the length of the comment, string or character at the start of `text`, or `None` if there is none. `before`
+/// is the character before it.
 fn literal_length(text: &str, before: Option<char>) -> Option<usize> {
     let in_name = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
     if text.starts_with("//") {

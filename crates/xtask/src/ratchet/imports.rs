@@ -55,8 +55,8 @@ fn reached<'a>(needs: &'a BTreeMap<&Names, BTreeSet<Names>>, from: &Names) -> BT
     all
 }
 
-/// Returns the module that defines what a path in `module` names. Returns `None` for a module, and for names of other
-/// crates and of the module itself. At most `depth` imports are followed.
+/// Returns the module that defines what a path in `module` names. Returns `None` for a module, for a single name, and
+/// for names of other crates. At most `depth` imports are followed.
 fn home(modules: &BTreeMap<Names, Mentions>, module: &Names, path: &[String], depth: usize) -> Option<Names> {
     let imported = |at: &Names, names: &[String]| {
         let import = modules[at].uses.iter().find(|u| u.name == names[0])?;

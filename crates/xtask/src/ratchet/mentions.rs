@@ -125,7 +125,7 @@ fn is_name_start(word: &str) -> bool {
     word.starts_with(is_name)
 }
 
-/// Returns what follows `start::` wherever that stands: a name, or `*` or `{`.
+/// Returns the text after every `start::` in the code: a name, or one character such as `*` or `{`.
 fn paths<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
     code.match_indices(start).filter_map(move |(at, _)| {
         let is_whole = !code[..at].ends_with(is_name);

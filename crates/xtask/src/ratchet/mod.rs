@@ -14,9 +14,9 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The number of lines from which a function needs an entry.
+/// The number of lines above which a function needs an entry.
 const LONG_FUNCTION: usize = 70;
-/// The number of lines from which a file needs an entry.
+/// The number of lines above which a file needs an entry.
 const LONG_FILE: usize = 1500;
 
 /// The exceptions: lines by `file::function` and by file.
@@ -128,7 +128,7 @@ pub fn string_keys(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(compare(&found, &exceptions.string_keys, 0, "attributes named by strings"))
 }
 
-/// Counts something in the files of generic code; files without any are left out.
+/// Counts something in the files of generic code. Leaves out files without any, and files of tests.
 fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usize>> {
     let is_generic =
         |file: &str| mentions::GENERIC.iter().any(|root| file.starts_with(root)) && !file.ends_with("/tests.rs");
@@ -176,7 +176,8 @@ pub fn english(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(wrong.into_iter().chain(listed.cloned()).collect())
 }
 
-/// Returns the differences between the found and the allowed numbers, by name.
+/// Returns the differences between the found and the allowed numbers, by name. `found` has only numbers above `limit`,
+/// which is allowed for every name without an entry. `what` is the unit of the numbers.
 fn compare(
     found: &BTreeMap<String, usize>,
     allowed: &BTreeMap<String, usize>,

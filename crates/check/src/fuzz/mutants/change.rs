@@ -135,7 +135,8 @@ fn all_replaced(text: &str, places: &[Word], with: &str) -> String {
     out
 }
 
-/// Returns one of the words that fit.
+/// Returns one of the words that fit, or `None` if there are none. `fits` is called with all words and the index of
+/// one.
 fn any_word(choose: &mut Chooser, text: &str, fits: impl Fn(&[Word], usize) -> bool) -> Option<Word> {
     let all = words(text);
     let places: Vec<usize> = (0..all.len()).filter(|&i| fits(&all, i)).collect();
@@ -164,7 +165,7 @@ fn dtype_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(DTYPES)))
 }
 
-/// Returns true for a number before the `x` of a type.
+/// Returns true if word `i` is a number with an `x` after it, as in a type, and not directly after a text in quotes.
 fn is_size(words: &[Word], text: &str, i: usize) -> bool {
     words[i].kind == Kind::Number && sign(words, text, Some(i + 1)) == 'x' && sign(words, text, i.checked_sub(1)) != '"'
 }
@@ -188,7 +189,7 @@ fn size_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// Changes a number of an attribute or a constant.
+/// Changes a number that is not a size of a type: most often, one of an attribute or a constant.
 fn number(choose: &mut Chooser, text: &str) -> Option<String> {
     let from = any_word(choose, text, |all, i| all[i].kind == Kind::Number && !is_size(all, text, i))?;
     let near = from.of(text).parse::<i64>().ok().and_then(|n| n.checked_add(choose.between(-1, 1)));
@@ -207,7 +208,7 @@ fn op_of_same_signature(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, &format!("{dialect}.{}", choose.of(others))))
 }
 
-/// Returns the dialect of an op, and the ops that can replace it.
+/// Returns the dialect of an op, and the ops that can replace it, including itself. Returns `None` if none can.
 fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     let (dialect, op) = name.split_once('.')?;
     let others = SIGNATURES.iter().find(|list| list.contains(&op))?;
@@ -226,14 +227,15 @@ fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     ranges.into_iter().map(|range| (range.clone(), &text[range])).collect()
 }
 
-/// Returns the name and the type of the result, if the line is an op that makes one value.
+/// Returns the name and the type of the result, if the line is an op that makes one array.
 fn defined(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().split_once(" = ")?;
     let ty = rest.rsplit_once("-> ").or_else(|| rest.rsplit_once(" : "))?.1.trim();
     (name.starts_with('%') && ty.starts_with("tensor<") && ty.ends_with('>') && !ty.contains(' ')).then_some((name, ty))
 }
 
-/// Returns every value whose type the text contains: results at the ends of lines, and arguments with a colon.
+/// Returns the names and types of the values whose types the text contains: results at the ends of lines, and arguments
+/// with a colon. Arguments of complex types are left out.
 fn typed_values(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> =
         lines(text).iter().filter_map(|(_, line)| defined(line)).map(|(v, t)| (v.to_string(), t.to_string())).collect();
@@ -308,7 +310,7 @@ fn mesh_axes(text: &str) -> Vec<(String, usize)> {
     (0..all.len()).filter_map(|i| axis(i, &all)).collect()
 }
 
-/// Changes the axes of one dimension in a sharding.
+/// Replaces the axes of one dimension in a sharding by at most two random axes of the program's meshes.
 fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let inside = |at: usize| text[..at].rfind("sharding").is_some_and(|from| !text[from..at].contains(['\n', '%']));
@@ -332,7 +334,7 @@ fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, at..end + 1, &format!("{{{}}}", chosen.join(", "))))
 }
 
-/// Returns an axis, or a part of one.
+/// Returns the text of an axis, or of a part of one: `"x"` or `"x":(1)2`.
 fn axis_of_sharding(choose: &mut Chooser, axes: &[(String, usize)]) -> String {
     let (name, size) = choose.of(axes);
     match size {
@@ -379,7 +381,8 @@ fn line_twice(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Removes a line. Uses of its value use another value of the same type.
+/// Removes a line that defines a value. Later uses of the value use an earlier value of the same type. Returns `None`
+/// if there is none.
 fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     let (at, (name, ty)) = (!candidates.is_empty()).then(|| choose.of(&candidates).clone())?;
@@ -402,7 +405,7 @@ fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     (is_plain && !text.contains("@joined")).then(|| format!("{text}\n{body}"))
 }
 
-/// Removes a few characters, or writes them twice.
+/// Removes one to four consecutive words, or writes them twice.
 fn characters(choose: &mut Chooser, text: &str) -> Option<String> {
     let all = words(text);
     let first = choose.below(all.len().max(1));

@@ -56,13 +56,15 @@ struct Predicting<'a> {
 }
 
 impl Run<'_> {
-    /// Returns what this run needs, given its arguments. Nothing is computed.
+    /// Returns the memory that a run of the plan needs, given its arguments. Nothing is computed. If the memory cannot
+    /// be counted because its size overflows, the peak is `usize::MAX`.
     pub fn predict(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Predicted {
         let memory = Memory::counted();
         counted(|account| Predicting::new(Run::new(plan, module, func, &memory), account, None).predict(given))
     }
 
-    /// Returns the diagnostic for a run that is refused because of the memory that it needs.
+    /// Returns the diagnostic for a run that is refused because of the memory that it needs. It lists the largest
+    /// arrays that are alive at the peak that was predicted.
     pub fn refused(
         plan: &Plan,
         module: &Module,
@@ -87,7 +89,8 @@ impl Run<'_> {
     }
 }
 
-/// Runs `f` under an account of its own that refuses nothing.
+/// Runs `f` under a budget with an account of its own, which refuses only sums that overflow. Unwinds if the run of the
+/// current budget is cancelled.
 fn counted<T>(f: impl FnOnce(Account) -> T) -> T {
     let account = Account::with_limit(usize::MAX);
     let cancel = Budget::current().map(|b| b.cancel_token().clone()).unwrap_or_default();
@@ -119,8 +122,8 @@ impl<'a> Predicting<'a> {
         Predicted { memory: RunMemory { argument_bytes, constant_bytes, peak_bytes }, visit }
     }
 
-    /// Puts constants and arguments into their slots. Returns the buffers that have owners outside, and the bytes of
-    /// all arguments and constants.
+    /// Puts constants and arguments into their slots. Returns the buffers that have owners outside of the run
+    /// (constants and arguments that are not donated), and the bytes of all arguments and those of all constants.
     fn place(&mut self, given: &[Given]) -> Result<(Vec<Buffer>, (usize, usize)), OutOfMemory> {
         let (plan, mut held) = (self.run.plan, vec![]);
         for (slot, buffers) in &plan.constants {
@@ -153,7 +156,7 @@ impl<'a> Predicting<'a> {
         Ok(())
     }
 
-    /// Counts a visit of a step, and lists the arrays that are alive if the visit is the wanted one.
+    /// Counts a visit of a step and returns its number. Lists the arrays that are alive if the visit is the wanted one.
     fn visit(&mut self, step: Step<'a>) -> usize {
         budget::poll();
         self.visits += 1;
@@ -163,7 +166,7 @@ impl<'a> Predicting<'a> {
         self.visits
     }
 
-    /// Records the visit if the peak was reached in it.
+    /// Records the account's peak, and the visit as that of the peak, if the peak is higher than the recorded one.
     fn note(&mut self, visit: usize) {
         if self.account.peak() > self.peak {
             (self.peak, self.peak_visit) = (self.account.peak(), visit);
@@ -195,14 +198,14 @@ impl<'a> Predicting<'a> {
         Ok(())
     }
 
-    /// Returns the number of bytes of literals of some slots.
+    /// Returns the number of bytes of the literals of some slots, one instance of each, padded to multiples of 8 bytes.
     fn literals(&self, slots: impl IntoIterator<Item = Slot>) -> usize {
         let bytes = |slot: Slot| self.run.plan.slots[slot].bytes.saturating_add(7) / 8 * 8;
         slots.into_iter().map(bytes).fold(0, usize::saturating_add)
     }
 
-    /// Returns the number of bytes that the reference evaluation of an op needs in addition to the literals of its
-    /// operands and results.
+    /// Returns a bound of the number of bytes that the reference evaluation of an op needs in addition to the literals
+    /// of its operands and results, which have `literals` bytes.
     fn working_bytes(&self, step: Step<'a>, op: shardwise_ir::Op, literals: usize) -> usize {
         let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
         let elements = slots.map(|slot| self.run.plan.slots[slot].ty.size()).fold(0, usize::saturating_add);
@@ -218,8 +221,8 @@ impl<'a> Predicting<'a> {
         slots.into_iter().fold(0, |sum, slot| self.run.plan.slots[slot].bytes.saturating_add(sum))
     }
 
-    /// Charges the literals of an instance's operands and results and what the evaluation needs, and then the results'
-    /// buffers.
+    /// Charges, for each selected instance, the literals of its operands and results and what the evaluation needs.
+    /// Then puts new buffers into the outputs while the literals of the results are charged.
     fn evaluate(
         &mut self,
         step: Step<'a>,
@@ -240,8 +243,9 @@ impl<'a> Predicting<'a> {
         Ok(())
     }
 
-    /// Charges the literals of a group's operands and results, and twice as much again. The results stay charged until
-    /// all groups are done.
+    /// Charges, once for each group, the literals of its operands and results and what the reference needs, which is
+    /// counted as twice as much. The literals of the results stay charged until all groups are done. Puts new buffers
+    /// into the output.
     fn exchange(&mut self, step: Step<'a>, members: &Members, selected: &[Selection<'a>]) -> Result<(), OutOfMemory> {
         let (slot, result) = (step.outputs[0], self.literals([step.outputs[0]]));
         let [part, others] =
@@ -299,8 +303,8 @@ impl<'a> Predicting<'a> {
         Ok(())
     }
 
-    /// Returns, for each buffer that a loop carries, the number of its owners and the first carried buffer that is the
-    /// same.
+    /// Returns, for each buffer that a loop carries, the number of its owners and the index of the first carried buffer
+    /// that is the same one.
     fn owners(&self, body: &Code) -> Vec<(usize, usize)> {
         let carried: Vec<&Buffer> =
             body.params.iter().flat_map(|&slot| self.run.values[slot].iter().flatten()).collect();
@@ -309,14 +313,16 @@ impl<'a> Predicting<'a> {
         carried.iter().enumerate().map(of).collect()
     }
 
-    /// Returns the addresses of the buffers that a loop carries.
+    /// Returns the addresses of the buffers that a loop carries, for all instances of each parameter. An instance
+    /// without a buffer has `None`.
     fn carried(&self, body: &Code) -> Vec<Option<usize>> {
         let carried = body.params.iter().flat_map(|&slot| &self.run.values[slot]);
         carried.map(|buffer| buffer.as_ref().map(Buffer::address)).collect()
     }
 
-    /// Replaces buffers that a loop returns and that have other owners by new ones, except those with which it began. A
-    /// loop that runs for no round returns what it began with, which may have no other owner.
+    /// Replaces buffers that a loop returns and that have other owners by new ones, except those with which it began,
+    /// whose addresses are in `initial`. A loop that runs for no round returns what it began with, which may have no
+    /// other owner.
     fn keep_initial(
         &mut self,
         body: &Code,
@@ -354,7 +360,8 @@ impl<'a> Predicting<'a> {
         Ok(held)
     }
 
-    /// Runs every branch, and puts what they may return into the step's outputs.
+    /// Runs every branch. Puts into each output the buffer that existed before the branches and that all of them
+    /// return, or else a new one.
     fn case(&mut self, step: Step<'a>, branches: &'a [Code], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let made = branches.iter().map(|branch| self.branch(step, branch, selected));
         let made = made.collect::<Result<Vec<_>, _>>()?;
@@ -367,7 +374,8 @@ impl<'a> Predicting<'a> {
         Ok(())
     }
 
-    /// Returns what a branch returns, for each output and instance.
+    /// Runs a branch and clears the results that it defines. Returns, for each output and instance, where the result of
+    /// the branch comes from.
     fn branch(
         &mut self,
         step: Step<'a>,
@@ -388,7 +396,8 @@ impl<'a> Predicting<'a> {
         Ok(results.iter().map(|values| values.iter().map(&of).collect()).collect())
     }
 
-    /// Returns what one of several branches returns: a new buffer, unless all return the same one.
+    /// Returns the buffer that stands for the results of several branches: the one that existed before and that all of
+    /// them return, or else a new one. Returns `None` if no branch has a result.
     fn join<'m>(
         &self,
         slot: Slot,

@@ -8,7 +8,8 @@ use crate::movement::Move;
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::window::{ConvDims, WindowDim, group_count};
 
-/// If the copy of an input would have this many times the bytes of all arrays, the reference evaluation runs instead.
+/// If the copy of an input would have more than this many times the bytes of all arrays, the reference evaluation runs
+/// instead.
 const MAX_SPREAD: usize = 16;
 
 /// The parameters of a convolution, in which all sizes are at least one.
@@ -30,7 +31,8 @@ pub struct Array {
 }
 
 impl Conv {
-    /// Returns the convolution of an op, or `None` if it has no kernel.
+    /// Reads the parameters of a convolution. Returns `None` if its dimension numbers are broken, if an array has no
+    /// elements, if the operands have different types, or if kernels do not compute on a type.
     pub fn new(view: &OpView<'_>) -> Option<Conv> {
         let dims = ConvDims::of(view)?;
         let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
@@ -47,13 +49,18 @@ impl Conv {
         })
     }
 
-    /// Returns the number of features of a group in memory. Pieces of windows consist of whole pairs.
+    /// Returns the number of features for which a group with `features` input features has room in memory. It is
+    /// rounded up to an even number for `bf16` if the kernel has several positions, because pieces of windows consist
+    /// of whole pairs.
     pub fn padded_features(&self, features: usize) -> usize {
         let places: usize = self.window.iter().map(|w| w.size).product();
         if self.elem == Elem::BF16 && places > 1 { features.next_multiple_of(2) } else { features }
     }
 
-    /// Returns the input with the strides of batch, spatial dimensions and features, which are adjacent.
+    /// Returns how the input is read: its strides along batch, spatial dimensions and features. The features of a group
+    /// are adjacent. The input is copied if it has holes or padding, which may be negative, or if its features are not
+    /// adjacent or need padding. Returns `None` if a size overflows, or if the copy would be too large
+    /// ([`MAX_SPREAD`]).
     pub fn input(&self, view: &OpView<'_>) -> Option<Array> {
         let (ty, out, dims) = (view.operand_tensor(0), view.result_shape(0), &self.dims);
         let spatial = dims.input_spatial.iter().zip(&dims.output_spatial).zip(&self.window);
@@ -107,8 +114,8 @@ impl Conv {
         Some(Array { strides: to, copy: Some((moves, TensorType::new(ty.dtype, sizes))) })
     }
 
-    /// Returns the kernel as a matrix, with the strides of its rows (kernel positions, then features) and of its
-    /// columns.
+    /// Returns how the kernel is read as a matrix: the strides of its rows (kernel positions, then input features) and
+    /// of its columns (output features). It is copied if its rows have no single stride or need padding.
     pub fn matrix(&self, view: &OpView<'_>) -> Array {
         let (ty, dims) = (view.operand_tensor(1), &self.dims);
         let strides = row_major(&ty.shape);
@@ -132,7 +139,7 @@ impl Conv {
     }
 
     /// Returns the offset of a window's element from the window's start at each position of the kernel, row-major, in
-    /// elements.
+    /// elements. `spatial` has the strides of the spatial dimensions of the input.
     pub fn places(&self, spatial: &[isize]) -> Vec<isize> {
         let mut places = vec![0];
         for (d, w) in self.window.iter().enumerate() {

@@ -20,7 +20,8 @@ pub struct Depthwise {
     output_bytes: usize,
 }
 
-/// Returns the kernel of a convolution, or `None` if this kind of kernel does not suit it.
+/// Returns the kernel of a convolution with several feature groups of one input feature each and several kernel
+/// positions, or `None` for others. It also returns `None` for types that the block machine does not compute.
 pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwise> {
     let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
     let groups = conv.feature_groups;

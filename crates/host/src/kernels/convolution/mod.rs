@@ -25,7 +25,8 @@ use crate::pool::Workers;
 use conv::{Array, Conv};
 use shardwise_ir::{OpView, Value};
 
-/// Returns the step of a convolution, or `None` if there is no kernel for it.
+/// Returns the step of a convolution, or `None` if there is no kernel for it. Steps that copy operands to other layouts
+/// are added to the plan.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let conv = Conv::new(view)?;
     let source = conv.input(view)?;

@@ -9,7 +9,7 @@ fn small(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &values)
 }
 
-/// Returns the identity or any other permutation.
+/// Returns a permutation of `0..n`, which is the identity in at least half of the draws from `below`.
 fn order(below: &mut impl FnMut(usize) -> usize, n: usize) -> Vec<usize> {
     let mut list: Vec<usize> = (0..n).collect();
     if below(2) == 1 {
@@ -18,7 +18,8 @@ fn order(below: &mut impl FnMut(usize) -> usize, n: usize) -> Vec<usize> {
     list
 }
 
-/// Returns `sizes` at the positions that `order` states, and the names of the dimensions there.
+/// Returns the shape in which dimension `order[i]` has size `sizes[i]`, and the list of the dimensions' names, which
+/// are arranged in the same way.
 fn arrange(order: &[usize], sizes: &[usize], names: &[String]) -> (Vec<usize>, String) {
     let at = |d: usize| order.iter().position(|&o| o == d).expect("a permutation");
     let shape = (0..order.len()).map(|d| sizes[at(d)]).collect();
@@ -26,8 +27,8 @@ fn arrange(order: &[usize], sizes: &[usize], names: &[String]) -> (Vec<usize>, S
     (shape, format!("[{}]", names.join(", ")))
 }
 
-/// Generates a convolution with up to three spatial dimensions and any other attributes. Returns `None` if the sizes do
-/// not fit.
+/// Generates a convolution with up to three spatial dimensions and any other attributes, and its arguments. Returns
+/// `None` if the sizes do not fit.
 fn generated(seed: u64) -> Option<(String, [Literal; 2])> {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     (0..4).for_each(|_| _ = random.next());

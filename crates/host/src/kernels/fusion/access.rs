@@ -30,8 +30,8 @@ impl Axis {
 /// The index for each dimension of a value.
 pub type Access = Vec<Axis>;
 
-/// Returns the strides, in elements, of a row-major value that is read at an access over a space of `rank` dimensions,
-/// and its start.
+/// Returns the strides of a row-major value that is read at an access over a space of `rank` dimensions, and its start.
+/// Both are in elements.
 pub fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>, isize) {
     let mut strides = vec![0isize; rank];
     let (mut start, mut stride) = (0, 1isize);
@@ -73,7 +73,8 @@ pub fn reverse(view: &OpView<'_>, access: &Access) -> Option<Access> {
     Some(access.iter().enumerate().map(flip).collect())
 }
 
-/// Returns the access of the operand of a `reshape` that only adds or removes dimensions of size 1.
+/// Returns the access of the operand of a `reshape` that only adds or removes dimensions of size 1, or `None` for
+/// others.
 pub fn reshape(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let map = trivial_reshape(view)?;
     Some(map.into_iter().map(|d| d.map_or(Axis::ZERO, |d| access[d])).collect())
@@ -84,8 +85,8 @@ pub fn is_trivial_reshape(view: &OpView<'_>) -> bool {
     trivial_reshape(view).is_some()
 }
 
-/// Returns for each dimension of the operand the dimension of the result that it becomes. Returns `None` if not only
-/// dimensions of size 1 are added or removed.
+/// Returns for each dimension of the operand the dimension of the result that it becomes, or `None` for a dimension of
+/// size 1. Returns `None` for the whole if other dimensions are changed.
 fn trivial_reshape(view: &OpView<'_>) -> Option<Vec<Option<usize>>> {
     let (from, to) = (view.operand_shape(0), view.result_shape(0));
     let mut rest = to.iter().enumerate().filter(|(_, n)| **n != 1);

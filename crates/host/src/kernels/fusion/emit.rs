@@ -22,13 +22,14 @@ pub struct Compiled {
 }
 
 /// Returns the program of some ops, in program order, that computes the result of the last of them. Returns `None` if
-/// they are no single program.
+/// they cannot be one program.
 pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     Emitter::new(plan, ops, needs_wide(plan, ops))?.compile()
 }
 
-/// Returns the scalar region of `op` as one program over a space, with operands with these strides as its arguments.
-/// Returns `None` if an op of the region cannot be computed.
+/// Returns the first region of `op`, which consists of scalar ops, as one program over a space. Its operands are the
+/// arguments of the region, each with its list of `strides`, followed by the results, which are row-major arrays over
+/// the space. Returns `None` if an op of the region cannot be computed.
 pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
     let region = plan.body[op].regions[0];
     let (_, computed) = plan.body[region].ops.split_last()?;
@@ -43,13 +44,14 @@ pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<
     is_computed.then(|| Emitter::region(plan, op, space, &args, plan.body.region_results(region))).flatten()
 }
 
-/// Returns a value in the region of `op`, computed from one of its arguments, as a program over a list of `count`
-/// elements.
+/// Returns a program that computes a value in the first region of `op` for each of `count` elements, which are the
+/// values of one of its arguments. Returns `None` if an op cannot be computed, or if the value depends on anything
+/// else.
 pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, count: usize) -> Option<block::Kernel> {
     Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value])
 }
 
-/// Returns whether a value, or the index from which it is computed, needs 64-bit lanes.
+/// Returns true if an operand or result of one of the ops, or the index of an iota, needs 64-bit lanes.
 fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
     let is_wide = |&v: &Value| {
         let ty = plan.body.ty(v).as_tensor();
@@ -61,8 +63,8 @@ fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
     })
 }
 
-/// Returns the type of an iota's indices. In narrow types they wrap as the result does. The numbers that a float holds
-/// are rounded once.
+/// Returns the type in which an iota's indices are counted: `i32`, or `i64` if the dimension is too long. They are then
+/// converted to the type of the result, in which integers wrap and floats are rounded once.
 fn counted_in(iota: &OpView<'_>) -> Elem {
     let size = Iota::dim(iota).map_or(0, |dim| iota.result_shape(0)[dim]);
     if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }
@@ -93,8 +95,9 @@ impl<'a, 'm> Emitter<'a, 'm> {
         Some(Emitter { plan, members, root, program, space, folded, reads: vec![], known: HashMap::new() })
     }
 
-    /// Builds a program for some results of the region of `op` over a space. Its scalar arguments are operands with
-    /// these strides, and the results are outputs. Returns `None` if anything else is read.
+    /// Builds a program for some results of the first region of `op` over a space. Its scalar arguments `args` are
+    /// operands with these strides, and the results are row-major outputs. Returns `None` if anything else is read or
+    /// an op cannot be computed.
     fn region(
         plan: &'a PlanCx<'m>,
         op: Op,

@@ -21,7 +21,8 @@ pub struct Group {
     pub program: Compiled,
 }
 
-/// Returns the groups of a block, in program order of their roots. Ops that are claimed are in no group.
+/// Returns the groups of a block, in program order of their roots. Ops of `claimed` are in no group, and no op is in
+/// two.
 pub fn groups(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<Op>) -> Vec<Group> {
     let mut groups = vec![];
     for root in (0..ops.len()).rev() {
@@ -39,7 +40,10 @@ pub fn groups(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<O
     groups
 }
 
-/// Returns the root and all producers that only the group uses.
+/// Returns the root `ops[root]` and the producers that join it, in program order. An op that is not claimed joins if
+/// all uses of its result are in the group, and its points and its shape suit the root. A view joins whatever its
+/// shape, but is not returned. There are at most [`MAX_OPS`] ops in all, and only the [`WINDOW`] ops before the root
+/// are considered.
 fn grow(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Vec<Op> {
     let root_view = plan.view(ops[root]);
     let shape = Shape::of(&root_view);
@@ -81,8 +85,9 @@ impl Shape {
         Shape { space: space_of(root).to_vec(), reduces }
     }
 
-    /// Returns whether an op may join: its value has the whole space, or at most one value for each row. A reduction
-    /// must be over trailing dimensions.
+    /// Returns true if the shape of an op allows it to join. A `reduce` may join if the root folds nothing, and the
+    /// `reduce` folds the trailing dimensions of the space. Any other op may join if its result has as many elements as
+    /// the space, or at most one, or, if the root folds nothing, at most one for each row.
     fn admits(&self, view: &OpView<'_>) -> bool {
         let size: usize = self.space.iter().product();
         let row = self.space.last().copied().unwrap_or(1).max(1);

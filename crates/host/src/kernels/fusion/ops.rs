@@ -10,7 +10,8 @@ use shardwise_ops::promote::is_promoted;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
-/// Returns whether a block program can compute the op.
+/// Returns true if block programs can compute the op: its row has a form for them, other than a view, and its operands
+/// and results have real types that kernels compute on. A program with the op may still fail to compile.
 pub fn is_computed(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     let is_known = plan.fused(view).is_some_and(|fused| !matches!(fused, Fused::View(_)));
     let fits = |ty: &TensorType| Elem::of(ty.dtype).is_some_and(|e| !e.is_complex());
@@ -18,7 +19,7 @@ pub fn is_computed(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     is_known && types.all(|t| t.is_some_and(fits))
 }
 
-/// Returns whether the op combines one array by a named reducer, on elements of the array's type.
+/// Returns true if the op combines one array by a named reducer, on elements of the array's type.
 pub fn is_named_reduce(reduce: &OpView<'_>) -> bool {
     reduce.results().len() == 1 && reduce_kind_of_op(reduce).is_some() && !is_promoted(reduce)
 }
@@ -28,8 +29,8 @@ pub fn keeps_shape(view: &OpView<'_>) -> bool {
     view.operand_shape(0) == view.result_shape(0)
 }
 
-/// Adds the comparison of two values. Returns `None` for the total order, which distinguishes -0 from +0, and NaNs from
-/// each other. The reference evaluation computes it.
+/// Adds the comparison of two values. Returns `None` for complex values, and for the total order, which distinguishes
+/// -0 from +0, and NaNs from each other. The reference evaluation computes these.
 pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     let comparison = match Compare::direction(view)? {
         "EQ" => Comparison::Eq,
@@ -51,7 +52,7 @@ pub fn convert(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
     program.convert(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
 
-/// Adds the bits of a value as the element type of the result.
+/// Adds the bits of a value as the element type of the result. Returns `None` if one of the types does not fill a lane.
 pub fn bitcast(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.reinterpret(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
@@ -61,17 +62,18 @@ pub fn square(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Opti
     program.binary(Binary::Mul, operands[0], operands[0])
 }
 
-/// Adds the second or third value, as the first says.
+/// Adds a selection: the second value where the first one is true, else the third.
 pub fn select(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     Some(program.select(operands[0], operands[1], operands[2]))
 }
 
-/// Adds the second value, limited by the first and the third.
+/// Adds the second value, limited from below by the first and from above by the third.
 pub fn clamp(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.clamp(operands[0], operands[1], operands[2])
 }
 
-/// Returns the space of a program with this root.
+/// Returns the space of a program with this root: the shape of the operand of a `reduce`, or of the result of another
+/// op.
 pub fn space_of<'m>(root: &OpView<'m>) -> &'m [usize] {
     if Opcode::of_view(root) == Opcode::Reduce { root.operand_shape(0) } else { root.result_shape(0) }
 }
@@ -83,7 +85,7 @@ pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
     dims
 }
 
-/// Returns whether the dimensions are the last ones, apart from dimensions of size 1.
+/// Returns true if all dimensions from the first of `dims` on are in `dims` or have size 1.
 pub fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
     let first = dims.iter().copied().min().unwrap_or(shape.len());
     (first..shape.len()).all(|d| dims.contains(&d) || shape[d] == 1)

@@ -17,7 +17,7 @@ struct FusedKernel {
     output_bytes: usize,
 }
 
-/// Returns the step of a group, at the position of its root.
+/// Returns the step of a group, which belongs at the position of its root.
 pub fn step(plan: &mut PlanCx<'_>, group: Group) -> Step {
     let root = plan.view(*group.ops.last().expect("a group has a root"));
     let points = plan.points(root.result(0));
@@ -81,7 +81,7 @@ impl Kernel for FusedKernel {
 
 impl FusedKernel {
     /// Returns a new buffer, or the buffer of an operand that may be overwritten because it has no other owner. In the
-    /// second case, the operand is returned too.
+    /// second case, the buffer is taken from `cx`, and the operand's number is returned too.
     fn output(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<(Buffer, Option<usize>), OutOfMemory> {
         for (operand, &(input, start)) in self.reads.iter().enumerate() {
             let is_alone = start == 0 && self.reads.iter().filter(|r| r.0 == input).count() == 1;

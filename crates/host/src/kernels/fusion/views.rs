@@ -12,13 +12,14 @@ pub fn through(plan: &PlanCx<'_>, view: &OpView<'_>, access: &Access) -> Option<
     }
 }
 
-/// Returns whether the op only changes where elements are.
+/// Returns true if the op only changes where elements are, as block programs can express it.
 pub fn is_view(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     matches!(plan.fused(view), Some(Fused::View(_)))
 }
 
-/// Returns the value at the end of a chain of views, the strides of the first view's dimensions in it, and their start,
-/// in elements.
+/// Returns the array that a chain of views reads, whose last view is `view`. Also returns the strides in that array of
+/// the dimensions of the result of `view`, and the start, in elements. Returns `None` if one of them cannot be read
+/// through.
 pub fn view_strides(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<(Value, Vec<isize>, isize)> {
     let rank = view.result_shape(0).len();
     let mut access: Access = (0..rank).map(Axis::along).collect();

@@ -70,7 +70,7 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
 }
 
 impl RowsKernel {
-    /// Returns the row that index vector `r` selects.
+    /// Returns the number of the row that index vector `r` selects. Each index is first limited to its dimension.
     #[inline]
     fn row(&self, indices: Indices<'_>, r: usize) -> usize {
         let first = r * self.picked.len();
@@ -241,8 +241,9 @@ impl Windows {
         Some(Windows { index_dtype, batch, starts, indexed, dims, runs, run, block, window })
     }
 
-    /// Returns whether applying the updates window by window applies the updates of each element in row-major order.
-    /// For this, dimensions outside of the batch dimensions must never lead two windows to one element.
+    /// Returns true if applying the updates window by window is known to apply the updates of each element in row-major
+    /// order. For this, the window dimensions of the updates that are outside of a batch dimension must never lead two
+    /// windows to one element. The test is that all windows start at 0 along them.
     fn keeps_order(&self, dims: &IndexDims) -> bool {
         let batch_ends =
             (0..self.batch.len() + dims.window.len()).rev().find(|d| !dims.window.contains(d)).unwrap_or(0);
@@ -258,8 +259,8 @@ impl Windows {
         Indices::new(buffer, self.index_dtype)
     }
 
-    /// Returns the first element of the window after it is moved to where all of it is inside, and whether it did not
-    /// have to be moved.
+    /// Returns the position in the operand of the first element of the window, after the window is moved to where all
+    /// of it is inside. Also returns true if it did not have to be moved.
     #[inline]
     fn clamped(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> (usize, bool) {
         let ([_, first, mut start], mut is_inside) = (cursor.places, true);
@@ -272,7 +273,7 @@ impl Windows {
         (start, is_inside)
     }
 
-    /// Returns the start of the window in each dimension of the operand, without clamping.
+    /// Returns the start of the window in each dimension of the operand, without moving it inside.
     fn starts(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> Vec<i64> {
         let at = |start: &Start| match *start {
             Start::Zero => 0,
@@ -282,7 +283,8 @@ impl Windows {
         self.starts.iter().map(at).collect()
     }
 
-    /// Calls `f` with the positions, in operand and slices, of the elements of a window that are inside.
+    /// Calls `f` with the positions of the elements of a window that are inside of the operand: in the operand, and in
+    /// the slices from the start of the window. `at` is the start of the window in each dimension of the operand.
     fn for_each_inside(&self, at: &[i64], mut f: impl FnMut(usize, usize)) {
         let mut base = 0;
         let mut walked = self.window.iter().peekable();
@@ -408,7 +410,7 @@ impl GatherKernel {
         }
     }
 
-    /// Copies windows whose pieces are single elements.
+    /// Computes a part of the result from windows whose pieces are single elements.
     fn fill_elements<T: Pod>(&self, cx: &KernelCx<'_>, part: GatherPart<'_>) {
         let table = bytemuck::cast_slice::<u8, T>(cx.input(0, part.instance).bytes());
         let mut columns = part.columns.cast::<T>();
@@ -433,7 +435,8 @@ impl GatherKernel {
         });
     }
 
-    /// Calls `copy` with the start of each of some windows in the operand and in the result.
+    /// Calls `copy` with the position in the operand and in the result of the first element of each of some windows. A
+    /// window that is not inside of the operand is first moved to where all of it is.
     #[inline]
     fn for_each(&self, indices: Indices<'_>, windows: Range<usize>, mut copy: impl FnMut(usize, usize)) {
         let (mut cursor, mut pace) = (Cursor::new(&self.windows.batch, windows.start), Pace::default());
@@ -449,7 +452,7 @@ fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
 }
 
-/// Copies a run of any length.
+/// Copies a run of any length, which polls the budget by `pace`.
 fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
     for (from, to) in from.chunks(SMALL).zip(to.chunks_mut(SMALL)) {
         to.copy_from_slice(from);
@@ -469,7 +472,8 @@ struct ScatterKernel {
     update_bytes: usize,
 }
 
-/// Returns the kernel of a scatter of one input by a named computation, or `None` if there is none.
+/// Returns the kernel of a scatter of one input whose updates replace elements or are combined with them by a named
+/// reducer. Returns `None` if there is no kernel for it.
 fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let [_, _, _] = view.operands() else { return None };
     let dims = IndexDims::of_scatter(view)?;
@@ -535,8 +539,8 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// Returns the part of `len` bytes at a position of the operand that is in these columns, and its offset in the
-    /// `len` bytes. Returns `None` if there is none. The bytes must be in one row.
+    /// Takes the `len` bytes from byte `place` of the operand on, which must be in one row. Returns those that are in
+    /// these columns, and the number of bytes before them. Returns `None` if none are.
     fn own(&mut self, place: usize, len: usize) -> Option<(&mut [u8], usize)> {
         let (row, column) = if place < self.row { (0, place) } else { (place / self.row, place % self.row) };
         let (first, end) = (column.max(self.start), (column + len).min(self.start + self.columns.width()));
@@ -545,7 +549,7 @@ impl Columns<'_> {
 }
 
 impl ScatterKernel {
-    /// Applies the updates of some columns.
+    /// Applies all updates, in order, to the elements in these columns. Updates outside of the operand are skipped.
     fn apply(&self, columns: &mut Columns<'_>, indices: Indices<'_>, updates: &[u8]) {
         let (windows, size) = (&self.windows, self.size);
         let mut update = |place: usize, from: usize, count: usize| {
@@ -573,7 +577,8 @@ impl ScatterKernel {
     }
 }
 
-/// Returns the function that combines elements of this type as the reference does, which rounds each result.
+/// Returns the function that combines elements of this type as the reference does, which rounds each result. Returns
+/// `None` if the reduction is not defined for the type.
 fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

@@ -102,7 +102,7 @@ stablehlo.return {given} : tensor<{dtype}>
     }
 }
 
-/// Returns numbers with fractions, and indices some of which are outside.
+/// Returns arguments for the main function: numbers with fractions, and, for `i32`, indices some of which are outside.
 fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     let body = &module.main().unwrap().body;
     let types = body.args().iter().map(|&v| body.ty(v).as_tensor().unwrap());
@@ -123,7 +123,7 @@ fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     types.map(&mut made).collect()
 }
 
-/// Returns whether a kernel ran.
+/// Runs a program and compares its results with the interpreter's. Returns true if all its instructions have kernels.
 fn check(source: &str, r: &mut Random) -> bool {
     let inputs = inputs(&parse(source), r);
     run(source, &inputs).iter().all(|t| !t.is_fallback)

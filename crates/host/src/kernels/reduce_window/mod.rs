@@ -32,7 +32,8 @@ use shardwise_ops::window::{WindowDim, reduced_window};
 /// Windows of more elements are folded pass by pass.
 const MAX_CHAIN: usize = 128;
 
-/// Returns the step of a `reduce_window`, or `None` if there is no kernel for it.
+/// Returns the step of a `reduce_window`, or `None` if there is no kernel for it. Steps that copy operands are added to
+/// the plan.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let window = reduced_window(view);
     if view.operand_shape(0).contains(&0) || view.result_shape(0).contains(&0) {
@@ -69,8 +70,8 @@ struct Source {
     seen: Option<Vec<Seen>>,
 }
 
-/// If the copy of an operand would have this many times the elements of operand and result, the reference evaluation
-/// runs instead.
+/// If the copy of an operand would have more than this many times the elements of operand and result, the reference
+/// evaluation runs instead.
 const MAX_SPREAD: usize = 16;
 
 impl Source {
@@ -96,7 +97,8 @@ impl Source {
     }
 }
 
-/// Returns the kernel that copies the elements that windows contain, among initial values.
+/// Returns the kernel that copies the elements that windows cover to an array of shape `sizes`, among initial values.
+/// Elements have `size` bytes.
 fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves {
     let (from, to) = (row_major(shape), row_major(sizes));
     let counts: Vec<usize> = seen.iter().map(|s| s.count).collect();
@@ -114,7 +116,8 @@ struct Chain {
     output_bytes: usize,
 }
 
-/// Returns the kernel for a named reducer of an operand with this shape, or `None` if there is none.
+/// Returns the kernel for windows of one operand of this shape that are combined by a named reducer, or `None` if there
+/// is none.
 fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Chain> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (x, out) = (view.operand_tensor(0), view.result_tensor(0));
@@ -174,6 +177,7 @@ impl Kernel for Chain {
 }
 
 /// Returns the kernel for any region of elementwise ops: for each position of the window, one pass over all results.
+/// Returns `None` if there is none, or if a named reducer must not round each time.
 fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
     let (n, out) = (view.results().len(), view.result_shape(0));
     let elems = (0..n).map(|i| Elem::of(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;

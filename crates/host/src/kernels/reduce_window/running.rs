@@ -76,7 +76,8 @@ pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Opt
     })
 }
 
-/// Returns whether combining an initial value with itself returns the same value.
+/// Returns true if combining an initial value with itself is known to return the same value: the reducer is idempotent,
+/// or the value is a constant that is the reducer's identity.
 fn changes_nothing(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     if kind.is_idempotent() {
         return true;
@@ -108,8 +109,9 @@ impl Kernel for Running {
 }
 
 impl Running {
-    /// Returns parts of some lines each: lines side by side in a group, or, if a group has one line, those of
-    /// neighbouring groups.
+    /// Divides the lines of an array into parts of up to [`LANES`] lines: lines side by side in a group, or, if a group
+    /// has one line, those of neighbouring groups. A part has its matrix of the operand `from`, its elements of the
+    /// result `to`, and the position of its lines in the matrix.
     fn parts<'a>(&self, from: &'a [u8], to: &'a mut [u8]) -> Vec<(&'a [u8], Grid<'a, u8>, Lines)> {
         let (of, size) = (self.inner, self.size);
         let row = if of == 1 { self.len * size } else { of * size };
@@ -126,7 +128,8 @@ impl Running {
     }
 }
 
-/// Processes lines as [`Walk`] does, with elements `T`.
+/// Processes lines as [`Walk`] does, with elements `T`. `op` combines a total with an element that `widen` converts,
+/// and `narrow` converts each total to a result.
 #[inline(always)]
 fn walk_lines<T: Pod, A: Copy>(
     (from, init, to, lines): (&[u8], &[u8], Grid<'_, u8>, Lines),
@@ -180,7 +183,8 @@ fn walk_lines<T: Pod, A: Copy>(
     }
 }
 
-/// Takes a step for all lines. A loop over arrays alone is vectorised.
+/// Applies `step` to the total and the next element of each line, and returns the results. A loop over arrays alone is
+/// vectorised.
 #[inline(always)]
 fn step_all<T: Pod, A>(totals: &mut [A; LANES], from: &[T; LANES], step: impl Fn(&mut A, T) -> T) -> [T; LANES] {
     let mut to = [T::zeroed(); LANES];
@@ -190,7 +194,8 @@ fn step_all<T: Pod, A>(totals: &mut [A; LANES], from: &[T; LANES], step: impl Fn
     to
 }
 
-/// Takes a step for as many lines as there are.
+/// Applies `step` to the total and the next element of as many lines as `from` and `to` have, and writes the results to
+/// `to`.
 fn step_some<T: Pod, A>(totals: &mut [A; LANES], from: &[T], to: &mut [T], step: impl Fn(&mut A, T) -> T) {
     to.iter_mut().zip(from).zip(totals).for_each(|((to, &x), total)| *to = step(total, x));
 }

@@ -9,7 +9,8 @@ fn values(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &(0..shape.iter().product()).map(draw).collect::<Vec<_>>())
 }
 
-/// Returns a program with `%0` as the operand and `%1` as the initial value, both converted to `elem`.
+/// Returns a program with a `reduce_window` of `%0` and the initial value `%1`, both converted to `elem`. The text
+/// `window` has its attributes, and `body` computes `%c` from `%a` and `%b`.
 fn program(shape: &[usize], out: &[usize], elem: &str, window: &str, init: &str, body: &str) -> String {
     let (given, x, z) = (tensor(shape, "f32"), tensor(shape, elem), tensor(out, elem));
     format!(

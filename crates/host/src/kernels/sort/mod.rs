@@ -52,7 +52,9 @@ impl Lines {
         Lines { n: shape[dim], step, count: shape[..dim].iter().product::<usize>() * step }
     }
 
-    /// Writes the elements of a line in the order of `from`. The first element of the line is the first of `source`.
+    /// Writes element `from[i]` of a line to position `i` of its result. `source` starts with the first element of the
+    /// line. `target` is a part of the result, in which `group` and `column` are the line's number among the groups of
+    /// lines side by side, and within its group.
     fn put<T: Pod>(&self, source: &[u8], target: &mut Grid<'_, u8>, [group, column]: [usize; 2], from: &[u32]) {
         let source = bytemuck::cast_slice::<u8, T>(source);
         if self.step == 1 {
@@ -66,14 +68,15 @@ impl Lines {
         }
     }
 
-    /// Returns the number of elements of a part, which is whole groups of lines side by side or some columns of one
-    /// group.
+    /// Returns the number of elements of the matrices that are divided into parts. A matrix has whole groups of lines
+    /// side by side, and is one part. If a group of several lines is too large, it is a matrix, and some of its columns
+    /// are a part.
     fn part(&self) -> usize {
         let lines = (PART / self.n.max(1)).max(1);
         (lines / self.step).max(1) * self.n * self.step
     }
 
-    /// Returns the numbers of elements of a row of the matrices that are divided into parts, and of a row of a part.
+    /// Returns the number of elements in a row of the matrices that [`Lines::part`] describes, and in a row of a part.
     fn columns(&self) -> [usize; 2] {
         match self.step {
             1 => [self.n; 2],
@@ -87,7 +90,8 @@ impl Lines {
         (self.n * self.count).div_ceil(self.part()) * row.div_ceil(columns)
     }
 
-    /// Returns the parts of an array whose elements have this number of bytes, each as its start and its lines.
+    /// Returns the parts of an array whose elements have `size` bytes. Each is given by the index of its first element
+    /// in the array, and by the bytes of its lines.
     fn parts<'a>(&self, array: &'a mut [u8], size: usize) -> Vec<(usize, Grid<'a, u8>)> {
         let (part, [row, columns]) = (self.part(), self.columns());
         let matrices = array.chunks_mut(part * size).map(|matrix| Grid::new(matrix, row * size));
@@ -214,14 +218,15 @@ impl SortKernel {
         }
     }
 
-    /// Returns the number of bytes that are charged for the numbers and positions of lines in the parts that run at one
-    /// time.
+    /// Returns the number of bytes that are charged for the numbers and positions of lines, of as many of `parts` parts
+    /// as run at one time. Small tables are not charged.
     fn scratch_bytes(&self, parts: usize) -> usize {
         let line = table_bytes::<u64>((self.keys.len() + 3).saturating_mul(self.lines.n));
         line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
     }
 
-    /// Computes the keys of each instance's elements.
+    /// Returns, for each instance that is to be computed, the keys of its `count` elements: the input itself if its
+    /// elements are the keys, or a new buffer.
     fn compute(&self, cx: &KernelCx<'_>, key: &Key, count: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         let inputs = cx.instances.iter().map(|&i| cx.input(key.input, i));
         let Some(kernel) = &key.kernel else { return Ok(inputs.cloned().collect()) };
@@ -231,7 +236,8 @@ impl SortKernel {
         Ok(buffers)
     }
 
-    /// Returns for each position of a sorted line the position from which its element comes.
+    /// Returns, for each position of a sorted line, the position from which its element comes. The line starts at
+    /// element `start` of the keys.
     fn sorted(&self, keys: &[&Buffer], start: usize) -> Vec<u32> {
         let read =
             |(key, buffer): (&Key, &&Buffer)| key.order.read(buffer.bytes(), start, self.lines.step, self.lines.n);
@@ -265,7 +271,8 @@ pub fn top_k<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 }
 
 impl TopK {
-    /// Returns the number of bytes that are charged for the numbers of the lines that are processed at one time.
+    /// Returns the number of bytes that are charged for the numbers of lines, of as many of `parts` parts as run at one
+    /// time. Small tables are not charged.
     fn scratch_bytes(&self, parts: usize) -> usize {
         let line = table_bytes::<u64>(self.lines.n.saturating_mul(2));
         line.saturating_mul(Workers::global().at_once(parts, effort(parts)))

@@ -31,7 +31,8 @@ pub enum Numbers {
 }
 
 impl Order {
-    /// Returns the order, or `None` for types without an order.
+    /// Returns the order, or `None` for types without an order. Floats are compared in their total order if `is_total`,
+    /// else as numbers. For other types, `is_total` has no effect.
     pub fn new(elem: Elem, is_descending: bool, is_total: bool) -> Option<Order> {
         let order = Order { elem, is_descending, is_partial: elem.is_float() && !is_total };
         (!elem.is_complex()).then_some(order)
@@ -46,7 +47,8 @@ impl Order {
         self.elem.size()
     }
 
-    /// Returns the numbers of the elements from `start` on, `step` elements apart.
+    /// Reads `n` elements, which are `step` elements apart from element `start` on. Returns numbers that compare as the
+    /// elements do.
     pub fn read(&self, bytes: &[u8], start: usize, step: usize, n: usize) -> Numbers {
         macro_rules! words {
             ($T:ty) => {{
@@ -96,8 +98,8 @@ impl Order {
 }
 
 impl Numbers {
-    /// Returns for each position in the sorted line the position of its number in the line. Equal numbers keep their
-    /// order.
+    /// Returns, for each position in the sorted line, the position of its number in the line. Equal numbers keep their
+    /// order. In a partial order, a line with NaN is in the order in which the reference's merge sort leaves it.
     pub fn sorted(self) -> Vec<u32> {
         match self {
             Numbers::Short(list) => places(&sorted_in_parts(list, &u64::cmp, &|part| part.sort_unstable())),
@@ -109,7 +111,7 @@ impl Numbers {
         }
     }
 
-    /// Returns the first `k` of [`Numbers::sorted`].
+    /// Returns the first `k` positions of [`Numbers::sorted`], or all if there are fewer. `k` is at least one.
     pub fn first(self, k: usize) -> Vec<u32> {
         match self {
             Numbers::Short(list) => {
@@ -141,7 +143,8 @@ impl Numbers {
     }
 }
 
-/// Returns the `k` least of distinct numbers, and possibly others; `k` is at least one.
+/// Returns the `k` least of distinct numbers, and possibly others, in any order. Returns all if there are fewer. `k` is
+/// at least one.
 fn least(list: &[u64], k: usize) -> Vec<u64> {
     let (mut kept, mut limit) = (Vec::with_capacity(2 * k), u64::MAX);
     for (i, part) in list.chunks(LONG).enumerate() {
@@ -163,7 +166,8 @@ fn least(list: &[u64], k: usize) -> Vec<u64> {
     kept
 }
 
-/// Collects a list of any length, element by element.
+/// Returns `element(i)` for each `i` in `0..n`. A long list is collected in parts, between which the run can be
+/// cancelled.
 fn collected<T>(n: usize, element: impl Fn(usize) -> T) -> Vec<T> {
     if n <= LONG {
         return (0..n).map(element).collect();
@@ -176,7 +180,8 @@ fn collected<T>(n: usize, element: impl Fn(usize) -> T) -> Vec<T> {
     list
 }
 
-/// Sorts distinct elements by `sort`. A long list is sorted in parts, between which the run can be cancelled.
+/// Sorts distinct elements. Both `compare` and `sort`, which sorts a list, have the order that is wanted. A long list
+/// is sorted in parts, between which the run can be cancelled.
 fn sorted_in_parts<T: Copy>(
     mut list: Vec<T>,
     compare: &impl Fn(&T, &T) -> Ordering,
@@ -213,7 +218,8 @@ fn places(list: &[u64]) -> Vec<u32> {
     collected(list.len(), |i| list[i] as u32)
 }
 
-/// Returns the positions of a list's elements in an order. Equal elements keep their order.
+/// Returns the positions `0..n` sorted by `compare`, which compares the elements at two positions. Positions of equal
+/// elements stay in ascending order.
 fn places_by(n: usize, compare: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let different = |a: &u32, b: &u32| compare(*a, *b).then(a.cmp(b));
     sorted_in_parts(collected(n, |i| i as u32), &different, &|part| part.sort_unstable_by(different))
@@ -223,7 +229,9 @@ fn sorted_by_key(list: &[u64]) -> Vec<u32> {
     places_by(list.len(), |a, b| list[a as usize].cmp(&list[b as usize]))
 }
 
-/// Sorts by the first key, then by the second, and so on.
+/// Returns, for each position in the sorted line, the position from which its element comes. The line is sorted by the
+/// first key, then by the second, and so on. Elements with equal keys keep their order. In a partial order, NaN counts
+/// as the largest number.
 pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     places_by(keys[0].len(), |a, b| {
         let compared = keys.iter().map(|k| k.get(a as usize).cmp(&k.get(b as usize)));
@@ -231,7 +239,8 @@ pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     })
 }
 
-/// Sorts by a comparison that is no order, with the reference's algorithm.
+/// Sorts a list in which `None` is not less than any element, and no element is less than `None`. Returns positions as
+/// [`Numbers::sorted`] does. This is no order, so the reference's algorithm is used.
 fn merged(list: &[Option<u64>]) -> Vec<u32> {
     let is_less = |a: u32, b: u32| match (list[a as usize], list[b as usize]) {
         (Some(a), Some(b)) => Ok(a < b),

@@ -13,8 +13,8 @@ fn values(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &(0..shape.iter().product()).map(&mut draw).collect::<Vec<_>>())
 }
 
-/// Returns a program that sorts elements and their positions by `compare`, which computes `%c`: whether `%a` and `%b`
-/// are in order.
+/// Returns a program that sorts elements and their positions by the ops `compare`. They compute `%c`, which is true if
+/// `%a` must come before `%b`.
 fn program(shape: &[usize], dim: usize, elem: &str, compare: &str) -> String {
     let (given, x, i) = (tensor(shape, "f32"), tensor(shape, elem), tensor(shape, "i32"));
     format!(

@@ -3,8 +3,8 @@
 use super::Digit;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 
-/// Returns the digits of each dimension that one or both layouts split, major to minor. If `is_prime`, their sizes are
-/// prime numbers. Axes of size 1 are left out.
+/// Returns the digits of each dimension that one or both layouts split, major to minor, or `None` if the layouts cannot
+/// be written with the same digits. If `is_prime`, their sizes are prime numbers. Axes of size 1 are left out.
 pub(super) fn common(from: &Sharding, to: &Sharding, is_prime: bool) -> Option<Vec<Vec<Digit>>> {
     let mesh = &*from.mesh;
     let mut cuts = Cuts { mesh, ends: vec![vec![]; mesh.axes.len()] };
@@ -32,7 +32,7 @@ impl Cuts<'_> {
         self.ends.iter().map(Vec::len).sum()
     }
 
-    /// Returns whether each major part of an axis that ends at a cut is a part of the next one.
+    /// Returns true if each major part of an axis that ends at a cut is a part of the next one.
     fn are_nested(&self) -> bool {
         self.ends.iter().all(|ends| ends.windows(2).all(|pair| pair[1].is_multiple_of(pair[0])))
     }
@@ -71,7 +71,8 @@ impl Cuts<'_> {
     }
 
     /// Returns the digits of a dimension that is split by `held` and by `needed`. Where these have parts of different
-    /// sizes, the larger one is cut, and the digits are not final.
+    /// sizes, the larger one is cut, and the digits are not final. Returns `None` if one size is not a multiple of the
+    /// other.
     fn digits(&mut self, held: &[AxisRef], needed: &[AxisRef]) -> Option<Vec<Digit>> {
         let (held, needed) = (self.parts(held)?, self.parts(needed)?);
         let mut digits = vec![];

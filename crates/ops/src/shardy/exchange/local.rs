@@ -98,7 +98,8 @@ fn reorder(b: &mut Builder<'_>, x: Value, from: &[Part], to: &[Part]) -> Value {
     make::transpose(b, x, &to.iter().map(at).collect::<Vec<_>>())
 }
 
-/// Builds one permutation for each value of the digits that only the source splits.
+/// Builds the rounds, one for each value of the digits that only the source splits, and joins the blocks that the
+/// device receives in them.
 fn rounds(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) -> Value {
     let plan = Rounds::new(exchange, &make::type_of(b, x).shape);
     let dtype = make::type_of(b, x).dtype;
@@ -180,8 +181,9 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Builds the position along each dimension: for a digit, the coordinate along an axis plus a number, modulo the
-    /// size, or 0.
+    /// Builds the position along each dimension. `of(digit)` returns an axis and a number, whose sum with the
+    /// coordinate along the axis, modulo the size, is the position along the digit. If it returns `None`, the position
+    /// is 0.
     fn starts(&self, b: &mut Builder<'_>, of: impl Fn(&Digit) -> Option<(AxisRef, usize)>) -> Vec<Value> {
         let zero = make::number(b, DType::I32, 0);
         let mut starts = vec![];

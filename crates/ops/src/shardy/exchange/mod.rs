@@ -79,7 +79,7 @@ impl Exchange {
         &self.dims
     }
 
-    /// Returns whether no device needs a digit of another device in place of its own.
+    /// Returns true if no device needs a digit of another device in place of its own.
     pub fn is_aligned(&self) -> bool {
         self.digits().all(|d| d.held.is_none() || d.needed.is_none() || d.held == d.needed)
     }
@@ -98,7 +98,7 @@ impl Exchange {
         u64::from(is_gathered) + u64::from(!self.moved().is_empty())
     }
 
-    /// Returns whether the exchange needs few rounds among few devices.
+    /// Returns true if the exchange is aligned, or has at most [`MAX_ROUNDS`] rounds, each among at most 256 devices.
     pub fn is_small(&self) -> bool {
         self.is_aligned() || self.round_count() <= MAX_ROUNDS && self.group().1 <= MAX_GROUP
     }

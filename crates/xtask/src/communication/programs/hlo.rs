@@ -80,12 +80,13 @@ impl Hlo {
         Ok(hlo)
     }
 
-    /// Returns the computation with this name, with or without `%`.
+    /// Returns the index of the computation with this name, which may start with `%`.
     pub fn computation(&self, name: &str) -> Option<usize> {
         self.by_name.get(name.trim().trim_start_matches('%')).copied()
     }
 
-    /// Returns the computations that an attribute names: `calls=%f` or `branch_computations={%f, %g}`.
+    /// Returns the indices of the computations that an attribute names: `calls=%f` or `branch_computations={%f, %g}`.
+    /// If the instruction has no such attribute, the list is empty.
     pub fn named(&self, at: &Instruction, attribute: &str) -> Vec<usize> {
         let names = at.attribute(attribute).unwrap_or("").trim_matches(['{', '}']);
         names.split(',').filter_map(|name| self.computation(name)).collect()
@@ -123,7 +124,7 @@ impl Computation {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the instruction that makes operand `i`.
+    /// Returns the instruction that makes operand `i`, if there is one.
     pub fn operand(&self, at: &Instruction, i: usize) -> Option<&Instruction> {
         Some(&self.instructions[self.index(at.operands.get(i)?)?])
     }
@@ -140,18 +141,20 @@ impl Computation {
 }
 
 impl Instruction {
-    /// Returns the text of an attribute.
+    /// Returns the text of an attribute, or `None` if the instruction does not have it.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the numbers of an attribute such as `lhs_contracting_dims={1,2}`.
+    /// Returns the numbers of an attribute such as `lhs_contracting_dims={1,2}`, or an empty list if the instruction
+    /// does not have it.
     pub fn numbers(&self, name: &str) -> Vec<usize> {
         let text = self.attribute(name).unwrap_or("").trim_matches(['{', '}']);
         text.split(',').filter_map(|n| n.trim().parse().ok()).collect()
     }
 
-    /// Returns the number of devices in a group, of `devices` in all.
+    /// Returns the number of devices in the first group of a collective. If the list of groups is `{}`, these are all
+    /// `devices`. Returns `None` if there is no list of groups, or if it is malformed.
     pub fn group_size(&self, devices: usize) -> Option<usize> {
         let text = self.attribute("replica_groups")?;
         if let Some(rest) = text.strip_prefix("mesh[") {
@@ -183,7 +186,7 @@ impl Instruction {
 }
 
 /// Returns the size of groups along axes of a mesh: `'a'=4,'b'=2]` and `{'a':(2)2,'b'}` -> `4`. A part of an axis has
-/// the size before it in parentheses.
+/// the size before it in parentheses. Returns `None` if one of the texts is malformed.
 fn mesh_group_size(sizes: &str, axes: &str) -> Option<usize> {
     let sizes: HashMap<&str, usize> = sizes[..sizes.find(']')?]
         .split(',')
@@ -238,7 +241,8 @@ fn end_of_type(text: &str) -> usize {
     text.char_indices().find(ends).map_or(text.len(), |(i, _)| i)
 }
 
-/// Returns where the group that is open at the start ends: the position of its closing bracket.
+/// Returns where the group that is open at the start ends: the position of its closing bracket, or the length of the
+/// text if there is none.
 fn end_of_group(text: &str) -> usize {
     let mut depth = 0;
     let mut is_quoted = false;

@@ -65,7 +65,8 @@ impl Counter<'_> {
     }
 }
 
-/// Counts the products that meet an element of the input.
+/// Returns the operations of a convolution: two for each product with an element of the input. Products with padding do
+/// not count.
 fn convolution_flops(at: &OpView<'_>) -> u64 {
     let dims = ConvDims::of(at).expect("verified");
     let (input, kernel, result) = (at.operand_shape(0), at.operand_shape(1), &at.result_tensor(0).shape);

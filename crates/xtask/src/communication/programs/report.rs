@@ -195,7 +195,7 @@ impl<'r> Report<'r> {
         lines
     }
 
-    /// Returns all numbers.
+    /// Returns all numbers as JSON.
     pub fn numbers(&self) -> Value {
         let side = |side: &Result<Tally, String>| match side {
             Ok(t) => json!({ "bytes": t.worst(), "plain": t.plain, "flops": t.flops, "runs": t.collectives }),

@@ -5,7 +5,7 @@ use shardwise_ops::window::WindowDim;
 /// The bytes that devices receive and the work of products, over a part of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Bytes if every collective costs its full price on every device, and no all-reduce is more than that.
+    /// Bytes if every collective costs its full price on every device. No all-reduce counts as a reduce-scatter.
     pub plain: u64,
     /// Bytes that every device receives.
     everywhere: u64,
@@ -31,7 +31,8 @@ impl Tally {
         self.everywhere + self.by_device.iter().max().copied().unwrap_or(0)
     }
 
-    /// Adds a collective through which every device receives as many bytes.
+    /// Adds a collective through which every device receives the same number of bytes: `plain` for the plain count, and
+    /// `strict` for the stricter one.
     pub fn receive(&mut self, plain: u64, strict: u64) {
         self.plain += plain;
         self.everywhere += strict;
@@ -39,7 +40,7 @@ impl Tally {
     }
 
     /// Adds a permute of `bytes` with these pairs of source and target. Only targets that have another source than
-    /// themselves receive something.
+    /// themselves receive something. The plain count is `bytes` if there is such a target.
     pub fn permute(&mut self, bytes: u64, pairs: &[(usize, usize)]) {
         let moved = || pairs.iter().filter(|(source, target)| source != target);
         self.plain += if moved().next().is_some() { bytes } else { 0 };
@@ -50,7 +51,8 @@ impl Tally {
         }
     }
 
-    /// Adds a part of the program that runs `times` times, or once if the number is not known.
+    /// Adds a part of the program that runs `times` times, or once if the number is not known. In that case, a part
+    /// with collectives makes the tally a guess.
     pub fn add(&mut self, part: &Tally, times: Option<u64>) {
         let n = times.unwrap_or(1);
         self.plain += n * part.plain;
@@ -62,7 +64,8 @@ impl Tally {
         self.is_guess |= part.is_guess || (times.is_none() && part.collectives > 0);
     }
 
-    /// Returns the branch that receives most, with the most flops of any.
+    /// Returns the tally of the branch that receives most, with the most flops of any branch. It is a guess if that of
+    /// any branch is.
     pub fn dearest(branches: Vec<Tally>) -> Tally {
         let flops = branches.iter().map(|b| b.flops).max().unwrap_or(0);
         let is_guess = branches.iter().any(|b| b.is_guess);

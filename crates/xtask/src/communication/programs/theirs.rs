@@ -106,16 +106,16 @@ fn scattered(bytes: u64, n: u64, elements: u64, read: Option<u64>) -> u64 {
     (bytes - shard) + 2 * of_others(shard, n / shards)
 }
 
-/// Returns the most elements of a value that one of its users reads, if each of them only takes a dynamic slice of it.
-/// `element` is the element of the tuple, if the value is one.
+/// Returns the most elements of a value that one of its users reads, if each of them only takes a dynamic slice of it,
+/// and `None` otherwise. `element` is the element of the tuple, if the value is one.
 fn most_read(hlo: &Hlo, place: Place, element: Option<usize>) -> Option<u64> {
     let mut reads = BTreeSet::new();
     follow(hlo, place, element, &mut vec![], &mut reads)?;
     reads.last().copied()
 }
 
-/// Collects the sizes of the slices of a value. `callers` are the fusions that contain it, outermost first. Returns
-/// `None` if something else reads it.
+/// Adds to `reads` the numbers of elements of the dynamic slices of a value. `callers` are the fusions and calls that
+/// contain it, outermost first. Returns `None` if something else reads it, or if the program returns it.
 fn follow(
     hlo: &Hlo,
     place: Place,
@@ -164,7 +164,8 @@ fn dot_flops(computation: &Computation, at: &Instruction) -> Result<u64> {
     Ok(2 * contracted * at.shapes.iter().map(Shape::elements).sum::<u64>())
 }
 
-/// Counts the products that meet an element of the input.
+/// Returns the operations of a convolution: two for each product with an element of the input. Products with padding do
+/// not count.
 fn convolution_flops(computation: &Computation, at: &Instruction) -> Result<u64> {
     let shape = |i: usize| computation.operand(at, i).and_then(|x| x.shapes.first()).context("a missing operand");
     let labels = at.attribute("dim_labels").context("no dim_labels")?;
@@ -182,7 +183,8 @@ fn convolution_flops(computation: &Computation, at: &Instruction) -> Result<u64>
     Ok(2 * along * channels as u64)
 }
 
-/// Reads a window: `{size=3x3 stride=2x2 pad=0_1x0_1 lhs_dilate=1x2 rhs_dilate=2x1}`.
+/// Reads a window: `{size=3x3 stride=2x2 pad=0_1x0_1 lhs_dilate=1x2 rhs_dilate=2x1}`. Its sizes are taken from the
+/// kernel, whose dimensions `labels` names, as in `01io`.
 fn window(text: &str, labels: &str, kernel: &Shape) -> Vec<WindowDim> {
     let field = |name: &str, d: usize| {
         let fields = text.trim_matches(['{', '}']).split(' ');

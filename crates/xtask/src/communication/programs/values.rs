@@ -9,7 +9,8 @@ use std::time::Duration;
 /// The time limit for one program.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs the programs on random inputs, partitioned and whole. Returns a line for each program whose values differ.
+/// Runs the programs on random inputs, partitioned and whole. Returns a line for each program whose values differ or
+/// that fails.
 pub fn check(programs: &[&Exported]) -> Result<Vec<String>> {
     // The command is built as this one is, so that most of it is built already.
     let shardwise = match cfg!(debug_assertions) {
