@@ -58,7 +58,7 @@ impl Copies {
     /// Adds a copy of a function whose calls call copies too. Returns the name of the copy.
     fn copy(&mut self, name: &str, loc: &Loc, depth: usize) -> Result<Arc<str>, Diagnostics> {
         if depth > MAX_DEPTH {
-            return Err(propagate::too_deep(loc).into());
+            return Err(propagate::too_deep(loc, MAX_DEPTH).into());
         }
         let Some(func) = self.module.func(name) else { return Ok(name.into()) };
         let mut copy = func.clone();

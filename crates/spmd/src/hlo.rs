@@ -1,4 +1,4 @@
-//! Prints the program of one device as HLO text that is short enough to read:
+//! Prints the program of one device as HLO text that is short enough to read.
 
 use shardwise_base::gspmd::HloSharding;
 use shardwise_base::{AxisRef, DType, Literal, Mesh};
