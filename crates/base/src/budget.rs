@@ -413,7 +413,8 @@ impl Stop {
     pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
         match self {
             Stop::Memory(e) => Diagnostic::error("run-memory", loc, e.to_string())
-                .help("raise the memory limit, or split the arrays over more devices"),
+                .note("the limit is for the data of all devices together")
+                .help("use smaller arrays, or raise the memory limit"),
             Stop::Steps(max) => {
                 Diagnostic::error("run-steps", loc, format!("the program did not end within {max} steps"))
                     .help("raise the limit of steps, or look for a loop whose condition never becomes false")

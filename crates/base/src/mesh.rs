@@ -83,7 +83,7 @@ pub enum MeshError {
     TooManyDevices,
     TooManyAxes { count: usize },
     DeviceIds { expected: usize, found: usize },
-    NotAPermutation { device: usize },
+    NotAPermutation { device: usize, count: usize },
 }
 
 impl Mesh {
@@ -161,7 +161,7 @@ impl Mesh {
         let mut seen = vec![false; size];
         for &id in ids {
             if id >= size || std::mem::replace(&mut seen[id], true) {
-                return Err(MeshError::NotAPermutation { device: id });
+                return Err(MeshError::NotAPermutation { device: id, count: size });
             }
         }
         Ok(())
@@ -284,8 +284,8 @@ impl fmt::Display for MeshError {
             MeshError::DeviceIds { expected, found } => {
                 write!(f, "the mesh has {expected} positions and {found} device ids")
             }
-            MeshError::NotAPermutation { device } => {
-                write!(f, "device id {device} is out of range or stands twice in the mesh")
+            MeshError::NotAPermutation { device, count } => {
+                write!(f, "device id {device} is not below {count}, the number of devices, or occurs twice in the mesh")
             }
         }
     }

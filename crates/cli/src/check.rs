@@ -163,7 +163,7 @@ fn unequal_replicas(what: &str, index: usize, sharding: &Sharding, first: usize,
     let message = format!("devices {} and {} should hold equal parts of {what} {index}", device(first), device(second));
     Diagnostic::error("check-replicas", &Loc::UNKNOWN, message)
         .facts(format!("its layout is {sharding}, and the shards of the two devices differ"))
-        .help("this is a bug in the engine: report it with the program")
+        .help("this is a bug in the engine, which please report with the program, unless a warning `claim-unproved` is about this value")
 }
 
 fn differs(name: &str, why: &Mismatch) -> Diagnostic {

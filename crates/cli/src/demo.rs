@@ -95,7 +95,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
 fn mesh_axes(text: &str) -> Result<Vec<Axis>, Diagnostics> {
     let axis = |part: &str| {
         let (name, size) = part.split_once('=')?;
-        Some(Axis::auto(name.trim(), size.trim().parse().ok()?))
+        let name = Some(name.trim()).filter(|name| !name.is_empty())?;
+        Some(Axis::auto(name, size.trim().parse().ok()?))
     };
     text.split(',').map(|part| axis(part).ok_or_else(|| bad_mesh(text, part).into())).collect()
 }
@@ -167,5 +168,22 @@ fn reference(x: &Literal, w: &Literal) -> Literal {
 fn bad_mesh(text: &str, part: &str) -> Diagnostic {
     Diagnostic::error("mesh-syntax", &Loc::UNKNOWN, format!("`{part}` is not an axis of a mesh"))
         .facts(format!("--mesh {text}"))
-        .help("write axes as NAME=SIZE, separated by commas: --mesh X=4,Y=2")
+        .help("write axes as NAME=SIZE, where SIZE is a number of devices, separated by commas: --mesh X=4,Y=2")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_has_a_name_and_a_size() {
+        let sizes = |text| mesh_axes(text).ok().map(|axes| Mesh::new(axes).unwrap().sizes::<2>());
+        assert_eq!(sizes("X=4,Y=2"), Some([4, 2]));
+        assert_eq!(sizes(" X = 4 , Y = 2 "), Some([4, 2]));
+        for (text, part) in [("=4,Y=2", "=4"), ("X=4, =2", " =2"), ("X=4,Y", "Y"), ("X=4,Y=", "Y="), ("X=4,", "")] {
+            let found = mesh_axes(text).unwrap_err();
+            let found: Vec<_> = found.iter().map(|d| (d.code, d.message.as_str())).collect();
+            assert_eq!(found, [("mesh-syntax", &*format!("`{part}` is not an axis of a mesh"))]);
+        }
+    }
 }

@@ -153,7 +153,7 @@ struct PartitionArgs {
     /// The notation for groups of devices.
     #[arg(long, value_enum, default_value = "axes")]
     replica_groups: ReplicaGroups,
-    /// Print HLO text, as XLA's tools show it, instead of StableHLO.
+    /// Print shortened HLO text for people to read, instead of StableHLO.
     #[arg(long)]
     hlo: bool,
     /// Print the table of collectives instead of the program.

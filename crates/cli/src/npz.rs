@@ -328,12 +328,12 @@ fn unknown(loc: &Loc, name: &str, count: usize) -> Diagnostic {
 }
 
 fn mismatch(loc: &Loc, name: &str, ty: &TensorType, why: Mismatch) -> Diagnostic {
-    let of_type = |code, what, given: String, shape: Vec<usize>| {
+    let of_type = |code, what, method, given: String, shape: Vec<usize>| {
         Diagnostic::error(code, loc, format!("the {what} of input `{name}` differs from the program's"))
             .facts(format!("{name}: {given} of shape {shape:?}"))
             .expected(format!("{} ({}) of shape {:?}", numpy_name(ty.dtype), ty.dtype, ty.shape))
             .help(format!(
-                "convert the array before saving it, for example with `.astype(…)`; the program's type is {}",
+                "convert the array before saving it, for example with `.{method}(…)`; the program's type is {}",
                 ty.short()
             ))
     };
@@ -343,8 +343,8 @@ fn mismatch(loc: &Loc, name: &str, ty: &TensorType, why: Mismatch) -> Diagnostic
             .help("the file is damaged: write it again")
     };
     match why {
-        Mismatch::DType { given, shape } => of_type("npz-dtype", "element type", given, shape),
-        Mismatch::Shape { given, shape } => of_type("npz-shape", "shape", given, shape),
+        Mismatch::DType { given, shape } => of_type("npz-dtype", "element type", "astype", given, shape),
+        Mismatch::Shape { given, shape } => of_type("npz-shape", "shape", "reshape", given, shape),
         Mismatch::Fewer(found) => of_length("fewer".into()).facts(format!("{found} bytes")),
         Mismatch::More => of_length("more".into()),
         Mismatch::Broken(why) => unreadable(loc, &format!("`{name}`: {why}")),

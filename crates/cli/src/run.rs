@@ -205,13 +205,13 @@ fn no_function(loc: &Loc) -> Diagnostic {
 }
 
 fn not_arrays(text: &str) -> Diagnostic {
-    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs are not a list of arrays")
+    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs in `--args` are not a list of arrays")
         .facts(text.to_string())
         .expected("[dense<1> : tensor<2xi32>, ..]")
 }
 
 fn other_arrays(given: &[TensorType], types: &[TensorType]) -> Diagnostic {
-    Diagnostic::error("run-args", &Loc::UNKNOWN, "the types of the inputs differ from the program's")
+    Diagnostic::error("run-args", &Loc::UNKNOWN, "the inputs in `--args` differ in number or type from the program's")
         .facts(format!("{given:?}"))
         .expected(format!("{types:?}"))
 }
@@ -220,5 +220,5 @@ fn no_inputs(types: &[TensorType]) -> Diagnostic {
     let list: Vec<String> = types.iter().enumerate().map(|(i, t)| format!("arg{i}: {}", t.short())).collect();
     Diagnostic::error("run-no-inputs", &Loc::UNKNOWN, "the program needs inputs")
         .facts(list.join(", "))
-        .help("pass --inputs FILE.npz, or --random SEED for generated ones")
+        .help("pass --inputs FILE.npz or --args ARRAYS, or --random SEED for generated ones")
 }

@@ -236,8 +236,7 @@ fn zeros_like(like: &Option<Datum>) -> Datum {
 
 fn axis_index(view: &OpView<'_>, frame: &Frame) -> Result<PerProcess, Diagnostic> {
     let (mesh, axes) = ops::AxisIndexOp::axes(view).ok_or_else(|| cannot_run(view))?;
-    // A single process that stands for all devices has no position among them.
-    frame.mesh.as_ref().ok_or_else(|| cannot_run(view))?;
+    frame.mesh.as_ref().ok_or_else(|| no_position(view))?;
     Ok(each(frame, |p| Literal::scalar(AxisRef::index_in(mesh, axes, &frame.coordinates(p)) as i32)))
 }
 
@@ -368,9 +367,16 @@ fn is_resized_as_typed(view: &OpView<'_>, i: usize, part: &[usize], made: &[usiz
 /// Returns the error for a result of another shape than the collective's type, which is made if several members of a
 /// group are one process of this grid.
 fn other_size(view: &OpView<'_>, size: usize) -> Diagnostic {
-    let message = format!("`{}` has a type for groups of another size than {size}", view.name());
+    let message = format!("`{}` runs in a group of {size} processes, and its types are for another size", view.name());
     Diagnostic::error("collective-axes", view.loc(), message)
         .help("name devices that differ only along manual axes in each group")
+}
+
+/// Returns the error for a process that has no position along axes, such as one that stands for all devices.
+fn no_position(view: &OpView<'_>) -> Diagnostic {
+    let message = format!("`{}` is run without a mesh: the process has no position along its axes", view.name());
+    Diagnostic::error("op-unsupported", view.loc(), message)
+        .help("use the op inside of a `sdy.manual_computation`, or run the partitioned program")
 }
 
 fn no_such_root(view: &OpView<'_>, root: i128, size: usize) -> Diagnostic {

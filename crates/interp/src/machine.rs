@@ -368,7 +368,7 @@ pub fn cannot_run(view: &OpView<'_>) -> Diagnostic {
         None => format!("`{}`", view.name()),
     };
     Diagnostic::error("op-unsupported", view.loc(), format!("{what} cannot be run"))
-        .help("write it with ops that can, or register a kernel for it")
+        .help("write it with other ops, or, if it is a custom call, register a kernel for it")
 }
 
 fn too_deep(loc: &Loc) -> Diagnostic {

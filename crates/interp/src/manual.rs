@@ -60,9 +60,8 @@ impl<'m> Machine<'m> {
 }
 
 fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
-    Diagnostic::error("manual-mesh", view.loc(), "a manual computation is over another mesh than the one around it")
-        .mesh(mesh)
-        .help("use one mesh for both")
+    let message = "a manual computation is over another mesh than the program or the manual computation around it";
+    Diagnostic::error("manual-mesh", view.loc(), message).mesh(mesh).help("use one mesh for both")
 }
 
 /// Returns the sharding with manual axes only, over which the body's types are local.

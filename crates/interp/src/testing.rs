@@ -91,8 +91,9 @@ impl<'m> Machine<'m> {
     pub(crate) fn recv(&mut self, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len() - 1];
         for p in (0..frame.process_count).filter(|&p| active[p]) {
-            let queue = self.bench.channels.entry(Host::channel(view)).or_default();
-            let values = queue.pop_front().ok_or_else(|| nothing_comes(view))?;
+            let channel = Host::channel(view);
+            let queue = self.bench.channels.entry(channel).or_default();
+            let values = queue.pop_front().ok_or_else(|| nothing_sent(view, channel))?;
             self.check_received(view, &values)?;
             results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
         }
@@ -103,7 +104,7 @@ impl<'m> Machine<'m> {
     pub(crate) fn infeed(&mut self, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len() - 1];
         for p in (0..frame.process_count).filter(|&p| active[p]) {
-            let func = self.bench.infeed.pop_front().ok_or_else(|| nothing_comes(view))?;
+            let func = self.bench.infeed.pop_front().ok_or_else(|| nothing_fed(view))?;
             let values = self.call(func, &Frame::single(), vec![], &vec![true])?;
             let values: Vec<Datum> = values.iter().map(|v| only(v).clone()).collect();
             self.check_received(view, &values)?;
@@ -182,8 +183,9 @@ fn element(x: &Literal, i: usize) -> String {
 }
 
 fn nested(view: &OpView<'_>) -> Diagnostic {
-    Diagnostic::error("run-parallel", view.loc(), "a grid of programs cannot be run by several processes")
-        .help("run it from `@main`")
+    Diagnostic::error("run-parallel", view.loc(), "a grid of programs cannot be run by several processes").help(
+        "run it in a program that is a single process: not in a program of another grid, nor in a manual computation",
+    )
 }
 
 fn not_probed(view: &OpView<'_>, iteration: usize) -> Diagnostic {
@@ -191,12 +193,22 @@ fn not_probed(view: &OpView<'_>, iteration: usize) -> Diagnostic {
     Diagnostic::error("check-failed", view.loc(), message)
 }
 
-fn nothing_comes(view: &OpView<'_>) -> Diagnostic {
-    Diagnostic::error("run-waits", view.loc(), format!("`{}` would wait for ever: nothing was sent to it", view.name()))
-        .note("programs that differ run one after the other here, in the order of their processes")
-        .help("move data between devices with collectives")
+fn nothing_sent(view: &OpView<'_>, channel: i64) -> Diagnostic {
+    let message = format!("`{}` would wait for ever: nothing is left that was sent to channel {channel}", view.name());
+    Diagnostic::error("run-waits", view.loc(), message)
+        .note("ops run in the order of the program here, and programs of a grid one after the other: a value must be sent before it is received")
+        .help("send the values before, or move data between devices with collectives")
+}
+
+fn nothing_fed(view: &OpView<'_>) -> Diagnostic {
+    let message = format!("`{}` would wait for ever: nothing is left in the feed", view.name());
+    Diagnostic::error("run-waits", view.loc(), message)
+        .note("each time that a process runs the op, it takes the results of the next function in `infeed` of `interpreter.run_parallel`")
+        .help("list more functions in `infeed`, or pass the values as arguments of the program")
 }
 
 fn other_types(view: &OpView<'_>) -> Diagnostic {
-    Diagnostic::error("run-received", view.loc(), format!("`{}` gets values of other types than it has", view.name()))
+    let message = format!("`{}` receives values whose number or types differ from those of its results", view.name());
+    Diagnostic::error("run-received", view.loc(), message)
+        .help("give its results, but for the token, the types of the values that are sent or fed")
 }

@@ -233,7 +233,8 @@ fn early_terminator(view: &OpView<'_>) -> Diagnostic {
 }
 
 fn use_before_definition(view: &OpView<'_>, index: usize) -> Diagnostic {
-    let message = format!("operand {index} of `{}` is used before it is defined", view.name());
+    let message =
+        format!("operand {index} of `{}` is used before it is defined, or outside of its region", view.name());
     Diagnostic::error("value-dominance", view.loc(), message)
         .help("a value is visible after its definition, in its own region and in inner regions")
 }
@@ -245,7 +246,7 @@ fn captured(view: &OpView<'_>, index: usize) -> Diagnostic {
 }
 
 fn unfinished(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("future-unfinished", loc, "the operation that is started here is never finished")
+    Diagnostic::error("future-unfinished", loc, "the operation that is started here is not finished in its region")
         .help("use the future once, in the same region: `stablehlo.async_done`")
 }
 

@@ -342,7 +342,7 @@ impl Facts for NamedComputation {
         let body = op.regions()[0];
         let takes = types_of(op, &op.body[body].args) == types_of(op, op.operands());
         Check::new(op)
-            .that("named-computation-types", takes, "the body must take the operands")
+            .that("named-computation-types", takes, "the body's arguments must have the types of the operands")
             .give(types_of(op, op.body.region_results(body)))
     }
     answer!(usual);

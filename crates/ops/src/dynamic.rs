@@ -124,13 +124,21 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
     let [expanding, other] = [op.sizes(OWN[0]), op.sizes(OWN[1])];
     let all = [&expanding[..], &other].concat();
     check
-        .that("dynamic_broadcast_in_dim_c8", check::is_unique(&all), "a dimension is known twice how it expands")
+        .that(
+            "dynamic_broadcast_in_dim_c8",
+            check::is_unique(&all),
+            "a dimension is named twice in the lists of known dimensions",
+        )
         .that(
             "dynamic_broadcast_in_dim_c9",
             check::are_dims(&expanding, rank),
-            "expanding dimensions are the operand's",
+            "known expanding dimensions must be dimensions of the operand",
         )
-        .that("dynamic_broadcast_in_dim_c10", check::are_dims(&other, rank), "other dimensions are the operand's");
+        .that(
+            "dynamic_broadcast_in_dim_c10",
+            check::are_dims(&other, rank),
+            "known nonexpanding dimensions must be dimensions of the operand",
+        );
 }
 
 /// The constraints that `dynamic_conv` shares with `convolution`, which have the same numbers.

@@ -38,7 +38,7 @@ impl Facts for Map {
             .that(
                 "map_c3",
                 check::sizes_or(op, "dimensions", all.clone())? == all,
-                "`dimensions` must be all dimensions",
+                "`dimensions` must be all dimensions of the operands, in order",
             )
             .that("map_c4", takes && element.is_some(), "the computation must take a scalar of each input and give one")
             .so_far()?;

@@ -67,7 +67,8 @@ fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) 
                 return Err(too_large(caller).into());
             }
             if import.depth(block) > MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH {
-                return Err(too_deep(caller).into());
+                let limit = MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH;
+                return Err(too_deep(caller, limit).note("the regions around the calls count as well").into());
             }
         }
     }
@@ -254,6 +255,8 @@ pub fn too_large(loc: &Loc) -> Diagnostic {
     Diagnostic::error("call-size", loc, message).help("write the repetition as a `stablehlo.while`")
 }
 
-pub fn too_deep(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("call-depth", loc, "calls of functions nest too deep").help("inline some of the functions")
+/// Builds the error for calls that nest more than `limit` deep.
+pub fn too_deep(loc: &Loc, limit: usize) -> Diagnostic {
+    Diagnostic::error("call-depth", loc, format!("calls of functions nest more than {limit} deep"))
+        .help("inline some of the functions")
 }

@@ -82,6 +82,6 @@ fn different_shapes(loc: &Loc, id: i64) -> Diagnostic {
 }
 
 fn across_a_boundary(loc: &Loc, id: i64) -> Diagnostic {
-    let message = format!("sharding group {id} has members inside and outside of a manual computation");
+    let message = format!("sharding group {id} has members on both sides of the boundary of a manual computation");
     Diagnostic::error("sharding-group", loc, message).help("give each side a group of its own")
 }

@@ -213,9 +213,9 @@ impl Site<'_> {
     fn varying(&self, x: &Array, over: &Over, ty: Option<TensorType>) -> Checked<ManualType> {
         let state = x.manual_in(&over.scope);
         if over.share(&state.unreduced) != Share::None {
-            let help = "reduce it first: `.psum(..)` or `.psum_scatter(..)`";
-            let (ty_shown, axes) = (x.short_type(), over.show());
-            return self.fail(ty, mistakes::wrong_state(self.name, &ty_shown, "unreduced", &axes, help, &self.loc));
+            let open = state.unreduced.and(&over.set, over.mesh()).show(over.mesh());
+            let d = mistakes::unreduced_value(self.name, &x.short_type(), &over.show(), &open, &self.loc);
+            return self.fail(ty, d);
         }
         self.come(over, ty)?;
         Ok(state.with_varying(&over.set))
@@ -654,11 +654,13 @@ impl Array {
                 Pcast::Reduced if is_equal => state.with_reduced(&over.set),
                 Pcast::Unreduced if v == Share::All => state.with_unreduced(&over.set),
                 _ => {
-                    let what = format!("pcast to {to:?}").to_lowercase();
-                    let found = if is_equal { "replicated" } else { "in another state" };
-                    let help = "free casts: replicated to varying or reduced, varying to unreduced, reduced to varying";
-                    let d = mistakes::wrong_state(&what, &self.short_type(), found, &over.show(), help, &s.loc);
-                    return s.fail(ty, d);
+                    let from = match to {
+                        Pcast::Varying => "replicated along all of these axes, or reduced along all of them",
+                        Pcast::Reduced => "replicated along all of these axes",
+                        Pcast::Unreduced => "varying over all of these axes",
+                    };
+                    let to = format!("{to:?}").to_lowercase();
+                    return s.fail(ty, mistakes::no_cast(&to, from, &self.short_type(), &over.show(), &s.loc));
                 }
             };
             Ok(self.in_state(Some(next)))

@@ -92,7 +92,8 @@ pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axe
     site("collective_matmul::all_gather", &[a, b], |s| {
         let over = s.over(&axes, None)?;
         let letters = Letters::parse(s, spec, 2)?;
-        let dim = s.letter(&letters, &letters.inputs[0], spec, letter, "once in the left operand")?;
+        let expected = "once in the left operand, and at most once in the right one";
+        let dim = s.letter(&letters, &letters.inputs[0], spec, letter, expected)?;
         let mut whole = a.tensor().shape.clone();
         if let Some(size) = whole.get_mut(dim) {
             *size *= over.count();

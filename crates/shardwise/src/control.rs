@@ -362,7 +362,7 @@ fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
         Some(&Some(n)) if lengths.iter().all(|l| *l == Some(n)) => n,
         _ => {
             let facts: Vec<String> = tree::leaves(xs).iter().map(|a| a.short_type()).collect();
-            let message = "`scan` needs arrays with the same first dimension".to_string();
+            let message = "`scan` needs one or more arrays whose first dimensions have the same size".to_string();
             let help = "if there are no arrays to scan over, write `fori_loop(0..n, ..)`";
             give_up(mistakes::shape("scan-length", message, facts.join(", "), help, &context::loc(at)), at)
         }
@@ -566,13 +566,22 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
     assert!(n > 0, "a switch needs at least one branch");
     match index.operand().0 {
         EitherKind::Number(crate::dtype::Number::Int(i)) => branch(i.clamp(0, n as i128 - 1) as usize),
-        EitherKind::Number(other) => {
-            traced("switch", at, || give_up(mistakes::switch_index(other.to_string(), "as i32", &context::loc(at)), at))
-        }
+        EitherKind::Number(other) => traced("switch", at, || {
+            give_up(
+                mistakes::switch_index(other.to_string(), "convert the index first: `as i32`", &context::loc(at)),
+                at,
+            )
+        }),
         EitherKind::Array(index) => traced("switch", at, || {
             let ty = index.tensor();
             if ty.rank() != 0 || !ty.dtype.is_integer() {
-                give_up(mistakes::switch_index(index.short_type(), ".astype(I32)", &context::loc(at)), at);
+                let help = match ty.rank() {
+                    0 => "convert the index first: `.astype(I32)`",
+                    _ => {
+                        "take one element, for example with `.i(0)`, and convert it to integers if it has another dtype"
+                    }
+                };
+                give_up(mistakes::switch_index(index.short_type(), help, &context::loc(at)), at);
             }
             case(
                 "switch",

@@ -61,7 +61,7 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
     let (a_batch, b_batch) = (&x.shape[..x.rank().max(2) - 2], &y.shape[..y.rank().max(2) - 2]);
     let (a_batch, b_batch) = (if a_row { &[][..] } else { a_batch }, if b_column { &[][..] } else { b_batch });
     let Some(batch) = crate::ops::broadcast_shape(a_batch, b_batch) else {
-        return s.fail(None, mistakes::broadcast("matmul", &a.short_type(), &b.short_type(), &s.loc));
+        return s.fail(None, mistakes::broadcast_batch("matmul", &a.short_type(), &b.short_type(), &s.loc));
     };
     let mut shape = batch.clone();
     if !a_row {

@@ -449,7 +449,8 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
             let sharding = spec.resolve(own.as_ref(), a.tensor(), loc).map_err(Error::one)?;
             let mesh = Mesh(sharding.mesh.clone());
             if !trace::with(|t| t.join_mesh(&mesh)) {
-                return Err(Error::one(mistakes::layout_mesh(&own.unwrap_or_else(|| mesh.clone()), &mesh, loc)));
+                let own = own.unwrap_or_else(|| mesh.clone());
+                return Err(Error::one(mistakes::layout_mesh("layout", &own, &mesh, loc)));
             }
             shardings.push(Some(sharding));
         }
@@ -712,7 +713,7 @@ impl<A: Args, R: Tree> Compiled<A, R> {
         self.ready.executable().text()
     }
 
-    /// Returns the per-device program as XLA prints such programs.
+    /// Returns the per-device program as HLO text for people to read. It is shortened, and XLA's parser cannot read it.
     pub fn as_hlo(&self) -> String {
         self.ready.executable().hlo()
     }

@@ -216,7 +216,7 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
         return index_mistake(
             s,
             "index-rank",
-            format!("the index has {used} entries, and the array has {rank} dimensions"),
+            format!("the index has {used} entries, and the array has only {rank} dimensions"),
             x,
         );
     }
@@ -238,7 +238,7 @@ fn fill(s: &Site<'_>, x: &Array, entries: Vec<Entry>, missing: usize) -> Checked
     let whole = Entry::Range { start: None, end: None, by: 1 };
     let places: Vec<usize> = (0..entries.len()).filter(|&i| matches!(entries[i], Entry::Ellipsis)).collect();
     if places.len() > 1 {
-        return index_mistake(s, "index-ellipsis", "the index has two `Ellipsis` entries".into(), x);
+        return index_mistake(s, "index-ellipsis", "the index has more than one `Ellipsis`".into(), x);
     }
     let at = places.first().copied().unwrap_or(entries.len());
     let mut entries: Vec<Entry> = entries.into_iter().filter(|e| !matches!(e, Entry::Ellipsis)).collect();
@@ -282,7 +282,14 @@ impl Indexed {
                     None => return out_of(format!("the slice of {size} from {i}")),
                 },
                 Entry::Array(a) => self.scalar(s, x, a, size, Fate::Keep)?,
-                _ => return index_mistake(s, "index-dtype", "the start of a slice must be an integer".into(), x),
+                _ => {
+                    return index_mistake(
+                        s,
+                        "index-dtype",
+                        "the start of a slice must be an integer or an integer scalar".into(),
+                        x,
+                    );
+                }
             },
             Entry::Array(a) if a.node().ty.is_none() => return Err(a),
             Entry::Array(a) if a.tensor().rank() == 0 => self.scalar(s, x, a, 1, Fate::Drop)?,
@@ -643,7 +650,10 @@ impl Array {
             if i.rank() != x.rank() || broadcast_shape(&i.shape, &shape).as_ref() != Some(&shape) {
                 let facts = format!("{} by {}", self.short_type(), indices.short_type());
                 let message = "`take_along`: the indices do not fit the array".to_string();
-                return s.fail(None, mistakes::shape("take-along", message, facts, "", &s.loc));
+                let help = format!(
+                    "give the indices as many dimensions as the array, and in all but dimension {dim} its sizes or 1"
+                );
+                return s.fail(None, mistakes::shape("take-along", message, facts, &help, &s.loc));
             }
             if x.shape[dim] == 0 && !shape.contains(&0) {
                 let what = format!("dimension {dim} has no elements to take");
@@ -725,7 +735,7 @@ impl At {
             let shape = plan.result_shape();
             if broadcast_shape(&shape, &v.tensor().shape).as_ref() != Some(&shape) {
                 let place = TensorType::new(x.tensor().dtype, shape).short();
-                return s.fail(Some(x.tensor().clone()), mistakes::broadcast(name, &place, &v.short_type(), &s.loc));
+                return s.fail(Some(x.tensor().clone()), mistakes::broadcast_to(name, &v.short_type(), &place, &s.loc));
             }
             if v.tensor().dtype != x.tensor().dtype {
                 let to = DType::of(x.tensor().dtype);

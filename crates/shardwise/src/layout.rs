@@ -96,7 +96,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         let mesh = Mesh(sharding.mesh.clone());
         if !trace::with(|t| t.join_mesh(&mesh)) {
             let own = trace::with(|t| t.mesh.clone()).unwrap_or_else(|| mesh.clone());
-            return s.fail(Some(ty.ty), mistakes::layout_mesh(&own, &mesh, &s.loc));
+            return s.fail(Some(ty.ty), mistakes::layout_mesh("layout", &own, &mesh, &s.loc));
         }
         return move_traced(s, x, &sharding, &spec.spec);
     }

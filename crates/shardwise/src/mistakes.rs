@@ -9,14 +9,14 @@ use shardwise_ir::TensorType;
 use std::panic::Location;
 
 pub(crate) fn part_length(offset: &[usize], shape: &[usize], found: usize, loc: &Loc) -> Diagnostic {
-    let message = "the number of elements of a part differs from its shape";
+    let message = "`from_parts`: the function returns a part that does not have as many elements as its shape";
     Diagnostic::error("part-length", loc, message)
         .facts(format!("the part at {offset:?} of shape {shape:?} has {found} elements"))
         .expected(format!("{} elements", shape.iter().product::<usize>()))
 }
 
 pub(crate) fn rank(expected: usize, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("rank", loc, format!("expected {expected} dimensions, found {ty}"))
+    Diagnostic::error("rank", loc, format!("`dims` is called for {expected} dimensions, and the array is {ty}"))
 }
 
 pub(crate) fn dimension(dim: &str, ty: &str, loc: &Loc) -> Diagnostic {
@@ -28,9 +28,10 @@ pub(crate) fn dimension_twice(name: &str, dim: usize, ty: &str, loc: &Loc) -> Di
 }
 
 pub(crate) fn deleted(ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("deleted", loc, "the array has been deleted or donated")
+    Diagnostic::error("deleted", loc, "the array has been deleted")
         .facts(ty)
-        .help("keep a clone of the array")
+        .note("`.delete()` frees the buffers of all clones of the array")
+        .help("call `.delete()` after the last use")
 }
 
 pub(crate) fn traced_value(ty: &str, loc: &Loc) -> Diagnostic {
@@ -58,13 +59,27 @@ pub(crate) fn not_one(ty: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn mesh_mismatch(a: &Mesh, x: &ShardedType, b: &Mesh, y: &ShardedType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("mesh-mismatch", loc, "the program uses arrays on two different meshes")
         .facts(format!("{} on {}\n{} on {}", ArrayType::of(x), a.with_kinds(), ArrayType::of(y), b.with_kinds()))
+        .note(SAME_MESH)
         .help("lay them out on one mesh with `.shard(mesh.sharding(P!(..)))`")
 }
 
-pub(crate) fn layout_mesh(own: &Mesh, other: &Mesh, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("mesh-mismatch", loc, "the layout refers to a mesh that is not the program's mesh")
-        .facts(format!("the layout's: {}\nthe program's: {}", other.with_kinds(), own.with_kinds()))
-        .help("use the same mesh for the arguments and the layout: `set_mesh`, or `mesh.sharding(P!(..))`")
+/// The condition under which two meshes count as one.
+const SAME_MESH: &str = "meshes are the same if their axes, the kinds of their axes and their devices are the same";
+
+/// Builds the error for a layout, or for the axes of a `shard_map`, on a mesh that is not the program's. `what` is
+/// `layout` or `shard_map`.
+pub(crate) fn layout_mesh(what: &str, own: &Mesh, other: &Mesh, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("mesh-mismatch", loc, format!("the {what} refers to a mesh that is not the program's mesh"))
+        .facts(format!("the {what}'s: {}\nthe program's: {}", other.with_kinds(), own.with_kinds()))
+        .note(SAME_MESH)
+        .help(format!("use the same mesh for the arguments and the {what}"))
+}
+
+pub(crate) fn array_mesh(own: &Mesh, other: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("mesh-mismatch", loc, "the program uses an array on a mesh that is not the program's mesh")
+        .facts(format!("the array's: {ty} on {}\nthe program's: {}", other.with_kinds(), own.with_kinds()))
+        .note(SAME_MESH)
+        .help("move the array to the program's mesh first: `.shard(mesh.sharding(P!(..)))` outside of the program")
 }
 
 pub(crate) fn dtypes(name: &str, x: &str, y: &str, to: DType, loc: &Loc) -> Diagnostic {
@@ -79,19 +94,37 @@ pub(crate) fn broadcast(name: &str, x: &str, y: &str, loc: &Loc) -> Diagnostic {
         .expected("sizes that are equal or 1, compared from the last dimension")
 }
 
+/// Builds the error for an array that is to take a given shape. `to` is the shape, or the type of the elements that it
+/// is written to.
+pub(crate) fn broadcast_to(name: &str, x: &str, to: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("broadcast", loc, format!("`{name}`: the array cannot be broadcast to this shape"))
+        .facts(format!("{x} to {to}"))
+        .expected("sizes of the array that are 1 or those of the shape, compared from the last dimension")
+}
+
+pub(crate) fn broadcast_batch(name: &str, x: &str, y: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("broadcast", loc, format!("`{name}`: the batch dimensions cannot be broadcast together"))
+        .facts(format!("{x} and {y}"))
+        .expected("sizes that are equal or 1 in the dimensions before the last two, compared from the right")
+}
+
 pub(crate) fn number(name: &str, number: Number, ty: &str, why: Misfit, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error(
-        "number-dtype",
-        loc,
-        format!("`{name}`: the array's dtype cannot represent the number {number}"),
-    );
+    let d = Diagnostic::error("number-dtype", loc, format!("`{name}`: {number} cannot be a number of this dtype"));
     let d = d.facts(ty);
     match why {
-        Misfit::FloatOnInteger => d.help("convert the array first: `.astype(F32)`"),
-        Misfit::BoolOnNumber => d.help("write 0 or 1, or compare the array first"),
-        Misfit::NumberOnBool => d.help("convert the array first: `.astype(I32)`"),
-        Misfit::OutOfRange => d.note("the number is out of the range of the dtype"),
-        Misfit::NotComputed => d.note("arrays of this dtype can only be stored and converted"),
+        Misfit::FloatOnInteger => {
+            d.help("write an integer, or use a dtype of floats: arrays are converted by `.astype(F32)`")
+        }
+        Misfit::BoolOnNumber => d.help("write 0 or 1, or use the dtype bool: comparisons such as `.gt(0)` return it"),
+        Misfit::NumberOnBool => {
+            d.help("write `true` or `false`, or use a dtype of numbers: arrays are converted by `.astype(I32)`")
+        }
+        Misfit::OutOfRange => {
+            d.note("the number is out of the range of the dtype").help("use a dtype whose range contains it")
+        }
+        Misfit::NotComputed => {
+            d.note("arrays of this dtype can only be stored and converted: no number can be used with them")
+        }
     }
 }
 
@@ -111,18 +144,15 @@ pub(crate) fn shape(code: &'static str, message: String, facts: String, help: &s
     if help.is_empty() { d } else { d.help(help) }
 }
 
-/// Builds the error for an index that is not an integer. `found` is the index or its type, and `conversion` converts
-/// it.
-pub(crate) fn switch_index(found: String, conversion: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("condition", loc, "`switch`: the index is not an integer scalar")
-        .facts(found)
-        .help(format!("convert the index first: `{conversion}`"))
+/// Builds the error for an index that is not an integer scalar. `found` is the index or its type.
+pub(crate) fn switch_index(found: String, help: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("condition", loc, "`switch`: the index is not an integer scalar").facts(found).help(help)
 }
 
 pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("too-large", loc, "the array has too many bytes or dimensions")
         .facts(ty.short())
-        .expected("less than 2^59 bytes, and at most 255 dimensions")
+        .expected("less than 2^59 bytes, where a size of 0 counts as 1, and at most 255 dimensions")
 }
 
 /// Builds the error for a function that would count `n` positions in 32 bits.
@@ -179,6 +209,10 @@ pub(crate) fn branch_layouts(
 
 pub(crate) fn form(name: &str, what: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("tree-form", loc, format!("`{name}`: {what}"))
+        .note(
+            "the form is all but the arrays: lengths of vectors, keys of maps, which options are `Some`, fixed values",
+        )
+        .help("give both the same form; values that the program computes belong in arrays")
 }
 
 pub(crate) fn branches(name: &str, path: &str, a: &str, b: &str, which: &[String; 2], loc: &Loc) -> Diagnostic {
@@ -215,12 +249,20 @@ pub(crate) fn new_sum(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn unreduced(name: &str, types: &str, axes: &str, reduced: &P, loc: &Loc) -> Diagnostic {
-    let message = format!("`{name}` is not linear in its operand, which is unreduced over {axes}");
-    Diagnostic::error("unreduced", loc, message).facts(types).help(format!("reduce it first: `.shard({reduced})`"))
+    Diagnostic::error("unreduced", loc, format!("`{name}` cannot take these operands: one is unreduced over {axes}"))
+        .facts(types)
+        .expected(LINEAR)
+        .help(format!("reduce it first: `.shard({reduced})`"))
 }
 
+/// The ops that take unreduced operands.
+const LINEAR: &str = "a sum, or another linear op, of operands that are all unreduced over the same axes; \
+                      or a product of one such operand with operands that are equal on all devices along these axes";
+
 pub(crate) fn reduced(name: &str, types: &str, axes: &str, operand: usize, both: &P, loc: &Loc) -> Diagnostic {
-    let message = format!("`{name}` combines an array that is reduced over {axes} with one that is not");
+    let message = format!(
+        "`{name}` combines an array that is reduced over {axes} with one that is not reduced over the same axes"
+    );
     Diagnostic::error("reduced", loc, message)
         .facts(types)
         .note("their gradients would differ by a sum over devices that the program does not ask for")
@@ -257,21 +299,22 @@ pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, argume
     let op = name.rsplit('.').next().unwrap_or(name);
     Diagnostic::error("unreduced", loc, format!("`{op}` cannot take a value that is unreduced over {axes}"))
         .facts(types.join(" and "))
-        .expected("an op that is linear in the unreduced operands, with other operands replicated along these axes")
+        .expected(LINEAR)
         .help(format!("sum it first: `.psum({argument})`"))
 }
 
 pub(crate) fn carry_unreduced(name: &str, path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("carry", loc, format!("`{name}`: the carry is unreduced on one side of the body only"))
+    let message = format!("`{name}`: the carry is unreduced over different axes before and after the body");
+    Diagnostic::error("carry", loc, message)
         .facts(format!("`{path}` enters as {before} and leaves as {after}"))
         .help("reduce the carry with `.psum(..)`, or make the other side unreduced: `.pcast(.., Pcast::Unreduced)` on a varying value")
 }
 
 pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], loc: &Loc) -> Diagnostic {
     let path = if path.is_empty() { "result" } else { path };
-    Diagnostic::error("branch-types", loc, format!("`{name}`: the result is unreduced in some branches only"))
+    Diagnostic::error("branch-types", loc, format!("`{name}`: the branches' results are unreduced over different axes"))
         .facts(format!("`{path}` is {} or {}", types[0], types[1]))
-        .help("reduce it with `.psum(..)` in these branches")
+        .help("reduce the result with `.psum(..)` in the branches where it is unreduced")
 }
 
 /// Builds the error for a function of manual code outside of `shard_map`. `what` is its name: `psum`, `axis_index`.
@@ -289,7 +332,7 @@ pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, help: 
 pub(crate) fn axis_groups(what: &str, axis: &str, size: usize, groups: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("axis-groups", loc, format!("`{what}`: these groups are not the groups of a sub-axis of \"{axis}\""))
         .facts(format!("{groups}, axis \"{axis}\" has size {size}"))
-        .expected("each position once, in groups of equal size with equal steps between positions, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]")
+        .expected("each position once, in groups of two or more that are blocks or strides of the axis, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]")
 }
 
 pub(crate) fn mixed_states(what: &str, ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
@@ -302,14 +345,18 @@ pub(crate) fn mixed_states(what: &str, ty: &str, axes: &str, loc: &Loc) -> Diagn
     .help("to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`")
 }
 
-pub(crate) fn wrong_state(what: &str, ty: &str, state: &str, axes: &str, help: &str, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error(
-        "wrong-state",
-        loc,
-        format!("`{what}` over {axes} cannot take a value that is {state} along them"),
-    );
-    let d = d.facts(ty);
-    if help.is_empty() { d } else { d.help(help) }
+/// Builds the error for an unreduced operand. `axes` are those of the collective as Rust code names them, and `open`
+/// are the axes over which the operand is unreduced, as in types.
+pub(crate) fn unreduced_value(what: &str, ty: &str, axes: &str, open: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("`{what}` over {axes} cannot take a value that is unreduced over {open}");
+    Diagnostic::error("wrong-state", loc, message).facts(ty).help("reduce it first: `.psum(..)` or `.psum_scatter(..)`")
+}
+
+/// Builds the error for a cast that does not exist. `to` is a state, and `from` says which states are cast to it.
+pub(crate) fn no_cast(to: &str, from: &str, ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("wrong-state", loc, format!("`pcast` over {axes} cannot cast this value to {to}"))
+        .facts(ty)
+        .expected(format!("a value that is {from}"))
 }
 
 pub(crate) fn divergent(what: &str, axes: &str, p: &Predicate, shared: &str, kinds: &str, loc: &Loc) -> Diagnostic {
@@ -374,7 +421,8 @@ pub(crate) fn spec_uneven(spec: &P, split: &Split<'_>, mesh: &base::Mesh, loc: &
 }
 
 pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
-    let expected = format!("each position from 0 to {} at most once as a source, and once as a target", count - 1);
+    let last = count - 1;
+    let expected = format!("each position from 0 to {last} at most once as a source, and at most once as a target");
     positions(what, wrong, pairs, axes, count, loc).expected(expected)
 }
 
@@ -402,10 +450,12 @@ pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) ->
 
 /// Builds the error for a spec over an axis that is not manual. `spec` includes the array's type.
 pub(crate) fn spec_not_manual(spec: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("spec-not-manual", loc, format!("the spec names axis \"{axis}\", which is not manual here"))
+    let message = format!("the spec names axis \"{axis}\", which this shard_map does not make manual");
+    Diagnostic::error("spec-not-manual", loc, message)
         .facts(spec)
         .mesh_text(kinds)
-        .help("add the axis with `.axes(..)`, or leave it out of the spec: layouts over other axes stay as they are outside")
+        .help("leave the axis out of the spec: layouts over other axes stay as they are outside")
+        .help("or add the axis with `.axes(..)`, if no enclosing `shard_map` has made it manual")
 }
 
 pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Diagnostic {
@@ -418,6 +468,7 @@ pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Dia
 pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("in-specs", loc, format!("the shard_map of {name} has no in specs"))
         .facts(types)
+        .note("they can only be left out if all axes of the `shard_map` are Explicit")
         .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")
 }
 
@@ -440,18 +491,20 @@ pub(crate) fn result_unreduced(ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
         format!("the result is unreduced over {axes}, and its spec does not say so"),
     )
     .facts(ty)
-    .help("reduce it with `.psum(..)` or `.psum_scatter(..)`")
+    .help("reduce it with `.psum(..)` or `.psum_scatter(..)`, or, over Explicit axes, add `.unreduced(..)` to the spec")
 }
 
-pub(crate) fn in_spec_differs(ty: &str, spec: &P, loc: &Loc) -> Diagnostic {
+/// Builds the error for an argument in another layout. `is_new_sum` is true if the spec is unreduced over an axis over
+/// which the argument is not.
+pub(crate) fn in_spec_differs(ty: &str, spec: &P, is_new_sum: bool, loc: &Loc) -> Diagnostic {
     let message =
         "the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes";
     let d = Diagnostic::error("in-spec-layout", loc, message).facts(format!("{ty} as {spec}"));
-    match spec.unreduced_axes() {
-        [] => d.help(format!(
+    match is_new_sum {
+        false => d.help(format!(
             "move it first: `.shard({spec})`, or leave out `.in_specs(..)` to use the arguments' layouts"
         )),
-        _ => d.help("a sum that has been reduced cannot become unreduced again: remove `.unreduced(..)` from the spec"),
+        true => d.help("an array that is not unreduced cannot become so: remove `.unreduced(..)` from the spec"),
     }
 }
 
@@ -470,13 +523,13 @@ pub(crate) fn ragged_dot(operands: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn ragged_rows(facts: String, loc: &Loc) -> Diagnostic {
     Diagnostic::error("ragged-rows", loc, "`ragged_all_to_all`: the rows do not fit the array that receives them")
         .facts(facts)
-        .expected("two arrays of the same dtype, with equal dimensions after the first")
+        .expected("two arrays of the same dtype, with at least one dimension and equal sizes after the first")
 }
 
 pub(crate) fn ragged_lists(facts: Vec<String>, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("ragged-lists", loc, "`ragged_all_to_all`: offsets and sizes do not fit the devices");
     let expected = format!(
-        "one-dimensional integer arrays of one type, with an entry for each device: there are {count} devices along {axes}"
+        "one-dimensional integer arrays of one dtype and one length, a positive multiple of the {count} devices along {axes}"
     );
     facts.into_iter().fold(d, Diagnostic::facts).expected(expected)
 }
@@ -514,8 +567,7 @@ pub(crate) fn result_no_summand(ty: &str, spec: &str, axes: &str, loc: &Loc) -> 
 }
 
 pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
-    let message =
-        "the mapped function captures a split array, and arrays are never moved implicitly over Explicit axes";
+    let message = "the mapped function captures an array that is split or unreduced, and arrays are never moved implicitly over Explicit axes";
     Diagnostic::error("captured-layout", loc, message)
         .facts(ty)
         .help("pass it as an argument with its own spec, or gather it first: `.shard(P!())`")

@@ -660,7 +660,8 @@ pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
         let shape = s.broadcast(a, b)?;
         s.kind(mask, base::DType::is_bool, "a mask of bools", "compare the array first: `.ne(0)`")?;
         let Some(shape) = broadcast_shape(&shape, &mask.tensor().shape) else {
-            return s.fail(None, mistakes::broadcast("select", &mask.short_type(), &a.short_type(), &s.loc));
+            let others = format!("{}, {}", a.short_type(), b.short_type());
+            return s.fail(None, mistakes::broadcast("select", &mask.short_type(), &others, &s.loc));
         };
         Ok(call("select", &shape, [mask, a, b], |[mask, a, b]| {
             hlo::select(&hlo::broadcast_to(mask, &shape), &hlo::broadcast_to(a, &shape), &hlo::broadcast_to(b, &shape))

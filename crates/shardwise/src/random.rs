@@ -43,7 +43,10 @@ impl Key {
     pub fn split_n(self, n: usize) -> Vec<Key> {
         let at = context::caller(Location::caller());
         if n > 1 << 24 {
-            crate::control::give_up(mistakes::too_large(&TensorType::new(U32, [n, 2]), &context::loc(at)), at);
+            let message = "`split_n` makes at most 16777216 keys".to_string();
+            let help = "draw arrays of random numbers from fewer keys";
+            let d = mistakes::shape("too-large", message, format!("{n} keys"), help, &context::loc(at));
+            crate::control::give_up(d, at);
         }
         context::within(at, || {
             let words = call("split", n, [&self.0], |[key]| {
@@ -433,7 +436,8 @@ pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DTyp
             return s.fail(Some(ty.clone()), d);
         }
         if range.is_empty() || crate::dtype::integer_range(ty.dtype).1 < range.end as i128 - 1 {
-            let message = format!("`randint`: the range {range:?} is empty or too large");
+            let message =
+                format!("`randint`: the range {range:?} is empty, or has numbers that the dtype cannot represent");
             return s.fail(Some(ty.clone()), mistakes::shape("randint-range", message, ty.short(), "", &s.loc));
         }
         let (made, range) = (ty.clone(), range.clone());

@@ -339,7 +339,7 @@ impl Array {
 fn top_k_check(s: &Site<'_>, x: &Array, k: usize) -> Checked<()> {
     let ty = x.tensor();
     if ty.shape.last().is_none_or(|&n| k > n) {
-        let message = format!("`top_k` asks for {k} elements, which is more than the last dimension has");
+        let message = format!("`top_k` needs a last dimension of at least {k} elements");
         return s.fail(None, mistakes::shape("top-k", message, x.short_type(), "", &s.loc));
     }
     s.counts(x, ty.shape.last().copied().unwrap_or(0))?;

@@ -67,7 +67,8 @@ impl Array {
                 let ty = (!shape.contains(&INFER)).then(|| TensorType::new(x.dtype, shape.clone()));
                 let facts = format!("{} to {}: {} elements", self.short_type(), sizes(&shape), x.size());
                 let message = "`reshape` cannot change the number of elements".to_string();
-                return s.fail(ty, mistakes::shape("reshape-size", message, facts, "", &s.loc));
+                let help = "one size may be `INFER` if the others determine it";
+                return s.fail(ty, mistakes::shape("reshape-size", message, facts, help, &s.loc));
             };
             Ok(call("reshape", &to, [self], |[x]| hlo::reshape(x, &to)))
         })
@@ -118,7 +119,7 @@ impl Array {
         site("broadcast_to", &[self], |s| {
             let x = self.tensor();
             if crate::ops::broadcast_shape(&x.shape, &shape).as_ref() != Some(&shape) {
-                let d = mistakes::broadcast("broadcast_to", &self.short_type(), &sizes(&shape), &s.loc);
+                let d = mistakes::broadcast_to("broadcast_to", &self.short_type(), &sizes(&shape), &s.loc);
                 return s.fail(Some(TensorType::new(x.dtype, shape.clone())), d);
             }
             Ok(call("broadcast_to", &shape, [self], |[x]| hlo::broadcast_to(x, &shape)))
@@ -153,7 +154,8 @@ impl Array {
         site("expand_dims", &[self], |s| {
             let mut shape = self.tensor().shape.clone();
             let Some(dim) = dim.of(shape.len() + 1) else {
-                return s.fail(None, mistakes::dimension(&dim.to_string(), &self.short_type(), &s.loc));
+                let message = format!("the result has {} dimensions: there is no dimension {dim}", shape.len() + 1);
+                return s.fail(None, mistakes::shape("dimension", message, self.short_type(), "", &s.loc));
             };
             shape.insert(dim, 1);
             Ok(call("expand_dims", dim, [self], |[x]| hlo::reshape(x, &shape)))
@@ -289,7 +291,7 @@ fn same_dtype(s: &Site<'_>, x: &Array, y: &Array) -> Checked<()> {
 }
 
 fn bad_shift(by: &str, loc: &base::Loc) -> base::Diagnostic {
-    let message = "`roll` needs an integer or an integer scalar".to_string();
+    let message = "`roll` needs a shift that is an integer or an integer scalar".to_string();
     mistakes::shape("roll-shift", message, by.to_string(), "", loc)
 }
 
@@ -354,8 +356,9 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
             same_dtype(s, first, x)?;
             if rest(x.tensor()) != rest(first.tensor()) {
                 let facts = format!("{} and {}", first.short_type(), x.short_type());
-                let message =
-                    format!("`concatenate` along dimension {dim} needs arrays that are equal in all other dimensions");
+                let message = format!(
+                    "`concatenate` along dimension {dim} needs arrays with equal sizes in all other dimensions"
+                );
                 return s.fail(None, mistakes::shape("concatenate", message, facts, "", &s.loc));
             }
         }

@@ -228,10 +228,10 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let of_args = || tree::leaves(args).iter().find_map(|a| a.known_type()?.sharding).map(|s| Mesh(s.mesh.clone()));
         let of_trace = trace::with(|t| t.mesh.clone());
         let mesh = self.mesh.clone().or(of_trace).or_else(of_args).or_else(mesh::current);
-        let mesh = mesh.ok_or_else(|| Error::one(spec::no_mesh(&P::default(), loc)))?;
+        let mesh = mesh.ok_or_else(|| Error::one(mistakes::no_mesh_for("shard_map", loc)))?;
         if !trace::with(|t| t.join_mesh(&mesh)) {
             let own = trace::with(|t| t.mesh.clone()).expect("the one that differs");
-            return Err(Error::one(mistakes::layout_mesh(&own, &mesh, loc)));
+            return Err(Error::one(mistakes::layout_mesh("shard_map", &own, &mesh, loc)));
         }
         let outer = trace::with(|t| t.scope());
         let taken = outer.as_ref().map_or_else(BTreeSet::new, |o| o.axes.clone());
@@ -248,7 +248,9 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         let wrong = |why: &str, help: Option<&str>| {
             Error::one(mistakes::manual_axis(&what, name.name(), why, &mesh.to_string(), help, loc))
         };
-        let AxisName::Whole(axis) = name else { return Err(wrong("of which it can only take the whole", None)) };
+        let AxisName::Whole(axis) = name else {
+            return Err(wrong("which must be whole here: `groups(..)` is for collectives", None));
+        };
         match mesh.0.axis(axis) {
             None => Err(wrong("which the mesh does not have", mesh.0.near_axis(axis).as_deref())),
             Some(i) if taken.contains(&i) => Err(wrong("which an enclosing shard_map has made manual", None)),
@@ -308,7 +310,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
     ) -> Result<(base::Sharding, Vec<usize>), Diagnostic> {
         let mesh = Mesh(scope.mesh.clone());
         if let Some(other) = spec.mesh.as_ref().filter(|m| !m.0.same_devices(&mesh.0)) {
-            return Err(mistakes::layout_mesh(&mesh, other, loc));
+            return Err(mistakes::layout_mesh("layout", &mesh, other, loc));
         }
         let sharding = spec.spec.names_on(&mesh, shown, ty.rank(), loc)?;
         let free = named_axes(&sharding).find(|a| !manual.contains(a));
@@ -490,5 +492,9 @@ fn check_explicit(
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| explicit.contains(a)).collect::<Vec<_>>();
     let fits = own.dims.iter().zip(&cut.dims).all(|(own, cut)| own.axes == keep(&cut.axes));
     let fits = fits && own.unreduced == cut.unreduced && own.reduced == cut.reduced;
-    if fits { Ok(()) } else { Err(mistakes::in_spec_differs(&a.short_type(), spec, loc).mesh(&scope.mesh)) }
+    if fits {
+        return Ok(());
+    }
+    let is_new_sum = cut.unreduced.iter().any(|a| !own.unreduced.contains(a));
+    Err(mistakes::in_spec_differs(&a.short_type(), spec, is_new_sum, loc).mesh(&scope.mesh))
 }

@@ -199,7 +199,7 @@ fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnos
     Diagnostic::error("spec-axis-twice", loc, format!("the layout uses axis \"{name}\" twice"))
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)
-        .help("an axis splits at most one dimension")
+        .help("name an axis once: it splits one dimension, or is in `.unreduced(..)` or `.reduced(..)`")
 }
 
 /// Builds the error for an axis that is not Explicit. `what` is `unreduced` or `reduced`.

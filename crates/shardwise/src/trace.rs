@@ -351,7 +351,7 @@ impl Trace {
             return Ok(());
         }
         let own = self.mesh.clone().expect("the one that differs");
-        Err(mistakes::layout_mesh(&own, &mesh, loc).facts(array.short_type()))
+        Err(mistakes::array_mesh(&own, &mesh, &array.short_type(), loc))
     }
 
     /// Returns the indices of the function and the open region in which a value was made, or `None` if they are not

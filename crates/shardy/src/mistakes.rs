@@ -43,7 +43,7 @@ pub(crate) fn strategy(value: &str) -> Diagnostic {
 }
 
 pub(crate) fn manual_without_values(loc: &Loc) -> Diagnostic {
-    let message = "a manual computation without operands and results has manual axes and a body";
+    let message = "a manual computation without operands and results has manual axes, and ops in its body";
     Diagnostic::error("sdy-manual-attrs", loc, message).help("leave out its manual axes")
 }
 
@@ -53,8 +53,12 @@ pub(crate) fn unsharded_sum(loc: &Loc, op: &str) -> Diagnostic {
 }
 
 pub(crate) fn new_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
-    Diagnostic::error("unreduced", loc, format!("`{op}` cannot leave a sum over {axis} to be taken"))
-        .help("drop the axis from the `unreduced` list of its result")
+    Diagnostic::error(
+        "unreduced",
+        loc,
+        format!("the result of `{op}` is unreduced over {axis}, and this op cannot leave a new sum to be taken"),
+    )
+    .help("drop the axis from the `unreduced` list of its result")
 }
 
 pub(crate) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
@@ -62,7 +66,9 @@ pub(crate) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
         .help("take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
 }
 
-pub(crate) fn unequal_unreduced(loc: &Loc, op: &str, what: &str) -> Diagnostic {
-    let message = format!("{what} of `{op}` is unreduced over other axes than what it stands for");
-    Diagnostic::error("unreduced", loc, message).help("put a `sdy.reshard` between them")
+/// Builds the error for a value that is passed on with other unreduced axes. `what` is the value, `to` what it becomes.
+pub(crate) fn unequal_unreduced(loc: &Loc, op: &str, what: &str, to: &str) -> Diagnostic {
+    let message = format!("{what} of `{op}` is unreduced over other axes than {to}");
+    Diagnostic::error("unreduced", loc, message)
+        .help("write the same `unreduced` axes for both, or put a `sdy.reshard` between")
 }

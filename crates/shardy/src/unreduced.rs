@@ -103,12 +103,22 @@ fn check_call(view: &OpView<'_>) -> Result<(), Diagnostic> {
     for (i, (&v, &arg)) in view.operands().iter().zip(callee.body.args()).enumerate() {
         let (given, taken) = (behind_barriers(view.body, v).1, callee.body.sharding(arg));
         if !is_moved(view, v) && unreduced(given) != unreduced(taken) {
-            return Err(mistakes::unequal_unreduced(view.loc(), view.name(), &format!("argument {i}")));
+            return Err(mistakes::unequal_unreduced(
+                view.loc(),
+                view.name(),
+                &format!("operand {i}"),
+                "the function's argument",
+            ));
         }
     }
     for (i, (&v, given)) in view.results().iter().zip(&callee.result_shardings).enumerate() {
         if unreduced(view.body.sharding(v)) != unreduced(given.as_ref()) {
-            return Err(mistakes::unequal_unreduced(view.loc(), view.name(), &format!("result {i}")));
+            return Err(mistakes::unequal_unreduced(
+                view.loc(),
+                view.name(),
+                &format!("result {i}"),
+                "the function's result",
+            ));
         }
     }
     Ok(())
@@ -122,7 +132,12 @@ fn check_return(func: &Func, parent: Option<&OpView<'_>>, view: &OpView<'_>) -> 
         };
         let Some(wanted) = wanted.filter(|_| !is_moved(view, v)) else { continue };
         if unreduced(behind_barriers(view.body, v).1) != unreduced(Some(&wanted)) {
-            return Err(mistakes::unequal_unreduced(view.loc(), view.name(), &format!("value {i}")));
+            return Err(mistakes::unequal_unreduced(
+                view.loc(),
+                view.name(),
+                &format!("operand {i}"),
+                "the result that it becomes",
+            ));
         }
     }
     Ok(())

@@ -66,7 +66,7 @@ fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
 }
 
 fn already_local(main: &Func) -> Diagnostic {
-    let message = format!("`@{}` has been partitioned: its arguments have `{GLOBAL_TYPE}`", main.name);
+    let message = format!("`@{}` has been partitioned: an argument or result has `{GLOBAL_TYPE}`", main.name);
     Diagnostic::error("partitioned-twice", &main.loc, message)
         .help("give the program as it was before, or remove these attributes from a program of global values")
 }
@@ -84,7 +84,7 @@ fn import_op(
     let results: Vec<Value> = view.results().to_vec();
     let each: Vec<&HloSharding> = match sharding {
         HloSharding::Tuple(items) if items.len() == results.len() => items.iter().collect(),
-        HloSharding::Tuple(_) => return Err(wrong_count(view.loc(), results.len()).into()),
+        HloSharding::Tuple(items) => return Err(wrong_count(view.loc(), items.len(), results.len()).into()),
         one => vec![one; results.len()],
     };
     let role = manual::role(&view);
@@ -206,9 +206,9 @@ impl Meshes {
                 let mesh = self.named(mesh);
                 Ok(Some(Sharding::replicated(&mesh, shape.len())))
             }
-            HloSharding::Manual => Err(partly_manual(loc)),
+            HloSharding::Manual => Err(misplaced_manual(loc)),
             HloSharding::Tuple(items) if items.is_empty() => Ok(None),
-            HloSharding::Tuple(_) => Err(wrong_count(loc, 1)),
+            HloSharding::Tuple(items) => Err(wrong_count(loc, items.len(), 1)),
             HloSharding::Tiled(tiling) => self.tiled(tiling, shape, loc).map(Some),
         }
     }
@@ -297,21 +297,26 @@ fn not_text(loc: &Loc) -> Diagnostic {
 
 fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {
     Diagnostic::error("gspmd-rank", loc, format!("the sharding tiles {tiles} dimensions, the tensor has {rank}"))
-        .help("mark trailing dimensions of the grid as `last_tile_dim_replicate`")
+        .help("write a number of tiles for each dimension, and one more only with `last_tile_dim_replicate`")
 }
 
-fn wrong_count(loc: &Loc, results: usize) -> Diagnostic {
-    Diagnostic::error("gspmd-tuple", loc, format!("the sharding is a tuple that does not fit {results} results"))
-        .help("give one sharding for each result")
+fn wrong_count(loc: &Loc, given: usize, values: usize) -> Diagnostic {
+    let one = if values == 1 { "1 value".to_string() } else { format!("{values} values") };
+    Diagnostic::error("gspmd-tuple", loc, format!("the sharding is a tuple of {given} for {one}"))
+        .help("write a tuple with one sharding for each result of an op, and no tuple for an argument or result of a function")
 }
 
-/// Returns the error for `{manual}` where no region begins or ends, or for a sharding that is manual over some of the
-/// axes.
+const EXPORT_WITH_SHARDY: &str =
+    "export the program with Shardy's notation: `jax.config.update(\"jax_use_shardy_partitioner\", True)`";
+
+/// Returns the error for `{manual}` on anything but the markers of regions.
+fn misplaced_manual(loc: &Loc) -> Diagnostic {
+    let message = "the sharding `{manual}` can only be on the custom calls `@SPMDFullToShardShape` and `@Sharding`";
+    Diagnostic::error("gspmd-manual", loc, message).help(EXPORT_WITH_SHARDY)
+}
+
+/// Returns the error for a sharding that is manual over some of the axes.
 fn partly_manual(loc: &Loc) -> Diagnostic {
-    Diagnostic::error(
-        "gspmd-manual",
-        loc,
-        "a sharding in XLA's older notation is manual here, and no per-device region is",
-    )
-    .help("export the program with Shardy's: `jax.config.update(\"jax_use_shardy_partitioner\", True)`")
+    let message = "a sharding in XLA's older notation is manual over some axes only, which is not supported";
+    Diagnostic::error("gspmd-manual", loc, message).help(EXPORT_WITH_SHARDY)
 }

@@ -336,8 +336,12 @@ impl Rewriter<'_> {
     }
 }
 
+fn name(mesh: &Mesh) -> String {
+    if mesh.name.is_empty() { "a mesh without a name".to_string() } else { format!("@{}", mesh.name) }
+}
+
 fn shown(mesh: &Mesh) -> String {
-    let name = if mesh.name.is_empty() { "a mesh without a name".to_string() } else { format!("@{}", mesh.name) };
+    let name = name(mesh);
     let order = match &mesh.device_ids {
         Some(ids) if ids.len() <= 16 => format!(" in the order {ids:?}"),
         Some(_) => " in another order".to_string(),
@@ -360,7 +364,7 @@ fn other_devices(other: &Use, main: &Mesh, main_use: Option<&Use>) -> Diagnostic
 }
 
 fn lost_order(other: &Use, main: &Mesh) -> Diagnostic {
-    let message = format!("the axes of @{} cannot express a layout over @{}", main.name, other.mesh.name);
+    let message = format!("the axes of {} cannot express a layout over {}", name(main), name(&other.mesh));
     Diagnostic::warning("mesh-order", &other.loc, message)
         .facts(shown(&other.mesh))
         .facts(shown(main))
@@ -370,7 +374,7 @@ fn lost_order(other: &Use, main: &Mesh) -> Diagnostic {
 
 fn no_such_axes(mesh: &Mesh, axes: &[AxisRef], main: &Mesh, loc: &Loc) -> Diagnostic {
     let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string()).collect();
-    let message = format!("the axes of @{} cannot express {} of @{}", main.name, names.join(", "), mesh.name);
+    let message = format!("the axes of {} cannot express {} of {}", name(main), names.join(", "), name(mesh));
     Diagnostic::error("mesh-order", loc, message)
         .facts(shown(mesh))
         .facts(shown(main))

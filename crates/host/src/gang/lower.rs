@@ -280,5 +280,6 @@ fn unsupported(view: &OpView<'_>) -> Diagnostic {
 
 fn out_of_memory(view: &OpView<'_>, e: &OutOfMemory) -> Diagnostic {
     Diagnostic::error("run-memory", view.loc(), e.to_string())
-        .help("raise the memory limit, or split the arrays further")
+        .note("the limit is for the data of all devices together")
+        .help("use smaller arrays, or raise the memory limit")
 }

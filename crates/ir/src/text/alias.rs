@@ -125,7 +125,8 @@ impl<'t> Parser<'t> {
     fn expand(&mut self, at: At, size: usize) -> Parsed<()> {
         self.aliases.expanded = self.aliases.expanded.saturating_add(size);
         if self.aliases.expanded > MAX_EXPANDED {
-            return Err(self.fail(at, "text-alias", "the aliases expand to too many attributes".to_string()));
+            let message = format!("the aliases expand to more than {MAX_EXPANDED} attributes and types");
+            return Err(self.fail(at, "text-alias", message));
         }
         Ok(())
     }

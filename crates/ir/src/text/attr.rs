@@ -111,10 +111,7 @@ impl<'t> Parser<'t> {
         }
         let value = number::integer(is_negative, self.tok_text()).and_then(|v| i64::try_from(v).ok());
         self.bump();
-        value.ok_or_else(|| {
-            self.report(at, |loc| mistakes::too_large(loc, "the number"));
-            Failed
-        })
+        value.ok_or_else(|| self.fail(at, "text-size", "the number does not fit i64".to_string()))
     }
 
     /// Reads `[1, 2]`.

@@ -131,7 +131,9 @@ impl<'t> Parser<'t> {
     }
 
     fn bad_fact(&mut self, at: At, name: &str) -> super::Failed {
-        self.fail(at, "text-attribute", format!("attribute `{name}` does not have the form in which it is printed"))
+        let message =
+            format!("attribute `{name}` does not have the form, or not as many entries, as when it is printed");
+        self.fail(at, "text-attribute", message)
     }
 
     /// Returns the items of an array of length `count`. Anything else is a mistake in the attribute `name`.

@@ -99,6 +99,11 @@ pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
         .help("sizes, and the number of bytes of a tensor, must fit 63 bits")
 }
 
+pub(super) fn text_too_large(loc: &Loc, bytes: usize, max: usize) -> Diagnostic {
+    Diagnostic::error("text-size", loc, format!("the text has {bytes} bytes, more than {max}"))
+        .help("pass large constants as arguments of the program")
+}
+
 pub(super) fn unsupported(loc: &Loc, what: &str, way_out: &str) -> Diagnostic {
     Diagnostic::error("text-unsupported", loc, format!("{what} are not supported")).help(way_out)
 }

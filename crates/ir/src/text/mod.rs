@@ -59,7 +59,9 @@ const MAX_BYTES: usize = u32::MAX as usize;
 /// Returns the mistakes that were found in the text.
 pub fn parse(source_name: &str, text: &str, table: &'static dyn OpTable) -> Result<Module, Diagnostics> {
     if text.len() > MAX_BYTES {
-        return Err(mistakes::too_large(&shardwise_base::Loc::file(source_name, 1, 1), "the text").into());
+        return Err(
+            mistakes::text_too_large(&shardwise_base::Loc::file(source_name, 1, 1), text.len(), MAX_BYTES).into()
+        );
     }
     let mut parser = Parser::new(source_name, text, table);
     let module = parser.module();

@@ -130,7 +130,11 @@ impl<'t> Parser<'t> {
     /// one.
     fn check_free(&mut self, at: At, attrs: &Attrs, taken: &[&str]) -> Parsed<()> {
         match taken.iter().find(|name| attrs.contains(name)) {
-            Some(name) => Err(self.fail(at, "text-attribute", format!("attribute `{name}` is not allowed here"))),
+            Some(name) => {
+                let message =
+                    format!("attribute `{name}` cannot be in the dictionary: the definition itself states it");
+                Err(self.fail(at, "text-attribute", message))
+            }
             None => Ok(()),
         }
     }

@@ -69,8 +69,11 @@ pub(super) fn narrow(byte: u8, dtype: DType) -> u8 {
 
 /// Reads the bits of a float: `0x7FC00000`.
 fn encode_bits(is_negative: bool, text: &str, dtype: DType) -> Result<Vec<u8>, String> {
-    if is_negative || !text.starts_with("0x") {
-        return Err(format!("an integer is not {dtype}: write {text}.0"));
+    if is_negative && text.starts_with("0x") {
+        return Err(format!("the bits of a number of type {dtype} have no sign"));
+    }
+    if !text.starts_with("0x") {
+        return Err(format!("an integer is not {dtype}: write {}{text}.0", if is_negative { "-" } else { "" }));
     }
     let bits = integer(false, text).filter(|&v| v < 1i128 << dtype.bits());
     bits.map(|v| v.to_le_bytes()[..dtype.storage_bytes()].to_vec()).ok_or_else(|| format!("more bits than {dtype} has"))

@@ -307,7 +307,9 @@ impl<'t> Parser<'t> {
         let at = if missing && self.is_on_new_line() { At(self.last_end) } else { self.at() };
         let message = match self.tok.kind {
             Kind::End => "the text ends too early".to_string(),
-            Kind::Error if self.tok_text().starts_with(['"', '@']) => "a string has no closing quote".to_string(),
+            Kind::Error if self.tok_text().trim_start_matches('@').starts_with('"') => {
+                "a string has no closing quote".to_string()
+            }
             _ => format!("unexpected `{}`", shorten(self.tok_text())),
         };
         self.report(at, |loc| super::mistakes::unexpected(loc, message, expected));

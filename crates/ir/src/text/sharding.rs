@@ -309,7 +309,9 @@ impl<'t> Parser<'t> {
             self.expect_all("device_ids =")?;
             let at = self.at();
             let sizes = self.attr()?.to_sizes();
-            ids = Some(sizes.ok_or_else(|| self.fail(at, "mesh", "device ids must be integers".to_string()))?);
+            ids = Some(sizes.ok_or_else(|| {
+                self.fail(at, "mesh", "device ids must be integers that are not negative".to_string())
+            })?);
         }
         self.expect(">")?;
         self.checked_mesh(at, "".into(), &axes, ids)

@@ -6,6 +6,7 @@ use super::number::{Scalar, float_attr, integer};
 use super::parser::{At, Parsed, Parser, shorten};
 use crate::{TensorType, Type};
 use shardwise_base::{DType, Quantized, storage_range};
+use std::borrow::Cow;
 
 /// The type of a function: `(operands) -> results`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -128,16 +129,17 @@ impl<'t> Parser<'t> {
         if name == "!quant.uniform" {
             return self.quantized(at);
         }
-        let found = if name == "complex" {
-            self.expect("<")?;
-            let part = self.word("`f32` or `f64`")?;
-            self.expect(">")?;
-            DType::parse(&format!("complex<{part}>"))
-        } else {
-            DType::parse(name)
+        let full = match name {
+            "complex" => {
+                self.expect("<")?;
+                let part = self.word("`f32` or `f64`")?;
+                self.expect(">")?;
+                Cow::Owned(format!("complex<{part}>"))
+            }
+            _ => Cow::Borrowed(name),
         };
-        found.ok_or_else(|| {
-            self.report(at, |loc| mistakes::unknown_type(loc, &shorten(name)));
+        DType::parse(&full).ok_or_else(|| {
+            self.report(at, |loc| mistakes::unknown_type(loc, &shorten(&full)));
             super::Failed
         })
     }

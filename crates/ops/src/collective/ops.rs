@@ -755,7 +755,7 @@ impl Facts for Async {
         let may_start = ops.first().is_some_and(|&inner| can_start(&op.at(inner)));
         Check::new(op)
             .that("async_start_c1", ops.len() == 2, "the body must be one operation and a return")
-            .that("async_start_c3", fits, "the body must take the operands")
+            .that("async_start_c3", fits, "the body must have no arguments, or arguments of the operands' types")
             .that("async_start_c2", may_start, "the operation must be a collective or a slice")
             .give([Type::Future(types_of(op, op.body.region_results(region)))])
     }

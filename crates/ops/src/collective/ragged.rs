@@ -175,9 +175,13 @@ fn first_overlap(moves: &[RowMove]) -> Option<[RowMove; 2]> {
 }
 
 fn sizes_differ(from: usize, to: usize, sent: i64, expected: i64, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("ragged-sizes", loc, "`ragged_all_to_all`: a device expects other rows than it is sent")
-        .facts(format!("device {from} sends {sent} rows to device {to}, which expects {expected}"))
-        .help("`recv_sizes` are the senders' `send_sizes`: an `all_to_all` of them")
+    Diagnostic::error(
+        "ragged-sizes",
+        loc,
+        "`ragged_all_to_all`: a device expects another number of rows than it is sent",
+    )
+    .facts(format!("device {from} sends {sent} rows to device {to}, which expects {expected}"))
+    .help("`recv_sizes` are the senders' `send_sizes`: an `all_to_all` of them")
 }
 
 fn out_of_bounds(from: usize, to: usize, what: &str, [start, count]: [i64; 2], rows: usize, loc: &Loc) -> Diagnostic {
@@ -188,9 +192,13 @@ fn out_of_bounds(from: usize, to: usize, what: &str, [start, count]: [i64; 2], r
 
 fn overlap(members: &[RaggedMember], a: RowMove, b: RowMove, loc: &Loc) -> Diagnostic {
     let part = |m: RowMove| format!("rows {}..{} from device {}", m.to, m.to + m.count, members[m.source].device);
-    Diagnostic::error("ragged-overlap", loc, "`ragged_all_to_all`: two devices write the same rows of a third")
-        .facts(format!("device {} receives {} and {}", members[a.target].device, part(a), part(b)))
-        .help("`output_offsets` are places in the receiver's output, one after the other for its senders")
+    Diagnostic::error(
+        "ragged-overlap",
+        loc,
+        "`ragged_all_to_all`: the same rows of a device's output are written twice",
+    )
+    .facts(format!("device {} receives {} and {}", members[a.target].device, part(a), part(b)))
+    .help("`output_offsets` are places in the receiver's output, one after the other for its senders")
 }
 
 #[cfg(test)]

@@ -162,7 +162,11 @@ impl IndexDims {
                 check::are_dims(&self.operand_batching, rank),
                 "a batching dimension is out of range",
             )
-            .that(l.indices_batching_unique, is_unique(&self.indices_batching), "a batching dimension stands twice")
+            .that(
+                l.indices_batching_unique,
+                is_unique(&self.indices_batching),
+                "a batching dimension of the indices is named twice",
+            )
             .that(
                 l.indices_batching_range,
                 check::are_dims(&self.indices_batching, indices_rank),
@@ -171,7 +175,7 @@ impl IndexDims {
             .that(
                 l.indices_batching_vector,
                 !self.indices_batching.contains(&self.index_vector_dim),
-                "the index vector's dimension is no batch",
+                "`index_vector_dim` must not be a batching dimension of the indices",
             )
             .that(
                 l.batching_count,

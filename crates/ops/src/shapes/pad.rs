@@ -130,7 +130,7 @@ impl Facts for Pad {
         let paddings = paddings(op);
         c.that("pad_c3", paddings.iter().all(|p| p.interior >= 0), "interior padding must not be negative").so_far()?;
         let shape: Option<Vec<usize>> = x.shape.iter().zip(&paddings).map(|(&n, p)| p.padded(n)).collect();
-        c.that("pad_c4", shape.is_some(), "no dimension of the result may be smaller than nothing").so_far()?;
+        c.that("pad_c4", shape.is_some(), "no dimension of the result may have a negative size").so_far()?;
         c.give_tensor(x.dtype, shape.unwrap_or_default())
     }
 

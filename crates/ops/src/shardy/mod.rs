@@ -445,8 +445,12 @@ impl Manual<'_> {
         }
         let is_partly_manual = |a: &AxisRef| self.axes.iter().any(|m| m.overlap(*a).is_some() && !m.contains(*a));
         let is_clear = !sharding.split_axes().any(|a| is_partly_manual(&a));
-        check.that("sdy-manual-axes", is_clear, &format!("{what}: an axis of {sharding} is manual in part"));
-        check.that("sdy-manual-order", self.manual_first(sharding), &format!("{what}: manual axes must come first"));
+        check.that("sdy-manual-axes", is_clear, &format!("{what}: only a part of an axis in {sharding} is manual"));
+        check.that(
+            "sdy-manual-order",
+            self.manual_first(sharding),
+            &format!("{what}: manual axes must come first in each dimension"),
+        );
         let counts = self.counts(sharding);
         let dims = outer.shape().iter().zip(&counts);
         let even = dims.clone().all(|(n, count)| n.is_multiple_of(*count));
@@ -483,7 +487,7 @@ impl Manual<'_> {
     /// Checks the results against the body's, and returns their declared types, or no types if their number is wrong.
     fn results(&self, op: &OpView<'_>, check: &mut Check<'_, '_>, gives: &[Value]) -> Vec<Type> {
         let same = op.results().len() == gives.len();
-        if !check.holds("sdy-manual-arity", same, "the body must give as many values as the op") {
+        if !check.holds("sdy-manual-arity", same, "the body must return as many values as the op") {
             return vec![];
         }
         for (i, (&outer, &inner)) in op.results().iter().zip(gives).enumerate() {

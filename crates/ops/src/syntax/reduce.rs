@@ -91,7 +91,9 @@ fn named_op(p: &mut Parser<'_>) -> Parsed<Opcode> {
     let at = p.at();
     let name = p.word("an op, as stablehlo.add")?;
     COMMUTING.iter().copied().find(|op| op.name() == name).ok_or_else(|| {
-        let message = format!("`{name}` cannot be applied in the short form of `stablehlo.reduce`");
+        let message = format!(
+            "`{name}` cannot be applied in the short form of `stablehlo.reduce`: write the reducer as a region"
+        );
         p.fail(at, "text-syntax", message)
     })
 }
@@ -111,7 +113,11 @@ fn reducer_args<'t>(p: &mut Parser<'t>) -> Parsed<Vec<RegionArg<'t>>> {
         let at = p.at();
         let pair: Result<[RegionArg<'t>; 2], _> = p.region_args()?.try_into();
         let Ok([first, second]) = pair else {
-            return Err(p.fail(at, "text-syntax", "a reducer's arguments stand in pairs".to_string()));
+            return Err(p.fail(
+                at,
+                "text-syntax",
+                "a reducer's arguments must be in pairs, as `(%a: T, %b: T)`".to_string(),
+            ));
         };
         firsts.push(first);
         seconds.push(second);

@@ -107,11 +107,9 @@ fn states(s: &Site<'_>, operands: &[&Array], over: &Over) -> Checked<ManualType>
         all = match all.join(&state) {
             Some(joined) => joined,
             None => {
-                let mesh = &over.scope.mesh;
-                let (shown, axes) = (x.short_type(), state.unreduced.show(mesh));
-                let help = "reduce it first: `.psum(..)` or `.psum_scatter(..)`";
+                let open = state.unreduced.show(&over.scope.mesh);
                 let ty = Some(operands[1].tensor().clone());
-                return s.fail(ty, mistakes::wrong_state(s.name, &shown, "unreduced", &axes, help, &s.loc));
+                return s.fail(ty, mistakes::unreduced_value(s.name, &x.short_type(), &over.show(), &open, &s.loc));
             }
         };
     }

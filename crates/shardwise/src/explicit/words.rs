@@ -100,7 +100,8 @@ pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
             "layout-ambiguous",
             &p.loc,
             format!("`{}`: the layout of the result is not decided", p.name),
-        );
+        )
+        .help("decide it with `.shard(P!(..))` on the result");
     };
     let view = module.view(body, p.cause.op);
     let mesh = &p.ways[0].mesh;

@@ -201,7 +201,7 @@ fn mistake(f: impl Fn(&Array, &Array) -> Array + Send + Sync) -> String {
 fn mistakes_in_words() {
     expect![[r#"
         error[matmul-letter]: `collective_matmul::all_gather`: `f` cannot be the split letter of "bd,df->bf"
-           = expected: a letter that occurs once in the left operand"#]]
+           = expected: a letter that occurs once in the left operand, and at most once in the right one"#]]
     .assert_eq(&mistake(|a, b| collective_matmul::all_gather("bd,df->bf", a, b, 'f', "Y", Overlap::OneWay)));
     expect![[r#"
         error[matmul-letter]: `collective_matmul::reduce_scatter`: `d` cannot be the split letter of "bd,df->bf"

@@ -152,7 +152,7 @@ fn gradients_left_as_sums() {
     let e = with_mesh(&mesh, || jit(|w: &Array, x: &Array| w + x)(&w, &x).unwrap_err());
     let text: Vec<String> = e.to_string().lines().filter(|l| !l.contains("-->")).map(String::from).collect();
     expect_test::expect![[r#"
-        error[reduced]: `add` combines an array that is reduced over "Y" with one that is not
+        error[reduced]: `add` combines an array that is reduced over "Y" with one that is not reduced over the same axes
            | f32[8@X,16]{R:Y}, f32[8@X,16]
            = note: their gradients would differ by a sum over devices that the program does not ask for
            = help: give both the same state: `.shard(P!("X", None).reduced("Y"))` on operand 1"#]]

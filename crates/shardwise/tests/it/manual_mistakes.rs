@@ -54,7 +54,7 @@ fn axes() {
             error[axis-groups]: `psum`: these groups are not the groups of a sub-axis of "X"
               --> here
                | [[0, 3], [1, 2]], axis "X" has size 4
-               = expected: each position once, in groups of equal size with equal steps between positions, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]"#]],
+               = expected: each position once, in groups of two or more that are blocks or strides of the axis, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]"#]],
     );
     check_call(
         |x| jit(|x: &Array| x.psum("X"))(x).map(|_| ()),
@@ -123,7 +123,7 @@ fn dimensions_and_permutations() {
             error[permutation]: `ppermute`: position 1 is the target twice
               --> here
                | [(0, 1), (1, 1)] over "X", which has 4 positions
-               = expected: each position from 0 to 3 at most once as a source, and once as a target"#]],
+               = expected: each position from 0 to 3 at most once as a source, and at most once as a target"#]],
     );
     check(
         |x| x.ppermute("X", [(0, 4)]),
@@ -131,7 +131,7 @@ fn dimensions_and_permutations() {
             error[permutation]: `ppermute`: there is no position 4
               --> here
                | [(0, 4)] over "X", which has 4 positions
-               = expected: each position from 0 to 3 at most once as a source, and once as a target"#]],
+               = expected: each position from 0 to 3 at most once as a source, and at most once as a target"#]],
     );
     check(
         |x| x.pshuffle("X", [0, 1, 2]),
@@ -164,10 +164,10 @@ fn states() {
     check(
         |x| x.pcast("X", Pcast::Varying),
         expect![[r#"
-            error[wrong-state]: `pcast to varying` over "X" cannot take a value that is in another state along them
+            error[wrong-state]: `pcast` over "X" cannot cast this value to varying
               --> here
                | i32[2,4]{V:(X,Y)}
-               = help: free casts: replicated to varying or reduced, varying to unreduced, reduced to varying"#]],
+               = expected: a value that is replicated along all of these axes, or reduced along all of them"#]],
     );
     check(
         |x| x.pcast("X", Pcast::Unreduced).square(),
@@ -175,7 +175,7 @@ fn states() {
             error[unreduced]: `multiply` cannot take a value that is unreduced over X
               --> here
                | i32[2,4]{V:Y, U:X} and i32[2,4]{V:Y, U:X}
-               = expected: an op that is linear in the unreduced operands, with other operands replicated along these axes
+               = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
                = help: sum it first: `.psum("X")`"#]],
     );
     check(
@@ -184,7 +184,7 @@ fn states() {
             error[unreduced]: `multiply` cannot take a value that is unreduced over (X,Y)
               --> here
                | i32[2,4]{U:(X,Y)} and i32[2,4]{U:(X,Y)}
-               = expected: an op that is linear in the unreduced operands, with other operands replicated along these axes
+               = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
                = help: sum it first: `.psum(("X", "Y"))`"#]],
     );
     check(
@@ -193,13 +193,13 @@ fn states() {
             error[unreduced]: `multiply` cannot take a value that is unreduced over X:(2)2
               --> here
                | i32[2,4]{V:(X:(1)2,Y), U:X:(2)2} and i32[2,4]{V:(X:(1)2,Y), U:X:(2)2}
-               = expected: an op that is linear in the unreduced operands, with other operands replicated along these axes
+               = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
                = help: sum it first: `.psum(..)`"#]],
     );
     check(
         |x| x.pcast("X", Pcast::Unreduced).all_gather("X", 0),
         expect![[r#"
-            error[wrong-state]: `all_gather` over "X" cannot take a value that is unreduced along them
+            error[wrong-state]: `all_gather` over "X" cannot take a value that is unreduced over X
               --> here
                | i32[2,4]{V:Y, U:X}
                = help: reduce it first: `.psum(..)` or `.psum_scatter(..)`"#]],
@@ -211,12 +211,12 @@ fn states() {
               --> here
                | i32[2,4]{V:Y, U:X}
                = mesh: X=4, Y=2
-               = help: reduce it with `.psum(..)` or `.psum_scatter(..)`"#]],
+               = help: reduce it with `.psum(..)` or `.psum_scatter(..)`, or, over Explicit axes, add `.unreduced(..)` to the spec"#]],
     );
     check(
         |x| fori_loop(0..3, x.clone(), |_, x| x.pcast("X", Pcast::Unreduced)),
         expect![[r#"
-            error[carry]: `fori_loop`: the carry is unreduced on one side of the body only
+            error[carry]: `fori_loop`: the carry is unreduced over different axes before and after the body
               --> here
                | `carry` enters as i32[2,4]{V:(X,Y)} and leaves as i32[2,4]{V:Y, U:X}
                = help: reduce the carry with `.psum(..)`, or make the other side unreduced: `.pcast(.., Pcast::Unreduced)` on a varying value"#]],
@@ -303,22 +303,25 @@ fn specs() {
             error[in-specs]: the shard_map of a closure in `specs` has no in specs
               --> here
                | i32[8,8], i32[8,8]
+               = note: they can only be left out if all axes of the `shard_map` are Explicit
                = mesh: X=4, Y=2
                = help: add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each"#]],
     );
     check_call(
         |x| jit(shard_map(two).axes("X").in_specs(P!("Y")).out_specs(P!("X")))(x, x).map(|_| ()),
         expect![[r#"
-            error[spec-not-manual]: shard_map of a closure in `specs`, in_specs of `args.0`: the spec names axis "Y", which is not manual here
+            error[spec-not-manual]: shard_map of a closure in `specs`, in_specs of `args.0`: the spec names axis "Y", which this shard_map does not make manual
               --> here
                | i32[8,8] as P!("Y")
                = mesh: X=4 Manual, Y=2 Auto
-               = help: add the axis with `.axes(..)`, or leave it out of the spec: layouts over other axes stay as they are outside
-            error[spec-not-manual]: shard_map of a closure in `specs`, in_specs of `args.1`: the spec names axis "Y", which is not manual here
+               = help: leave the axis out of the spec: layouts over other axes stay as they are outside
+               = help: or add the axis with `.axes(..)`, if no enclosing `shard_map` has made it manual
+            error[spec-not-manual]: shard_map of a closure in `specs`, in_specs of `args.1`: the spec names axis "Y", which this shard_map does not make manual
               --> here
                | i32[8,8] as P!("Y")
                = mesh: X=4 Manual, Y=2 Auto
-               = help: add the axis with `.axes(..)`, or leave it out of the spec: layouts over other axes stay as they are outside"#]],
+               = help: leave the axis out of the spec: layouts over other axes stay as they are outside
+               = help: or add the axis with `.axes(..)`, if no enclosing `shard_map` has made it manual"#]],
     );
     check_call(
         |x| {
@@ -461,7 +464,7 @@ fn summands() {
               --> here
                | i32[2,4]{V:X, U:Y}
                = mesh: X=4, Y=2
-               = help: reduce it with `.psum(..)` or `.psum_scatter(..)`"#]],
+               = help: reduce it with `.psum(..)` or `.psum_scatter(..)`, or, over Explicit axes, add `.unreduced(..)` to the spec"#]],
     );
     explicit(
         Some(unreduced()),
@@ -472,7 +475,7 @@ fn summands() {
               --> here
                | i32[8@X,8@Y] as P!("X").unreduced("Y")
                = mesh: X=4, Y=2
-               = help: a sum that has been reduced cannot become unreduced again: remove `.unreduced(..)` from the spec"#]],
+               = help: an array that is not unreduced cannot become so: remove `.unreduced(..)` from the spec"#]],
     );
     explicit(
         None,
@@ -505,7 +508,7 @@ fn summands() {
               --> here
                | i32[8@X,8@Y] as P!("X", "Y").reduced("Y")
                = mesh: X=4, Y=2
-               = help: an axis splits at most one dimension"#]],
+               = help: name an axis once: it splits one dimension, or is in `.unreduced(..)` or `.reduced(..)`"#]],
     );
     check_call(
         |x| {

@@ -42,18 +42,19 @@ fn words() {
     check(
         &n + 0.5,
         expect![[r#"
-            error[number-dtype]: `add`: the array's dtype cannot represent the number 0.5
+            error[number-dtype]: `add`: 0.5 cannot be a number of this dtype
               --> here
                | i32[8]
-               = help: convert the array first: `.astype(F32)`"#]],
+               = help: write an integer, or use a dtype of floats: arrays are converted by `.astype(F32)`"#]],
     );
     check(
         &n + 3_000_000_000u32,
         expect![[r#"
-            error[number-dtype]: `add`: the array's dtype cannot represent the number 3000000000
+            error[number-dtype]: `add`: 3000000000 cannot be a number of this dtype
               --> here
                | i32[8]
-               = note: the number is out of the range of the dtype"#]],
+               = note: the number is out of the range of the dtype
+               = help: use a dtype whose range contains it"#]],
     );
     check(
         n.exp(),
@@ -69,7 +70,8 @@ fn words() {
         expect![[r#"
             error[reshape-size]: `reshape` cannot change the number of elements
               --> here
-               | f32[8,16] to [4,INFER,5]: 128 elements"#]],
+               | f32[8,16] to [4,INFER,5]: 128 elements
+               = help: one size may be `INFER` if the others determine it"#]],
     );
     check(
         x.sum(2),
@@ -95,7 +97,7 @@ fn words() {
     check(
         x.i((0, 0, 0)),
         expect![[r#"
-            error[index-rank]: the index has 3 entries, and the array has 2 dimensions
+            error[index-rank]: the index has 3 entries, and the array has only 2 dimensions
               --> here
                | f32[8,16]"#]],
     );

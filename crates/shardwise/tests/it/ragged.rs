@@ -178,7 +178,7 @@ fn arrays_that_do_not_fit() {
             error[ragged-rows]: `ragged_all_to_all`: the rows do not fit the array that receives them
               --> here
                | rows i32[2,3]{V:X}, into i32[5,4]
-               = expected: two arrays of the same dtype, with equal dimensions after the first"#]],
+               = expected: two arrays of the same dtype, with at least one dimension and equal sizes after the first"#]],
     );
     check_mistake(
         |x, n| with_lists(x, zeros([5, 3], I32), &n.i(..3), &n.astype(I64)),
@@ -190,7 +190,7 @@ fn arrays_that_do_not_fit() {
                | send_sizes i32[3]{V:X}
                | output_offsets i32[3]{V:X}
                | recv_sizes i64[4]{V:X}
-               = expected: one-dimensional integer arrays of one type, with an entry for each device: there are 4 devices along "X""#]],
+               = expected: one-dimensional integer arrays of one dtype and one length, a positive multiple of the 4 devices along "X""#]],
     );
     check_mistake(
         |x, n| {
@@ -201,7 +201,7 @@ fn arrays_that_do_not_fit() {
             error[ragged-rows]: `ragged_all_to_all`: the rows do not fit the array that receives them
               --> here
                | rows i32[2,3]{V:X}, and a number to receive them
-               = expected: two arrays of the same dtype, with equal dimensions after the first"#]],
+               = expected: two arrays of the same dtype, with at least one dimension and equal sizes after the first"#]],
     );
 }
 
@@ -217,7 +217,7 @@ fn rows_that_are_not_there() {
         one_to_one,
         lists,
         expect![[r#"
-        error[ragged-overlap]: `ragged_all_to_all`: two devices write the same rows of a third
+        error[ragged-overlap]: `ragged_all_to_all`: the same rows of a device's output are written twice
           --> here
            | device 0 receives rows 0..1 from device 0 and rows 0..1 from device 1
            = help: `output_offsets` are places in the receiver's output, one after the other for its senders"#]],
@@ -237,7 +237,7 @@ fn rows_that_are_not_there() {
         |x, n| with_lists(x, zeros([5, 3], I32), &zeros_like(n), n),
         lists,
         expect![[r#"
-        error[ragged-sizes]: `ragged_all_to_all`: a device expects other rows than it is sent
+        error[ragged-sizes]: `ragged_all_to_all`: a device expects another number of rows than it is sent
           --> here
            | device 0 sends 0 rows to device 0, which expects 1
            = help: `recv_sizes` are the senders' `send_sizes`: an `all_to_all` of them"#]],

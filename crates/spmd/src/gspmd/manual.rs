@@ -84,7 +84,7 @@ impl Parts {
         let nested = body.walk().into_iter().filter(|op| !top.contains(op));
         for op in nested.map(|op| module.view(body, op)) {
             if matches!(role(&op), Role::Enters | Role::Leaves) {
-                return Err(refused(op.loc(), "stands within another region").into());
+                return Err(refused(op.loc(), "begins or ends inside the region of another op").into());
             }
         }
         for (number, &op) in ops.iter().enumerate() {
@@ -116,16 +116,16 @@ impl Parts {
         let met: Vec<usize> = used(op).iter().filter_map(|v| self.of_value.get(v)).map(|&p| self.last(p)).collect();
         let Some(&part) = met.first().or((role == Role::Enters).then_some(&number)) else {
             return if role == Role::Leaves {
-                Err(refused(op.loc(), "ends here and begins nowhere").into())
+                Err(refused(op.loc(), "ends here but does not begin").into())
             } else {
                 Ok(())
             };
         };
         if role == Role::Enters && !met.is_empty() {
-            return Err(refused(op.loc(), "begins within another").into());
+            return Err(refused(op.loc(), "begins inside another one").into());
         }
         if op.body[op.body.entry()].ops.last() == Some(&op.op) {
-            return Err(refused(op.loc(), "does not end before its function does").into());
+            return Err(refused(op.loc(), "does not end before its function returns").into());
         }
         self.joined.extend(met.into_iter().filter(|&other| other != part).map(|other| (other, part)));
         self.of_op.insert(op.op, part);
@@ -182,7 +182,7 @@ impl Closing<'_> {
         let ops: Vec<OpView<'_>> = self.parts.ops[&part].iter().map(|&op| self.module.view(body, op)).collect();
         let with = |wanted: Role| ops.iter().filter(move |op| role(op) == wanted);
         if let Some(late) = with(Role::Enters).find(|op| !cloner.is_set(op.operand(0))) {
-            return Err(refused(late.loc(), "takes a value that is made behind its first result").into());
+            return Err(refused(late.loc(), "takes a value that is computed after its first result").into());
         }
         for op in &ops {
             self.check_types(op)?;
@@ -265,7 +265,13 @@ impl Closing<'_> {
                 }
                 // An argument of a region within the op.
                 None if !op.body.args().contains(&v) => {}
-                _ => return Err(refused(op.loc(), "uses a value of outside that does not enter it").into()),
+                _ => {
+                    return Err(refused(
+                        op.loc(),
+                        "uses a value from outside that does not enter it through `@SPMDFullToShardShape`",
+                    )
+                    .into());
+                }
             }
         }
         Ok(())
@@ -274,5 +280,5 @@ impl Closing<'_> {
 
 fn refused(loc: &Loc, what: &str) -> Diagnostic {
     Diagnostic::error("gspmd-manual", loc, format!("a per-device region in XLA's older notation {what}"))
-        .help("export the program with Shardy's: `jax.config.update(\"jax_use_shardy_partitioner\", True)`")
+        .help(super::EXPORT_WITH_SHARDY)
 }
