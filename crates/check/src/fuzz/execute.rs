@@ -314,8 +314,9 @@ fn regroups(module: &Module) -> bool {
         let is_unknown = |op| {
             let view = module.view(&func.body, op);
             let (op, facts) = (Opcode::of_view(&view), Opcode::of_view(&view).facts());
-            let is_window = op == Opcode::ReduceWindow && reduce_kind_of_op(&view).is_none();
-            is_window || facts.combine(&view) == Combine::Gather
+            // The reducer may become a known one only when the program is prepared.
+            let is_reduction = matches!(op, Opcode::Reduce | Opcode::ReduceWindow);
+            is_reduction && reduce_kind_of_op(&view).is_none() || facts.combine(&view) == Combine::Gather
         };
         func.body.walk().into_iter().any(is_unknown)
     })

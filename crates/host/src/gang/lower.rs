@@ -8,7 +8,7 @@ use super::literal::fill;
 use crate::kernels::{self, KERNELS, PlanCx};
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use crate::plan::*;
-use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh};
 use shardwise_ir::{Func, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::collective::{AxisIndexOp, CollectiveView, Groups};
 use shardwise_ops::{Opcode, Semantics, constant_value};
@@ -180,37 +180,40 @@ impl<'m> Lowering<'m> {
 
     fn divergence(&self, predicate: Value, regions: &[Region]) -> Divergence {
         let points = self.plan.points(predicate);
-        if points.count() == 1 {
-            return Divergence::None;
+        let mut apart = points.clone();
+        let mut collective = None;
+        if let Some(mesh) = &points.mesh {
+            for (op, axes) in self.collectives(mesh, regions) {
+                let rest: Vec<AxisRef> = apart.axes.iter().flat_map(|a| a.minus(mesh, &axes)).collect();
+                if rest != apart.axes {
+                    apart.axes = rest;
+                    collective.get_or_insert(self.plan.body[op].loc.clone());
+                }
+            }
         }
-        match self.collective_over(&points, regions) {
-            Some(op) => Divergence::MustAgree { collective: self.plan.body[op].loc.clone() },
-            None => Divergence::PerPoint(points),
-        }
+        Divergence { apart, collective }
     }
 
-    /// Returns the first collective in the regions, including inner ones, whose groups may have members at several of
-    /// the points. Groups that are not along axes always count. Ops that only read the index or id of a device, and the
-    /// start and end of an asynchronous op, do not.
-    fn collective_over(&self, points: &Points, regions: &[Region]) -> Option<Op> {
+    /// Returns the collectives in the regions, including inner ones, each with axes along which the members of a group may
+    /// differ: all axes of the mesh for groups that are not along axes. Ops that only read the index or id of a device,
+    /// and the start and end of an asynchronous op, are left out.
+    fn collectives(&self, mesh: &Mesh, regions: &[Region]) -> Vec<(Op, Vec<AxisRef>)> {
         let mut ops = vec![];
         regions.iter().for_each(|&r| self.plan.body.walk_region(r, &mut ops));
-        let mesh = points.mesh.as_ref()?;
-        ops.into_iter().find(|&op| {
+        let groups_of = |op: Op| {
             let view = self.plan.view(op);
             let is_collective = Opcode::of_view(&view).facts().semantics(&view) == Semantics::Collective;
-            let known = matches!(
+            let is_local = matches!(
                 Opcode::of_view(&view),
                 Opcode::AxisIndex | Opcode::PartitionId | Opcode::ReplicaId | Opcode::AsyncStart | Opcode::AsyncDone
             );
-            let reaches = match CollectiveView::of(&view).map(|c| c.groups) {
-                Some(Groups::Axes { axes, .. }) => {
-                    axes.iter().any(|a| points.axes.iter().any(|p| p.overlaps(*a, mesh)))
-                }
-                _ => true,
+            let axes = match CollectiveView::of(&view).map(|c| c.groups) {
+                Some(Groups::Axes { axes, .. }) => axes,
+                _ => mesh.all_axes().collect(),
             };
-            is_collective && !known && reaches
-        })
+            (is_collective && !is_local).then_some((op, axes))
+        };
+        ops.into_iter().filter_map(groups_of).collect()
     }
 }
 

@@ -402,7 +402,10 @@ impl<'a> Run<'a> {
         let first = values[*chosen.first().expect("a region runs for devices that hold its predicate")];
         match chosen.iter().find(|&&i| values[i] != first) {
             None => Ok(first),
-            Some(_) => Err(disagree(own, &values, step, divergence).into()),
+            Some(_) => {
+                let found: Vec<(i64, Vec<usize>)> = chosen.iter().map(|&i| (values[i], own.devices(i))).collect();
+                Err(disagree(own, found, step, divergence).into())
+            }
         }
     }
 
@@ -508,17 +511,15 @@ fn takes_part(points: &Points, i: usize, selected: &[Selection<'_>]) -> bool {
     selected.iter().all(|s| points.is_at(i, s.points, s.point))
 }
 
-/// Returns the lists of selections for which a region runs, one after the other. If the region runs for each point and
-/// `selected` does not fix the point yet, there is one list for each point that is selected. Otherwise, `selected` is
-/// the only one.
+/// Returns the lists of selections for which the regions of a loop or branch run, one after the other: one for each point
+/// for which they run separately and that is selected. If `selected` fixes the point already, it is the only one.
 fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec<Vec<Selection<'a>>> {
-    let at = |points: &'a Points, point: usize| selected.iter().copied().chain([Selection { points, point }]).collect();
-    match divergence {
-        Divergence::PerPoint(points) if !covered(points, selected) => {
-            (0..points.count()).filter(|&p| takes_part(points, p, selected)).map(|p| at(points, p)).collect()
-        }
-        _ => vec![selected.to_vec()],
+    let points = &divergence.apart;
+    if covered(points, selected) {
+        return vec![selected.to_vec()];
     }
+    let at = |point: usize| selected.iter().copied().chain([Selection { points, point }]).collect();
+    (0..points.count()).filter(|&p| takes_part(points, p, selected)).map(at).collect()
 }
 
 /// Returns true if the selections already fix the position along all axes of these points.
@@ -532,17 +533,14 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
 const MAX_SHOWN: usize = 32;
 
 /// Returns the error for a predicate of a loop or branch with a collective that differs between devices. It lists the
-/// devices for each value.
-fn disagree(points: &Points, values: &[i64], step: Step<'_>, divergence: &Divergence) -> Diagnostic {
-    let collective = match divergence {
-        Divergence::MustAgree { collective } => collective.clone(),
-        _ => Loc::UNKNOWN,
-    };
+/// devices for each value of the predicate. `found` has the devices of each instance.
+fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, divergence: &Divergence) -> Diagnostic {
+    let collective = divergence.collective.clone().unwrap_or(Loc::UNKNOWN);
     let mut sides: Vec<(i64, Vec<usize>)> = vec![];
-    for (i, &value) in values.iter().enumerate() {
+    for (value, devices) in found {
         match sides.iter_mut().find(|(v, _)| *v == value) {
-            Some((_, devices)) => devices.extend(points.devices(i)),
-            None => sides.push((value, points.devices(i))),
+            Some((_, all)) => all.extend(devices),
+            None => sides.push((value, devices)),
         }
     }
     let message =

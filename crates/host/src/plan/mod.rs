@@ -167,15 +167,13 @@ pub struct Members {
     pub positions: Vec<usize>,
 }
 
-/// The behaviour of a loop or branch whose predicate differs between devices.
+/// The behaviour of a loop or branch whose predicate may differ between devices.
 #[derive(Clone, Debug)]
-pub enum Divergence {
-    /// It cannot differ, because there is one instance.
-    None,
-    /// The region runs for each of these points separately.
-    PerPoint(Points),
-    /// The predicates must agree, because a collective in the region needs all devices.
-    MustAgree { collective: Loc },
+pub struct Divergence {
+    /// The regions run for each of these points separately.
+    pub apart: Points,
+    /// A collective in the regions whose groups need several instances of the predicate, which therefore must agree.
+    pub collective: Option<Loc>,
 }
 
 /// Computes the outputs of a step.
