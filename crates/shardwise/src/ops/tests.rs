@@ -7,16 +7,17 @@ use crate::reduce::{ALONG, REDUCTIONS};
 use std::panic::catch_unwind;
 
 type Named = (&'static str, fn(&Array) -> Array);
+type Maker = (&'static str, fn(DType) -> Array);
 
 const OPERATORS: &[Named] = &[
-    ("add", |x| x + x),
-    ("sub", |x| x - x),
-    ("mul", |x| x * x),
-    ("div", |x| x / x),
-    ("rem", |x| x % x),
-    ("bitand", |x| x & x),
-    ("bitor", |x| x | x),
-    ("bitxor", |x| x ^ x),
+    ("add", |x| x + x.clone()),
+    ("sub", |x| x - x.clone()),
+    ("mul", |x| x * x.clone()),
+    ("div", |x| x / x.clone()),
+    ("rem", |x| x % x.clone()),
+    ("bitand", |x| x & x.clone()),
+    ("bitor", |x| x | x.clone()),
+    ("bitxor", |x| x ^ x.clone()),
     ("neg", |x| -x),
     ("not", |x| !x),
 ];
@@ -114,7 +115,7 @@ const CONTROL: &[Named] = &[
 ];
 
 /// Functions that make arrays of a dtype.
-const MAKERS: &[(&str, fn(DType) -> Array)] = &[
+const MAKERS: &[Maker] = &[
     ("zeros", |d| zeros([4], d)),
     ("ones", |d| ones([4], d)),
     ("full", |d| full([4], 1, d)),
