@@ -50,12 +50,15 @@ pub struct OutOfMemory {
     pub limit: usize,
     /// The bytes that were in use at the time of the request.
     pub in_use: usize,
+    /// True if the system had no memory. The limit was not reached.
+    pub is_refused_by_system: bool,
 }
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutOfMemory { requested, limit, in_use } = self;
-        write!(f, "out of memory: {requested} bytes requested, {in_use} of {limit} bytes in use")
+        let OutOfMemory { requested, limit, in_use, is_refused_by_system } = self;
+        let refused = if *is_refused_by_system { ", but the system has no more memory" } else { "" };
+        write!(f, "out of memory: {requested} bytes requested, {in_use} of {limit} bytes in use{refused}")
     }
 }
 
@@ -137,7 +140,7 @@ impl Account {
                 counts.peak.fetch_max(before + bytes, Relaxed);
                 Ok(Reservation { account: self.clone(), bytes, _outer: outer })
             }
-            Err(in_use) => Err(OutOfMemory { requested: bytes, limit, in_use }),
+            Err(in_use) => Err(OutOfMemory { requested: bytes, limit, in_use, is_refused_by_system: false }),
         }
     }
 
@@ -151,13 +154,13 @@ impl Account {
         self.0.outer.as_ref().map_or(Ok(()), |o| o.check(bytes))?;
         match self.in_use().checked_add(bytes) {
             Some(sum) if sum <= self.limit() => Ok(()),
-            _ => Err(self.refused(bytes)),
+            _ => Err(OutOfMemory { is_refused_by_system: false, ..self.refused_by_system(bytes) }),
         }
     }
 
-    /// Returns the error for a request that the account or the system refuses.
-    pub fn refused(&self, requested: usize) -> OutOfMemory {
-        OutOfMemory { requested, limit: self.limit(), in_use: self.in_use() }
+    /// Returns the error for a request that the account accepts and the system refuses.
+    pub fn refused_by_system(&self, requested: usize) -> OutOfMemory {
+        OutOfMemory { requested, limit: self.limit(), in_use: self.in_use(), is_refused_by_system: true }
     }
 
     /// Makes the `n`th reservation from now fail as if the limit were reached; 0 disarms. Returns the number of
@@ -412,6 +415,9 @@ impl Stop {
     /// Returns the message for the person who ran the program; `loc` is the place in the program that was running.
     pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
         match self {
+            Stop::Memory(e) if e.is_refused_by_system => Diagnostic::error("run-memory", loc, e.to_string())
+                .note("the memory limit was not reached: other programs use the memory, or the system limits this process")
+                .help("use smaller arrays, or make memory available"),
             Stop::Memory(e) => Diagnostic::error("run-memory", loc, e.to_string())
                 .note("the limit is for the data of all devices together")
                 .help("use smaller arrays, or raise the memory limit"),
@@ -499,7 +505,10 @@ mod tests {
     fn reservations_are_counted_until_dropped() {
         let account = Account::with_limit(100);
         let held = account.reserve(60).unwrap();
-        assert_eq!(account.reserve(41).unwrap_err(), OutOfMemory { requested: 41, limit: 100, in_use: 60 });
+        assert_eq!(
+            account.reserve(41).unwrap_err(),
+            OutOfMemory { requested: 41, limit: 100, in_use: 60, is_refused_by_system: false }
+        );
         assert_eq!(account.check(41).unwrap_err(), account.reserve(41).unwrap_err());
         assert!(account.reserve(usize::MAX).is_err());
         drop(account.reserve(40).unwrap());
@@ -516,11 +525,25 @@ mod tests {
         let part = inner.reserve(40).unwrap();
         assert_eq!((outer.in_use(), inner.in_use()), (90, 40));
         drop(held);
-        assert_eq!(inner.reserve(21).unwrap_err(), OutOfMemory { requested: 21, limit: 60, in_use: 40 });
+        assert_eq!(
+            inner.reserve(21).unwrap_err(),
+            OutOfMemory { requested: 21, limit: 60, in_use: 40, is_refused_by_system: false }
+        );
         assert_eq!((inner.check(21).unwrap_err().limit, outer.in_use()), (60, 40));
         drop(part);
         outer.set_limit(10);
         assert_eq!((inner.check(11).unwrap_err().limit, outer.in_use()), (10, 0));
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_not_called_a_limit() {
+        let account = Account::with_limit(100);
+        let of_limit = Stop::Memory(account.check(101).unwrap_err()).diagnostic(&Loc::UNKNOWN).to_string();
+        assert!(of_limit.contains("101 bytes requested, 0 of 100 bytes in use\n"), "{of_limit}");
+        assert!(of_limit.contains("raise the memory limit"), "{of_limit}");
+        let of_system = Stop::Memory(account.refused_by_system(10)).diagnostic(&Loc::UNKNOWN).to_string();
+        assert!(of_system.contains("10 bytes requested, 0 of 100 bytes in use, but the system has no more memory"));
+        assert!(of_system.contains("the memory limit was not reached") && !of_system.contains("raise"), "{of_system}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl<T> Data<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         let reserve = || Account::current().reserve_or_stop(bytes);
         let reserved = (bytes > UNCOUNTED_BYTES).then(reserve);
-        let elements = allocate().unwrap_or_else(|| Stop::Memory(Account::current().refused(bytes)).raise());
+        let elements = allocate().unwrap_or_else(|| Stop::Memory(Account::current().refused_by_system(bytes)).raise());
         Data { elements, _reserved: reserved }
     }
 

@@ -338,8 +338,8 @@ impl Generator {
         let amount = |g: &mut Generator| (0..ty.rank()).map(|_| g.choose.below(3) as i64).collect::<Vec<i64>>();
         let (low, high) = (amount(self), amount(self));
         let interior: Vec<i64> = (0..ty.rank()).map(|_| i64::from(self.choose.one_in(4))).collect();
-        let zero = make::number(b, ty.dtype, 1);
-        let value = make::pad(b, x.value, zero, &low, &high, &interior);
+        let one = make::number(b, ty.dtype, 1);
+        let value = make::pad(b, x.value, one, &low, &high, &interior);
         self.push(value, x.bound.max(1));
     }
 

@@ -113,7 +113,7 @@ impl Growing {
         let account = Account::current();
         self.reserved.push(account.reserve(more).map_err(Unreadable::Memory)?);
         let wanted = (self.bytes.capacity() - self.bytes.len()).saturating_add(more);
-        self.bytes.try_reserve_exact(wanted).map_err(|_| Unreadable::Memory(account.refused(more)))
+        self.bytes.try_reserve_exact(wanted).map_err(|_| Unreadable::Memory(account.refused_by_system(more)))
     }
 }
 
@@ -124,8 +124,9 @@ fn unreadable(name: &str, why: Unreadable) -> Diagnostic {
                 .help("pass a file with StableHLO text, or `-` for standard input")
         }
         Unreadable::Memory(e) => {
+            let more = if e.is_refused_by_system { "make memory available" } else { "raise --max-bytes" };
             Diagnostic::error("file-memory", &Loc::file(name, 1, 1), format!("cannot read the program: {e}"))
-                .help("raise --max-bytes, and check with `xxd -l 16` that the file is a program")
+                .help(format!("{more}, and check with `xxd -l 16` that the file is a program"))
         }
         Unreadable::NoText { bytes, valid } => no_text(name, &bytes, valid),
     }

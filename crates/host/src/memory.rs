@@ -192,7 +192,7 @@ impl Memory {
     }
 
     fn buffer(&self, len: usize, account: &Account, _reserved: Option<Reservation>) -> Result<Buffer, OutOfMemory> {
-        let refused = || account.refused(len);
+        let refused = || account.refused_by_system(len);
         let block = match self.0.kind {
             Kind::Kept => Some(self.state().block(len, account.limit()).ok_or_else(refused)?),
             Kind::Guarded { fill, alignment } => Some(self.state().guarded(len, fill, alignment).ok_or_else(refused)?),
@@ -793,7 +793,7 @@ mod tests {
         let budget = Budget::new(account.clone(), None, CancelToken::default());
         let held = budget.run(|| memory.allocate(4000).unwrap()).unwrap();
         let error = budget.run(|| memory.allocate(1000)).unwrap().unwrap_err();
-        assert_eq!(error, OutOfMemory { requested: 1024, limit: 4096, in_use: 4096 });
+        assert_eq!(error, OutOfMemory { requested: 1024, limit: 4096, in_use: 4096, is_refused_by_system: false });
         drop(held);
         assert_eq!(account.in_use(), 0);
         assert!(budget.run(|| memory.allocate(1000)).unwrap().is_ok());

@@ -105,6 +105,9 @@ pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, D
     op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
 }
 
+/// The rule that [`precision_fits`] checks.
+pub(crate) const PRECISION_RULE: &str = "`precision_config` must be empty or have an entry for each operand";
+
 /// Returns false if `precision_config` is a list whose number of entries is neither 0 nor 2, and true otherwise.
 pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     match op.attr("precision_config") {
@@ -150,7 +153,7 @@ pub(crate) fn constraint(op: &OpView<'_>, label: &'static str, rule: &str) -> Di
     Diagnostic::error(label, op.loc(), format!("`{}`: {rule}", op.name())).facts(signature(op))
 }
 
-fn signature(op: &OpView<'_>) -> String {
+pub(crate) fn signature(op: &OpView<'_>) -> String {
     match op.results() {
         [] => format!("operands: {}", types(op, op.operands())),
         results => format!("{} -> {}", types(op, op.operands()), types(op, results)),

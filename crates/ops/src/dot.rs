@@ -116,7 +116,7 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         sizes(&x.shape, &dims.lhs_contract) == sizes(&y.shape, &dims.rhs_contract),
         "contracting dimensions must have equal sizes",
     )
-    .that("dot_general_c11", check::precision_fits(op), "`precision_config` must have an entry for each operand")
+    .that("dot_general_c11", check::precision_fits(op), check::PRECISION_RULE)
     .that("dot_general_c13", x.dtype.kind() == y.dtype.kind(), "the operands' element types must be of one kind")
     .that(
         "dot_general_c12",

@@ -398,24 +398,25 @@ pub(crate) fn is_check(target: &str) -> bool {
 }
 
 /// Runs the check that a custom call to `target` is, on the operands `x`. Returns `None` if `target` names no check of
-/// two values, or if the operands or results do not fit the check. The tolerances are those of StableHLO's interpreter
-/// for these calls. `check.eq` returns the outcome of the comparison, which is always true, since a failed one is an
-/// error.
+/// two values. The tolerances are those of StableHLO's interpreter for these calls. `check.eq` returns the outcome of
+/// the comparison, which is always true, since a failed one is an error.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
-    let ([got, expected], name) = (x, target.strip_prefix("check.")?) else { return None };
+    let name = target.strip_prefix("check.")?;
+    let is_exact = x.iter().all(|x| x.dtype().is_integer() || x.dtype().is_bool());
     let nearness = match name {
         "expect_almost_eq" => Nearness::Within { tolerance: 1e-3 },
-        "eq" if expected.dtype().is_integer() || expected.dtype().is_bool() => Nearness::Equal,
+        "eq" if is_exact => Nearness::Equal,
         "eq" => Nearness::Within { tolerance: 1e-4 },
         _ => form(name, op).filter(|form| !form.has_constant)?.nearness,
     };
-    let results = match (name, &types_of(op, op.results())[..]) {
-        ("eq", [ty]) if *ty == Type::tensor(DType::I1, vec![]) => vec![Literal::scalar(Bool8::from(true))],
-        ("eq", _) => return None,
-        (_, []) => vec![],
-        _ => return None,
-    };
-    Some(compare(op, nearness, got, expected).map(|()| results))
+    let outcome = (name == "eq").then(|| Literal::scalar(Bool8::from(true)));
+    let types: Vec<Type> = outcome.iter().map(|l| Type::tensor(l.dtype(), l.shape())).collect();
+    Some(match x {
+        [got, expected] if types_of(op, op.results()) == types => {
+            compare(op, nearness, got, expected).map(|()| outcome.into_iter().collect())
+        }
+        _ => Err(wrong_call(op, target, &types)),
+    })
 }
 
 /// Returns an error unless `got` and `expected` have the same type and each element of `got` is as near to that of
@@ -468,6 +469,18 @@ fn failed(
         .expected(format!("{}, {wanted}", element_text(expected, i)))
 }
 
+/// Builds the error for a custom call to a check with other operands or results than the check has. `results` are the
+/// types of the results that it should have.
+fn wrong_call(op: &OpView<'_>, target: &str, results: &[Type]) -> Diagnostic {
+    let wanted = match results {
+        [] => "no result".to_string(),
+        [ty, ..] => format!("one result of type {ty}"),
+    };
+    Diagnostic::error("check-call", op.loc(), format!("the operands or results do not fit the check `{target}`"))
+        .facts(check::signature(op))
+        .expected(format!("two operands, and {wanted}"))
+}
+
 fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic {
     let ty = |x: &Literal| Type::tensor(x.dtype(), x.shape()).to_string();
     Diagnostic::error("check-failed", op.loc(), format!("the values of `{}` have different types", op.name()))
@@ -478,6 +491,36 @@ fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Runs the only op of a program, a custom call, on zeros.
+    fn run_call(call: &str) -> Option<Result<Vec<Literal>, EvalError>> {
+        let text = format!("func.func @main(%a: tensor<2xi32>) {{\n  {call}\n  return\n}}");
+        let module = shardwise_ir::text::parse("test", &text, &crate::OPS).unwrap();
+        let body = &module.main().unwrap().body;
+        let op = module.view(body, body.walk()[0]);
+        let zeros = vec![Literal::zeros(DType::I32, [2]); op.operands().len()];
+        custom_call(&op, op.attrs().str("call_target_name").unwrap(), &zeros)
+    }
+
+    #[test]
+    fn calls_that_do_not_fit_a_check_are_refused_as_such() {
+        let ok = "stablehlo.custom_call @check.expect_eq(%a, %a) : (tensor<2xi32>, tensor<2xi32>) -> ()";
+        assert_eq!(run_call(ok).unwrap().unwrap(), []);
+        let ok = "%0 = stablehlo.custom_call @check.eq(%a, %a) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>";
+        assert_eq!(run_call(ok).unwrap().unwrap().len(), 1);
+        assert!(run_call("stablehlo.custom_call @check.other(%a) : (tensor<2xi32>) -> ()").is_none());
+        let wrong = [
+            "stablehlo.custom_call @check.expect_eq(%a) : (tensor<2xi32>) -> ()",
+            "stablehlo.custom_call @check.expect_close() : () -> ()",
+            "%0 = stablehlo.custom_call @check.expect_eq(%a, %a) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>",
+            "stablehlo.custom_call @check.eq(%a, %a) : (tensor<2xi32>, tensor<2xi32>) -> ()",
+        ];
+        let found = wrong.map(|call| run_call(call).expect("a check").unwrap_err());
+        assert!(found.iter().all(|d| d.code == "check-call"));
+        let text = found[0].to_string();
+        assert!(text.contains("the operands or results do not fit the check `check.expect_eq`"), "{text}");
+        assert!(text.contains("operands: (tensor<2xi32>)") && text.contains("two operands, and no result"), "{text}");
+    }
 
     #[test]
     fn nan_equals_nothing_and_is_near_itself() {

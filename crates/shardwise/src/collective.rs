@@ -401,6 +401,10 @@ impl Array {
     /// # States
     ///
     /// V -> replicated, U -> replicated.
+    ///
+    /// # Errors
+    ///
+    /// `dtype-kind` for a dtype that can only be stored.
     #[track_caller]
     pub fn pmean(&self, axes: impl Axes) -> Array {
         run("pmean", &[self], |s| mean(s, self, &axes))
@@ -817,6 +821,7 @@ fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
 }
 
 fn mean(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
+    s.has(x, crate::ops::Kinds::Any)?;
     let over = s.over(axes, Some(x.tensor().clone()))?;
     let (from, count) = (x.tensor().dtype, over.count());
     let x = if from.is_float() || from.is_complex() { x.clone() } else { hlo::convert(x, DType::F32) };

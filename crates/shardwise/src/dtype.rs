@@ -89,7 +89,7 @@ fn collect<T: base::Element, U: Clone>(literal: &Literal, f: impl Fn(T) -> U) ->
     let bytes = count.saturating_mul(size_of::<U>());
     let _counted = account.reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise());
     let mut out = Vec::new();
-    out.try_reserve_exact(count).unwrap_or_else(|_| Stop::Memory(account.refused(bytes)).raise());
+    out.try_reserve_exact(count).unwrap_or_else(|_| Stop::Memory(account.refused_by_system(bytes)).raise());
     match literal.is_splat() {
         true => out.resize(count, f(literal.get(0))),
         false => out.extend(literal.as_slice::<T>().iter().map(|&x| f(x))),

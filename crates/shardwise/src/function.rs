@@ -628,11 +628,15 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     /// `io` if a file cannot be written, and those of [`Lowered::compile`].
     #[track_caller]
     pub fn dump(&self, dir: impl AsRef<std::path::Path>) -> Result<()> {
-        let dir = dir.as_ref();
-        std::fs::create_dir_all(dir)?;
-        let stages = limits::run(Location::caller(), || runtime::stages(self.module()))?;
+        let (dir, at) = (dir.as_ref(), Location::caller());
+        let failed = |what: &str, path: &std::path::Path, e: std::io::Error| {
+            Error::one(mistakes::unwritable(what, path, &e, &context::loc(at)))
+        };
+        std::fs::create_dir_all(dir).map_err(|e| failed("create the folder", dir, e))?;
+        let stages = limits::run(at, || runtime::stages(self.module()))?;
         for (i, (pass, text)) in stages.into_iter().enumerate() {
-            shardwise_base::file::write(&dir.join(format!("{i:02}-{pass}.mlir")), text)?;
+            let path = dir.join(format!("{i:02}-{pass}.mlir"));
+            shardwise_base::file::write(&path, text).map_err(|e| failed("write", &path, e))?;
         }
         Ok(())
     }

@@ -259,7 +259,7 @@ impl Indexed {
             )
         };
         match entry {
-            Entry::Int(i) => match wrap(i, n) {
+            Entry::Int(i) => match from_end(i, n).filter(|&i| i < n) {
                 Some(i) => self.dim(Start::At(i), 1, 1, Fate::Drop),
                 None => return out_of(format!("index {i}")),
             },
@@ -267,8 +267,8 @@ impl Indexed {
                 return index_mistake(s, "index-step", "the step of an index cannot be 0".into(), x);
             }
             Entry::Range { start, end, by } => {
-                let bound = |i: i128| usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i <= n);
-                let (Some(from), Some(to)) = (bound(start.unwrap_or(0)), bound(end.unwrap_or(n as i128))) else {
+                let (start_at, end_at) = (from_end(start.unwrap_or(0), n), from_end(end.unwrap_or(n as i128), n));
+                let (Some(from), Some(to)) = (start_at, end_at) else {
                     let word = |i: Option<i128>| i.map_or(String::new(), |i| i.to_string());
                     return out_of(format!("range {}..{}", word(start), word(end)));
                 };
@@ -277,7 +277,7 @@ impl Indexed {
             }
             Entry::Slice { size, .. } if size > n => return out_of(format!("a slice of {size}")),
             Entry::Slice { start, size } => match *start {
-                Entry::Int(i) => match wrap(i, n + 1).filter(|i| i + size <= n) {
+                Entry::Int(i) => match from_end(i, n).filter(|i| i + size <= n) {
                     Some(i) => self.dim(Start::At(i), size, 1, Fate::Keep),
                     None => return out_of(format!("the slice of {size} from {i}")),
                 },
@@ -377,8 +377,10 @@ impl Indexed {
     }
 }
 
-fn wrap(i: i128, n: usize) -> Option<usize> {
-    usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i < n)
+/// Returns the position in a dimension of size `n`, which may be `n`, the end. A negative one counts from the end.
+/// Returns `None` if it is out of bounds.
+fn from_end(i: i128, n: usize) -> Option<usize> {
+    usize::try_from(if i < 0 { i + n as i128 } else { i }).ok().filter(|&i| i <= n)
 }
 
 /// Makes negative positions in a dimension of size `n` count from the end. The result may have a wider dtype.
@@ -407,8 +409,13 @@ impl Plan {
         self.starts.iter().enumerate().map(start).collect()
     }
 
+    /// Returns the starts, all of which must be known.
     fn static_starts(&self) -> Vec<usize> {
-        self.starts.iter().map(|s| if let Start::At(i) = s { *i } else { 0 }).collect()
+        let known = |start: &Start| match *start {
+            Start::At(i) => i,
+            Start::By(_) => unreachable!("the starts are known"),
+        };
+        self.starts.iter().map(known).collect()
     }
 
     /// Cuts the box out of the array: the first stage.
@@ -426,22 +433,23 @@ impl Plan {
                     .collect();
             return hlo::slice(&x[0], &start, &limit, &self.strides);
         }
-        // Strided dimensions start at known positions, and are cut after the others.
-        let sizes: Vec<usize> = (0..self.sizes.len())
-            .map(|d| if self.strides[d] == 1 { self.sizes[d] } else { x[0].tensor().shape[d] })
-            .collect();
-        let starts = self.start_arrays(x);
-        let zero = hlo::integer(0, starts.first().map_or(base::DType::I32, |s| s.tensor().dtype));
-        let starts: Vec<Array> =
-            starts.into_iter().enumerate().map(|(d, s)| if self.strides[d] == 1 { s } else { zero.clone() }).collect();
-        let cut = hlo::dynamic_slice(&x[0], &starts, &sizes);
-        let rest = Plan {
-            starts: (0..sizes.len())
-                .map(|d| if self.strides[d] == 1 { Start::At(0) } else { self.starts[d] })
-                .collect(),
+        let (window, strided) = self.split_strides(&x[0].tensor().shape);
+        strided.cut(&[hlo::dynamic_slice(&x[0], &window.start_arrays(x), &window.sizes)])
+    }
+
+    /// Splits the box into two boxes. The first one has the whole of all strided dimensions, which start at known
+    /// positions. The second one is cut out of the first one, and has only known starts.
+    fn split_strides(&self, shape: &[usize]) -> (Plan, Plan) {
+        let is_strided = |d: &usize| self.strides[*d] != 1;
+        let dims = 0..shape.len();
+        let window = Plan {
+            starts: dims.clone().map(|d| if is_strided(&d) { Start::At(0) } else { self.starts[d] }).collect(),
+            sizes: dims.clone().map(|d| if is_strided(&d) { shape[d] } else { self.sizes[d] }).collect(),
+            strides: vec![1; shape.len()],
             ..self.clone()
         };
-        rest.cut(&[cut])
+        let starts = dims.map(|d| if is_strided(&d) { self.starts[d] } else { Start::At(0) }).collect();
+        (window, Plan { starts, ..self.clone() })
     }
 
     /// Returns the dimensions of the box that integers do not drop.
@@ -565,18 +573,21 @@ impl Plan {
         if self.strides.iter().all(|&s| s == 1) {
             return hlo::dynamic_update_slice(&x[0], part, &self.start_arrays(x));
         }
+        if !self.is_static() {
+            let (window, strided) = self.split_strides(shape);
+            return window.paste(x, &strided.paste(&[window.cut(x)], part));
+        }
         // Spread out to the array's own shape, and selected where a mask that is spread out in the same way is true.
         let start = self.static_starts();
-        let spread = |a: &Array, fill: f64| {
+        let spread = |a: &Array| {
             let low = start.clone();
             let interior: Vec<usize> = self.strides.iter().map(|s| s - 1).collect();
             let length = |d: usize| if self.sizes[d] == 0 { 0 } else { (self.sizes[d] - 1) * self.strides[d] + 1 };
             let high: Vec<usize> = (0..low.len()).map(|d| shape[d] - low[d] - length(d)).collect();
-            let fill = hlo::constant(crate::ops::element(fill, a.tensor().dtype));
-            hlo::pad_spread(a, &fill, &low, &high, &interior)
+            hlo::pad_spread(a, &hlo::zeros(&TensorType::scalar(a.tensor().dtype)), &low, &high, &interior)
         };
         let ones = hlo::splat(&crate::ops::element(1.0, base::DType::I1), &self.sizes);
-        hlo::select(&spread(&ones, 0.0), &spread(part, 0.0), &x[0])
+        hlo::select(&spread(&ones), &spread(part), &x[0])
     }
 }
 

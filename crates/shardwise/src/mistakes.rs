@@ -7,6 +7,7 @@ use shardwise_base::{self as base, AxisKind, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
 use std::panic::Location;
+use std::path::Path;
 
 pub(crate) fn part_length(offset: &[usize], shape: &[usize], found: usize, loc: &Loc) -> Diagnostic {
     let message = "`from_parts`: the function returns a part that does not have as many elements as its shape";
@@ -142,6 +143,11 @@ pub(crate) fn wrong_kind(name: &str, ty: &str, expected: &str, help: &str, loc: 
 pub(crate) fn shape(code: &'static str, message: String, facts: String, help: &str, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error(code, loc, message).facts(facts);
     if help.is_empty() { d } else { d.help(help) }
+}
+
+/// Builds the error for a file or folder that cannot be made. `what` says how it is made: `write`.
+pub(crate) fn unwritable(what: &str, path: &Path, why: &std::io::Error, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("io", loc, format!("cannot {what} `{}`: {why}", path.display()))
 }
 
 /// Builds the error for an index that is not an integer scalar. `found` is the index or its type.

@@ -1,5 +1,8 @@
 //! Operands, dimensions, operators, and elementwise functions.
 
+#[cfg(test)]
+mod tests;
+
 use crate::array::{Array, State};
 use crate::dtype::{Misfit, Number};
 use crate::eager::call;
@@ -321,7 +324,10 @@ pub(crate) enum Kinds {
     Numbers,
     /// Integers and floats.
     Ordered,
+    /// Floats and complex numbers.
+    Inexact,
     Floats,
+    Integers,
     /// Integers and bools.
     Bits,
 }
@@ -334,7 +340,9 @@ impl Kinds {
                 Kinds::Any => true,
                 Kinds::Numbers => kind != Kind::Bool,
                 Kinds::Ordered => !matches!(kind, Kind::Bool | Kind::Complex),
-                Kinds::Floats => matches!(kind, Kind::Float | Kind::Complex),
+                Kinds::Inexact => matches!(kind, Kind::Float | Kind::Complex),
+                Kinds::Floats => kind == Kind::Float,
+                Kinds::Integers => matches!(kind, Kind::Signed | Kind::Unsigned),
                 Kinds::Bits => matches!(kind, Kind::Bool | Kind::Signed | Kind::Unsigned),
             }
     }
@@ -344,7 +352,9 @@ impl Kinds {
             Kinds::Any => "an array of a dtype that has arithmetic",
             Kinds::Numbers => "an array of numbers",
             Kinds::Ordered => "an array of integers or floats",
+            Kinds::Inexact => "an array of floats or complex numbers",
             Kinds::Floats => "an array of floats",
+            Kinds::Integers => "an array of integers",
             Kinds::Bits => "an array of integers or bools",
         }
     }
@@ -352,8 +362,10 @@ impl Kinds {
     /// Returns how to convert an array of dtype `found`, or an empty text if there is no advice.
     pub fn help(self, found: base::DType) -> &'static str {
         match self {
-            Kinds::Floats => "convert the array first: `.astype(F32)`",
-            Kinds::Numbers | Kinds::Ordered if found.is_bool() => "convert the array first: `.astype(I32)`",
+            Kinds::Inexact | Kinds::Floats if !found.is_complex() => "convert the array first: `.astype(F32)`",
+            Kinds::Numbers | Kinds::Ordered | Kinds::Integers if found.is_bool() => {
+                "convert the array first: `.astype(I32)`"
+            }
             _ => "",
         }
     }
@@ -477,6 +489,9 @@ macro_rules! unary {
             #[track_caller]
             pub fn $f(&self) -> Array { unary(stringify!($f), self, Kinds::$kinds, $body) }
         )* }
+
+        #[cfg(test)]
+        pub(crate) const UNARY: &[(&str, fn(&Array) -> Array)] = &[$((stringify!($f), Array::$f)),*];
     };
 }
 
@@ -484,27 +499,27 @@ unary! {
     /// Returns `x * x`.
     square Numbers |x| hlo::binary(Opcode::Multiply, x, x);
     /// Returns the square root.
-    sqrt Floats |x| hlo::unary(Opcode::Sqrt, x);
+    sqrt Inexact |x| hlo::unary(Opcode::Sqrt, x);
     /// Returns the cube root.
-    cbrt Floats |x| hlo::unary(Opcode::Cbrt, x);
+    cbrt Inexact |x| hlo::unary(Opcode::Cbrt, x);
     /// Returns `1 / sqrt(x)`.
-    rsqrt Floats |x| hlo::unary(Opcode::Rsqrt, x);
+    rsqrt Inexact |x| hlo::unary(Opcode::Rsqrt, x);
     /// Returns `e^x`.
-    exp Floats |x| hlo::unary(Opcode::Exponential, x);
+    exp Inexact |x| hlo::unary(Opcode::Exponential, x);
     /// Returns `exp(x) - 1`, accurately near 0.
-    exp_m1 Floats |x| hlo::unary(Opcode::ExponentialMinusOne, x);
+    exp_m1 Inexact |x| hlo::unary(Opcode::ExponentialMinusOne, x);
     /// Returns the natural logarithm.
-    ln Floats |x| hlo::unary(Opcode::Log, x);
+    ln Inexact |x| hlo::unary(Opcode::Log, x);
     /// Returns `ln(1 + x)`, accurately near 0.
-    ln_1p Floats |x| hlo::unary(Opcode::LogPlusOne, x);
+    ln_1p Inexact |x| hlo::unary(Opcode::LogPlusOne, x);
     /// Returns the sine.
-    sin Floats |x| hlo::unary(Opcode::Sine, x);
+    sin Inexact |x| hlo::unary(Opcode::Sine, x);
     /// Returns the cosine.
-    cos Floats |x| hlo::unary(Opcode::Cosine, x);
+    cos Inexact |x| hlo::unary(Opcode::Cosine, x);
     /// Returns the tangent.
-    tan Floats |x| hlo::unary(Opcode::Tan, x);
+    tan Inexact |x| hlo::unary(Opcode::Tan, x);
     /// Returns the hyperbolic tangent.
-    tanh Floats |x| hlo::unary(Opcode::Tanh, x);
+    tanh Inexact |x| hlo::unary(Opcode::Tanh, x);
     /// Returns the absolute value.
     abs Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
     /// Returns -1, 0 or 1, with the sign of the element. Returns NaN for NaN.
@@ -518,15 +533,15 @@ unary! {
     /// Rounds to the nearest integer, and halves to the even one, as NumPy's `round` does.
     round_ties_even Floats |x| hlo::unary(Opcode::RoundNearestEven, x);
     /// Returns `1 / x`.
-    recip Floats |x| 1.0 / x;
+    recip Inexact |x| 1.0 / x;
     /// Returns `max(x, 0)`.
     relu Ordered |x| x.maximum(0);
     /// Returns `1 / (1 + exp(-x))`.
-    sigmoid Floats |x| hlo::unary(Opcode::Logistic, x);
+    sigmoid Inexact |x| hlo::unary(Opcode::Logistic, x);
     /// Returns `x * sigmoid(x)`.
-    silu Floats |x| x * hlo::unary(Opcode::Logistic, x);
+    silu Inexact |x| x * hlo::unary(Opcode::Logistic, x);
     /// Returns the tanh approximation of GELU, which is JAX's default.
-    gelu Floats |x| {
+    gelu Inexact |x| {
         let inner = (x + x.square() * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt();
         x * ((inner.tanh() + 1.0) * 0.5)
     };
@@ -537,7 +552,7 @@ unary! {
     /// Returns the inverse of `erf`.
     erf_inv Floats |x| hlo::unary(Opcode::ChloErfInv, x);
     /// Returns true where the element is NaN.
-    is_nan Floats |x| hlo::compare("NE", x, x);
+    is_nan Inexact |x| hlo::compare("NE", x, x);
     /// Returns true where the element is neither infinite nor NaN.
     is_finite Floats |x| hlo::op(Opcode::IsFinite, &[x], Default::default(), TensorType::new(base::DType::I1, x.tensor().shape.clone()));
 }
@@ -560,6 +575,10 @@ macro_rules! methods {
                 binary(stringify!($f), self.operand(), b.operand(), Kinds::$kinds, $body)
             }
         )* }
+
+        /// The functions, applied to an array and itself.
+        #[cfg(test)]
+        pub(crate) const BINARY: &[(&str, fn(&Array) -> Array)] = &[$((stringify!($f), |x| x.$f(x))),*];
     };
 }
 
@@ -586,11 +605,11 @@ methods! {
     /// Raises the elements to the powers in `b`.
     pow Numbers prim::pow;
     /// Returns the angle of the points with `y` in `self` and `x` in `b`, in radians.
-    atan2 Floats prim::atan2;
+    atan2 Inexact prim::atan2;
     /// Shifts the bits to the left by `b`.
-    shl Bits prim::shl;
+    shl Integers prim::shl;
     /// Shifts the bits to the right by `b`: arithmetically for signed integers, and logically for others.
-    shr Bits |a, b| match a.tensor().dtype.kind() {
+    shr Integers |a, b| match a.tensor().dtype.kind() {
         Kind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
         _ => hlo::binary(Opcode::ShiftRightLogical, a, b),
     };

@@ -127,6 +127,10 @@ macro_rules! reductions {
             #[track_caller]
             pub fn $f(&self, dims: impl Dims) -> Array { reduction(stringify!($f), self, dims, Kinds::$kinds, $body) }
         )* }
+
+        /// The reductions over all dimensions.
+        #[cfg(test)]
+        pub(crate) const REDUCTIONS: &[(&str, fn(&Array) -> Array)] = &[$((stringify!($f), |x| x.$f(..))),*];
     };
 }
 
@@ -275,6 +279,10 @@ macro_rules! alongs {
             #[track_caller]
             pub fn $f(&self, dim: impl Dim) -> Array { along(stringify!($f), self, dim, Kinds::$kinds, $body) }
         )* }
+
+        /// The functions along dimension 0.
+        #[cfg(test)]
+        pub(crate) const ALONG: &[(&str, fn(&Array) -> Array)] = &[$((stringify!($f), |x| x.$f(0))),*];
     };
 }
 

@@ -4,11 +4,10 @@ use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
 use crate::ops::{Checked, Dim, EitherKind, Operand, Site, site};
-use crate::{DType, context, explicit, hlo, mistakes};
+use crate::{DType, explicit, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
 use std::borrow::Borrow;
-use std::panic::Location;
 
 /// The size in a `reshape` that is computed from the others.
 pub const INFER: usize = usize::MAX;
@@ -28,11 +27,12 @@ pub(crate) fn position_dtype(n: usize) -> base::DType {
     if n <= i32::MAX as usize { base::DType::I32 } else { base::DType::I64 }
 }
 
-/// Converts integers to a type that can also represent the positions below `n`, unless their own type can.
+/// Converts integers to a type that has arithmetic and can also represent the positions below `n`, unless their own
+/// type has both properties.
 pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
     let own = x.tensor().dtype;
-    let is_wide = crate::dtype::integer_range(own).1 >= n as i128;
-    if is_wide { x.clone() } else { hlo::convert(x, position_dtype(n)) }
+    let fits = own.is_computed() && crate::dtype::integer_range(own).1 >= n as i128;
+    if fits { x.clone() } else { hlo::convert(x, position_dtype(n)) }
 }
 
 /// Returns the shape with [`INFER`] replaced, or `None` if the sizes do not fit.
@@ -152,11 +152,8 @@ impl Array {
     #[track_caller]
     pub fn expand_dims(&self, dim: impl Dim) -> Array {
         site("expand_dims", &[self], |s| {
+            let dim = new_dim(s, self, dim)?;
             let mut shape = self.tensor().shape.clone();
-            let Some(dim) = dim.of(shape.len() + 1) else {
-                let message = format!("the result has {} dimensions: there is no dimension {dim}", shape.len() + 1);
-                return s.fail(None, mistakes::shape("dimension", message, self.short_type(), "", &s.loc));
-            };
             shape.insert(dim, 1);
             Ok(call("expand_dims", dim, [self], |[x]| hlo::reshape(x, &shape)))
         })
@@ -220,6 +217,7 @@ impl Array {
     /// # Errors
     ///
     /// - `pad-dims` unless there is a pair for each dimension.
+    /// - `pad-value` if the value is an array that is not a scalar.
     /// - `number-dtype` and `dtype-mixed` if the value does not fit the array's dtype.
     #[track_caller]
     pub fn pad(&self, by: impl AsRef<[(usize, usize)]>, value: impl Operand) -> Array {
@@ -231,6 +229,14 @@ impl Array {
                 return s.fail(None, mistakes::shape("pad-dims", message, self.short_type(), "", &s.loc));
             }
             let value = s.beside(value, self)?;
+            if value.node().ty.is_none() {
+                return Err(value);
+            }
+            if value.tensor().rank() != 0 {
+                let facts = format!("{} by {}", self.short_type(), value.short_type());
+                let message = "`pad` needs a number or a scalar array to pad with".to_string();
+                return s.fail(None, mistakes::shape("pad-value", message, facts, "", &s.loc));
+            }
             same_dtype(s, self, &value)?;
             Ok(call("pad", by, [self, &value], |[x, value]| hlo::pad(x, value, by)))
         })
@@ -280,6 +286,18 @@ impl Array {
             }))
         })
     }
+}
+
+/// Returns the index of a new dimension in the result of an insertion into `x`.
+///
+/// Errors: `dimension`.
+fn new_dim(s: &Site<'_>, x: &Array, dim: impl Dim) -> Checked<usize> {
+    let rank = x.tensor().rank() + 1;
+    let missing = || {
+        let message = format!("the result has {rank} dimensions: there is no dimension {dim}");
+        s.fail(None, mistakes::shape("dimension", message, x.short_type(), "", &s.loc))
+    };
+    dim.of(rank).map_or_else(missing, Ok)
 }
 
 fn same_dtype(s: &Site<'_>, x: &Array, y: &Array) -> Checked<()> {
@@ -382,12 +400,25 @@ fn no_arrays(s: &Site<'_>) -> Checked {
 ///
 /// # Errors
 ///
-/// The same as [`concatenate`].
+/// - `no-arrays` for an empty list.
+/// - `dimension` if the result has no dimension `dim`.
+/// - `concatenate` if the arrays differ in their shapes.
+/// - `dtype-mixed` if the dtypes differ.
 #[track_caller]
 pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
-    let at = context::caller(Location::caller());
-    context::within(at, || {
-        let expanded: Vec<Array> = arrays.into_iter().map(|a| a.borrow().expand_dims(dim)).collect();
-        concatenate(expanded, dim)
+    let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();
+    let refs: Vec<&Array> = arrays.iter().collect();
+    site("stack", &refs, |s| {
+        let Some(first) = refs.first() else { return no_arrays(s) };
+        let dim = new_dim(s, first, dim)?;
+        for x in &refs {
+            same_dtype(s, first, x)?;
+            if x.tensor().shape != first.tensor().shape {
+                let facts = format!("{} and {}", first.short_type(), x.short_type());
+                let message = "`stack` needs arrays of the same shape".to_string();
+                return s.fail(None, mistakes::shape("concatenate", message, facts, "", &s.loc));
+            }
+        }
+        Ok(concatenate(arrays.iter().map(|x| x.expand_dims(dim)), dim))
     })
 }

@@ -561,12 +561,13 @@ impl Frame {
     }
 
     /// Returns `outer` as the `i`th open region of this function sees it. If the region is isolated, this is an
-    /// argument, which is added unless the region has one for `outer`. `data` has the value's type and layout. If an
-    /// argument is added, the region's manual axes are removed from this layout.
+    /// argument, which is added unless the region has one for `outer`. `data` has the type and layout of `outer`, and
+    /// becomes that of the returned value. If an argument is added, the region's manual axes are removed from its layout.
     fn import(&mut self, i: usize, outer: Traced, data: &mut ValueData, trace: u64) -> Traced {
         let Some(wall) = &self.regions[i].wall else { return outer };
-        if let Some((_, inner)) = wall.imports.iter().find(|(o, _)| *o == outer) {
-            return *inner;
+        if let Some(&(_, inner)) = wall.imports.iter().find(|(o, _)| *o == outer) {
+            *data = self.func.body.value(inner.value).clone();
+            return inner;
         }
         let region = self.regions[i].region;
         if let Some(scope) = &wall.scope {

@@ -78,7 +78,7 @@ impl Canon<'_, '_> {
             let is_pure = self.edit.opcode(op).facts().effects(&self.edit.view(op)) == Effects::Pure;
             let is_used = self.edit.body[op].results.iter().any(|&v| self.edit.uses(v).next().is_some());
             let is_kept = self.edit.is_terminator(op) || !is_pure || self.is_kept(op);
-            if !is_used && !is_kept {
+            if !is_used && !is_kept && !self.edit.is_erased(op) {
                 self.edit.erase(op);
             }
         }

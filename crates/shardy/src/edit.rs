@@ -244,8 +244,7 @@ impl<'m> Edit<'m> {
         }
     }
 
-    /// Removes an op, whose results are not used, from its region. Ops in its regions do not count as erased, so what
-    /// they use still counts as used.
+    /// Removes an op, whose results are not used, from its region. The ops in its regions are erased with it.
     pub fn erase(&mut self, op: Op) {
         let Link { region, previous, next, .. } = self.links[op];
         match previous {
@@ -256,6 +255,11 @@ impl<'m> Edit<'m> {
             self.links[next].previous = previous;
         }
         self.links[op].is_erased = true;
+        for region in self.body[op].regions.clone() {
+            while let Some(inner) = self.first[region] {
+                self.erase(inner);
+            }
+        }
     }
 
     /// Returns true if both ops are in the same region and `a` comes first.

@@ -2,7 +2,7 @@
 
 use shardwise_base::compare::{Tolerance, compare, epsilon};
 use shardwise_base::{DType, Literal};
-use shardwise_ir::{Body, Module, OpView, Value};
+use shardwise_ir::{Body, Module, Value};
 use shardwise_ops::calls;
 use std::collections::{BTreeSet, HashSet};
 
@@ -86,8 +86,12 @@ impl Behind<'_> {
             let view = module.view(body, op);
             behind.add(view.operands());
             behind.add(&view.captured());
-            behind.note_regions(&view);
-            for id in calls::callees_first(module, calls::callee(&view).into_iter().collect()) {
+            let mut inside = vec![];
+            view.regions().iter().for_each(|&region| body.walk_region(region, &mut inside));
+            behind.types.extend(inside.iter().flat_map(|&op| &body[op].results).filter_map(|&v| dtype(body, v)));
+            inside.push(op);
+            let callees = inside.into_iter().filter_map(|op| calls::callee(&module.view(body, op)));
+            for id in calls::callees_first(module, callees.collect()) {
                 let callee = &module[id].body;
                 behind.types.extend((0..callee.value_count()).filter_map(|i| dtype(callee, Value::new(i))));
             }
@@ -102,13 +106,6 @@ impl Behind<'_> {
                 self.rest.push(v);
             }
         }
-    }
-
-    /// Adds the element types of the results of all ops inside the regions of an op.
-    fn note_regions(&mut self, op: &OpView<'_>) {
-        let mut inside = vec![];
-        op.regions().iter().for_each(|&region| self.body.walk_region(region, &mut inside));
-        self.types.extend(inside.iter().flat_map(|&op| &self.body[op].results).filter_map(|&v| dtype(self.body, v)));
     }
 }
 
@@ -148,7 +145,8 @@ mod tests {
   %1 = \"stablehlo.if\"(%p) ({
     %2 = stablehlo.convert %0 : (tensor<f32>) -> tensor<i8>
     %3 = stablehlo.convert %2 : (tensor<i8>) -> tensor<f32>
-    stablehlo.return %3 : tensor<f32>
+    %4 = call @g(%3) : (tensor<f32>) -> tensor<f32>
+    stablehlo.return %4 : tensor<f32>
   }, {
     stablehlo.return %0 : tensor<f32>
   }) : (tensor<i1>) -> tensor<f32>
@@ -158,9 +156,14 @@ func.func private @f(%a: tensor<f16>) -> tensor<f32> {
   %0 = stablehlo.convert %a : (tensor<f16>) -> tensor<bf16>
   %1 = stablehlo.convert %0 : (tensor<bf16>) -> tensor<f32>
   return %1 : tensor<f32>
+}
+func.func private @g(%a: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.convert %a : (tensor<f32>) -> tensor<f8E5M2>
+  %1 = stablehlo.convert %0 : (tensor<f8E5M2>) -> tensor<f32>
+  return %1 : tensor<f32>
 }";
         let module = shardwise_ir::text::parse("test", text, &shardwise_ops::OPS).unwrap();
-        let first = BTreeSet::from([DType::F16, DType::BF16, DType::F32, DType::I8, DType::I1]);
+        let first = BTreeSet::from([DType::F16, DType::BF16, DType::F32, DType::F8E5M2, DType::I8, DType::I1]);
         assert_eq!(types_behind(&module), [first, BTreeSet::from([DType::F64])]);
     }
 

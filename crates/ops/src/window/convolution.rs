@@ -187,11 +187,7 @@ impl Facts for Convolution {
                 dims.output_spatial.len() == spatial,
                 "the output must have N - 2 spatial dimensions",
             )
-            .that(
-                "convolution_c24",
-                check::precision_fits(op),
-                "`precision_config` must have an entry for each operand",
-            );
+            .that("convolution_c24", check::precision_fits(op), check::PRECISION_RULE);
         let all = |list: Vec<usize>| check::is_unique(&list) && check::are_dims(&list, n);
         check.that("convolution_c13", all(dims.input()), "the input's dimensions must be named once each");
         check.that("convolution_c18", all(dims.kernel()), "the kernel's dimensions must be named once each");

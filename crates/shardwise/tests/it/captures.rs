@@ -102,3 +102,30 @@ fn in_per_device_code() {
         }
     }
 }
+
+#[test]
+fn a_loop_sees_what_its_device_sees() {
+    let mesh = Mesh::auto([("X", 2), ("Y", 2)]).unwrap();
+    let x = arange(0..4, F32).shard(mesh.sharding(P!("X")));
+    let run = |is_used_before: bool| {
+        jit(move |x: &Array| {
+            let y = (x + 1.0).shard(P!(("X", "Y")));
+            let body = |a: &Array| {
+                let a = if is_used_before { a + &y } else { a.clone() };
+                let step = |carry: Array, _: Array| (carry + &y, ());
+                let sum = scan(a, zeros([3], F32), step).0;
+                if is_used_before { sum - &y } else { sum }
+            };
+            shard_map(body).axes(["X"]).in_specs(P!()).out_specs(P!())(&zeros([4], F32))
+        })
+    };
+    with_mesh(mesh, || {
+        for is_used_before in [false, true] {
+            let lowered = run(is_used_before).lower(&x).unwrap();
+            let text = lowered.as_text();
+            let step = text.lines().find(|line| line.contains("func.func private")).expect("the loop's function");
+            assert!(!step.contains("\"X\""), "{step}");
+            assert_eq!(run(is_used_before)(&x).unwrap().to_vec::<f32>().unwrap(), [3.0, 6.0, 9.0, 12.0]);
+        }
+    });
+}

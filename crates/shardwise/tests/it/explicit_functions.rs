@@ -35,7 +35,7 @@ fn name(line: &str) -> Option<String> {
     let mut words = line.strip_prefix("    ")?.split(' ');
     let (name, kinds) = (words.next().filter(is_name)?, words.next()?);
     let place = kinds.strip_prefix("\"at.").map(|_| format!("at_{name}"));
-    let is_row = ["Numbers", "Floats", "Ordered", "Any", "Bits"].contains(&kinds);
+    let is_row = ["Any", "Numbers", "Ordered", "Inexact", "Floats", "Integers", "Bits"].contains(&kinds);
     place.or_else(|| is_row.then(|| name.to_string()))
 }
 

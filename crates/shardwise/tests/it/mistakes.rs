@@ -62,7 +62,7 @@ fn words() {
             error[dtype-kind]: `exp` is not defined for this dtype
               --> here
                | i32[8]
-               = expected: an array of floats
+               = expected: an array of floats or complex numbers
                = help: convert the array first: `.astype(F32)`"#]],
     );
     check(
@@ -192,6 +192,73 @@ fn a_switch_is_by_an_integer() {
            = help: convert the index first: `.astype(I32)`"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
     assert_eq!(switch(2, 4, |k| &x * k).to_vec::<f32>().unwrap(), [2.0; 2]);
+}
+
+#[test]
+fn the_value_of_a_padding_is_a_scalar() {
+    let x = ones([2], F32);
+    check(
+        x.pad([(1, 1)], array(&[1.0f32, 2.0])),
+        expect![[r#"
+            error[pad-value]: `pad` needs a number or a scalar array to pad with
+              --> here
+               | f32[2] by f32[2]"#]],
+    );
+    let unknown = &x + ones([3], F32);
+    for eager in [x.pad([(1, 1)], &unknown), x.pad([(1, 1)], ones([3], F32) + &unknown)] {
+        let codes: Vec<String> = eager.check().unwrap_err().diagnostics().map(|d| d.code().into()).collect();
+        assert_eq!(codes, ["broadcast"]);
+    }
+    let wrong = jit(|x: &Array| x.pad([(1, 1)], x + ones([3], F32))).lower(&x).unwrap_err();
+    assert_eq!(wrong.diagnostics().map(|d| d.code()).collect::<Vec<_>>(), ["broadcast"]);
+    assert_eq!(x.pad([(1, 0)], scalar(3, F32)).to_vec::<f32>().unwrap(), [3.0, 1.0, 1.0]);
+}
+
+#[test]
+fn a_stack_is_named_in_its_mistakes() {
+    let (x, y) = (ones([2, 3], F32), ones([2, 4], F32));
+    check(
+        stack([&x, &y], 0),
+        expect![[r#"
+            error[concatenate]: `stack` needs arrays of the same shape
+              --> here
+               | f32[2,3] and f32[2,4]"#]],
+    );
+    check(
+        stack([&x, &x.astype(BF16)], 0),
+        expect![[r#"
+            error[dtype-mixed]: `stack` needs arrays of the same dtype
+              --> here
+               | f32[2,3] and bf16[2,3]
+               = help: convert one of them: `.astype(F32)`"#]],
+    );
+    check(
+        stack::<Array>([], 0),
+        expect![[r#"
+            error[no-arrays]: `stack` needs at least one array
+              --> here
+               | an empty list"#]],
+    );
+    check(
+        stack([&x, &x], 3),
+        expect![[r#"
+            error[dimension]: the result has 3 dimensions: there is no dimension 3
+              --> here
+               | f32[2,3]"#]],
+    );
+    assert_eq!(stack([&x, &x], -1).shape(), [2, 3, 2]);
+}
+
+#[test]
+fn a_dump_that_cannot_be_written_names_its_path() {
+    let file = std::env::temp_dir().join(format!("shardwise-no-folder-{}", std::process::id()));
+    std::fs::write(&file, "").unwrap();
+    let lowered = || jit(|x: &Array| x + 1.0).lower(&ones([2], F32)).unwrap();
+    let said = |dir: &std::path::Path| lowered().dump(dir).unwrap_err().to_string();
+    let (below, beside) = (said(&file.join("stages")), said(&file));
+    std::fs::remove_file(&file).unwrap();
+    assert!(below.contains(&format!("cannot create the folder `{}`: ", file.join("stages").display())), "{below}");
+    assert!(beside.contains(&format!("cannot create the folder `{}`: ", file.display())), "{beside}");
 }
 
 fn strip(e: Error) -> String {

@@ -200,6 +200,53 @@ fn indexing() {
     check(|x| x.at(ds(scalar(1, I32), 1)).set(0), &with(|v| (0..4).for_each(|c| v[4 + c] = 0.0)));
 }
 
+#[test]
+fn updates_of_steps_from_computed_starts() {
+    let row = |i: i32| scalar(i, I32);
+    check(|x| x.at((scalar(5, I32), step(.., 2))).set(9), &with(|v| (v[20], v[22]) = (9.0, 9.0)));
+    check(
+        |x| x.at((scalar(-1, I32), step(1.., 2))).add(1),
+        &with(|v| [29, 31].iter().for_each(|&i: &usize| v[i] += 1.0)),
+    );
+    check(
+        |x| x.at((step(1.., 3), scalar(9, I32))).mul(2),
+        &with(|v| [7, 19, 31].iter().for_each(|&i: &usize| v[i] *= 2.0)),
+    );
+    check(
+        |x| x.at((ds(scalar(2, I32), 2), step(.., 3))).set(0),
+        &with(|v| [8, 11, 12, 15].iter().for_each(|&i: &usize| v[i] = 0.0)),
+    );
+    check(
+        |x| x.at((step(6.., 5), ds(scalar(-2, I32), 2))).set(x.i((0, ..2))),
+        &with(|v| (v[26], v[27]) = (v[0], v[1])),
+    );
+    check(|x| x.at((scalar(5, I32), step(3..3, 2))).set(9), &data());
+    let x = arange(0..24, F32).reshape([2, 3, 4]);
+    let x = x.at((row(1), array(&[2, 0]), step(.., 2))).set(-1);
+    let expected = (0..24).map(|i| if [12, 14, 20, 22].contains(&i) { -1.0 } else { i as f32 });
+    assert_eq!(x.to_vec::<f32>().unwrap(), expected.collect::<Vec<f32>>());
+}
+
+#[test]
+fn negative_starts_of_slices_count_from_the_end() {
+    check(|x| x.i(ds(-2, 2)), &data()[24..]);
+    check(|x| x.i(ds(-2, 1)), &data()[24..28]);
+    check(|x| x.i(ds(-1, 1)), &data()[28..]);
+    check(|x| x.i((ds(-8, 8), 0)), &columns_of(0));
+    check(|x| x.at(ds(-2, 1)).set(0), &with(|v| v[24..28].fill(0.0)));
+    let x = arange(0..5, I32);
+    for (start, size) in (-5..=4).flat_map(|start| (0..=5).map(move |size| (start, size))) {
+        let from = if start < 0 { start + 5 } else { start };
+        let (constant, computed) = (x.i(ds(start, size)), x.i(ds(scalar(start, I8), size)));
+        match from as usize + size <= 5 {
+            true => assert_eq!(constant.to_vec::<i32>().unwrap(), computed.to_vec::<i32>().unwrap(), "{start}, {size}"),
+            false => assert_eq!(constant.check().unwrap_err().diagnostics().next().unwrap().code(), "index-bounds"),
+        }
+    }
+    assert_eq!(x.i(ds(5, 0)).shape(), [0]);
+    assert!(x.i(ds(-6, 1)).check().is_err());
+}
+
 fn columns_of(c: usize) -> Vec<f32> {
     data().chunks(4).map(|r| r[c]).collect()
 }

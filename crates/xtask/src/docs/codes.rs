@@ -44,27 +44,9 @@ fn without_tests(source: &str) -> &str {
     source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
-/// Returns the string literals of a source. Escapes are not resolved, and a literal is cut at an escaped quotation
-/// mark. Raw strings, and literals that directly follow a comment, are left out.
+/// Returns the texts of the string literals of a source. Escapes are not resolved. Raw strings are left out.
 fn literals(source: &str) -> Vec<String> {
-    let clean = ratchet::without_literals(source);
-    let mut found = vec![];
-    let mut at = 0;
-    while let Some(start) = next_blanked(source, &clean, at) {
-        let blanked = clean.as_bytes()[start..].iter().take_while(|b| b.is_ascii_whitespace()).count();
-        let literal = source[start..start + blanked].trim();
-        if let Some(text) = literal.strip_prefix('"') {
-            found.push(text.split('"').next().unwrap_or("").to_string());
-        }
-        at = start + blanked;
-    }
-    found
-}
-
-/// Returns the position of the first byte from `at` on in which `clean` differs from `source`.
-fn next_blanked(source: &str, clean: &str, at: usize) -> Option<usize> {
-    let differs = |i: &usize| source.as_bytes()[*i] != clean.as_bytes()[*i];
-    (at..source.len()).find(differs)
+    ratchet::strings(source).map(|literal| literal.trim_matches('"').to_string()).collect()
 }
 
 /// Returns true for the labels of the specification's constraints and inputs: `dot_general_c12`, `transpose_i2`.
@@ -93,6 +75,12 @@ mod tests {
     fn tests_are_no_part_of_a_source() {
         assert_eq!(without_tests("fn f() {}\n#[cfg(test)]\nmod tests {\n}\n"), "fn f() {}");
         assert_eq!(without_tests("fn f() {}\n"), "fn f() {}\n");
+    }
+
+    #[test]
+    fn literals_after_comments_and_literals() {
+        let source = "f(\"a_c1\" \"b_c2\", // \"no\"\n\"c_c3\", /* \"no\" */ \"d_c4\", 'x', \"e\\\"f\", r\"no\")";
+        assert_eq!(literals(source), ["a_c1", "b_c2", "c_c3", "d_c4", "e\\\"f"]);
     }
 
     #[test]

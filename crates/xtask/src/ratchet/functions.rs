@@ -75,20 +75,29 @@ pub fn without_comments(source: &str) -> String {
 /// Returns the source with some comments, strings and characters replaced by blanks, except for line ends. `is_blanked`
 /// chooses them by their text.
 fn blanked(source: &str, is_blanked: impl Fn(&str) -> bool) -> String {
-    let mut out = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(c) = rest.chars().next() {
-        let literal = literal_length(rest, out.chars().next_back());
-        let length = literal.unwrap_or(c.len_utf8());
-        let text = &rest[..length];
-        if literal.is_some() && is_blanked(text) {
-            out.extend(text.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
-        } else {
-            out.push_str(text);
-        }
-        rest = &rest[length..];
-    }
-    out
+    let blank = |text: &str| text.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
+    let piece = |(text, is_literal): (&str, bool)| match is_literal && is_blanked(text) {
+        true => blank(text),
+        false => text.to_string(),
+    };
+    pieces(source).map(piece).collect()
+}
+
+/// Returns the string literals of a source, with their quotation marks. Raw strings and byte strings are left out.
+pub fn strings(source: &str) -> impl Iterator<Item = &str> {
+    pieces(source).filter(|(text, is_literal)| *is_literal && text.starts_with('"')).map(|(text, _)| text)
+}
+
+/// Splits a source into comments, strings and characters, each with true, and all other characters, each with false.
+fn pieces(source: &str) -> impl Iterator<Item = (&str, bool)> {
+    let (mut rest, mut before) = (source, None);
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let literal = literal_length(rest, before);
+        let (text, after) = rest.split_at(literal.unwrap_or(first.len_utf8()));
+        (rest, before) = (after, text.chars().next_back());
+        Some((text, literal.is_some()))
+    })
 }
 
 /// Returns the length of the comment, string or character at the start of `text`, or `None` if there is none. `before`

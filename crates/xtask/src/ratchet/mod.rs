@@ -6,7 +6,7 @@ mod functions;
 mod imports;
 mod mentions;
 
-pub use functions::{Function, functions, without_literals};
+pub use functions::{Function, functions, strings, without_literals};
 
 use crate::{engines, repo};
 use anyhow::{Context, Result};

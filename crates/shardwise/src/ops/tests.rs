@@ -1,0 +1,202 @@
+//! Tests every function with every dtype: it makes a valid program that runs, or it is a mistake of the dtype.
+
+use super::*;
+use crate::prelude::*;
+use crate::random::{Key, categorical, normal, randint, uniform};
+use crate::reduce::{ALONG, REDUCTIONS};
+use std::panic::catch_unwind;
+
+type Named = (&'static str, fn(&Array) -> Array);
+type Maker = (&'static str, fn(DType) -> Array);
+
+const OPERATORS: &[Named] = &[
+    ("add", |x| x + x.clone()),
+    ("sub", |x| x - x.clone()),
+    ("mul", |x| x * x.clone()),
+    ("div", |x| x / x.clone()),
+    ("rem", |x| x % x.clone()),
+    ("bitand", |x| x & x.clone()),
+    ("bitor", |x| x | x.clone()),
+    ("bitxor", |x| x ^ x.clone()),
+    ("neg", |x| -x),
+    ("not", |x| !x),
+];
+
+/// Functions that no macro defines.
+#[rustfmt::skip]
+const OTHERS: &[Named] = &[
+    ("astype", |x| x.astype(F32)),
+    ("select", |x| x.select(x, x)),
+    ("select", |x| ones([4], Bool).select(x, x)),
+    ("maximum", |x| x.clamp(x, x)),
+    ("argmax", |x| x.argmax(0)),
+    ("argmin", |x| x.argmin(..)),
+    ("top_k", |x| x.top_k(2).0),
+    ("matmul", |x| x.matmul(x)),
+    ("matmul", |x| x.reshape([2, 2]).matmul(x.reshape([2, 2]))),
+    ("einsum", |x| einsum!("i,j->ij", x, x)),
+    ("sum", |x| einsum!("i->", x)),
+    ("ragged_dot", |x| ragged_dot(x.reshape([2, 2]), x.reshape([1, 2, 2]), array(&[2]))),
+    ("ragged_dot", |x| ragged_dot(ones([2, 2], F32), ones([4, 2, 3], F32), x)),
+    ("reshape", |x| x.reshape([2, 2]).t()),
+    ("broadcast_to", |x| x.broadcast_to([2, 4])),
+    ("repeat", |x| x.repeat(2, 0)),
+    ("roll", |x| x.roll(1, 0)),
+    ("roll", |x| ones([4], F32).roll(x.i(0), 0)),
+    ("pad", |x| x.pad([(1, 1)], x.i(0))),
+    ("concatenate", |x| concatenate([x, x], 0)),
+    ("stack", |x| stack([x, x], 0)),
+    ("zeros_like", zeros_like),
+    ("ones_like", ones_like),
+    ("i", |x| x.i(step(.., 2))),
+    ("i", |x| x.i(array(&[0, -1]))),
+    ("i", |x| ones([4], F32).i(x)),
+    ("i", |x| ones([4], F32).i(ds(x.i(0), 2))),
+    ("take_along", |x| x.take_along(array(&[0]), 0)),
+    ("take_along", |x| ones([4], F32).take_along(x, 0)),
+    ("at.set", |x| x.at(step(.., 2)).set(x.i(..2))),
+    ("at.set", |x| x.at(array(&[0, 1])).set(x.i(..2))),
+    ("at.add", |x| x.at(array(&[0, 1])).add(x.i(..2))),
+    ("at.add", |x| x.at(0).add(x.i(0))),
+    ("at.mul", |x| x.at(array(&[0, 1])).mul(x.i(..2))),
+    ("at.mul", |x| x.at(..2).mul(x.i(..2))),
+    ("at.max", |x| x.at(array(&[0, 1])).max(x.i(..2))),
+    ("at.max", |x| x.at(..2).max(x.i(..2))),
+    ("at.min", |x| x.at(array(&[0, 1])).min(x.i(..2))),
+    ("at.min", |x| x.at(..2).min(x.i(..2))),
+    ("bincount", |x| x.bincount(3)),
+    ("one_hot", |x| x.one_hot(3, F32)),
+    ("fold_in", |x| Key::new(1).fold_in(x.i(0)).data()),
+    ("categorical", |x| categorical(Key::new(1), x, 0)),
+];
+
+/// Functions whose argument is not their first operand.
+#[rustfmt::skip]
+const SECOND: &[Named] = &[
+    ("add", |x| ones([4], F32) + x),
+    ("add", |x| 1.0 + x),
+    ("select", |x| ones([4], Bool).select(x, 1)),
+    ("select", |x| ones([4], Bool).select(1, x)),
+    ("matmul", |x| ones([4], F32).matmul(x)),
+    ("einsum", |x| einsum!("i,i->", ones([4], F32), x)),
+    ("ragged_dot", |x| ragged_dot(ones([2, 2], F32), x, array(&[1, 1]))),
+    ("roll", |x| ones([4], F32).roll(x, 0)),
+    ("pad", |x| ones([4], F32).pad([(1, 1)], x)),
+    ("concatenate", |x| concatenate([&ones([4], F32), x], 0)),
+    ("stack", |x| stack([&ones([4], F32), x], 0)),
+    ("full", |x| full([4], x, F32)),
+    ("scalar", |x| scalar(x, F32)),
+    ("i", |x| ones([4], F32).i(x)),
+    ("i", |x| ones([4], F32).i(ds(x, 2))),
+    ("take_along", |x| ones([4], F32).take_along(x, 0)),
+    ("at.set", |x| ones([4], F32).at(0).set(x)),
+    ("at.add", |x| ones([4], F32).at(x).add(1)),
+    ("fold_in", |x| Key::new(1).fold_in(x).data()),
+];
+
+/// Functions of all devices.
+const COLLECTIVES: &[Named] = &[
+    ("psum", |x| on_devices(x, |x| x.psum("X"))),
+    ("pmean", |x| on_devices(x, |x| x.pmean("X"))),
+    ("pmax", |x| on_devices(x, |x| x.pmax("X"))),
+    ("pmin", |x| on_devices(x, |x| x.pmin("X"))),
+    ("psum_scatter", |x| on_devices(&x.repeat(2, 0), |x| x.psum_scatter("X", 0).psum("X"))),
+];
+
+/// Loops and branches.
+#[rustfmt::skip]
+const CONTROL: &[Named] = &[
+    ("cond", |x| cond(x, || ones([4], F32), || ones([4], F32))),
+    ("switch", |x| switch(x, 2, |_| ones([4], F32))),
+    ("fori_loop", |x| fori_loop(x.clone()..scalar(3, I32), ones([4], F32), |_, c| c)),
+    ("fori_loop", |x| fori_loop(0..2, x.clone(), |_, c| c)),
+    ("while_loop", |x| while_loop(ones([4], F32), |_| x.clone(), |c| c)),
+    ("scan", |x| scan(ones([4], F32), x.clone(), |c, _| (c, ())).0),
+];
+
+/// Functions that make arrays of a dtype.
+const MAKERS: &[Maker] = &[
+    ("zeros", |d| zeros([4], d)),
+    ("ones", |d| ones([4], d)),
+    ("full", |d| full([4], 1, d)),
+    ("full", |d| full([4], true, d)),
+    ("scalar", |d| scalar(1, d)),
+    ("arange", |d| arange(0..4, d)),
+    ("arange", |d| arange(1..1, d)),
+    ("uniform", |d| uniform(Key::new(1), [4], d)),
+    ("normal", |d| normal(Key::new(1), [4], d)),
+    ("randint", |d| randint(Key::new(1), [4], 0..3, d)),
+    ("one_hot", |d| array(&[1, 2]).one_hot(3, d)),
+    ("astype", |d| ones([4], F32).astype(d)),
+];
+
+fn on_devices(x: &Array, f: fn(&Array) -> Array) -> Array {
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    shard_map(f).mesh(&mesh).in_specs(P!("X")).out_specs(P!())(x)
+}
+
+fn dtypes() -> impl Iterator<Item = DType> {
+    base::DType::ALL.iter().map(|&d| DType::of(d))
+}
+
+/// Describes what is wrong with the outcome of making a program: it is neither made, nor are all mistakes those of the
+/// function `name` and its dtype.
+fn wrong<T>(name: &str, made: std::thread::Result<Result<T>>) -> Option<String> {
+    match made {
+        Ok(Ok(_)) => None,
+        Ok(Err(e)) => {
+            let is_known = |d: &crate::Diagnostic| {
+                ["dtype-kind", "number-dtype", "index-dtype", "roll-shift"].contains(&d.code())
+                    && (d.code() == "index-dtype" || d.message().contains(&format!("`{name}`")))
+            };
+            (!e.diagnostics().all(is_known)).then(|| e.to_string())
+        }
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref().copied());
+            Some(text.unwrap_or("a panic").to_string())
+        }
+    }
+}
+
+#[test]
+fn each_function_accepts_or_refuses_each_dtype() {
+    let mut found = vec![];
+    for &(name, f) in [UNARY, BINARY, REDUCTIONS, ALONG, OPERATORS, OTHERS, COLLECTIVES].into_iter().flatten() {
+        for dtype in dtypes() {
+            let lowered = catch_unwind(|| jit(f).lower(&Array::of_type([4], dtype)).map(|_| ()));
+            let ran = || catch_unwind(|| f(&ones([4], dtype)).ready().map(|_| ()));
+            let runs = dtype.base().is_computed() && matches!(lowered, Ok(Ok(())));
+            let wrong = wrong(name, lowered).or_else(|| runs.then(|| wrong(name, ran()))?);
+            found.extend(wrong.map(|wrong| format!("{name} of {dtype}: {wrong}")));
+        }
+    }
+    for &(name, f) in MAKERS {
+        for dtype in dtypes() {
+            let wrong = wrong(name, catch_unwind(|| jit(move |_: &Array| f(dtype)).lower(&zeros([], F32)).map(|_| ())))
+                .or_else(|| wrong(name, catch_unwind(|| f(dtype).check().map(|_| ()))));
+            found.extend(wrong.map(|wrong| format!("{name} as {dtype}: {wrong}")));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_mistake_without_a_type_is_passed_on() {
+    let unknown = || ones([2], F32) + ones([3], F32);
+    let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>();
+    let mut found = vec![];
+    let mut check = |what: String, outcome: std::thread::Result<Result<(), Vec<String>>>| {
+        if !matches!(&outcome, Ok(Err(codes)) if codes == &["broadcast"]) {
+            found.push(format!("{what}: {outcome:?}"));
+        }
+    };
+    let functions = [UNARY, BINARY, REDUCTIONS, ALONG, OPERATORS, OTHERS, SECOND];
+    for &(name, f) in functions.into_iter().flatten() {
+        check(format!("{name}, eager"), catch_unwind(|| f(&unknown()).check().map(|_| ()).map_err(codes)));
+    }
+    for &(name, f) in functions.into_iter().chain([COLLECTIVES, CONTROL]).flatten() {
+        let lower = || jit(|_: &Array| f(&unknown())).lower(&zeros([], F32)).map(|_| ()).map_err(codes);
+        check(format!("{name}, traced"), catch_unwind(lower));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
