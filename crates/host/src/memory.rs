@@ -154,7 +154,8 @@ impl Memory {
         Memory(Arc::default())
     }
 
-    /// Returns guarded memory, whose buffers are filled with `fill` when they are made.
+    /// Returns memory that finds accesses outside of buffers. Each buffer is followed by an inaccessible page. The buffer
+    /// and the bytes in front of it are filled with `fill`, and dropping it panics if those in front were changed.
     pub fn guarded(fill: u8) -> Memory {
         Memory::of_kind(Kind::Guarded { fill, alignment: 1 })
     }

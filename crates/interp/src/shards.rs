@@ -237,7 +237,7 @@ impl<'m> Machine<'m> {
             .map(|i| {
                 let own = match partial.kind {
                     Some(kind) if partial.once.contains(&i) && partial.index(frame, p) != 0 => {
-                        kind.identity(whole[i].dtype())
+                        kind.neutral(whole[i].dtype()).expect("partial results are combined")
                     }
                     _ => partial.slice(&whole[i], view.operand_sharding(i), i, &frame.coordinates(p)),
                 };

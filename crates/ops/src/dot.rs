@@ -98,6 +98,14 @@ fn sizes(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
 }
 
+/// Returns that a product is linear in each operand, unless it converts integers to another type. The summands of a
+/// number that wraps around do not wrap in another type.
+pub(crate) fn linear_product(op: &OpView<'_>) -> Linear {
+    let to = op.result_tensor(0).dtype;
+    let is_converted = |dtype: DType| dtype != to && !dtype.is_float() && !dtype.is_complex();
+    if (0..2).any(|i| is_converted(op.operand_tensor(i).dtype)) { Linear::No } else { Linear::Each }
+}
+
 fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     let [x, y] = check::tensors(op)?;
     let dims = DotDims::of(op).ok_or_else(|| {
@@ -268,7 +276,9 @@ macro_rules! dot_facts {
         answer!(eval_copies = true);
         answer!(class = Other);
         answer!(localize = same_op);
-        answer!(linear = Each);
+        fn linear(&self, op: &OpView<'_>) -> Linear {
+            linear_product(op)
+        }
     };
 }
 

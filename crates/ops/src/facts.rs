@@ -110,6 +110,9 @@ pub enum Linear {
     No,
     /// The op is linear in all operands together: `add`, `reshape`, `reduce` with `add`.
     Jointly,
+    /// The op is linear in all operands together, but the zeros that it makes of the summands of a zero may add up to a
+    /// zero of another sign: `negate`, `subtract`.
+    UpToZeros,
     /// The op is linear in each operand by itself: `multiply`, `dot_general`.
     Each,
     /// The op is jointly linear in these operands only (a bit for each): `select` in its branches, `divide` in its

@@ -62,5 +62,5 @@ pub use schema::{
     AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, QuantizedMove, QuantizedProduct, QuantizedSum,
     ResultAxis, ResultLabels, Role, Schema,
 };
-pub use shapes::{constant_operand, constant_value};
+pub use shapes::{constant_operand, constant_value, known_operand};
 pub use table::{OPS, Opcode};

@@ -63,6 +63,8 @@ pub enum Fill {
     /// Any: they are not used.
     Any,
     Zero,
+    /// The element that changes no other one when it is added: -0 for floats.
+    Nothing,
     /// The value of this operand, a scalar.
     Operand(usize),
     /// The elements at the same positions of the window that was fetched before.

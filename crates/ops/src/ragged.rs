@@ -9,7 +9,7 @@
 //! Sizes of groups may differ for each batch, `[b, g]`. Results for elements after the last group are zero.
 
 use crate::check::{self, Check};
-use crate::dot::{self, DotDims};
+use crate::dot::{self, DotDims, linear_product};
 use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::schema::*;
@@ -241,7 +241,10 @@ impl Facts for RaggedDot {
     answer!(pure);
     answer!(class = Other);
     answer!(localize = same_op);
-    answer!(linear = In(0b11));
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        // Both factors together are not linear, nor are the sizes of the groups.
+        if linear_product(op) == Linear::Each { Linear::In(1) } else { Linear::No }
+    }
     fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
         ExplicitPolicy::AskSums("a contracted dimension that is sharded alike on both sides leaves a sum to be taken")
     }

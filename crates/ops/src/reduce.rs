@@ -30,9 +30,11 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
 }
 
 /// Returns the known reduction if the results of parts of the inputs are combined by it, which is so unless an operand
-/// is promoted.
+/// is promoted or the reduction has no neutral element.
 fn partial_kind(op: &OpView<'_>) -> Option<ReduceKind> {
-    common_kind(op).filter(|_| !promote::is_promoted(op))
+    let has_neutral =
+        |kind: &ReduceKind| (0..op.operands().len() / 2).all(|i| kind.neutral(op.operand_tensor(i).dtype).is_some());
+    common_kind(op).filter(|kind| !promote::is_promoted(op) && has_neutral(kind))
 }
 
 /// Returns the sizes of the dimensions that are not reduced.
@@ -40,8 +42,8 @@ fn kept_shape(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect()
 }
 
-/// Returns the element types of the region's results, if its arguments and results are scalars as a reducer of `n`
-/// values needs.
+/// Returns the element types of the region's results if it is a reducer of `n` values: its `n` results, and each half
+/// of its `2 n` arguments, are scalars of these types. Returns `None` otherwise.
 fn body_dtypes(op: &OpView<'_>, n: usize) -> Option<Vec<DType>> {
     let [region] = op.regions() else { return None };
     let scalar = |v: &Value| op.body.ty(*v).as_tensor().filter(|t| t.rank() == 0).map(|t| t.dtype);
@@ -125,7 +127,8 @@ impl Facts for Reduce {
 
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         match self.combine(op) {
-            Combine::With(kind) => (index < op.results().len()).then(|| kind.identity(op.operand_tensor(index).dtype)),
+            Combine::With(kind) if index < op.results().len() => kind.neutral(op.operand_tensor(index).dtype),
+            Combine::With(_) => None,
             Combine::Gather => reducer::repeatable_inits(op)?.into_iter().nth(index),
             Combine::No(_) => None,
         }
@@ -150,8 +153,9 @@ impl Facts for Reduce {
         let is_first = make::compare(b, "EQ", index, zero);
         let mut operands = cx.operands[..n].to_vec();
         for (i, &init) in cx.operands.iter().enumerate().skip(n) {
-            let nothing = make::constant(b, kind.identity(cx.op.operand_tensor(i).dtype));
-            operands.push(make::select(b, is_first, init, nothing));
+            let neutral = kind.neutral(cx.op.operand_tensor(i).dtype).expect("the kind has one");
+            let neutral = make::constant(b, neutral);
+            operands.push(make::select(b, is_first, init, neutral));
         }
         let (regions, types) = (std::mem::take(&mut cx.regions), cx.result_types.clone());
         let op = b.op_with_regions(Opcode::Reduce, operands, cx.op.attrs().clone(), regions, types);
@@ -174,7 +178,7 @@ impl Facts for Reduce {
     }
 
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        if common_kind(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
+        reducer::linear_if_sum(op, common_kind(op), Linear::Jointly)
     }
 
     fn partial_result(&self, op: &OpView<'_>) -> PartialResult {
@@ -316,7 +320,8 @@ pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usiz
 fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
     let combine = A::combine(kind)?;
     let rows = Rows::new(x.shape(), dims);
-    let [identity, start] = [&kind.identity(x.dtype()), init].map(|one| eval::convert(one, A::DTYPE).get::<A>(0));
+    let neutral = kind.neutral(A::DTYPE).expect("types in which is reduced have one");
+    let [identity, start] = [&neutral, init].map(|one| eval::convert(one, A::DTYPE).get::<A>(0));
     let wide = eval::convert(&x.to_dense(), A::DTYPE);
     let elements = wide.as_slice::<A>();
     let one = |&base: &usize| {

@@ -1,6 +1,7 @@
 //! Regions that combine two elements: finding out which reduction they compute, and building them.
 
 use crate::eval::{self, Number};
+use crate::facts::Linear;
 use crate::shapes::{constant_operand, known_operand};
 use crate::{NoRegions, OPS, Opcode, Promoted, ReduceKind, Reducer, Semantics, elementwise, promote, quantized};
 use shardwise_base::{Complex64, DType, Kind, Literal};
@@ -74,6 +75,16 @@ impl ReduceKind {
         let wide = |x: &Literal| eval::convert(x, sums_in);
         let total = rest.iter().try_fold(wide(first), |sum, x| self.apply(&sum, &wide(x)))?;
         Some(eval::convert(&total, dtype).to_dense())
+    }
+
+    /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type has
+    /// no such element: there is no zero in `f8E8M0FNU`, and complex numbers have no largest one.
+    pub fn neutral(self, dtype: DType) -> Option<Literal> {
+        match self {
+            ReduceKind::Add => (dtype != DType::F8E8M0FNU).then(|| nothing(dtype)),
+            ReduceKind::Max | ReduceKind::Min if dtype.is_complex() => None,
+            _ => Some(self.identity(dtype)),
+        }
     }
 
     pub fn parse(name: &str) -> Option<ReduceKind> {
@@ -180,6 +191,13 @@ fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
         v = view.operand(0);
     }
     v
+}
+
+/// Returns `linear` for an op whose reducer is a sum of the operands' own type, and that it is not linear otherwise.
+pub(crate) fn linear_if_sum(op: &OpView<'_>, kind: Option<ReduceKind>, linear: Linear) -> Linear {
+    // The summands of a number that wraps around do not wrap in a wider type.
+    let is_sum = kind == Some(ReduceKind::Add) && !promote::is_promoted(op);
+    if is_sum { linear } else { Linear::No }
 }
 
 /// Returns the reduction that the first region of an op computes, if it is a known one.

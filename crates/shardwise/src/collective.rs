@@ -384,7 +384,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> replicated, U -> replicated.
+    /// V -> replicated, U -> replicated. A replicated or reduced operand is cast to V.
     #[track_caller]
     pub fn psum(&self, axes: impl Axes) -> Array {
         run("psum", &[self], |s| sum(s, self, &axes))
@@ -400,7 +400,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> replicated, U -> replicated.
+    /// V -> replicated, U -> replicated. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -420,7 +420,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> replicated.
+    /// V -> replicated. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -440,7 +440,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> replicated.
+    /// V -> replicated. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -464,7 +464,8 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> V. [`all_gather_replicated`](Array::all_gather_replicated) marks the result as replicated instead.
+    /// V -> V. A replicated or reduced operand is cast to V.
+    /// [`all_gather_replicated`](Array::all_gather_replicated) marks the result as replicated instead.
     ///
     /// # Errors
     ///
@@ -485,7 +486,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> replicated.
+    /// V -> replicated. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -506,7 +507,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> R.
+    /// V -> R. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -531,7 +532,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> V, U -> V.
+    /// V -> V, U -> V. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -557,7 +558,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> V.
+    /// V -> V. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -580,7 +581,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> V.
+    /// V -> V. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -600,7 +601,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> V.
+    /// V -> V. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///
@@ -620,7 +621,7 @@ impl Array {
     ///
     /// # States
     ///
-    /// V -> replicated.
+    /// V -> replicated. A replicated or reduced operand is cast to V.
     ///
     /// # Errors
     ///

@@ -260,7 +260,7 @@ fn of_unreduced(
     let all = |f: &dyn Fn(usize) -> bool| (0..types.len()).all(f);
     let fits = match Opcode::of_view(op).facts().linear(op) {
         Linear::No => false,
-        Linear::Jointly => all(&is_sum),
+        Linear::Jointly | Linear::UpToZeros => all(&is_sum),
         Linear::Each => (0..types.len()).filter(|&i| is_sum(i)).count() == 1 && all(&|i| is_sum(i) || is_plain(i)),
         Linear::In(which) => all(&|i| if which & (1 << i) != 0 { is_sum(i) } else { is_plain(i) }),
     };

@@ -42,9 +42,9 @@ pub(crate) fn traced_value(ty: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn no_value(ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("no-value", loc, "a type without a value can only be used for lowering")
+    Diagnostic::error("no-value", loc, "the array is only a type and has no value")
         .facts(ty)
-        .help("make an array with `zeros`, `array`, `Array::from_parts`, …")
+        .help("use it to compute types or to lower a program; for values, use `zeros`, `array`, `Array::from_parts`, …")
 }
 
 pub(crate) fn element_type(wanted: DType, ty: &str, loc: &Loc) -> Diagnostic {

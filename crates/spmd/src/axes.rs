@@ -124,13 +124,13 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
 }
 
 /// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and
-/// `None` otherwise. A conversion of one of these counts as well.
+/// `None` otherwise. A conversion of one of these to a type that can hold every device's number counts as well.
 fn stride_of(view: &OpView<'_>) -> Option<usize> {
     let is_id = |view: &OpView<'_>| Opcode::of_view(view) == Opcode::PartitionId;
     match view.name() {
         _ if is_id(view) => Some(1),
         "stablehlo.divide" if is_id(&view.operand_def(0)?) => scalar(view, 1),
-        "stablehlo.convert" => stride_of(&view.operand_def(0)?),
+        "stablehlo.convert" if view.result_tensor(0).dtype.bits() >= 32 => stride_of(&view.operand_def(0)?),
         _ => None,
     }
 }

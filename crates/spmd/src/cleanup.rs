@@ -60,6 +60,11 @@ pub(crate) fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
     live
 }
 
+/// Returns true if the region belongs to an async op. The op in it stays there, whatever the async op returns.
+fn is_async(module: &Module, body: &Body, region: Region) -> bool {
+    body[region].parent.is_some_and(|op| Opcode::of_view(&module.view(body, op)) == Opcode::AsyncStart)
+}
+
 /// Marks the live ops of a region and the values that they use. The walk is backwards, so that each op comes after the
 /// ops that read its results. What stands in the regions of a dead op needs nothing.
 fn mark_live(
@@ -69,8 +74,7 @@ fn mark_live(
     used: &mut EntityVec<Value, bool>,
     live: &mut EntityVec<Op, bool>,
 ) {
-    // The collective of an async op stays in it, whatever the op returns.
-    let is_async = body[region].parent.is_some_and(|op| Opcode::of_view(&module.view(body, op)) == Opcode::AsyncStart);
+    let is_async = is_async(module, body, region);
     for &op in body[region].ops.iter().rev() {
         budget::poll();
         let view = module.view(body, op);
@@ -120,7 +124,8 @@ impl Cleanup<'_> {
             self.region(inner);
         }
         let view = self.module.view(self.body, op);
-        if !view.regions().is_empty() || view.results().len() != 1 || !is_repeatable(&view) {
+        let is_plain = view.regions().is_empty() && view.results().len() == 1 && is_repeatable(&view);
+        if !is_plain || is_async(self.module, self.body, region) {
             return true;
         }
         let print = fingerprint(&view);

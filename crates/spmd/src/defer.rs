@@ -11,17 +11,18 @@
 //! A sum is deferred past a chain of linear ops, each the only reader of the one before, if this takes fewer bytes.
 //!
 //! Not deferred are sums over Explicit axes and sums in manual computations, whose place the program states; sums of
-//! elements of 16 bits and less, whose summands would be rounded once more; and sums past a change of the element type
-//! or past a product element by element, because a summand may be zero where the other factor is infinite. Where each
-//! element comes from one device and the others add -0 (`slice`, `gather`), the sum is not deferred past arithmetic
-//! either: the result is a copy, and `negate` would make 0 of the -0 of the others.
+//! elements of 16 bits and less, whose summands would be rounded once more; and sums past a change of the element type,
+//! past `negate` and `subtract` of floats, which could change the sign of a zero, or past a product element by element,
+//! because a summand may be zero where the other factor is infinite. Where each element comes from one device and the
+//! others add -0 (`slice`, `gather`), the sum is not deferred past any product. Other sums are deferred past dots and
+//! convolutions, although a summand may be zero where a factor is infinite: the result is then NaN.
 
 use crate::live::bytes;
 use crate::rewrite::{facts, has_program_regions, is_manual, map_main};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisKind, AxisRef, Diagnostics, EntityVec, Reason, Sharding, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
+use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Type, Uses, Value};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{DataFlow, Linear, Opcode, PropagationClass, ReduceKind, Semantics, is_zero, make_shardy};
 use shardwise_sharding::{FactorKind, Rule};
@@ -151,12 +152,17 @@ impl<'a> Planner<'a> {
         let Some(axes) = open_axes(view, &self.could) else { return };
         let is_copied = view.operands().iter().any(|v| self.copied.contains(v));
         if sum_axes(view).is_none() {
-            if is_copied && is_arithmetic(view) {
+            if is_copied && facts(view).linear(view) != Linear::Jointly {
                 return;
             }
             self.wants.insert(view.op, false);
         }
-        if is_copied || sum_axes(view).is_some() && view.operand_def(0).is_some_and(|def| is_copy(&def)) {
+        let copies = if sum_axes(view).is_some() {
+            is_copied || view.operand_def(0).is_some_and(|def| is_copy(&def))
+        } else {
+            is_copied && is_copy(view)
+        };
+        if copies {
             self.copied.insert(view.result(0));
         }
         if self.only_reader(view.result(0)).is_some() {
@@ -275,6 +281,11 @@ fn mesh<'a>(view: &OpView<'a>) -> &'a shardwise_base::Mesh {
     &view.result_sharding(0).expect("a sum has a layout").mesh
 }
 
+/// Returns true if zeros have no sign in this type.
+fn has_one_zero(ty: &Type) -> bool {
+    ty.as_tensor().is_some_and(|t| !t.dtype.is_float() && !t.dtype.is_complex())
+}
+
 /// Returns true if the elements of an op's result are wide enough for sums in another order: they are no floats of
 /// fewer than 32 bits.
 pub(crate) fn is_wide(view: &OpView<'_>) -> bool {
@@ -308,6 +319,7 @@ pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -
     let is_linear = match facts.linear(view) {
         Linear::No => false,
         Linear::Jointly => (0..count).all(is_part),
+        Linear::UpToZeros => has_one_zero(view.result_type(0)) && (0..count).all(is_part),
         Linear::Each => !is_product && (0..count).filter(|&i| open(i)).count() == 1,
         Linear::In(mask) => !is_product && (0..count).all(|i| if mask >> i & 1 == 1 { is_part(i) } else { !open(i) }),
     };

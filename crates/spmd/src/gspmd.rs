@@ -229,6 +229,11 @@ impl Meshes {
         // A mesh is made whose axes are the dimensions of the grid.
         let sizes: Vec<usize> = tiling.grid().collect();
         let is_ordered = tiling.devices.iter().copied().eq(0..tiling.devices.len());
+        let mut sorted = tiling.devices.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..tiling.devices.len()) {
+            return Err(not_all_devices(loc, tiling.devices.len()));
+        }
         let device_ids = (!is_ordered).then(|| tiling.devices.clone());
         let mesh = self.named(Mesh { device_ids, ..grid("mesh", &sizes) });
         let axes = |i: usize| if sizes[i] == 1 { vec![] } else { vec![AxisRef::full(AxisIndex::new(i))] };
@@ -293,6 +298,11 @@ fn malformed(loc: &Loc, text: &str, error: &HloShardingError) -> Diagnostic {
 fn not_text(loc: &Loc) -> Diagnostic {
     Diagnostic::error("gspmd-sharding", loc, format!("the value of `{ATTR}` is not a string"))
         .help("write `mhlo.sharding = \"{replicated}\"`")
+}
+
+fn not_all_devices(loc: &Loc, count: usize) -> Diagnostic {
+    Diagnostic::error("gspmd-devices", loc, format!("the sharding must name each of its {count} devices once"))
+        .help(format!("write the numbers from 0 to {} in any order", count.saturating_sub(1)))
 }
 
 fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {

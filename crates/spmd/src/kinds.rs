@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Literal, entity};
-use shardwise_ir::{Attrs, Body, OpCode, OpView, Region, Type, Value};
-use shardwise_ops::{Opcode, RuleFact, constant_operand};
+use shardwise_ir::{Attrs, Body, Op, OpCode, OpView, Region, Type, Value};
+use shardwise_ops::{Opcode, RuleFact, constant_operand, known_operand};
 use shardwise_sharding::Rule;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
@@ -17,10 +17,12 @@ entity! {
     pub(crate) Kind "kind"
 }
 
-/// The kinds of ops met so far, each with its rule.
+/// The kinds of the ops of one body that were met so far, each with its rule.
 #[derive(Default)]
 pub(crate) struct Kinds {
     known: FxHashMap<Key, Kind>,
+    /// The kind of each op met.
+    ops: FxHashMap<Op, Kind>,
     rules: EntityVec<Kind, Option<Arc<Rule>>>,
 }
 
@@ -28,8 +30,8 @@ pub(crate) struct Kinds {
 #[derive(PartialEq)]
 struct Key {
     ops: SmallVec<[OpKey; 1]>,
-    /// The arrays of the operands that are constants, by index.
-    constants: SmallVec<[(usize, Literal); 1]>,
+    /// The arrays of the operands that are known, by index. The flag is true if a constant defines the operand.
+    known: SmallVec<[(usize, bool, Literal); 1]>,
 }
 
 /// An op, or the arguments of a region.
@@ -55,20 +57,24 @@ impl Hash for Key {
             op.attrs.quick_hash(h);
             op.types.iter().for_each(|ty| ty.shape().hash(h));
         }
-        self.constants.hash(h);
+        self.known.hash(h);
     }
 }
 
 impl Kinds {
-    /// Returns the kind of an op. An op with a region that uses values from around the op is of a new kind at each
-    /// call.
+    /// Returns the kind of an op. An op with a region that uses values from around the op is of a kind of its own.
     pub fn of(&mut self, view: &OpView<'_>) -> Kind {
+        if let Some(&kind) = self.ops.get(&view.op) {
+            return kind;
+        }
         let rules = &mut self.rules;
         let mut new = || rules.push(rule_of(view));
-        match Key::of(view) {
+        let kind = match Key::of(view) {
             Some(key) => *self.known.entry(key).or_insert_with(new),
             None => new(),
-        }
+        };
+        self.ops.insert(view.op, kind);
+        kind
     }
 
     /// Returns the rule along which ops of this kind may run sharded, or `None` if they have none.
@@ -87,9 +93,9 @@ fn rule_of(view: &OpView<'_>) -> Option<Arc<Rule>> {
 impl Key {
     /// Returns the key of an op, or `None` if a region of the op uses values from around the op.
     fn of(view: &OpView<'_>) -> Option<Key> {
-        let constant = |i: usize| Some((i, constant_operand(view, i)?.clone()));
-        let constants = (0..view.operands().len()).filter_map(constant).collect();
-        let mut key = Key { ops: SmallVec::new(), constants };
+        let known = |i: usize| Some((i, constant_operand(view, i).is_some(), known_operand(view, i)?.clone()));
+        let known = (0..view.operands().len()).filter_map(known).collect();
+        let mut key = Key { ops: SmallVec::new(), known };
         key.ops.push(OpKey::new(view, SmallVec::new()));
         let mut inner = FxHashMap::default();
         view.regions().iter().all(|&r| key.region(view, r, &mut inner)).then_some(key)

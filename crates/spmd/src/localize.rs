@@ -13,7 +13,7 @@ use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op, rewrite_regions};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Type, Value};
 use shardwise_ops::LocalizeCx;
-use shardwise_ops::shardy::manual_axes;
+use shardwise_ops::shardy::{ManualComputation, manual_axes};
 use std::sync::Arc;
 
 /// Returns the module with the main function turned into the program of one device. A module without a mesh is not
@@ -164,7 +164,9 @@ impl Localizer<'_> {
         let (_, ops) = source[region].ops.split_last().expect("a region ends in a terminator");
         ops.iter().try_for_each(|&op| rewrite_op(view.module, op, self, cloner, b))?;
         let results = cloner.values(source.region_results(region));
-        self.claim(view, &results);
+        if !ManualComputation::is_made(view.attrs()) {
+            self.claim(view, &results);
+        }
         Ok(results)
     }
 

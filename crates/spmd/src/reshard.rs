@@ -10,7 +10,7 @@
 use crate::kinds::Kind;
 use crate::layouts::{self, Changes, Chosen};
 use crate::live;
-use crate::plan::{local_bytes, plan_reshard, total_bytes};
+use crate::plan::local_bytes;
 use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
@@ -138,9 +138,20 @@ impl<'s> Resharder<'_, '_, 's> {
         b.body[new].results.to_vec()
     }
 
-    /// Copies scalar functions (reducers, comparators) without changes.
+    /// Copies scalar functions (reducers, comparators). Each device runs them on its own, so that the values which they
+    /// use from outside are made whole first.
     fn scalar_regions(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) -> Vec<Region> {
-        view.regions().iter().map(|&r| self.cloner.region(r, b)).collect()
+        let outside: Vec<(Value, Value)> = view.captured().into_iter().map(|v| (v, self.cloner.get(v))).collect();
+        for &(old, v) in &outside {
+            if let Some(whole) = self.replicated(b.body.ty(v)) {
+                let name = || format!("a value in a region of `{}`", reason::short(view.name()));
+                let moved = self.edge(view, &name, v, &whole, [Some(old), None], b);
+                self.cloner.set(old, moved);
+            }
+        }
+        let regions = view.regions().iter().map(|&r| self.cloner.region(r, b)).collect();
+        outside.into_iter().for_each(|(old, v)| self.cloner.set(old, v));
+        regions
     }
 }
 
@@ -185,7 +196,7 @@ impl Resharder<'_, '_, '_> {
         if from.same_layout(to) {
             return v;
         }
-        let bytes = reshard_bytes(&from, to, v, b);
+        let bytes = self.reshard_bytes(&from, to, v, b);
         let target = name();
         let is_made = b.body.def_op(v).is_some();
         let args = if is_made { &[] } else { b.body.args() };
@@ -476,7 +487,7 @@ impl Resharder<'_, '_, '_> {
         let is_part = |i: usize, a: &AxisRef| holds(i, a) || is_zero(view, i);
         let allowed = |a: &AxisRef| match linear {
             Linear::No => false,
-            Linear::Jointly => (0..given.len()).all(|i| is_part(i, a)),
+            Linear::Jointly | Linear::UpToZeros => (0..given.len()).all(|i| is_part(i, a)),
             Linear::Each => (0..given.len()).filter(|&i| holds(i, a)).count() == 1,
             Linear::In(mask) => (0..given.len()).all(|i| if mask >> i & 1 == 1 { is_part(i, a) } else { !holds(i, a) }),
         };
@@ -511,6 +522,12 @@ impl Resharder<'_, '_, '_> {
         make_shardy::step(b, v, &step, &from.with_unreduced(unreduced), &reason)
     }
 
+    /// Returns the bytes that each device receives when the value is moved from one layout to another.
+    fn reshard_bytes(&self, from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {
+        let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
+        self.decisions.prices.of(from, &[], to, &ty.shape, ty.dtype).bytes
+    }
+
     /// Returns the value in the layout `to`. `why` returns the reason from the number of bytes that are received. It is
     /// not called if the value has the layout already, or is computed again from sources.
     fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
@@ -522,7 +539,7 @@ impl Resharder<'_, '_, '_> {
             return made;
         }
         let open: Vec<AxisRef> = from.unreduced.iter().flat_map(|a| a.minus(self.mesh, &to.unreduced)).collect();
-        let bytes = reshard_bytes(&from, to, v, b) + all_reduce_bytes(&from, &open, v, b);
+        let bytes = self.reshard_bytes(&from, to, v, b) + all_reduce_bytes(&from, &open, v, b);
         let reason = why(bytes);
         let mut value = v;
         if !open.is_empty() {
@@ -633,11 +650,6 @@ pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
     let rest = |list: &[AxisRef]| list.iter().flat_map(|a| a.minus(&sharding.mesh, axes)).collect::<Vec<_>>();
     let dims = sharding.dims.iter().map(|d| rest(&d.axes)).collect();
     Sharding::closed(&sharding.mesh, dims).with_unreduced(rest(&sharding.unreduced))
-}
-
-fn reshard_bytes(from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {
-    let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
-    total_bytes(&plan_reshard(from, to, &ty.shape, ty.dtype))
 }
 
 /// Returns the bytes that each device receives in an all-reduce over these axes.

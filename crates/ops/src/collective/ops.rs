@@ -301,7 +301,7 @@ impl Facts for AllReduce {
         reducing(op)
     }
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        linear_if_sum(op)
+        reducer::linear_if_sum(op, reducer::reduce_kind_of_op(op), Linear::Jointly)
     }
 }
 
@@ -309,10 +309,6 @@ impl Facts for AllReduce {
 fn reducing(op: &OpView<'_>) -> Cost {
     let elements: usize = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.size()).sum();
     Cost { flops: elements as f64, ..Cost::streams(op, 0.0) }
-}
-
-fn linear_if_sum(op: &OpView<'_>) -> Linear {
-    if reducer::reduce_kind_of_op(op) == Some(ReduceKind::Add) { Linear::Jointly } else { Linear::No }
 }
 
 impl ReduceScatter {
@@ -375,7 +371,7 @@ impl Facts for ReduceScatter {
         reducing(op)
     }
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        linear_if_sum(op)
+        reducer::linear_if_sum(op, reducer::reduce_kind_of_op(op), Linear::Jointly)
     }
 }
 

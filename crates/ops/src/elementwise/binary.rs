@@ -121,8 +121,10 @@ impl Facts for Binary {
         Cost::streams(op, self.flops)
     }
 
-    fn linear(&self, _: &OpView<'_>) -> Linear {
-        self.linear
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        // Quotients of integers are rounded.
+        let is_rounded = matches!(self.linear, Linear::In(_)) && op.operand_tensor(0).dtype.is_integer();
+        if is_rounded { Linear::No } else { self.linear }
     }
 
     fn example(&self, _: Opcode) -> &'static str {
@@ -202,7 +204,7 @@ pub const SUBTRACT: Binary = Binary {
     signed: Some(|a, b, _| a.wrapping_sub(b)),
     unsigned: Some(|a, b, _| a.wrapping_sub(b)),
     complex: Some(|a, b| a - b),
-    linear: Linear::Jointly,
+    linear: Linear::UpToZeros,
     ..row!("subtract")
 };
 

@@ -298,7 +298,7 @@ impl Facts for ReducePrecision {
     answer!(usual);
     answer!(elementwise);
     answer!(cost = streams(1.0));
-    answer!(linear = Jointly);
+    answer!(linear = No);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.reduce_precision %arg0, format = e8m7 : tensor<2xf32>

@@ -243,7 +243,7 @@ macro_rules! unary_ops {
                 signed: Some(|a, _| a.wrapping_neg()),
                 unsigned: Some(|a, _| a.wrapping_neg()),
                 complex: OfComplex::Complex(|z| -z),
-                linear: Linear::Jointly,
+                linear: Linear::UpToZeros,
                 ..row!("negate")
             };
             Not "stablehlo.not" Unary { signed: Some(|a, _| !a), unsigned: Some(|a, _| !a), boolean: Some(|a| !a), ..row!("not" of integers) };

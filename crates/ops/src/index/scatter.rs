@@ -63,7 +63,8 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
         let is_bits = matches!(kind, ReduceKind::And | ReduceKind::Or);
-        (!is_bits || op.operand_tensor(i).dtype.is_bool()).then_some(kind)
+        let dtype = op.operand_tensor(i).dtype;
+        (kind.neutral(dtype).is_some() && (!is_bits || dtype.is_bool())).then_some(kind)
     };
     if promote::is_promoted(op) {
         return None;
@@ -160,7 +161,7 @@ impl Facts for Scatter {
         match index.cmp(&n) {
             std::cmp::Ordering::Less => None,
             std::cmp::Ordering::Equal => Some(Literal::zeros(dtype, vec![])),
-            std::cmp::Ordering::Greater => Some(common_kind(op)?.identity(dtype)),
+            std::cmp::Ordering::Greater => common_kind(op)?.neutral(dtype),
         }
     }
 
@@ -186,7 +187,7 @@ impl Facts for Scatter {
         let ways: Option<Vec<Way>> = (0..arity(op)).map(|i| way(op, i)).collect();
         let is_linear = |w: &Way| matches!(w, Way::Replace | Way::Combine(ReduceKind::Add));
         match ways {
-            Some(ways) if ways.iter().all(is_linear) && arity(op) < 16 => {
+            Some(ways) if !promote::is_promoted(op) && ways.iter().all(is_linear) && arity(op) < 16 => {
                 let ones = (1u32 << arity(op)) - 1;
                 Linear::In(ones | ones << (arity(op) + 1))
             }
@@ -346,8 +347,8 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     );
     if let Some(kind @ (ReduceKind::Add | ReduceKind::Mul)) = common_kind(&cx.op).filter(|_| !partial.is_empty()) {
         for x in &mut operands[..n] {
-            let identity = kind.identity(make::type_of(b, *x).dtype);
-            *x = on_first_or(b, *x, &identity, &input.mesh, &partial);
+            let neutral = kind.neutral(make::type_of(b, *x).dtype).expect("the kind has one");
+            *x = on_first_or(b, *x, &neutral, &input.mesh, &partial);
         }
     }
     let (code, regions) = (cx.op.data().code, std::mem::take(&mut cx.regions));

@@ -34,7 +34,7 @@ fn literal_of(op: OpView<'_>) -> Option<&Literal> {
 }
 
 /// Returns the array of operand `i`, if a constant defines it or an op whose result is always equal to a constant.
-pub(crate) fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
+pub fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     let marked = |def: &OpView<'_>| is_mark(def).then(|| def.operand(0));
     while let Some(same) = Opcode::of_view(&def).facts().forwards(&def).or_else(|| marked(&def)) {

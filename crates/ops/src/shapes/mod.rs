@@ -16,8 +16,7 @@ mod transpose;
 
 pub use broadcast_in_dim::BroadcastInDim;
 pub use concatenate::Concatenate;
-pub(crate) use constant::known_operand;
-pub use constant::{Constant, constant_operand, constant_value};
+pub use constant::{Constant, constant_operand, constant_value, known_operand};
 pub use dynamic_slice::DynamicSlice;
 pub(crate) use dynamic_slice::combine_parts;
 pub use dynamic_update_slice::DynamicUpdateSlice;

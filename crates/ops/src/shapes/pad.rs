@@ -98,8 +98,8 @@ impl Pad {
         }
         let (starts, limits) = (Slice::starts(slice), Slice::limits(slice));
         for (d, &size) in op.result_shape(0).iter().enumerate() {
-            low[d] -= starts[d] as i64;
-            high[d] -= (size - limits[d]) as i64;
+            low[d] = low[d].checked_sub(starts[d] as i64)?;
+            high[d] = high[d].checked_sub((size - limits[d]) as i64)?;
         }
         let attrs = Pad::attrs(&low, &high, &interior);
         Some(ReadThrough { code: Opcode::Pad.into(), operands: op.operands().to_vec(), attrs })

@@ -328,6 +328,9 @@ impl Facts for ShardingGroup {
     );
 }
 
+/// The attribute of a manual computation that the compiler made.
+const MADE: &str = "shardwise.made";
+
 impl ManualComputation {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
@@ -348,6 +351,17 @@ impl ManualComputation {
         set_in_shardings(&mut attrs, in_shardings);
         set_manual_axes(&mut attrs, mesh, manual_axes);
         attrs
+    }
+
+    /// Builds the attributes of a manual computation that the compiler makes. Its results are known to be laid out as
+    /// they say.
+    pub fn made(in_shardings: Vec<Sharding>, mesh: &Arc<Mesh>, manual_axes: &[AxisRef]) -> Attrs {
+        ManualComputation::attrs(in_shardings, mesh, manual_axes).with(MADE, Attr::Unit)
+    }
+
+    /// Returns true if the compiler made the manual computation ([`ManualComputation::made`]).
+    pub fn is_made(attrs: &Attrs) -> bool {
+        attrs.contains(MADE)
     }
 }
 

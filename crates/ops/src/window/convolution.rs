@@ -6,13 +6,14 @@
 
 use super::{WindowDim, WindowLabels, padded_by_windows, places, read_window, verified_window};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
+use crate::dot::linear_product;
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, index};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
-use shardwise_ir::{Attr, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
 /// The kind of `dimension_numbers` of `convolution` and `dynamic_conv`.
@@ -231,7 +232,23 @@ impl Facts for Convolution {
     }
 
     answer!(forwards = none);
-    answer!(enlarged = by_types);
+
+    /// Returns the attributes with the numbers of groups that the enlarged types have.
+    fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
+        let dims = ConvDims::of(op).expect("verified");
+        let ([x, kernel, ..], [out, ..]) = (types.operands, types.results) else { unreachable!("verified") };
+        let mut attrs = op.attrs().clone();
+        let features = (x.shape()[dims.input_feature], kernel.shape()[dims.kernel_input_feature]);
+        let batches = (x.shape()[dims.input_batch], out.shape()[dims.output_batch]);
+        for (name, (all, each)) in [("feature_group_count", features), ("batch_group_count", batches)] {
+            if group_count(op, name) > 1 && each > 0 {
+                attrs.set(name, Attr::int((all / each) as i64));
+            }
+        }
+        attrs
+    }
+
+    answer!(index_bounds = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
     answer!(read_through = none);
@@ -298,7 +315,10 @@ impl Facts for Convolution {
         Cost::streams(op, 2.0 * products as f64)
     }
 
-    answer!(linear = Each);
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        linear_product(op)
+    }
+
     answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<6x4x4x6xf32>, %arg1: tensor<3x3x6x6xf32>) -> tensor<6x4x4x6xf32> {

@@ -34,11 +34,10 @@ impl WindowDim {
     /// Returns the number of positions of the window along a dimension of `n` elements, or `None` if it overflows.
     pub fn count(&self, n: usize) -> Option<usize> {
         let spread = |n: usize, by: usize| n.checked_sub(1).map_or(Some(0), |n| n.checked_mul(by)?.checked_add(1));
-        let padded =
-            i64::try_from(spread(n, self.base_dilation)?).ok()?.checked_add(self.low)?.checked_add(self.high)?;
-        let window = i64::try_from(spread(self.size, self.dilation)?).ok()?;
-        let places = padded.checked_sub(window)?;
-        if padded <= 0 || places < 0 { Some(0) } else { Some(places as usize / self.stride + 1) }
+        // The sum of all amounts may fit although a part of it does not.
+        let padded = spread(n, self.base_dilation)? as i128 + i128::from(self.low) + i128::from(self.high);
+        let places = padded - spread(self.size, self.dilation)? as i128;
+        if padded <= 0 || places < 0 { Some(0) } else { Some(usize::try_from(places).ok()? / self.stride + 1) }
     }
 
     /// Returns the element, along a dimension of `n` elements, that is element `k` of window `i`, or `None` for padding

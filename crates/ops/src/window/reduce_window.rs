@@ -142,8 +142,7 @@ impl Facts for ReduceWindow {
     }
 
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        let is_sum = reducer::reduce_kind_of_op(op) == Some(ReduceKind::Add);
-        if is_sum { Linear::Jointly } else { Linear::No }
+        reducer::linear_if_sum(op, reducer::reduce_kind_of_op(op), Linear::Jointly)
     }
 
     answer!(explicit = by_rule);

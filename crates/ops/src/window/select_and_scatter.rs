@@ -124,7 +124,7 @@ impl Facts for SelectAndScatter {
         let source = Read {
             operand: 1,
             base: stride,
-            fill: Fill::Zero,
+            fill: Fill::Nothing,
             ..with_extent(halo.checked_sub(stride)?.checked_add(2)?)
         };
         Some(Movement::new(dim, vec![operand, source], of_windows))
@@ -154,8 +154,12 @@ impl Facts for SelectAndScatter {
         Cost::streams(op, 0.0).with_flops((op.operand_tensor(1).size() * size) as f64)
     }
 
-    // The initial value is a summand of every element.
-    answer!(linear = In(6));
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        // The initial value is a summand of every element.
+        let kind = reducer::reduce_kind(op.module, op.body, op.regions()[1]);
+        reducer::linear_if_sum(op, kind, Linear::In(0b110))
+    }
+
     answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<6x3xf32>, %arg2: tensor<f32>) -> tensor<6x6xf32> {

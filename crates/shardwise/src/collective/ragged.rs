@@ -31,7 +31,7 @@ pub struct Ragged<'a> {
 ///
 /// # States
 ///
-/// V -> V.
+/// V -> V. A replicated or reduced operand is cast to V.
 ///
 /// # Errors
 ///

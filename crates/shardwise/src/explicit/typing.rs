@@ -297,7 +297,7 @@ impl Typer<'_> {
         let is_zero = |i: &usize| is_zero(self.view, *i);
         let is_linear = match self.facts.linear(self.view) {
             Linear::No => false,
-            Linear::Jointly => others.iter().all(is_zero),
+            Linear::Jointly | Linear::UpToZeros => others.iter().all(is_zero),
             Linear::Each => holders.len() == 1 && others.iter().all(|i| is_plain(i) && !is_split(i)),
             Linear::In(mask) => {
                 let is_in = |i: &usize| mask >> i & 1 == 1;

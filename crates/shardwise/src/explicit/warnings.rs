@@ -47,7 +47,11 @@ impl Line {
     fn finish(self) -> Diagnostic {
         let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
         let verb = if names.len() == 1 { "communicates" } else { "communicate" };
-        let warning = Diagnostic::warning("communication", &self.loc, format!("{} {verb}", names.join(", ")));
+        let warning = Diagnostic::warning(
+            "communication",
+            &self.loc,
+            format!("{} {verb} without the program asking for it", names.join(", ")),
+        );
         let warning = self.facts.into_iter().fold(warning, Diagnostic::facts);
         self.help.into_iter().fold(warning, Diagnostic::help)
     }

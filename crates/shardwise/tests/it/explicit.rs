@@ -178,7 +178,7 @@ fn communication_is_visible() {
     let f = jit(|x: &Array| x.sum(1).exp());
     let warned = f.lower(&x(Communicate::Warn)).unwrap();
     let found: Vec<String> = warned.warnings().map(|d| d.message().to_string()).collect();
-    assert_eq!(found, ["`sum` communicates"]);
+    assert_eq!(found, ["`sum` communicates without the program asking for it"]);
     assert_eq!(f.lower(&x(Communicate::Allow)).unwrap().warnings().count(), 0);
     let e = f.lower(&x(Communicate::Deny)).err().unwrap();
     words(
@@ -228,14 +228,14 @@ fn warnings_are_data() {
     let text = found.join("\n");
     let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };
     expect![[r#"
-        warning[communication]: `sum`, `max` communicate
+        warning[communication]: `sum`, `max` communicate without the program asking for it
           --> here
            | f32[8@X,16@Y]: partial results over "Y" are combined
            | f32[8@X,16@Y]: partial results over "X" are combined
            | all-reduce over Y, 3 times, 24 B in all; all-reduce over X, 3 times, 144 B in all
            = help: ask for it: `.shard(P!("X", None))`
            = help: ask for it: `.shard(P!(None, "Y"))`
-        warning[communication]: `mean` communicates
+        warning[communication]: `mean` communicates without the program asking for it
           --> here
            | f32[8@X,16@Y]: partial results over "X" are combined
            | all-reduce over X, 48 B

@@ -60,7 +60,7 @@ impl Exchanges<'_> {
         lay_out_rest(&without_axes(&to, &manual), inner);
         inner.op(Opcode::SdyReturn, [result], Attrs::new(), []);
 
-        let attrs = ManualComputation::attrs(vec![from], mesh, &manual);
+        let attrs = ManualComputation::made(vec![from], mesh, &manual);
         let op = b.op_with_regions(Opcode::ManualComputation, [v], attrs, [region], [whole]);
         let mut result = b.body[op].results[0];
         b.set_sharding(result, Some(to));

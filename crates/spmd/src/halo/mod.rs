@@ -338,7 +338,7 @@ impl Exchanges<'_> {
         lay_out_rest(&without_axes(&outs[0], &manual), inner);
         inner.op(Opcode::SdyReturn, results, Attrs::new(), []);
 
-        let attrs = ManualComputation::attrs(ins, self.mesh, &manual);
+        let attrs = ManualComputation::made(ins, self.mesh, &manual);
         let op = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [region], whole);
         let mut results = b.body[op].results.to_vec();
         for (i, (v, sharding)) in results.iter_mut().zip(outs).enumerate() {

@@ -5,6 +5,7 @@ use super::rounds::{Exchange, Need, Part, Place, Round};
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Reason, Sharding};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{AxisList, Permutation};
+use shardwise_ops::reducer::nothing;
 use shardwise_ops::{Fill, make, make_collective};
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ impl Windows {
         let fill = match read.fill {
             Fill::Operand(i) => Outside::Scalar(operands[i]),
             Fill::Zero => Outside::Zero,
+            Fill::Nothing => Outside::Scalar(make::constant(b, nothing(make::type_of(b, v).dtype))),
             Fill::Before => before.map_or(Outside::Any, Outside::Array),
             Fill::Any => Outside::Any,
         };

@@ -468,7 +468,8 @@ impl<'a> Prices<'a> {
         asks: &mut SmallVec<[Ask<usize>; 2]>,
     ) {
         let count = view.operands().len();
-        let asked = if facts(view).linear(view) == Linear::Jointly { 0..given.len() } else { count..given.len() };
+        let is_joint = matches!(facts(view).linear(view), Linear::Jointly | Linear::UpToZeros);
+        let asked = if is_joint { 0..given.len() } else { count..given.len() };
         for value in asked {
             let Some(layout) = &given[value] else { continue };
             let is_open = axes.iter().all(|a| layout.unreduced.contains(a));

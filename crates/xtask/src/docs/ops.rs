@@ -127,6 +127,7 @@ fn linear(fact: Linear, operand_count: usize) -> String {
     match fact {
         Linear::No => String::new(),
         Linear::Jointly => "all".into(),
+        Linear::UpToZeros => "all, up to the signs of zeros".into(),
         Linear::Each => "each".into(),
         Linear::In(bits) => {
             let listed: Vec<String> =

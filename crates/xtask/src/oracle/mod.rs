@@ -58,7 +58,11 @@ pub struct Options {
 /// The number of generated programs whose values are compared in addition to the corpus.
 const VALUES_IN_SAMPLE: u64 = 300;
 
-/// Runs the checks. Returns the report, and whether everything is right.
+/// Runs the checks. Returns the report, and true unless something is wrong: a failure that `oracle/known.toml` does not
+/// list, an entry there that is out of date, or a total below its mark.
+///
+/// # Errors
+/// Fails if a check cannot be run, or if one of the chapter's examples fails.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     if let Some(count) = options.modules {
         return passes::run(count, options.seed);
