@@ -21,7 +21,11 @@ module attributes {
   a.function_type = (tensor<2xf32>, i32) -> (),
   a.unsigned = 18446744073709551615 : ui64,
   a.rule = #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>,
-  a.layout = [dense<[1, 0]> : tensor<2xindex>]
+  a.layout = [dense<[1, 0]> : tensor<2xindex>],
+  a.other = [1 : i128, -1 : si32, 1.0 : tf32, "x" : i32, tuple<i32>, tensor<?x4xf32>, dense<1> : tensor<2xi128>],
+  a.nans = [0x7F800001 : f32, 0x7C01 : f16, 0xFD : f8E5M2, 0x7FC00000 : f32],
+  a.set = affine_set<(d0) : (d0 >= 0, d0 - 4 <= 0)>,
+  a.distinct = distinct[0]<unit>
 } {
   func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     %0 = stablehlo.custom_call @"my target"(%arg0) {api_version = 4 : i32, backend_config = {x = 1 : i64}, has_side_effect = true, operand_layouts = [dense<0> : tensor<1xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<2xf32>) -> tensor<2xf32>
