@@ -584,11 +584,22 @@ fn many_of_everything() {
 
 #[test]
 fn what_may_be_defined_once() {
-    check("#a = 1 : i32\n#b = 2 : i32 #a = 3 : i32\nmodule {}", expect![[""]]);
+    check(
+        "#a = 1 : i32\n#b = 2 : i32 #a = 3 : i32\nmodule {}",
+        expect![[r#"
+        error[text-alias]: `#a` is defined twice
+          --> t.mlir:2:14
+           | #b = 2 : i32 #a = 3 : i32
+           |              ^"#]],
+    );
     check_code("#a = loc(\"f\")\nmodule {}\n#a = loc(\"f\")", "text-alias");
     check_body(
         "  %0 = sdy.sharding_constraint %a <@mesh, [{?}, {}], unreduced={\"data\"}, unreduced={\"model\"}> : tensor<8x4xf32>",
-        expect![[""]],
+        expect![[r#"
+            error[text-syntax]: `unreduced` occurs twice in one sharding
+              --> t.mlir:3:74
+               | …arding_constraint %a <@mesh, [{?}, {}], unreduced={"data"}, unreduced={"model"}> : tensor<8x4xf32>
+               |                                                              ^"#]],
     );
     let dims = "offset_dims = [], offset_dims = [0], index_vector_dim = 0";
     check_code(&format!("module attributes {{x = #stablehlo.gather<{dims}>}} {{}}"), "text-attribute");
