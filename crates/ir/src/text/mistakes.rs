@@ -80,9 +80,7 @@ pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Dia
 pub(super) fn axis_list(loc: &Loc, expected: &str, mesh: &Mesh) -> Diagnostic {
     Diagnostic::error("sharding-axis-list", loc, format!("this list of axes must be written as {expected}"))
         .mesh(mesh)
-        .help(
-            "neighbours that are one part of an axis are merged; replicated and unreduced axes are in the mesh's order",
-        )
+        .help("neighbours that are one part of an axis are merged, and replicated axes are in the mesh's order")
 }
 
 pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> Diagnostic {

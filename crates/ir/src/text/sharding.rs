@@ -143,7 +143,8 @@ impl<'t> Parser<'t> {
         Ok(sharding)
     }
 
-    /// Reads `replicated={..}` or `unreduced={..}`, and returns the word.
+    /// Reads `replicated={..}` or `unreduced={..}`, and returns the word. Replicated axes must be in the order of the
+    /// mesh. Unreduced axes may be in any order, such as that in which they split the dimension that was summed.
     fn sharding_extra(&mut self, sharding: &mut Sharding, used: &mut Vec<AxisRef>) -> Parsed<&'static str> {
         let is_replicated = self.eat("replicated");
         if !is_replicated && !self.eat("unreduced") {
@@ -160,9 +161,11 @@ impl<'t> Parser<'t> {
         let mesh = sharding.mesh.clone();
         let axes = self.resolve_axes(&raw, &mesh);
         self.check_disjoint(used, &axes, &raw, &mesh);
-        let mut sorted = axes.clone();
-        AxisRef::sort_and_merge(&mut sorted, &mesh);
-        self.check_list(&axes, &raw, &sorted, &mesh);
+        if is_replicated {
+            let mut sorted = axes.clone();
+            AxisRef::sort_and_merge(&mut sorted, &mesh);
+            self.check_list(&axes, &raw, &sorted, &mesh);
+        }
         *(if is_replicated { &mut sharding.replicated } else { &mut sharding.unreduced }) = axes;
         Ok(if is_replicated { "replicated" } else { "unreduced" })
     }

@@ -651,11 +651,16 @@ fn shardings_are_written_in_one_way() {
     };
     check_code(&sharding("[{}p0]"), "sharding-priority");
     check_code(&sharding(r#"[{?}], replicated={"y", "x"}"#), "sharding-axis-list");
-    check_code(&sharding(r#"[{?}], unreduced={"y", "x"}"#), "sharding-axis-list");
     check_code(&sharding(r#"[{"x":(1)2, "x":(2)4}]"#), "sharding-axis-list");
     check_code(&sharding(r#"[{?}], replicated={"x":(1)2, "x":(2)2}"#), "sharding-axis-list");
     check_code(&sharding(r#"[{?}], replicated {"x"}"#), "text-syntax");
-    for right in ["[{?}p0]", r#"[{"x"}p0]"#, r#"[{"y", "x":(2)4, "x":(1)2}]"#, r#"[{?}], replicated={"x", "y"}"#] {
+    for right in [
+        "[{?}p0]",
+        r#"[{"x"}p0]"#,
+        r#"[{"y", "x":(2)4, "x":(1)2}]"#,
+        r#"[{?}], replicated={"x", "y"}"#,
+        r#"[{}], unreduced={"y", "x"}"#,
+    ] {
         assert_eq!(mistakes(&sharding(right)), "no mistake", "{right}");
     }
 }
