@@ -73,12 +73,15 @@ pub struct Literal {
     is_splat: bool,
 }
 
-/// Returns the number of elements of a shape, or `None` if there are too many to address.
+/// The largest number of elements of an array. The bytes of so many elements of any type can be counted in an `isize`.
+pub const MAX_ELEMENTS: usize = isize::MAX as usize / 16;
+
+/// Returns the number of elements of a shape, or `None` if there are more than [`MAX_ELEMENTS`].
 fn checked_count(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
     }
-    shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= isize::MAX as usize / 16)
+    shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS)
 }
 
 fn byte_count(dtype: DType, shape: &[usize]) -> Result<usize, LiteralError> {

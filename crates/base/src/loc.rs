@@ -17,7 +17,16 @@ pub enum LocKind {
     /// `callsite(callee at caller)`.
     CallSite { callee: Loc, caller: Loc },
     /// `fused<"pass">[a, b]`: made by a pass from what is at these locations.
-    Fused { pass: Option<Arc<str>>, locs: Vec<Loc> },
+    Fused { metadata: Option<Metadata>, locs: Vec<Loc> },
+}
+
+/// What a fused location says of its parts.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Metadata {
+    /// The name of the pass that made it: `"pass"`.
+    Pass(Arc<str>),
+    /// Another attribute, as it is written: `1 : i32`.
+    Attribute(Arc<str>),
 }
 
 /// A position in a file; lines and columns count from 1.
@@ -58,8 +67,11 @@ impl Loc {
     /// something that `pass` made, returns `self`.
     pub fn derived(&self, pass: &str) -> Loc {
         match self.kind() {
-            Some(LocKind::Fused { pass: Some(p), .. }) if &**p == pass => self.clone(),
-            _ => Loc::new(LocKind::Fused { pass: Some(pass.into()), locs: vec![self.clone()] }),
+            Some(LocKind::Fused { metadata: Some(Metadata::Pass(p)), .. }) if &**p == pass => self.clone(),
+            _ => {
+                let metadata = Some(Metadata::Pass(pass.into()));
+                Loc::new(LocKind::Fused { metadata, locs: vec![self.clone()] })
+            }
         }
     }
 

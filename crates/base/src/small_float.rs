@@ -53,7 +53,7 @@ impl DType {
     }
 
     /// Returns the code of the value nearest to `x`, ties to the even code, or `None` if this is not a float type of
-    /// eight bits or less.
+    /// eight bits or less. In `f8E8M0FNU`, ties are rounded up.
     ///
     /// Numbers that are too large become infinity. If the type has no infinity they become NaN, and if it has no NaN
     /// either, the largest value. NaN becomes zero if the type has no NaN. In `f8E8M0FNU`, numbers that are too large
@@ -66,8 +66,9 @@ impl DType {
     }
 }
 
-/// Returns the code of `f8E8M0FNU` for the power of two nearest to `x`, ties to the even code. Returns the largest code
-/// of a number if `x` is too large, the least code if `x` is not positive, and 255 if it is NaN.
+/// Returns the code of `f8E8M0FNU` for the power of two nearest to `x`. Ties are rounded up, as in MLIR, XLA and
+/// `ml_dtypes`: 3.0 becomes 4.0. Returns the largest code of a number if `x` is too large, the least code if `x` is not
+/// positive, and 255 if it is NaN.
 fn power_code(x: f64) -> u8 {
     if x.is_nan() {
         return 255;
@@ -77,7 +78,7 @@ fn power_code(x: f64) -> u8 {
     }
     let exponent = x.log2().floor().clamp(-127.0, 127.0);
     let (lower, code) = (exponent.exp2(), (exponent + 127.0) as u8);
-    let is_upper = x > 1.5 * lower || (x == 1.5 * lower && code & 1 == 1);
+    let is_upper = x >= 1.5 * lower;
     code + u8::from(is_upper && code < 254)
 }
 
@@ -199,5 +200,13 @@ mod tests {
         assert_eq!(large(DType::F4E2M1FN, 1e9), 6.0);
         assert!(large(DType::F8E5M2FNUZ, 1e9).is_nan());
         assert_eq!(large(DType::F8E4M3FN, 1.0625), 1.0, "ties go to the even code");
+    }
+
+    #[test]
+    fn ties_between_powers_of_two_are_rounded_up() {
+        let power = |x: f64| DType::F8E8M0FNU.small_float(power_code(x)).unwrap();
+        for (x, expected) in [(3.0, 4.0), (1.5, 2.0), (0.75, 1.0), (1.4999, 1.0), (0.375, 0.5), (6.0, 8.0)] {
+            assert_eq!(power(x), expected, "{x}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Types of values.
 
-use shardwise_base::DType;
+use shardwise_base::{DType, MAX_ELEMENTS};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -53,9 +53,13 @@ impl TensorType {
         self.shape.iter().product()
     }
 
-    /// Returns the number of bytes in memory, or `None` if it overflows, or would without the dimensions of size 0.
+    /// Returns the number of bytes in memory. Returns `None` if it overflows, or if there are more than
+    /// [`MAX_ELEMENTS`] elements; dimensions of size 0 count as 1 for this.
     pub fn checked_bytes(&self) -> Option<usize> {
         let elements = self.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)))?;
+        if elements > MAX_ELEMENTS {
+            return None;
+        }
         let bytes = elements.checked_mul(self.dtype.storage_bytes()).filter(|&n| n <= isize::MAX as usize)?;
         Some(if self.shape.contains(&0) { 0 } else { bytes })
     }

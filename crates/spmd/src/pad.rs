@@ -17,7 +17,7 @@
 
 use crate::plan::padded_size;
 use crate::rewrite::{facts, has_program_regions, is_terminator, map_main, sharding_or_replicated};
-use shardwise_base::{DType, Diagnostics, Literal, Mesh, Sharding, budget};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Mesh, Sharding, budget};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, PaddedDim, TensorType, Type, Value};
@@ -27,29 +27,45 @@ use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
 /// Pads the sharded dimensions of the main function that do not divide evenly, and records the padding on the values.
-/// Always returns `Ok`.
+///
+/// # Errors
+/// Fails if an array with its padding has more elements than an array can have.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
-        let func = with_records(func, &mesh);
+        let func = with_records(func, &mesh)?;
         let is_even = (0..func.body.value_count()).all(|v| func.body[Value::new(v)].padding.is_none());
         if is_even { Ok(func) } else { pad_func(module, &func, &mesh) }
     })
 }
 
 /// Returns the function with the padding that each value will have recorded on it.
-fn with_records(func: &Func, mesh: &Arc<Mesh>) -> Func {
+fn with_records(func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
     budget::poll();
     let mut out = func.clone();
     for v in (0..func.body.value_count()).map(Value::new) {
         let (ty, sharding) = (func.body.ty(v), func.body.sharding(v));
         let uneven = sharding.filter(|s| ty.as_tensor().is_some_and(|t| !s.divides(&t.shape)));
-        let padding = uneven.and_then(|_| record(ty.shape(), value_type(&func.body, v, mesh).shape(), |_| None));
+        let padded = uneven.map(|_| value_type(&func.body, v, mesh));
+        let padding = padded.as_ref().and_then(|padded| record(ty.shape(), padded.shape(), |_| None));
+        if let Some(padded) = padded.as_ref().and_then(Type::as_tensor) {
+            check_size(ty, padded, &func.body[v].loc)?;
+        }
         if func.body[v].padding != padding {
             out.body.value_mut(v).padding = padding;
         }
     }
-    out
+    Ok(out)
+}
+
+/// Fails if `padded`, which is `ty` with padding, has more elements than an array can have.
+fn check_size(ty: &Type, padded: &TensorType, loc: &Loc) -> Result<(), Diagnostics> {
+    if padded.checked_bytes().is_some() {
+        return Ok(());
+    }
+    let message = format!("{ty} has too many elements when it is padded for its sharding");
+    let found = Diagnostic::error("padding-size", loc, message).facts(format!("with padding: {padded}"));
+    Err(found.help("make the sizes of the split dimensions multiples of their numbers of shards").into())
 }
 
 /// Returns the record of the padding that enlarges `shape` to `padded`, or `None` if the shapes are equal. `holds`
@@ -99,7 +115,7 @@ impl<'s> Rewrite<'s> for Padder<'_> {
             return Ok(false);
         }
         if ShardyCollective::of(view).is_some() {
-            let result = self.collective(view, cloner, b);
+            let result = self.collective(view, cloner, b)?;
             cloner.carry(view.result(0), result, b);
             return Ok(true);
         }
@@ -126,19 +142,20 @@ impl<'s> Rewrite<'s> for Padder<'_> {
 impl Padder<'_> {
     /// Rewrites a step between layouts. Whole dimensions that it splits are padded before, and dimensions that it makes
     /// whole are cut after.
-    fn collective(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {
+    fn collective(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Result<Value, Diagnostics> {
         let v = cloner.get(view.operand(0));
         let before = tensor(b.body, v);
         let after = self.value_type(view.body, view.result(0));
         let during: Vec<usize> = before.shape.iter().zip(after.shape()).map(|(&a, &b)| a.max(b)).collect();
+        let ty = TensorType::new(before.dtype, during.clone());
+        check_size(view.result_type(0), &ty, view.loc())?;
         let v = grow(v, view.operand_shape(0), &during, b);
-        let ty = Type::tensor(before.dtype, during.clone());
-        let op = b.op(view.data().code, [v], view.attrs().clone(), [ty]);
+        let op = b.op(view.data().code, [v], view.attrs().clone(), [ty.into()]);
         b.body.op_mut(op).reason = view.data().reason.clone();
         let result = b.body[op].results[0];
         b.set_sharding(result, view.result_sharding(0).cloned());
         b.body.value_mut(result).padding = record(view.result_shape(0), &during, |_| None);
-        cut(result, after.shape(), b)
+        Ok(cut(result, after.shape(), b))
     }
 }
 

@@ -1,14 +1,16 @@
 //! Names for attributes, types and locations: `#loc3 = loc(..)`, `!t = tensor<2xf32>`.
 //!
 //! Definitions may follow their uses (MLIR puts locations last), so a first pass records the position of each
-//! definition. The first use reads the definition at that position. Aliases of aliases could expand to more than fits
+//! definition on a line that starts with one. The first use reads the definition at that position. Aliases of aliases could expand to more than fits
 //! in memory, so the size of the expansion is limited.
 
 use super::lexer::{self, Kind};
 use super::parser::{At, Parsed, Parser};
+use super::types::FunctionType;
 use crate::{Attr, Type};
 use shardwise_base::{DType, Loc};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The number of attributes to which all uses of aliases together may expand.
 const MAX_EXPANDED: usize = 1 << 20;
@@ -17,8 +19,11 @@ const MAX_EXPANDED: usize = 1 << 20;
 pub(super) struct Aliases<'t> {
     /// The position of each alias' value, by the alias' name with its sigil.
     places: HashMap<&'t str, At>,
+    /// The position after each alias' value, if the value has been read.
+    ends: HashMap<&'t str, usize>,
     attrs: HashMap<&'t str, (Attr, usize)>,
     types: HashMap<&'t str, (Type, usize)>,
+    function_types: HashMap<&'t str, (FunctionType, usize)>,
     locs: HashMap<&'t str, LocInfo>,
     /// Locations in the order of the text, until the first one is needed. Then all are read, parts before the locations
     /// that contain them.
@@ -37,11 +42,6 @@ pub(super) struct LocInfo {
 }
 
 impl<'t> Aliases<'t> {
-    /// Returns true if the definition of an alias is being read.
-    pub fn is_reading(&self) -> bool {
-        !self.open.is_empty()
-    }
-
     pub fn is_defined(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
@@ -53,7 +53,8 @@ pub(super) struct Outline {
 }
 
 impl<'t> Parser<'t> {
-    /// Records where aliases and meshes are defined: each is on a line of its own.
+    /// Records where aliases and meshes are defined: the meshes at the starts of lines, and the aliases at the starts of
+    /// lines and after other aliases. Definitions elsewhere are recorded when the text reaches them.
     pub(super) fn outline(&mut self) -> Outline {
         let mut meshes = vec![];
         let text = self.text;
@@ -63,7 +64,7 @@ impl<'t> Parser<'t> {
             let at = start + (line.len() - trimmed.len());
             start += line.len();
             match trimmed.as_bytes() {
-                [b'#' | b'!', ..] => self.outline_alias(at),
+                [b'#' | b'!', ..] => self.outline_aliases(at, start),
                 _ if trimmed.starts_with("sdy.mesh ") || trimmed.starts_with("\"sdy.mesh\"") => meshes.push(At(at)),
                 _ => {}
             }
@@ -71,35 +72,50 @@ impl<'t> Parser<'t> {
         Outline { meshes }
     }
 
-    fn outline_alias(&mut self, at: usize) {
-        let name = lexer::token(self.text, at);
-        let equals = lexer::token(self.text, name.end);
-        if matches!(name.kind, Kind::Hash | Kind::Bang) && &self.text[equals.start..equals.end] == "=" {
-            let text = &self.text[name.start..name.end];
-            let value = lexer::token(self.text, equals.end);
-            self.aliases.places.entry(text).or_insert(At(value.start));
-            if &self.text[value.start..value.end] == "loc" {
-                self.aliases.unread_locs.push(text);
+    /// Records the aliases that are defined from `at` on, outside of brackets, before the end of the line at `end`.
+    fn outline_aliases(&mut self, at: usize, end: usize) {
+        let text = self.text;
+        let of = |token: lexer::Token| &text[token.start..token.end];
+        let mut depth = 0usize;
+        let mut token = lexer::token(text, at);
+        while token.start < end && !matches!(token.kind, Kind::End | Kind::Error) {
+            let next = lexer::token(text, token.end);
+            match token.kind {
+                Kind::Hash | Kind::Bang if depth == 0 && of(next) == "=" => {
+                    let value = lexer::token(text, next.end);
+                    if let Entry::Vacant(place) = self.aliases.places.entry(of(token)) {
+                        place.insert(At(value.start));
+                        if of(value) == "loc" {
+                            self.aliases.unread_locs.push(of(token));
+                        }
+                    }
+                }
+                Kind::Punct if "([{<".contains(of(token)) => depth += 1,
+                Kind::Punct if ")]}>".contains(of(token)) => depth = depth.saturating_sub(1),
+                _ => {}
             }
+            token = next;
         }
     }
 
-    /// Skips the definition of an alias, whose name is the current token. Reads the value, so that mistakes in it are
-    /// reported.
-    pub(super) fn skip_alias_definition(&mut self) -> Parsed<()> {
-        let is_type = self.is_kind(Kind::Bang);
-        let name = self.tok_text();
+    /// Reads the definition of an alias, whose name is the current token. It is a mistake if the alias has another
+    /// definition before it.
+    pub(super) fn alias_definition(&mut self) -> Parsed<()> {
+        let (name, at) = (self.tok_text(), self.at());
         self.bump();
         self.expect("=")?;
-        match (is_type, self.is("loc")) {
-            (true, _) if self.is_kind(Kind::Bang) && self.tok_text() == "!quant.uniform" => {
-                self.element_alias(name, At(0)).map(drop)
-            }
-            (true, _) => self.type_alias(name, At(0)).map(drop),
-            (_, true) => self.loc_alias(name, At(0)).map(drop),
-            _ => self.attr_alias(name, At(0)).map(drop),
-        }?;
-        self.skip_value()
+        let value = self.at();
+        if *self.aliases.places.entry(name).or_insert(value) != value {
+            return Err(self.fail(at, "text-alias", format!("`{name}` is defined twice")));
+        }
+        if self.is("loc") {
+            self.loc_alias(name, at).map(drop)?;
+        } else {
+            self.attr_alias(name, at).map(drop)?;
+        }
+        let end = self.aliases.ends[name];
+        self.jump(end);
+        Ok(())
     }
 
     /// Runs `f` at the value of the alias `name`, and returns to the current position. It is a mistake if the alias is
@@ -112,12 +128,16 @@ impl<'t> Parser<'t> {
             return Err(self.fail(at, "text-alias", format!("`{name}` is defined by itself")));
         }
         self.aliases.open.push(name);
-        let result = self.nested_to(super::locs::MAX_TEXT_NESTING, |p| p.elsewhere(place, f));
+        let result = self.nested_to(super::locs::MAX_TEXT_NESTING, |p| {
+            p.elsewhere(place, |p| f(p).map(|value| (value, p.last_end)))
+        });
         self.aliases.open.pop();
-        result
+        let (value, end) = result?;
+        self.aliases.ends.insert(name, end);
+        Ok(value)
     }
 
-    /// Reads an alias of an element type: `!q = !quant.uniform<i8:f32, 2.0>`.
+    /// Reads an alias of an element type: `!q = !quant.uniform<i8:f32, 2.0>`, `!e = f32`.
     pub(super) fn element_alias(&mut self, name: &'t str, at: At) -> Parsed<DType> {
         self.at_alias(name, at, Self::dtype)
     }
@@ -155,6 +175,18 @@ impl<'t> Parser<'t> {
         Ok(ty)
     }
 
+    /// Reads an alias of a function's type: `!f = (tensor<2xf32>) -> tensor<2xf32>`.
+    pub(super) fn function_type_alias(&mut self, name: &'t str, at: At) -> Parsed<FunctionType> {
+        if !self.aliases.function_types.contains_key(name) {
+            let ty = self.at_alias(name, at, Self::function_type)?;
+            let size = 1 + ty.operands.iter().chain(&ty.results).map(type_size).sum::<usize>();
+            self.aliases.function_types.insert(name, (ty, size));
+        }
+        let (ty, size) = self.aliases.function_types[name].clone();
+        self.expand(at, size)?;
+        Ok(ty)
+    }
+
     pub(super) fn loc_alias(&mut self, name: &'t str, at: At) -> Parsed<LocInfo> {
         for name in std::mem::take(&mut self.aliases.unread_locs) {
             self.loc_alias(name, at)?;
@@ -164,27 +196,6 @@ impl<'t> Parser<'t> {
             self.aliases.locs.insert(name, info);
         }
         Ok(self.aliases.locs[name].clone())
-    }
-
-    /// Skips the rest of a definition's value, which is of any kind.
-    pub(super) fn skip_value(&mut self) -> Parsed<()> {
-        // A definition ends at the end of a line, outside of brackets.
-        let mut depth = 0usize;
-        loop {
-            match self.tok.kind {
-                Kind::End => return Ok(()),
-                Kind::Error => return Err(self.unexpected("a value")),
-                Kind::Punct if "([{<".contains(self.tok_text()) => depth += 1,
-                Kind::Punct if ")]}>".contains(self.tok_text()) => {
-                    depth = depth.checked_sub(1).ok_or_else(|| self.unexpected("a value"))?;
-                }
-                _ => {}
-            }
-            self.bump();
-            if depth == 0 && self.is_on_new_line() {
-                return Ok(());
-            }
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::lexer::{self, Kind};
 use super::mistakes;
 use super::number::{self, Scalar};
 use super::parser::{At, Failed, Parsed, Parser, shorten};
-use super::records;
+use super::{records, types};
 use crate::{Attr, Attrs};
 use shardwise_base::DType;
 use std::sync::Arc;
@@ -22,15 +22,17 @@ impl<'t> Parser<'t> {
         let at = self.at();
         let text = self.tok_text();
         match self.tok.kind {
+            Kind::Str if self.has_type() => self.opaque(),
             Kind::Str => self.string_attr(),
             Kind::Int | Kind::Float => self.number_attr(),
             Kind::At => self.symbol_attr(),
-            Kind::Bang => self.ty().map(Attr::Type),
+            Kind::Bang => self.type_attr(),
             Kind::Hash => self.hash_attr(text, at),
             Kind::Punct => match text {
                 "-" => self.number_attr(),
                 "[" => self.list("[", "]", Self::attr).map(Attr::Array),
                 "{" => self.dict().map(Attr::Dict),
+                "(" => self.type_attr(),
                 _ => self.opaque(),
             },
             Kind::Word => match text {
@@ -45,7 +47,7 @@ impl<'t> Parser<'t> {
                 "dense" => self.dense_attr(),
                 "array" => self.array_attr(),
                 "loc" => self.loc_attr(),
-                "tensor" | "tuple" => self.ty().map(Attr::Type),
+                "tensor" | "tuple" => self.type_attr(),
                 _ => self.opaque(),
             },
             _ => Err(self.unexpected("an attribute")),
@@ -119,13 +121,23 @@ impl<'t> Parser<'t> {
         self.list("[", "]", Self::int)
     }
 
-    /// Reads `1`, `1 : i32`, `1.5 : f32`, or `0x7F800000 : f32`.
+    /// Returns true if the token after the current one is the `:` before a type.
+    fn has_type(&self) -> bool {
+        let next = lexer::token(self.text, self.tok.end);
+        &self.text[next.start..next.end] == ":"
+    }
+
+    /// Reads `1`, `1 : i32`, `1.5 : f32`, or `0x7F800000 : f32`. A number of a builtin type that no tensor here has is
+    /// kept as text.
     fn number_attr(&mut self) -> Parsed<Attr> {
         let at = self.at();
         let scalar = self.scalar()?;
         let given = if self.eat(":") {
             if self.eat("index") {
                 return self.int_attr(at, scalar, None);
+            }
+            if types::is_other_builtin(self.tok_text()) {
+                return self.elsewhere_then_skip(at);
             }
             Some(self.dtype()?)
         } else {
@@ -166,20 +178,21 @@ impl<'t> Parser<'t> {
 
     fn dense_attr(&mut self) -> Parsed<Attr> {
         let start = self.at();
-        // `dense<..> : vector<..>` and tensors of `index` are kept as text.
+        // `dense<..> : vector<..>`, and tensors of `index` and of other types that no tensor here has, are kept as text.
         let kept = self.elsewhere(start, |p| {
             p.expect_all("dense<")?;
             p.skip_elements()?;
             p.expect(":")?;
-            Ok(!p.is("tensor") && !p.is_kind(Kind::Bang) || p.is_tensor_of_index())
+            Ok(!p.is("tensor") && !p.is_kind(Kind::Bang) || p.is_tensor_of_other_builtin())
         })?;
         if kept { self.opaque() } else { self.dense().map(Attr::Dense) }
     }
 
-    fn is_tensor_of_index(&self) -> bool {
+    fn is_tensor_of_other_builtin(&self) -> bool {
         let rest = &self.text[self.tok.start..];
         let dims = rest.strip_prefix("tensor<").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit() || c == 'x'));
-        dims.is_some_and(|d| d.starts_with("index>"))
+        let element = dims.and_then(|d| d.split_once('>')).map(|(element, _)| element);
+        element.is_some_and(|name| name == "index" || types::is_other_builtin(name))
     }
 
     /// Reads `array<i64: 1, 2>`. The elements of `array<i1: ..>` are booleans. An array of floats is kept as opaque
@@ -284,46 +297,105 @@ impl<'t> Parser<'t> {
         self.opaque()
     }
 
-    /// Reads everything up to the next `,` or closing bracket, outside of inner brackets, as text on one line without
-    /// comments. In the definition of an alias, the text also ends with its line. An alias inside is a mistake.
+    /// Reads one value of any kind as text on one line without comments: `#foo.bar<..>`, `affine_map<..>`, `1 : i128`,
+    /// `(i32) -> i32`, `@a::@b`. An alias inside is a mistake.
     fn opaque(&mut self) -> Parsed<Attr> {
         let start = self.tok.start;
-        let mut depth = 0usize;
-        // A definition ends at the end of its line.
-        let ends_with_line = self.aliases.is_reading();
+        self.skip_part_of_value()?;
         loop {
-            if ends_with_line && depth == 0 && self.tok.start > start && self.is_on_new_line() {
-                break;
-            }
-            match self.tok.kind {
-                Kind::End if depth == 0 && ends_with_line => break,
-                Kind::End | Kind::Error => return Err(self.unexpected("an attribute")),
-                Kind::Hash if self.aliases.is_defined(self.tok_text()) => {
-                    let at = self.at();
-                    self.report(at, |loc| {
-                        mistakes::unsupported(
-                            loc,
-                            "aliases inside unknown attributes",
-                            "replace the alias by its definition",
-                        )
-                    });
-                    return Err(Failed);
+            match self.tok_text() {
+                "<" | "[" | "(" | "{" => self.skip_brackets()?,
+                ":" | "::" | "->" => {
+                    self.bump();
+                    self.skip_part_of_value()?;
                 }
-                Kind::Punct => match self.tok_text() {
-                    "(" | "[" | "{" | "<" => depth += 1,
-                    ")" | "]" | "}" | ">" if depth == 0 => break,
-                    ")" | "]" | "}" | ">" => depth -= 1,
-                    "," if depth == 0 => break,
-                    _ => {}
-                },
+                _ => return Ok(Attr::Opaque(on_one_line(&self.text[start..self.last_end]).into())),
+            }
+        }
+    }
+
+    /// Skips a word, a name, a number, a string, or what is in brackets.
+    fn skip_part_of_value(&mut self) -> Parsed<()> {
+        self.eat("-");
+        match self.tok.kind {
+            Kind::Punct => self.skip_brackets(),
+            Kind::Word | Kind::At | Kind::Hash | Kind::Bang | Kind::Int | Kind::Float | Kind::Str => self.skip_token(),
+            _ => Err(self.unexpected("an attribute")),
+        }
+    }
+
+    /// Skips an opening bracket, everything up to its closing one, and that one. `<=` and `>=` are no brackets, nor is a
+    /// `>` that closes no `<`, as in `affine_set<(d0) : (d0 > 0)>`.
+    fn skip_brackets(&mut self) -> Parsed<()> {
+        let mut closing = vec![];
+        loop {
+            let text = self.tok_text();
+            let compares = || self.text[self.tok.end..].starts_with('=');
+            match text {
+                "<" if compares() => {}
+                "(" => closing.push(")"),
+                "[" => closing.push("]"),
+                "{" => closing.push("}"),
+                "<" => closing.push(">"),
+                _ if closing.is_empty() => return Err(self.unexpected("an attribute")),
+                _ if closing.last() == Some(&text) => _ = closing.pop(),
+                ")" | "]" | "}" => return Err(self.unexpected("an attribute")),
                 _ => {}
             }
-            self.bump();
+            self.skip_token()?;
+            if closing.is_empty() {
+                return Ok(());
+            }
         }
-        if self.tok.start == start {
-            return Err(self.unexpected("an attribute"));
+    }
+
+    /// Skips a token of a value that is kept as text. An alias is a mistake.
+    fn skip_token(&mut self) -> Parsed<()> {
+        match self.tok.kind {
+            Kind::End | Kind::Error => Err(self.unexpected("an attribute")),
+            Kind::Hash | Kind::Bang if self.aliases.is_defined(self.tok_text()) => {
+                let at = self.at();
+                let way_out = "replace the alias by its definition";
+                self.report(at, |loc| mistakes::unsupported(loc, "aliases inside unknown attributes", way_out));
+                Err(Failed)
+            }
+            _ => {
+                self.bump();
+                Ok(())
+            }
         }
-        Ok(Attr::Opaque(on_one_line(&self.text[start..self.last_end]).into()))
+    }
+
+    /// Reads an attribute with `f`. If it cannot be understood, reads it as text.
+    fn known_or_opaque(&mut self, f: impl FnOnce(&mut Self) -> Parsed<Attr>) -> Parsed<Attr> {
+        let (start, found) = (self.at(), self.found.clone());
+        f(self).or_else(|Failed| {
+            self.found = found;
+            self.jump(start.0);
+            self.opaque()
+        })
+    }
+
+    /// Reads a type, which may be that of an element or of a function. These two are kept as text.
+    fn type_attr(&mut self) -> Parsed<Attr> {
+        let (name, at) = (self.tok_text(), self.at());
+        match self.tok.kind {
+            Kind::Bang if self.aliases.is_defined(name) => {
+                self.bump();
+                self.attr_alias(name, at)
+            }
+            Kind::Bang if name == "!quant.uniform" => self.dtype().map(|dtype| Attr::Opaque(dtype.to_string().into())),
+            Kind::Bang if !name.contains('.') && !self.text[self.tok.end..].starts_with('<') => {
+                Err(self.fail(at, "text-alias", format!("`{name}` is not defined")))
+            }
+            Kind::Punct => self.known_or_opaque(|p| {
+                let ty = p.function_type()?;
+                let mut text = String::new();
+                types::write_function_type(&mut text, &ty.operands, &ty.results);
+                Ok(Attr::Opaque(text.into()))
+            }),
+            _ => self.known_or_opaque(|p| p.ty().map(Attr::Type)),
+        }
     }
 
     /// Reads `{name = value, flag}`.

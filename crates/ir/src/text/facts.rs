@@ -130,7 +130,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn bad_fact(&mut self, at: At, name: &str) -> super::Failed {
+    pub(super) fn bad_fact(&mut self, at: At, name: &str) -> super::Failed {
         let message =
             format!("attribute `{name}` does not have the form, or not as many entries, as when it is printed");
         self.fail(at, "text-attribute", message)
@@ -209,7 +209,7 @@ impl<'t> Parser<'t> {
 
     /// Returns the mesh to which varying axes belong, or `None` if the module has no mesh.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
-        main_mesh(&self.meshes).cloned()
+        main_mesh(self.meshes.list()).cloned()
     }
 
     fn reason(&mut self, attr: &Attr) -> Option<Reason> {

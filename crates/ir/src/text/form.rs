@@ -243,11 +243,20 @@ impl<'t> Parser<'t> {
     /// Reads the attribute dictionary, if there is one, into `attrs`. An attribute that `attrs` has already is a
     /// mistake.
     pub fn merge_dict(&mut self, attrs: &mut Attrs) -> Parsed<()> {
+        self.merge_dict_with(attrs, |_, _| Ok(None))
+    }
+
+    /// Does the same as [`Parser::merge_dict`]. `special` is that of [`Parser::dict_with`].
+    pub(super) fn merge_dict_with(
+        &mut self,
+        attrs: &mut Attrs,
+        special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
+    ) -> Parsed<()> {
         if !self.is("{") {
             return Ok(());
         }
         let at = self.at();
-        for (name, attr) in self.dict()?.iter() {
+        for (name, attr) in self.dict_with(special)?.iter() {
             if attrs.set(name, attr.clone()).is_some() {
                 return Err(self.fail(at, "text-attribute", format!("attribute `{name}` occurs twice")));
             }

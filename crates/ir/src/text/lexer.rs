@@ -98,11 +98,11 @@ fn is_word(b: u8) -> bool {
 }
 
 /// Reads the token that starts with the `%`, `#`, `!`, `^` or `@` at `start`. Digits follow, or a word that may also
-/// contain `-`. Returns `kind`, or [`Kind::Error`] if neither follows, and the token's end.
+/// contain `.` and `-`. Returns `kind`, or [`Kind::Error`] if neither follows, and the token's end.
 fn sigil(bytes: &[u8], start: usize, kind: Kind) -> (Kind, usize) {
     let end = match bytes.get(start + 1) {
         Some(b'0'..=b'9') => while_true(bytes, start + 1, |b| b.is_ascii_digit()),
-        Some(&b) if b.is_ascii_alphabetic() || matches!(b, b'_' | b'$' | b'-') => {
+        Some(&b) if b.is_ascii_alphabetic() || matches!(b, b'_' | b'$' | b'.' | b'-') => {
             let end = while_true(bytes, start + 1, |b| is_word(b) || b == b'-');
             // `%a->` is a name and an arrow.
             if bytes[end - 1] == b'-' && bytes.get(end) == Some(&b'>') { end - 1 } else { end }
@@ -166,9 +166,14 @@ fn punctuation(text: &str, start: usize) -> (Kind, usize) {
 /// Returns the text of a quoted string token with its escapes (`\"`, `\\`, `\n`, `\t`, `\22`) replaced. Returns `None`
 /// for another escape, or if the bytes are not UTF-8.
 pub(super) fn unescape(quoted: &str) -> Option<String> {
+    String::from_utf8(unescape_bytes(quoted)?).ok()
+}
+
+/// Returns the bytes of a quoted string token with its escapes replaced, or `None` for an unknown escape.
+pub(super) fn unescape_bytes(quoted: &str) -> Option<Vec<u8>> {
     let inner = &quoted[1..quoted.len() - 1];
     if !inner.contains('\\') {
-        return Some(inner.to_string());
+        return Some(inner.into());
     }
     let bytes = inner.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -190,7 +195,7 @@ pub(super) fn unescape(quoted: &str) -> Option<String> {
         out.push(byte);
         at += length;
     }
-    String::from_utf8(out).ok()
+    Some(out)
 }
 
 /// Returns `text` in quotes, escaped as MLIR does it.

@@ -6,7 +6,8 @@
 use super::alias::LocInfo;
 use super::lexer::{self, Kind};
 use super::parser::{Failed, Parsed, Parser};
-use shardwise_base::{FilePos, Loc, LocKind};
+use crate::Attr;
+use shardwise_base::{FilePos, Loc, LocKind, Metadata};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -67,8 +68,18 @@ impl<'t> Parser<'t> {
         LocInfo { loc: Loc::new(kind), depth, size }
     }
 
+    /// Reads a string of a location. Bytes that are not UTF-8, as in the name of a file, are replaced by `U+FFFD`.
+    fn loc_string(&mut self) -> Parsed<Arc<str>> {
+        let Some(bytes) = lexer::unescape_bytes(self.tok_text()) else {
+            let at = self.at();
+            return Err(self.fail(at, "text-string", "the string has an invalid escape".to_string()));
+        };
+        self.bump();
+        Ok(String::from_utf8_lossy(&bytes).into())
+    }
+
     fn named_or_file_loc(&mut self) -> Parsed<LocInfo> {
-        let name = self.string("a name")?;
+        let name = self.loc_string()?;
         if self.eat("(") {
             let child = self.nested_to(MAX_TEXT_NESTING, Self::loc_body)?;
             self.expect(")")?;
@@ -116,21 +127,26 @@ impl<'t> Parser<'t> {
 
     fn fused_loc(&mut self) -> Parsed<LocInfo> {
         self.bump();
-        let mut pass = None;
+        let mut metadata = None;
         if self.eat("<") {
-            pass = Some(if self.is_kind(Kind::Str) {
-                self.string("a pass' name")?
-            } else {
-                let mut text = String::new();
-                super::attr_print::write_attr(&mut text, &self.attr()?);
-                text.into()
-            });
+            metadata = Some(self.metadata()?);
             self.expect(">")?;
         }
         let parts = self.list("[", "]", |p| p.nested_to(MAX_TEXT_NESTING, Self::loc_body))?;
         let locs = parts.iter().map(|p| p.loc.clone()).collect();
-        let kind = LocKind::Fused { pass, locs };
+        let kind = LocKind::Fused { metadata, locs };
         Ok(Self::loc_of_parts(kind, &parts.iter().collect::<Vec<_>>()))
+    }
+
+    /// Reads the attribute of a fused location: a string is the name of a pass.
+    fn metadata(&mut self) -> Parsed<Metadata> {
+        let attr = self.attr()?;
+        if let Attr::Str(name) = attr {
+            return Ok(Metadata::Pass(name));
+        }
+        let mut text = String::new();
+        super::attr_print::write_attr(&mut text, &attr);
+        Ok(Metadata::Attribute(text.into()))
     }
 
     /// Reads a location from a separate text: the value of an attribute. If this fails, no mistake is reported.
@@ -168,10 +184,12 @@ fn write_kind(out: &mut String, loc: &Loc, part: &mut dyn FnMut(&mut String, &Lo
             part(out, caller);
             out.push(')');
         }
-        Some(LocKind::Fused { pass, locs }) => {
+        Some(LocKind::Fused { metadata, locs }) => {
             out.push_str("fused");
-            if let Some(pass) = pass {
-                write!(out, "<{}>", lexer::escape(pass)).expect("writing to a string");
+            match metadata {
+                Some(Metadata::Pass(name)) => write!(out, "<{}>", lexer::escape(name)).expect("writing to a string"),
+                Some(Metadata::Attribute(text)) => write!(out, "<{text}>").expect("writing to a string"),
+                None => {}
             }
             out.push('[');
             for (i, loc) in locs.iter().enumerate() {

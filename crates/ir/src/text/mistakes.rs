@@ -35,7 +35,7 @@ pub(super) fn unknown_value(loc: &Loc, name: &str, known: &[&str]) -> Diagnostic
 }
 
 pub(super) fn defined_twice(loc: &Loc, name: &str) -> Diagnostic {
-    Diagnostic::error("text-value", loc, format!("`%{name}` is defined twice in its region")).help("rename one of them")
+    Diagnostic::error("text-value", loc, format!("`%{name}` is defined twice")).help("rename one of them")
 }
 
 pub(super) fn value_type(loc: &Loc, name: &str, given: &str, expected: &str) -> Diagnostic {
@@ -77,6 +77,12 @@ pub(super) fn axis_twice(loc: &Loc, axis: &str, first: &str, mesh: &Mesh) -> Dia
         .help("an axis can split one dimension, or be replicated or unreduced, once")
 }
 
+pub(super) fn axis_list(loc: &Loc, expected: &str, mesh: &Mesh) -> Diagnostic {
+    Diagnostic::error("sharding-axis-list", loc, format!("this list of axes must be written as {expected}"))
+        .mesh(mesh)
+        .help("neighbours that are one part of an axis are merged, and replicated axes are in the mesh's order")
+}
+
 pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> Diagnostic {
     let message =
         format!("the sharding of {what} has {}, and its type has {}", count(given, "dimension"), ty.shape().len());
@@ -96,7 +102,7 @@ pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {
 
 pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
     Diagnostic::error("text-size", loc, format!("{what} is too large"))
-        .help("sizes, and the number of bytes of a tensor, must fit 63 bits")
+        .help("sizes, and the number of bytes of a tensor, must fit 63 bits, and its number of elements 59 bits")
 }
 
 pub(super) fn text_too_large(loc: &Loc, bytes: usize, max: usize) -> Diagnostic {

@@ -7,6 +7,8 @@ use super::parser::{At, Failed, Parsed, Parser};
 use super::types::FunctionType;
 use crate::{Attr, Attrs, Body, Func, Module, Type, Visibility};
 use shardwise_base::{AxisKind, Communicate, Mesh, Topology};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The name of a function's argument if none is written.
@@ -27,7 +29,7 @@ impl<'t> Parser<'t> {
             // A mesh that cannot be read is reported when the text reaches it.
             let found = self.found.clone();
             if let Ok((mesh, _)) = self.elsewhere(at, Self::mesh) {
-                self.meshes.push(Arc::new(mesh));
+                self.meshes.add(Arc::new(mesh));
             }
             self.found = found;
         }
@@ -42,7 +44,7 @@ impl<'t> Parser<'t> {
     /// of the text. Definitions of aliases may be around it.
     fn top(&mut self, module: &mut Module) -> Parsed<()> {
         while self.is_alias_definition() {
-            self.skip_alias_definition()?;
+            self.alias_definition()?;
         }
         module.loc = self.loc_of(self.at());
         if self.is("module") || self.is("builtin.module") {
@@ -65,7 +67,7 @@ impl<'t> Parser<'t> {
             module.loc = loc;
         }
         while self.is_alias_definition() {
-            self.skip_alias_definition()?;
+            self.alias_definition()?;
         }
         if self.is("module") {
             return Err(self.refuse("several modules in one text", "put each module into its own file"));
@@ -154,7 +156,7 @@ impl<'t> Parser<'t> {
     fn items(&mut self, module: &mut Module) -> Parsed<()> {
         while !self.is("}") && !self.is_kind(Kind::End) {
             if self.is_alias_definition() {
-                self.skip_alias_definition()?;
+                self.alias_definition()?;
                 continue;
             }
             if self.item(module).is_ok() {
@@ -244,21 +246,46 @@ impl<'t> Parser<'t> {
         self.check_free(at, &attrs, &["mesh", "sym_name"])?;
         // This attribute repeats the mesh in StableHLO's notation.
         attrs.remove("stablehlo.mesh");
-        Ok((with_mesh_facts(mesh, &mut attrs), attrs))
+        let mesh = self.with_mesh_facts(mesh, &mut attrs, at)?;
+        Ok((mesh, attrs))
+    }
+
+    /// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting
+    /// and its topology. Removes these attributes from `attrs`. One that has another form than [`mesh_facts`] writes is
+    /// a mistake.
+    fn with_mesh_facts(&mut self, mut mesh: Mesh, attrs: &mut Attrs, at: At) -> Parsed<Mesh> {
+        if let Some(attr) = attrs.remove(AXIS_KINDS) {
+            let kinds = axis_kinds(&attr).filter(|kinds| kinds.len() == mesh.axes.len());
+            let kinds = kinds.ok_or_else(|| self.bad_fact(at, AXIS_KINDS))?;
+            mesh.axes.iter_mut().zip(kinds).for_each(|(axis, kind)| axis.kind = kind);
+        }
+        if let Some(attr) = attrs.remove(COMMUNICATE) {
+            mesh.communicate = match attr.as_str() {
+                Some("allow") => Communicate::Allow,
+                Some("deny") => Communicate::Deny,
+                Some("warn") => Communicate::Warn,
+                _ => return Err(self.bad_fact(at, COMMUNICATE)),
+            };
+        }
+        if let Some(attr) = attrs.remove(TOPOLOGY) {
+            mesh.topology = Some(topology(&attr).ok_or_else(|| self.bad_fact(at, TOPOLOGY))?);
+        }
+        Ok(mesh)
     }
 
     /// Reads `() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "mesh"}> : () -> ()`.
     fn generic_mesh(&mut self, at: At) -> Parsed<(Mesh, Attrs)> {
         self.expect_all("()")?;
         let mut mesh = None;
-        let mut attrs = self.properties(|p, name| {
+        let mut special = |p: &mut Self, name: &str| {
             if name != "mesh" {
                 return Ok(None);
             }
             mesh = Some(p.mesh_body("".into())?);
             Ok(Some(Attr::Unit))
-        })?;
-        self.merge_dict(&mut attrs)?;
+        };
+        let mut attrs = self.properties(&mut special)?;
+        self.merge_dict_with(&mut attrs, special)?;
         self.expect_all(": () -> ()")?;
         attrs.remove("mesh");
         match (mesh, attrs.remove("sym_name")) {
@@ -268,47 +295,79 @@ impl<'t> Parser<'t> {
     }
 
     fn add_mesh(&mut self, module: &mut Module, mesh: Mesh, attrs: Attrs, at: At) -> Parsed<()> {
-        if module.mesh(&mesh.name).is_some() {
+        if !self.meshes.reach(&mesh.name) {
             return Err(self.fail(at, "mesh", format!("there are two meshes `@{}`", mesh.name)));
         }
-        let known = self.meshes.iter().find(|m| m.name == mesh.name).cloned();
+        let known = self.meshes.get(&mesh.name).cloned();
         let mesh = known.filter(|m| **m == mesh).unwrap_or_else(|| Arc::new(mesh));
         if !attrs.is_empty() {
             module.mesh_attrs.set(mesh.name.clone(), Attr::Dict(attrs));
         }
-        if !self.meshes.iter().any(|m| m.name == mesh.name) {
-            self.meshes.push(mesh.clone());
-        }
+        self.meshes.add(mesh.clone());
         module.meshes.push(mesh);
         Ok(())
     }
 }
 
-/// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting and
-/// its topology. Removes these attributes from `attrs`.
-fn with_mesh_facts(mut mesh: Mesh, attrs: &mut Attrs) -> Mesh {
-    if let Some(Attr::Array(kinds)) = attrs.remove("shardwise.axis_kinds") {
-        for (axis, kind) in mesh.axes.iter_mut().zip(&kinds) {
-            axis.kind = match kind.as_str() {
-                Some("explicit") => AxisKind::Explicit,
-                Some("manual") => AxisKind::Manual,
-                _ => AxisKind::Auto,
-            };
-        }
-    }
-    match attrs.remove("shardwise.communicate").as_ref().and_then(Attr::as_str) {
-        Some("allow") => mesh.communicate = Communicate::Allow,
-        Some("deny") => mesh.communicate = Communicate::Deny,
-        _ => {}
-    }
-    if let Some(Attr::Dict(fields)) = attrs.remove("shardwise.topology") {
-        let kind = fields.str("kind").unwrap_or_default().into();
-        mesh.topology = Some(Topology { kind, grid: fields.sizes("grid").unwrap_or_default() });
-    }
-    mesh
+/// The meshes that are known so far.
+#[derive(Default)]
+pub(super) struct Meshes {
+    list: Vec<Arc<Mesh>>,
+    /// The position of the first mesh of each name in the list.
+    by_name: HashMap<Arc<str>, usize>,
+    /// The names of the meshes whose definitions have been reached.
+    reached: HashSet<Arc<str>>,
 }
 
-/// Returns the attributes from which [`with_mesh_facts`] reads the facts of `mesh`. A fact that has its default has no
+impl Meshes {
+    /// Adds a mesh, unless there is one with its name.
+    fn add(&mut self, mesh: Arc<Mesh>) {
+        if let Entry::Vacant(place) = self.by_name.entry(mesh.name.clone()) {
+            place.insert(self.list.len());
+            self.list.push(mesh);
+        }
+    }
+
+    /// Records that the definition of a mesh has been reached. Returns false if another one with its name was before.
+    fn reach(&mut self, name: &Arc<str>) -> bool {
+        self.reached.insert(name.clone())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Arc<Mesh>> {
+        self.by_name.get(name).map(|&i| &self.list[i])
+    }
+
+    pub fn list(&self) -> &[Arc<Mesh>] {
+        &self.list
+    }
+}
+
+/// The attributes of a mesh that hold the kinds of its axes, its communication setting and its topology.
+const AXIS_KINDS: &str = "shardwise.axis_kinds";
+const COMMUNICATE: &str = "shardwise.communicate";
+const TOPOLOGY: &str = "shardwise.topology";
+
+fn axis_kinds(attr: &Attr) -> Option<Vec<AxisKind>> {
+    let Attr::Array(items) = attr else {
+        return None;
+    };
+    let kind = |item: &Attr| match item.as_str()? {
+        "auto" => Some(AxisKind::Auto),
+        "explicit" => Some(AxisKind::Explicit),
+        "manual" => Some(AxisKind::Manual),
+        _ => None,
+    };
+    items.iter().map(kind).collect()
+}
+
+fn topology(attr: &Attr) -> Option<Topology> {
+    let Attr::Dict(fields) = attr else {
+        return None;
+    };
+    Some(Topology { kind: fields.str("kind")?.into(), grid: fields.sizes("grid")? })
+}
+
+/// Returns the attributes from which [`Parser::with_mesh_facts`] reads the facts of `mesh`. A fact that has its default has no
 /// attribute.
 pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
     let mut attrs = Attrs::new();
@@ -318,7 +377,7 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
             AxisKind::Explicit => Attr::str("explicit"),
             AxisKind::Manual => Attr::str("manual"),
         });
-        attrs.set("shardwise.axis_kinds", Attr::Array(kinds.collect()));
+        attrs.set(AXIS_KINDS, Attr::Array(kinds.collect()));
     }
     let level = match mesh.communicate {
         Communicate::Warn => None,
@@ -326,11 +385,11 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
         Communicate::Deny => Some("deny"),
     };
     if let Some(level) = level {
-        attrs.set("shardwise.communicate", Attr::str(level));
+        attrs.set(COMMUNICATE, Attr::str(level));
     }
     if let Some(t) = &mesh.topology {
         let fields = Attrs::new().with("kind", Attr::Str(t.kind.clone())).with("grid", Attr::sizes(&t.grid));
-        attrs.set("shardwise.topology", Attr::Dict(fields));
+        attrs.set(TOPOLOGY, Attr::Dict(fields));
     }
     attrs
 }
@@ -346,7 +405,7 @@ impl<'t> Parser<'t> {
         func.visibility = visibility;
         self.body = Body::new();
         self.scope = Default::default();
-        self.scope.open();
+        self.scope.open(true);
         let mut args = vec![];
         let arg_attrs = self.list("(", ")", |p| {
             let (arg, attrs) = p.func_arg()?;
@@ -460,67 +519,69 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads `"func.func"() <{function_type = .., sym_name = ".."}> ({ ^bb0(..): .. }) {..} : () -> ()`.
+    /// Reads `"func.func"() <{function_type = .., sym_name = ".."}> ({ ^bb0(..): .. }) {..} : () -> ()`. The properties
+    /// may also be in the dictionary after the body.
     fn generic_func(&mut self, at: At) -> Parsed<Func> {
         self.bump();
         self.expect_all("()")?;
         let mut ty = None;
-        let mut attrs = self.properties(|p, name| {
+        let mut special = |p: &mut Self, name: &str| {
             if name != "function_type" {
                 return Ok(None);
             }
             ty = Some(p.function_type()?);
             Ok(Some(Attr::Unit))
-        })?;
-        let mut func = Func::new("", self.loc_of(at));
-        if let (Some(ty), Some(Attr::Str(name))) = (ty, attrs.remove("sym_name")) {
-            func.name = name;
-            self.generic_signature(&mut func, ty, &mut attrs, at);
-        } else {
-            return Err(self.fail(at, "text-function", "a function needs `sym_name` and `function_type`".to_string()));
-        }
-        let arg_attrs = dicts(attrs.remove("arg_attrs"));
-        self.generic_body(&mut func, arg_attrs, at)?;
-        self.merge_dict(&mut attrs)?;
+        };
+        let mut attrs = self.properties(&mut special)?;
+        (self.func_name, self.op_at) = (attrs.str("sym_name").map(Arc::from), At(0));
+        let has_body = self.generic_body()?;
+        self.merge_dict_with(&mut attrs, special)?;
         attrs.remove("function_type");
+        let (Some(ty), Some(Attr::Str(name))) = (ty, attrs.remove("sym_name")) else {
+            return Err(self.fail(at, "text-function", "a function needs `sym_name` and `function_type`".to_string()));
+        };
+        if !has_body {
+            return Err(self.no_body(at, &name));
+        }
+        let mut func = Func::new(name, self.loc_of(at));
+        self.generic_signature(&mut func, ty, &mut attrs, at)?;
         self.check_free(at, &attrs, FUNC_PROPERTIES)?;
         func.attrs = attrs;
         self.expect_all(": () -> ()")?;
         self.finish_func(func)
     }
 
-    fn generic_signature(&mut self, func: &mut Func, ty: FunctionType, attrs: &mut Attrs, at: At) {
+    /// Adds the results, the attributes of the arguments and the visibility to a function whose body has been read.
+    fn generic_signature(&mut self, func: &mut Func, ty: FunctionType, attrs: &mut Attrs, at: At) -> Parsed<()> {
         let mut result_attrs = dicts(attrs.remove("res_attrs"));
         result_attrs.resize(ty.results.len(), Attrs::new());
         for (ty, attrs) in ty.results.into_iter().zip(result_attrs) {
             self.add_result(func, ty, attrs, at);
         }
-        if attrs.remove("sym_visibility").and_then(|v| v.as_str().map(|v| v != "public")).unwrap_or(false) {
-            func.visibility = Visibility::Private;
-        }
-    }
-
-    fn generic_body(&mut self, func: &mut Func, mut arg_attrs: Vec<Attrs>, at: At) -> Parsed<()> {
-        self.body = Body::new();
-        self.scope = Default::default();
-        self.scope.open();
-        self.expect("(")?;
-        let region_at = self.at();
-        self.expect("{")?;
-        if self.is("}") {
-            return Err(self.no_body(at, &func.name));
-        }
-        self.jump(region_at.0);
-        let entry = self.body.entry();
-        self.region_body(entry, vec![])?;
-        self.expect(")")?;
         let args = self.body.args().to_vec();
+        let mut arg_attrs = dicts(attrs.remove("arg_attrs"));
         arg_attrs.resize(args.len(), Attrs::new());
         for (i, (v, mut attrs)) in args.into_iter().zip(arg_attrs).enumerate() {
             self.apply_arg_facts(v, &format!("argument {i}"), &mut attrs, at)?;
             func.arg_attrs.push(attrs);
         }
+        if attrs.remove("sym_visibility").and_then(|v| v.as_str().map(|v| v != "public")).unwrap_or(false) {
+            func.visibility = Visibility::Private;
+        }
         Ok(())
+    }
+
+    /// Reads `({ ^bb0(..): .. })`. Returns false if it is empty.
+    fn generic_body(&mut self) -> Parsed<bool> {
+        self.body = Body::new();
+        self.scope = Default::default();
+        self.scope.open(true);
+        self.expect("(")?;
+        let has_body = !self.is_all("{}");
+        let entry = self.body.entry();
+        self.region_body(entry, vec![])?;
+        self.expect(")")?;
+        Ok(has_body)
     }
 }
 

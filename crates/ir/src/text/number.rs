@@ -102,9 +102,17 @@ fn decode_float(bytes: &[u8], dtype: DType) -> f64 {
     }
 }
 
-/// Returns the value of a float attribute: `1.0 : f32`, `0x7F800000 : f32`.
+/// Returns the value of a float attribute: `1.0 : f32`, `0x7F800000 : f32`. The low bits of a NaN are the bits of the
+/// attribute, from which [`write_float`] restores them.
 pub(super) fn float_attr(scalar: Scalar<'_>, dtype: DType) -> Result<f64, String> {
-    encode(scalar, dtype).map(|bytes| decode_float(&bytes, dtype))
+    let bytes = encode(scalar, dtype)?;
+    let x = decode_float(&bytes, dtype);
+    if !x.is_nan() || dtype == DType::F64 {
+        return Ok(x);
+    }
+    let mut bits = [0; 8];
+    bits[..bytes.len()].copy_from_slice(&bytes);
+    Ok(f64::from_bits(f64::NAN.to_bits() | u64::from_le_bytes(bits)))
 }
 
 /// Writes an element from its bytes.
@@ -132,8 +140,12 @@ fn decode_integer(bytes: &[u8], dtype: DType) -> i128 {
     i128::from_le_bytes(wide)
 }
 
-/// Writes the value of a float attribute.
+/// Writes the value of a float attribute. If the low bits of a NaN are those of a NaN of this type, writes these.
 pub(super) fn write_float(out: &mut String, x: f64, dtype: DType) {
+    let low = &x.to_le_bytes()[..dtype.storage_bytes()];
+    if x.is_nan() && decode_float(low, dtype).is_nan() {
+        return write_float_bytes(out, dtype, low);
+    }
     write_float_bytes(out, dtype, &encode_float(x, dtype));
 }
 
@@ -201,6 +213,28 @@ mod tests {
         assert_eq!(printed(DType::F8E8M0FNU, &[0]), "5.877472e-39");
         assert_eq!(printed(DType::I4, &[0xf8]), "-8");
         assert_eq!(printed(DType::U64, &u64::MAX.to_le_bytes()), "18446744073709551615");
+    }
+
+    #[test]
+    fn nans_of_attributes_keep_their_bits() {
+        let back = |text: &str, dtype: DType| {
+            let x = float_attr(Scalar::Int { is_negative: false, text }, dtype).unwrap();
+            let mut out = String::new();
+            write_float(&mut out, x, dtype);
+            assert_eq!(out, text, "{dtype}");
+        };
+        for text in ["0x7F800001", "0xFFC12345", "0x7FC00000", "0x7F800000"] {
+            back(text, DType::F32);
+        }
+        back("0x7FF0000000000001", DType::F64);
+        back("0x7C01", DType::F16);
+        back("0xFF81", DType::BF16);
+        back("0xFD", DType::F8E5M2);
+        back("0xFF", DType::F8E4M3FN);
+        back("0xFF", DType::F8E8M0FNU);
+        let mut out = String::new();
+        write_float(&mut out, f64::NAN, DType::F32);
+        assert_eq!(out, "0x7FC00000");
     }
 
     #[test]

@@ -113,9 +113,11 @@ impl<'t> Parser<'t> {
         }
         let region = self.body.add_region();
         self.region_depth += 1;
-        self.scope.open();
+        let is_isolated = self.is_op_isolated;
+        self.scope.open(is_isolated);
         let result = self.region_body(region, args);
         self.scope.close();
+        self.is_op_isolated = is_isolated;
         self.region_depth -= 1;
         result.map(|()| region)
     }
@@ -227,6 +229,9 @@ impl<'t> Parser<'t> {
         loop {
             let (name, at) = self.value_name()?;
             let count = if self.eat(":") { Some(self.size()?) } else { None };
+            if count == Some(0) {
+                return Err(self.fail(at, "text-results", format!("`%{name}` names no result")));
+            }
             names.push(ResultNames { name, count, at });
             if !self.eat(",") {
                 self.expect("=")?;
@@ -261,6 +266,7 @@ impl<'t> Parser<'t> {
         let Some(code) = self.table.find(name) else {
             return Err(self.unknown_op(at, written));
         };
+        self.is_op_isolated = self.table.def(code).is_isolated();
         let parts = match self.table.def(code).syntax().form {
             Form::Pieces(pieces, types) => self.pieces(pieces, types)?,
             Form::Custom(form) => form.parse(self)?,
@@ -288,6 +294,7 @@ impl<'t> Parser<'t> {
             // The rest of the op can still be read, and after it the rest of the function.
             self.unknown_op(at, &name);
         }
+        self.is_op_isolated = code.is_some_and(|code| self.table.def(code).is_isolated());
         let mut parts = self.generic_parts()?;
         if let Some(code) = code {
             convert_numbered(self.table.def(code).syntax().form, &mut parts.attrs, false);

@@ -5,9 +5,10 @@
 
 use super::alias::Aliases;
 use super::lexer::{self, Kind, Token};
+use super::module::Meshes;
 use super::scope::Scope;
 use crate::{Body, OpTable};
-use shardwise_base::{Diagnostics, Loc, Mesh, budget};
+use shardwise_base::{Diagnostics, Loc, budget};
 use std::sync::Arc;
 
 /// The result of a rule that found and reported a mistake.
@@ -42,7 +43,7 @@ pub struct Parser<'t> {
     last_column: std::cell::Cell<(usize, usize)>,
     pub(super) found: Diagnostics,
     pub(super) aliases: Aliases<'t>,
-    pub(super) meshes: Vec<Arc<Mesh>>,
+    pub(super) meshes: Meshes,
     /// The function that is being read.
     pub(super) body: Body,
     pub(super) scope: Scope<'t>,
@@ -51,6 +52,8 @@ pub struct Parser<'t> {
     pub(super) deferred: Vec<(Arc<str>, At)>,
     /// The position of the op being read, or 0 before the first op of a function.
     pub(super) op_at: At,
+    /// True if the regions of the op being read are isolated: their names are their own.
+    pub(super) is_op_isolated: bool,
     /// The name of the function that is being read.
     pub(super) func_name: Option<Arc<str>>,
     nesting: usize,
@@ -75,11 +78,12 @@ impl<'t> Parser<'t> {
             last_column: Default::default(),
             found: Diagnostics::default(),
             aliases: Aliases::default(),
-            meshes: vec![],
+            meshes: Meshes::default(),
             body: Body::new(),
             scope: Scope::default(),
             deferred: vec![],
             op_at: At(0),
+            is_op_isolated: false,
             func_name: None,
             nesting: 0,
             region_depth: 0,

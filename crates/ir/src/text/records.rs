@@ -4,7 +4,7 @@
 use super::attr_print::write_attr;
 use super::lexer::Kind;
 use super::number;
-use super::parser::{Failed, Parsed, Parser};
+use super::parser::{At, Failed, Parsed, Parser};
 use crate::{Attr, Attrs};
 use shardwise_base::{DType, did_you_mean};
 use std::fmt::Write;
@@ -92,9 +92,7 @@ impl<'t> Parser<'t> {
     pub(super) fn record(&mut self, name: &str, known: &'static [&'static str]) -> Parsed<Attr> {
         self.expect("<")?;
         let mut fields = Attrs::new();
-        self.fields(|p| {
-            let at = p.at();
-            let field = p.word("a field's name")?;
+        self.fields(name, |p, field, at| {
             if !known.contains(&field) {
                 let help = did_you_mean(field, known.iter().copied());
                 p.report(at, |loc| unknown_field(loc, name, field, known, help));
@@ -111,10 +109,19 @@ impl<'t> Parser<'t> {
         Ok(Attr::Record { name: name.into(), fields })
     }
 
-    /// Reads fields up to `>`, separated by commas. There may be a comma after the last one.
-    fn fields(&mut self, mut field: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
+    /// Reads the fields of the record `record` up to `>`, separated by commas. `field` reads one after its name. There
+    /// may be a comma after the last one. A field that occurs twice is a mistake.
+    fn fields(&mut self, record: &str, mut field: impl FnMut(&mut Self, &'t str, At) -> Parsed<()>) -> Parsed<()> {
+        let mut names = vec![];
         while !self.eat(">") {
-            field(self)?;
+            let at = self.at();
+            let name = self.word("a field's name")?;
+            field(self, name, at)?;
+            if names.contains(&name) {
+                let message = format!("field `{name}` of `{record}` occurs twice");
+                return Err(self.fail(at, "text-attribute", message));
+            }
+            names.push(name);
             if !self.eat(",") {
                 return self.expect(">");
             }
@@ -156,9 +163,7 @@ impl<'t> Parser<'t> {
 
     fn raw_conv(&mut self) -> Parsed<Attr> {
         let mut fields = Attrs::new();
-        self.fields(|p| {
-            let at = p.at();
-            let field = p.word("a field's name")?;
+        self.fields("stablehlo.conv", |p, field, at| {
             if !conv_fields().iter().any(|f| f == field) {
                 let message = format!("`stablehlo.conv` has no field `{field}`");
                 return Err(p.fail(at, "text-attribute", message));

@@ -91,6 +91,16 @@ impl<'t> Parser<'t> {
             used.push(axis);
         }
     }
+
+    /// Reports `axes`, whose text is `raw`, if they are not written as `expected`: merged where two neighbours are one
+    /// part of an axis, and in the order of the mesh if the list has no order of its own.
+    fn check_list(&mut self, axes: &[AxisRef], raw: &[RawAxis], expected: &[AxisRef], mesh: &Mesh) {
+        if let Some(first) = raw.first().filter(|_| axes != expected) {
+            let mut text = String::new();
+            write_axes(&mut text, mesh, expected);
+            self.report(first.at, |loc| mistakes::axis_list(loc, &text, mesh));
+        }
+    }
 }
 
 // ── shardings
@@ -116,23 +126,31 @@ impl<'t> Parser<'t> {
         for raw in raw_dims {
             let axes = self.resolve_axes(&raw.axes, &mesh);
             self.check_disjoint(&mut used, &axes, &raw.axes, &mesh);
+            self.check_list(&axes, &raw.axes, &AxisRef::merged(&axes, &mesh), &mesh);
             dims.push(DimSharding { axes, is_open: raw.is_open, priority: raw.priority });
         }
         let mut sharding = Sharding::new(&mesh, dims);
+        let mut words = vec![];
         while self.eat(",") {
-            self.sharding_extra(&mut sharding, &mut used)?;
+            let at = self.at();
+            let word = self.sharding_extra(&mut sharding, &mut used)?;
+            if words.contains(&word) {
+                return Err(self.fail(at, "text-syntax", format!("`{word}` occurs twice in one sharding")));
+            }
+            words.push(word);
         }
         self.expect(">")?;
         Ok(sharding)
     }
 
-    /// Reads `replicated={..}` or `unreduced={..}`.
-    fn sharding_extra(&mut self, sharding: &mut Sharding, used: &mut Vec<AxisRef>) -> Parsed<()> {
+    /// Reads `replicated={..}` or `unreduced={..}`, and returns the word. Replicated axes must be in the order of the
+    /// mesh. Unreduced axes may be in any order, such as that in which they split the dimension that was summed.
+    fn sharding_extra(&mut self, sharding: &mut Sharding, used: &mut Vec<AxisRef>) -> Parsed<&'static str> {
         let is_replicated = self.eat("replicated");
         if !is_replicated && !self.eat("unreduced") {
             return Err(self.unexpected("`replicated` or `unreduced`"));
         }
-        self.eat("=");
+        self.expect("=")?;
         if !is_replicated && !self.eat("sum") && (self.is("max") || self.is("min")) {
             let at = self.at();
             let way_out = "reduce the value before it leaves its op, or use a sum";
@@ -143,8 +161,13 @@ impl<'t> Parser<'t> {
         let mesh = sharding.mesh.clone();
         let axes = self.resolve_axes(&raw, &mesh);
         self.check_disjoint(used, &axes, &raw, &mesh);
+        if is_replicated {
+            let mut sorted = axes.clone();
+            AxisRef::sort_and_merge(&mut sorted, &mesh);
+            self.check_list(&axes, &raw, &sorted, &mesh);
+        }
         *(if is_replicated { &mut sharding.replicated } else { &mut sharding.unreduced }) = axes;
-        Ok(())
+        Ok(if is_replicated { "replicated" } else { "unreduced" })
     }
 
     /// Reads `{"x", ?}p1`.
@@ -164,7 +187,16 @@ impl<'t> Parser<'t> {
                 axes.push(self.raw_axis()?);
             }
         }
-        Ok(RawDim { axes, is_open, priority: self.priority()? })
+        let at = self.at();
+        let priority = self.priority()?;
+        if priority.is_some() && axes.is_empty() && !is_open {
+            return Err(self.fail(
+                at,
+                "sharding-priority",
+                "a closed dimension without axes has no priority".to_string(),
+            ));
+        }
+        Ok(RawDim { axes, is_open, priority })
     }
 
     fn priority(&mut self) -> Parsed<Option<u32>> {
@@ -221,10 +253,10 @@ impl<'t> Parser<'t> {
     fn mesh_by_name(&mut self) -> Parsed<Arc<Mesh>> {
         let at = self.at();
         let name = self.symbol()?;
-        if let Some(mesh) = self.meshes.iter().find(|m| m.name == name) {
+        if let Some(mesh) = self.meshes.get(&name) {
             return Ok(mesh.clone());
         }
-        let known: Vec<Arc<str>> = self.meshes.iter().map(|m| m.name.clone()).collect();
+        let known: Vec<Arc<str>> = self.meshes.list().iter().map(|m| m.name.clone()).collect();
         let known: Vec<&str> = known.iter().map(|n| &**n).collect();
         self.report(at, |loc| mistakes::unknown_mesh(loc, &name, &known));
         Err(Failed)

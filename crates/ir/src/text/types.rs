@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
         let full = match name {
             "complex" => {
                 self.expect("<")?;
-                let part = self.word("`f32` or `f64`")?;
+                let part = self.dtype()?;
                 self.expect(">")?;
                 Cow::Owned(format!("complex<{part}>"))
             }
@@ -226,6 +226,11 @@ impl<'t> Parser<'t> {
 
     /// Reads `(T, U) -> V` or `(T) -> (U, V)`.
     pub fn function_type(&mut self) -> Parsed<FunctionType> {
+        let (name, at) = (self.tok_text(), self.at());
+        if self.is_kind(Kind::Bang) && self.aliases.is_defined(name) {
+            self.bump();
+            return self.function_type_alias(name, at);
+        }
         let operands = self.list("(", ")", Self::ty)?;
         self.expect("->")?;
         let results = if self.is("(") { self.list("(", ")", Self::ty)? } else { vec![self.ty()?] };
@@ -240,6 +245,21 @@ impl<'t> Parser<'t> {
         }
         Ok(types)
     }
+}
+
+/// Returns true for the names of MLIR's builtin types of numbers that no tensor here can have: `i128`, `si32`, `tf32`.
+pub(super) fn is_other_builtin(name: &str) -> bool {
+    let bits = |prefix: &str| name.strip_prefix(prefix).is_some_and(|n| n.parse::<u32>().is_ok());
+    let is_builtin = ["i", "si", "ui"].into_iter().any(bits) || matches!(name, "tf32" | "f80" | "f128");
+    is_builtin && DType::parse(name).is_none()
+}
+
+/// Writes `(T, U) -> V`.
+pub(super) fn write_function_type(out: &mut String, operands: &[Type], results: &[Type]) {
+    out.push('(');
+    write_types(out, operands);
+    out.push_str(") -> ");
+    write_results(out, results.iter());
 }
 
 /// Writes `T, U`.

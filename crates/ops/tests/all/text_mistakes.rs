@@ -283,7 +283,7 @@ fn values_that_do_not_fit() {
     check_body(
         "  %a = stablehlo.abs %a : tensor<8x4xf32>",
         expect![[r#"
-        error[text-value]: `%a` is defined twice in its region
+        error[text-value]: `%a` is defined twice
           --> t.mlir:3:3
            | %a = stablehlo.abs %a : tensor<8x4xf32>
            | ^
@@ -367,7 +367,7 @@ fn types_and_literals_that_do_not_fit() {
           --> t.mlir:3:45
            | %0 = stablehlo.constant dense<1> : tensor<99999999999999999999xi32>
            |                                           ^
-           = help: sizes, and the number of bytes of a tensor, must fit 63 bits"#]],
+           = help: sizes, and the number of bytes of a tensor, must fit 63 bits, and its number of elements 59 bits"#]],
     );
     check_body(
         "  %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>",
@@ -376,7 +376,7 @@ fn types_and_literals_that_do_not_fit() {
           --> t.mlir:3:38
            | %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>
            |                                    ^
-           = help: sizes, and the number of bytes of a tensor, must fit 63 bits"#]],
+           = help: sizes, and the number of bytes of a tensor, must fit 63 bits, and its number of elements 59 bits"#]],
     );
     check_body(
         "  %0 = stablehlo.iota dim = 99999999999999999999 : tensor<2xi32>",
@@ -541,7 +541,8 @@ fn attributes_and_types_without_end() {
     check_code(&attr(deep("[", "1", "]")), "text-nesting");
     check_code(&attr(deep("{a = ", "1", "}")), "text-nesting");
     check_code(&attr(deep("[", "", "")), "text-nesting");
-    check_code(&attr(deep("tuple<", "tensor<f32>", ">")), "text-nesting");
+    let argument = |ty: String| format!("func.func @main(%a: {ty}) {{\nreturn\n}}");
+    check_code(&argument(deep("tuple<", "tensor<f32>", ">")), "text-nesting");
     check_code(&attr("dense<".to_string() + &deep("[", "1", "]") + "> : tensor<1xi32>"), "text-syntax");
     check_code(
         &attr("dense<".to_string() + &deep("[", "1", "]") + &format!("> : tensor<{}1xi32>", "1x".repeat(DEEP))),
@@ -552,6 +553,7 @@ fn attributes_and_types_without_end() {
     // Unknown attributes are passed over without recursion.
     assert_eq!(mistakes(&attr("#foo.bar".to_string() + &deep("<", "", ">"))), "no mistake");
     assert_eq!(mistakes(&attr(deep("(", "", ")"))), "no mistake");
+    assert_eq!(mistakes(&attr(deep("tuple<", "tensor<f32>", ">"))), "no mistake");
     check_code(&in_func(&deep("(", "", ")")), "text-syntax");
 }
 
@@ -565,6 +567,7 @@ fn aliases_that_expand_without_end() {
     check_code("#a = [#b]\n#b = [#a]\nmodule attributes {x = #a} {}", "text-alias");
     check_code("#a = loc(#a)\nmodule {} loc(#a)", "text-alias");
     check_code("module attributes {x = #nothing} {}", "text-alias");
+    check_code("module attributes {x = !nothing} {}", "text-alias");
     let long: String = (1..DEEP).map(|i| format!("#l{i} = loc(callsite(#l{0} at #l{0}))\n", i - 1)).collect();
     let text = format!("module {{}} loc(#l{})\n#l0 = loc(\"a\":1:1)\n{long}", DEEP - 1);
     assert_eq!(mistakes(&text), "no mistake");
@@ -577,4 +580,87 @@ fn many_of_everything() {
     check_code(&in_func(&format!("  return {}", "%p, ".repeat(DEEP))), "text-syntax");
     let mistakes = mistakes(&"func.func @f( {}\n".repeat(DEEP));
     assert!(mistakes.matches("error[").count() <= 20, "the rest is not worth reading");
+}
+
+#[test]
+fn what_may_be_defined_once() {
+    check(
+        "#a = 1 : i32\n#b = 2 : i32 #a = 3 : i32\nmodule {}",
+        expect![[r#"
+        error[text-alias]: `#a` is defined twice
+          --> t.mlir:2:14
+           | #b = 2 : i32 #a = 3 : i32
+           |              ^"#]],
+    );
+    check_code("#a = loc(\"f\")\nmodule {}\n#a = loc(\"f\")", "text-alias");
+    check_body(
+        "  %0 = sdy.sharding_constraint %a <@mesh, [{?}, {}], unreduced={\"data\"}, unreduced={\"model\"}> : tensor<8x4xf32>",
+        expect![[r#"
+            error[text-syntax]: `unreduced` occurs twice in one sharding
+              --> t.mlir:3:74
+               | …arding_constraint %a <@mesh, [{?}, {}], unreduced={"data"}, unreduced={"model"}> : tensor<8x4xf32>
+               |                                                              ^"#]],
+    );
+    let dims = "offset_dims = [], offset_dims = [0], index_vector_dim = 0";
+    check_code(&format!("module attributes {{x = #stablehlo.gather<{dims}>}} {{}}"), "text-attribute");
+    let dims = "input_batch_dimension = 0, input_batch_dimension = 1";
+    check_code(&format!("module attributes {{x = #stablehlo.conv<raw {dims}>}} {{}}"), "text-attribute");
+}
+
+#[test]
+fn names_of_inner_regions() {
+    let reduce = |names: &str| {
+        in_func(&format!(
+            "%z = stablehlo.constant dense<0> : tensor<i32>
+            %0 = \"stablehlo.reduce\"(%p, %z) <{{dimensions = array<i64>}}> ({{
+            ^bb0({names}):
+              stablehlo.return %x : tensor<i32>
+            }}) : (tensor<i32>, tensor<i32>) -> tensor<i32>"
+        ))
+    };
+    assert_eq!(mistakes(&reduce("%x: tensor<i32>, %y: tensor<i32>")), "no mistake");
+    check_code(&reduce("%x: tensor<i32>, %z: tensor<i32>"), "text-value");
+    // The names of an isolated region are its own.
+    let named = "%0 = sdy.named_computation<\"f\">(%p) (%p: tensor<i32>) {
+      sdy.return %p : tensor<i32>
+    } : (tensor<i32>) -> tensor<i32>";
+    assert_eq!(mistakes(&in_func(named)), "no mistake");
+    check_code(&in_func("%x:0, %y = stablehlo.add %p, %p : tensor<i32>"), "text-results");
+}
+
+#[test]
+fn facts_of_a_mesh_in_another_form() {
+    for facts in [
+        "shardwise.communicate = \"foo\"",
+        "shardwise.axis_kinds = [\"auto\", \"implicit\"]",
+        "shardwise.axis_kinds = [\"auto\"]",
+        "shardwise.topology = \"ring\"",
+    ] {
+        check_code(&format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]> {{{facts}}}"), "text-attribute");
+    }
+    assert_eq!(mistakes("sdy.mesh @mesh = <[\"x\"=2]> {shardwise.communicate = \"warn\"}"), "no mistake");
+}
+
+#[test]
+fn shardings_are_written_in_one_way() {
+    let sharding = |text: &str| {
+        format!(
+            "sdy.mesh @mesh = <[\"x\"=8, \"y\"=2]>
+            func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {text}>}}) {{\nreturn\n}}"
+        )
+    };
+    check_code(&sharding("[{}p0]"), "sharding-priority");
+    check_code(&sharding(r#"[{?}], replicated={"y", "x"}"#), "sharding-axis-list");
+    check_code(&sharding(r#"[{"x":(1)2, "x":(2)4}]"#), "sharding-axis-list");
+    check_code(&sharding(r#"[{?}], replicated={"x":(1)2, "x":(2)2}"#), "sharding-axis-list");
+    check_code(&sharding(r#"[{?}], replicated {"x"}"#), "text-syntax");
+    for right in [
+        "[{?}p0]",
+        r#"[{"x"}p0]"#,
+        r#"[{"y", "x":(2)4, "x":(1)2}]"#,
+        r#"[{?}], replicated={"x", "y"}"#,
+        r#"[{}], unreduced={"y", "x"}"#,
+    ] {
+        assert_eq!(mistakes(&sharding(right)), "no mistake", "{right}");
+    }
 }

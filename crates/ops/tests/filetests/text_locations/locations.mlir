@@ -20,7 +20,7 @@ module @m {
 } loc(#loc)
 #loc3 = loc("jit(f)/add"(#loc2))
 #loc4 = loc("f.py":3:5 to :9)
-#loc5 = loc("f.py":7:1 to 9:2)
+#loc5 = loc(fused<1 : i32>["caf\E9.py":7:1 to 9:2])
 // ---- expected
 module @m {
   func.func public @main(%arg0: tensor<4xf32> loc(#loc0), %arg1: tensor<4xf32> loc(unknown)) -> tensor<4xf32> {
@@ -35,7 +35,7 @@ module @m {
     }, {
     ^bb0(%arg2: tensor<f32> loc(#loc7)):
       stablehlo.return %arg2 : tensor<f32> loc(unknown)
-    }) : (tensor<f32>) -> tensor<f32> loc(#loc8)
+    }) : (tensor<f32>) -> tensor<f32> loc(#loc9)
     return %1 : tensor<4xf32> loc(unknown)
   } loc(unknown)
 } loc(unknown)
@@ -47,4 +47,5 @@ module @m {
 #loc5 = loc(fused<"a pass">[#loc1, #loc4])
 #loc6 = loc(callsite(#loc3 at #loc5))
 #loc7 = loc("a")
-#loc8 = loc("f.py":7:1 to 9:2)
+#loc8 = loc("caf\EF\BF\BD.py":7:1 to 9:2)
+#loc9 = loc(fused<1 : i32>[#loc8])
