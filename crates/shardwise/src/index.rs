@@ -6,7 +6,7 @@
 use crate::array::Array;
 use crate::dtype::{Number, integer_range};
 use crate::eager::call_many;
-use crate::ops::{Checked, Dim, Either, EitherKind, Operand, Site, broadcast_shape, scalar_of, site};
+use crate::ops::{Checked, Dim, Either, EitherKind, Kinds, Operand, Site, broadcast_shape, scalar_of, site};
 use crate::shape::{as_positions, position_dtype};
 use crate::{DType, hlo, mistakes};
 use shardwise_base as base;
@@ -729,7 +729,8 @@ macro_rules! updates {
         ///
         /// # Errors
         ///
-        /// Those of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit.
+        /// Those of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit. `dtype-kind`
+        /// for all methods but `set` if the dtype can only be stored.
         #[expect(clippy::should_implement_trait, reason = "NumPy's and JAX's names; a place is no number")]
         impl At { $(
             $(#[$doc])*
@@ -756,6 +757,9 @@ impl At {
     fn update(self, name: &'static str, v: Either, combine: Option<Opcode>) -> Array {
         let x = &self.array;
         site(name, &[x], |s| {
+            if combine.is_some() {
+                s.has(x, Kinds::Any)?;
+            }
             let v = s.beside(v, x)?;
             if v.node().ty.is_none() {
                 return Err(v);

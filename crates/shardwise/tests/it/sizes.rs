@@ -282,3 +282,23 @@ fn no_elements_have_no_extremes() {
     assert_eq!(code(zeros([0, 2], F32).i(scalar(0, I32))), "index-bounds");
     assert_eq!(code(zeros([0, 2], F32).at(scalar(0, I32)).set(1)), "index-bounds");
 }
+
+#[test]
+fn integers_of_a_range_are_rounded_once() {
+    let elements = |x: Array| x.astype(F32).to_vec::<f32>().unwrap();
+    assert_eq!(elements(arange(1..300, BF16).i(255..262)), [256.0, 256.0, 258.0, 260.0, 260.0, 260.0, 262.0]);
+    assert_eq!(elements(arange(1..2100, F16).i(2047..2053)), [2048.0, 2048.0, 2050.0, 2052.0, 2052.0, 2052.0]);
+    assert_eq!(elements(arange(usize::MAX - 1..usize::MAX, F32)), [2.0f32.powi(64)]);
+    assert_eq!(arange((1 << 53) - 1..(1 << 53) + 3, F64).to_vec::<f64>().unwrap()[3], 9007199254740994.0);
+}
+
+#[test]
+fn numbers_that_can_only_be_stored_are_set_and_not_combined() {
+    let lowered = |f: fn(&Array) -> Array| jit(f).lower(&Array::of_type([2], F8E8M0FNU)).map(|_| ());
+    assert!(lowered(|x| x.at(0).set(x.i(1))).is_ok());
+    let combined: [fn(&Array) -> Array; 3] =
+        [|x| x.at(0).add(x.i(1)), |x| x.at(array(&[0i32])).mul(x.i(1)), |x| x.at(..1).max(x.i(1))];
+    for f in combined {
+        assert_eq!(lowered(f).unwrap_err().diagnostics().next().unwrap().code(), "dtype-kind");
+    }
+}
