@@ -120,8 +120,8 @@ pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     unreachable!("an unknown type ends the trace")
 }
 
-/// Ends the trace with the mistake `too-large` if the number of steps or the last step does not fit an `i32`. Outside of
-/// a trace, panics.
+/// Ends the trace with the mistake `too-large` if the number of steps or the last step does not fit an `i32`. Outside
+/// of a trace, panics.
 fn check_steps(name: &str, steps: &Range<usize>, at: At) {
     if i32::try_from(steps.len()).is_err() {
         give_up(mistakes::too_many(name, steps.len(), "the steps of the loop".into(), &context::loc(at)), at);
@@ -588,7 +588,7 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
                 };
                 give_up(mistakes::switch_index(index.short_type(), help, &context::loc(at)), at);
             }
-            // The index is clamped before it is converted, which can change values that are out of range.
+            // The conversion wraps an index that does not fit an `i32`, so the index is clamped before it.
             let index = hlo::convert(&as_positions(&index, n).clamp(0, n - 1), DType::I32);
             case("switch", &index, n, at, &|k| format!("of branch {k}"), &branch)
         }),

@@ -151,7 +151,8 @@ impl Array {
     }
 }
 
-/// Creates a one-dimensional array of the integers in `range`, each of which is rounded if the dtype cannot represent it.
+/// Creates a one-dimensional array of the integers in `range`. An integer that a float dtype cannot represent is
+/// rounded.
 ///
 /// # Shapes
 ///

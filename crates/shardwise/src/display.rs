@@ -249,8 +249,8 @@ fn floats(values: &[f64], dtype: DType, has_sign: bool) -> Vec<String> {
     texts.into_iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-/// Returns true if NumPy formats an array of these numbers in scientific notation. As there, the limits and the ratio are
-/// rounded to the type: 0.01 and 10 of `f32` have the ratio 1000.
+/// Returns true if NumPy formats an array of these numbers in scientific notation. As there, the limits and the ratio
+/// are rounded to the type: 0.01 and 10 of `f32` have the ratio 1000.
 fn is_scientific(values: &[f64], dtype: DType) -> bool {
     let sizes = || values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v != 0.0);
     let (max, min) = (sizes().fold(0.0, f64::max), sizes().fold(f64::INFINITY, f64::min));

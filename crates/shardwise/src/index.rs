@@ -367,8 +367,8 @@ impl Indexed {
     }
 
     /// Removes the dimensions that are dropped or picked from the result, and adds the picked ones. As in NumPy, an
-    /// integer beside index arrays counts as an index array. If the entries of these dimensions are adjacent, the picked
-    /// dimensions take their place. Otherwise, they come first.
+    /// integer beside index arrays counts as an index array. If the entries of these dimensions are adjacent, the
+    /// picked dimensions take their place. Otherwise, they come first.
     fn place_picked(&mut self) {
         let (fates, result) = (&self.plan.fates, &self.plan.result);
         let is_kept = |p: &Origin| !matches!(p, Origin::Box(d) if fates[*d] != Fate::Keep);

@@ -205,7 +205,7 @@ fn positions_of_wide_types_are_clamped() {
     assert_eq!(all(x.take_along(array(&[u64::MAX, 3]), 0)), [9, 3]);
     assert_eq!(all(x.take_along(array(&[u32::MAX, 3]), 0)), [9, 3]);
     assert_eq!(all(x.take_along(array(&[beyond, -beyond]), 0)), [9, 0]);
-    assert_eq!(all(x.at(&scalar(beyond, I64)).set(77).i(-2..)), [8, 77]);
+    assert_eq!(all(x.at(scalar(beyond, I64)).set(77).i(-2..)), [8, 77]);
     // Updates at positions in index arrays are dropped if these are out of bounds.
     assert_eq!(all(x.at(array(&[beyond, -beyond, 2, 10, -11])).set(77)), [0, 1, 77, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(all(x.at(array(&[u64::MAX, 1 << 63, 2, 10])).set(77)), [0, 1, 77, 3, 4, 5, 6, 7, 8, 9]);
@@ -278,7 +278,7 @@ fn no_elements_have_no_extremes() {
     assert_eq!(code(zeros([2, 0], F32).max(..)), "reduce-empty");
     assert_eq!(code(shardwise::categorical(key(), &zeros([2, 0], F32), 1)), "reduce-empty");
     assert_eq!(zeros([0], F32).logsumexp(0).item::<f32>().unwrap(), f32::NEG_INFINITY);
-    // An array that is a mistake has no element to take.
+    // A scalar array cannot select an element of a dimension that has none.
     assert_eq!(code(zeros([0, 2], F32).i(scalar(0, I32))), "index-bounds");
     assert_eq!(code(zeros([0, 2], F32).at(scalar(0, I32)).set(1)), "index-bounds");
 }
