@@ -144,6 +144,11 @@ impl DType {
         matches!(self, I1 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | BF16 | F16 | F32 | F64 | C64 | C128)
     }
 
+    /// Returns whether the type can represent 0, so that sums have an identity. `f8E8M0FNU` has powers of two only.
+    pub fn has_zero(self) -> bool {
+        self != DType::F8E8M0FNU
+    }
+
     /// Returns the parameters of a quantized type, or `None` for other types.
     pub fn quantized(self) -> Option<&'static Quantized> {
         match self {

@@ -171,35 +171,41 @@ impl ArrayType {
     }
 }
 
-impl ArrayType {
-    /// Returns the states that the dimensions do not show, each with its axes: `V:X`, `U:(Y,Z)`, `R:X`.
-    fn states(&self) -> Vec<String> {
-        let mut unreduced = self.sharding.unreduced_axes().to_vec();
-        let (mut varying, mut reduced) = (vec![], self.sharding.reduced_axes().to_vec());
-        if let Some(manual) = &self.manual {
-            let names = |axes: &AxisSet| axes.names(&manual.scope.mesh);
-            varying = names(&manual.varying);
-            unreduced.extend(names(&manual.unreduced));
-            reduced.extend(names(&manual.reduced));
-        }
-        let shown = |(state, names): (&str, Vec<String>)| match &names[..] {
-            [] => None,
-            [one] => Some(format!("{state}:{one}")),
-            many => Some(format!("{state}:({})", many.join(","))),
-        };
-        [("V", varying), ("U", unreduced), ("R", reduced)].into_iter().filter_map(shown).collect()
+/// Formats a type of a program in text form. It may be quantized, which the types of arrays never are.
+pub(crate) fn text_of(ty: &ShardedType) -> String {
+    let layout = ty.sharding.as_ref().map_or(P::default(), P::of);
+    type_text(ty.ty.dtype, &ty.ty.shape, &layout, None)
+}
+
+/// Formats a type as `bf16[8@X,2048@Y]{V:X}`.
+fn type_text(dtype: shardwise_base::DType, shape: &[usize], layout: &P, manual: Option<&ManualType>) -> String {
+    let dims: Vec<String> = shape.iter().enumerate().map(|(i, n)| format!("{n}{}", layout.dim_suffix(i))).collect();
+    let states = states(layout, manual);
+    let states = if states.is_empty() { String::new() } else { format!("{{{}}}", states.join(", ")) };
+    format!("{}[{}]{states}", dtype.short(), dims.join(","))
+}
+
+/// Returns the states that the dimensions do not show, each with its axes: `V:X`, `U:(Y,Z)`, `R:X`.
+fn states(layout: &P, manual: Option<&ManualType>) -> Vec<String> {
+    let (mut unreduced, mut reduced) = (layout.unreduced_axes().to_vec(), layout.reduced_axes().to_vec());
+    let mut varying = vec![];
+    if let Some(manual) = manual {
+        let names = |axes: &AxisSet| axes.names(&manual.scope.mesh);
+        varying = names(&manual.varying);
+        unreduced.extend(names(&manual.unreduced));
+        reduced.extend(names(&manual.reduced));
     }
+    let shown = |(state, names): (&str, Vec<String>)| match &names[..] {
+        [] => None,
+        [one] => Some(format!("{state}:{one}")),
+        many => Some(format!("{state}:({})", many.join(","))),
+    };
+    [("V", varying), ("U", unreduced), ("R", reduced)].into_iter().filter_map(shown).collect()
 }
 
 impl fmt::Display for ArrayType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dims: Vec<String> =
-            self.shape.iter().enumerate().map(|(i, n)| format!("{n}{}", self.sharding.dim_suffix(i))).collect();
-        write!(f, "{}[{}]", self.dtype, dims.join(","))?;
-        let states = self.states();
-        if !states.is_empty() {
-            write!(f, "{{{}}}", states.join(", "))?;
-        }
+        f.write_str(&type_text(self.dtype.base(), &self.shape, &self.sharding, self.manual.as_ref()))?;
         match (&self.mesh, &self.manual) {
             (_, Some(manual)) if f.alternate() => write!(f, " on ({})", manual.scope.kinds()),
             (Some(mesh), None) if f.alternate() => {

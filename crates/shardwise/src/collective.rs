@@ -385,6 +385,10 @@ impl Array {
     /// # States
     ///
     /// V -> replicated, U -> replicated. A replicated or reduced operand is cast to V.
+    ///
+    /// # Errors
+    ///
+    /// `dtype-kind` for `f8e8m0fnu`, which has no zero.
     #[track_caller]
     pub fn psum(&self, axes: impl Axes) -> Array {
         run("psum", &[self], |s| sum(s, self, &axes))
@@ -538,6 +542,7 @@ impl Array {
     ///
     /// - `dimension` if there is no dimension `dim`.
     /// - `collective-uneven` if `dim` cannot be split into a part for each device.
+    /// - `dtype-kind` for `f8e8m0fnu`, which has no zero.
     #[track_caller]
     pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("psum_scatter", &[self], |s| sum_scatter(s, self, &axes, &dim))
@@ -645,7 +650,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `wrong-state` for any other cast.
+    /// `wrong-state` for any other cast, and `dtype-kind` for a cast of `f8e8m0fnu`, which has no zero, to unreduced.
     #[track_caller]
     pub fn pcast(&self, axes: impl Axes, to: Pcast) -> Array {
         site("pcast", &[self], |s| {
@@ -657,7 +662,10 @@ impl Array {
             let next = match to {
                 Pcast::Varying if is_equal || r == Share::All => state.with_varying(&over.set),
                 Pcast::Reduced if is_equal => state.with_reduced(&over.set),
-                Pcast::Unreduced if v == Share::All => state.with_unreduced(&over.set),
+                Pcast::Unreduced if v == Share::All => {
+                    has_sums(s, self)?;
+                    state.with_unreduced(&over.set)
+                }
                 _ => {
                     let from = match to {
                         Pcast::Varying => "replicated along all of these axes, or reduced along all of them",
@@ -807,6 +815,13 @@ fn counted(x: &Array) -> Array {
     if x.tensor().dtype.is_bool() { hlo::convert(x, DType::I32) } else { x.clone() }
 }
 
+/// Checks that arrays of the dtype can be added.
+///
+/// Errors: `dtype-kind`.
+fn has_sums(s: &Site<'_>, x: &Array) -> Checked<()> {
+    s.kind(x, DType::has_zero, "a dtype that has a zero", "convert the array first: `.astype(F32)`")
+}
+
 fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     let is_open = kind == ReduceKind::Add && s.is_unreduced(x, over, ty.clone())?;
@@ -818,6 +833,7 @@ fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked<Exc
 
 fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
     let over = s.over(axes, Some(x.tensor().clone()))?;
+    has_sums(s, x)?;
     reduce(s, &counted(x), &over, ReduceKind::Add)
 }
 
@@ -863,6 +879,7 @@ fn gather(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim, gives
 
 fn sum_scatter(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim) -> Checked<Exchange> {
     let over = s.over(axes, None)?;
+    has_sums(s, x)?;
     let x = &counted(x);
     let dim_index = s.place(dim, x.tensor().rank(), x)?;
     s.splits(x, dim_index, dim.is_stacked(), &over)?;
@@ -931,7 +948,8 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
     permute(s, x, axes, &pairs)
 }
 
-/// Returns the value of the device at `source`, as a sum with zeros from all other devices.
+/// Returns the value of the device at `source`, as a sum with zeros from all other devices. The bits are summed if the
+/// dtype has no zero.
 fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     let over = s.over(axes, ty.clone())?;
@@ -940,12 +958,14 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     }
     let state = s.varying(x, &over, ty)?;
     let own = over.clone();
-    let masked = hlo::built(&[x], Some(state.clone()), move |b, x| only_at(b, x[0], source, &own));
-    let kind = if x.tensor().dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
+    let dtype = x.tensor().dtype;
+    let bits = if dtype.has_zero() { x.clone() } else { hlo::bitcast(x, DType::U8) };
+    let masked = hlo::built(&[&bits], Some(state.clone()), move |b, x| only_at(b, x[0], source, &own));
+    let kind = if dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
     let state = state.without(&over.set);
     let op =
         move |b: &mut Builder<'_>, x: &[Value]| make_collective::all_reduce(b, x[0], kind, over.mesh(), &over.list);
-    Ok(Exchange::new(&[&masked], state, op))
+    Ok(Exchange::new(&[&masked], state, op).then_if(!dtype.has_zero(), move |sum| hlo::bitcast(sum, dtype)))
 }
 
 /// Returns the value on the device at `source`. The others have elements that change nothing when they are added.

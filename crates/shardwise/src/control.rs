@@ -8,6 +8,7 @@ use crate::array::Array;
 use crate::error::Mistakes;
 use crate::manual::{Carried, Predicate};
 use crate::ops::{EitherKind, Operand, element};
+use crate::shape::as_positions;
 use crate::tree::{self, Tree};
 use crate::{Error, Result, context, eager, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{self as base, DType, Diagnostic};
@@ -119,11 +120,14 @@ pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     unreachable!("an unknown type ends the trace")
 }
 
-/// Ends the trace with the mistake `too-large` if the number of steps does not fit an `i32`. Outside of a trace,
-/// panics.
-fn check_steps(name: &str, steps: usize, at: At) {
-    if i32::try_from(steps).is_err() {
-        give_up(mistakes::too_many(name, steps, "the steps of the loop".into(), &context::loc(at)), at);
+/// Ends the trace with the mistake `too-large` if the number of steps or the last step does not fit an `i32`. Outside
+/// of a trace, panics.
+fn check_steps(name: &str, steps: &Range<usize>, at: At) {
+    if i32::try_from(steps.len()).is_err() {
+        give_up(mistakes::too_many(name, steps.len(), "the steps of the loop".into(), &context::loc(at)), at);
+    }
+    if !steps.is_empty() && i32::try_from(steps.end - 1).is_err() {
+        give_up(mistakes::step_beyond(name, steps.end - 1, &format!("{steps:?}"), &context::loc(at)), at);
     }
 }
 
@@ -145,7 +149,7 @@ fn here(dtype: DType, n: i128) -> Array {
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
 /// - `tree-form` if the body changes the form of the carry.
 /// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype.
-/// - `too-large` if the number of steps does not fit an `i32`.
+/// - `too-large` if the number of steps or the last step does not fit an `i32`.
 ///
 /// After `carry` for a type or a layout, tracing continues. Outside of a trace, the result carries this mistake. The
 /// other mistakes end the trace, and outside of a trace, this function panics with them.
@@ -161,6 +165,7 @@ pub fn fori_loop<C: Tree>(steps: impl Steps, init: C, body: impl Fn(Array, C) ->
 
 fn known_loop<C: Tree>(name: &'static str, range: Range<usize>, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
     traced(name, at, || {
+        check_steps(name, &range, at);
         let (carry, ()) = scan_of(name, range.len(), init, (), at, |i, carry, ()| {
             let i = if range.start == 0 { i } else { i + range.start };
             (context::outside(at, || body(i, carry)), ())
@@ -170,7 +175,7 @@ fn known_loop<C: Tree>(name: &'static str, range: Range<usize>, init: C, at: At,
 }
 
 fn unrolled<C: Tree>(steps: Range<usize>, by: usize, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
-    check_steps("fori_loop", steps.len(), at);
+    check_steps("fori_loop", &steps, at);
     let step = |i: usize, carry: C| {
         let i = context::within(at, || crate::scalar(i, crate::DType::I32));
         body(i, carry)
@@ -415,7 +420,7 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     body: impl Fn(Array, C, X) -> (C, Y),
 ) -> (C, Y) {
     let loc = context::loc(at);
-    check_steps(name, length, at);
+    check_steps(name, &(0..length), at);
     let (init, xs) = (usable(&init), usable(&xs));
     let carry_types = types(&init);
     let outer_layouts = layouts(&tree::leaves(&init).into_iter().chain(tree::leaves(&xs)).collect::<Vec<_>>(), at);
@@ -583,14 +588,9 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
                 };
                 give_up(mistakes::switch_index(index.short_type(), help, &context::loc(at)), at);
             }
-            case(
-                "switch",
-                &hlo::convert(&index, DType::I32).clamp(0, n - 1),
-                n,
-                at,
-                &|k| format!("of branch {k}"),
-                &branch,
-            )
+            // The conversion wraps an index that does not fit an `i32`, so the index is clamped before it.
+            let index = hlo::convert(&as_positions(&index, n).clamp(0, n - 1), DType::I32);
+            case("switch", &index, n, at, &|k| format!("of branch {k}"), &branch)
         }),
     }
 }

@@ -151,7 +151,8 @@ impl Array {
     }
 }
 
-/// Creates a one-dimensional array of the integers in `range`.
+/// Creates a one-dimensional array of the integers in `range`. An integer that a float dtype cannot represent is
+/// rounded.
 ///
 /// # Shapes
 ///
@@ -171,10 +172,16 @@ pub fn arange(range: Range<usize>, dtype: DType) -> Array {
         if let Err(why) = last.as_literal(ty.dtype) {
             return s.fail(Some(ty.clone()), mistakes::number("arange", last, &ty.short(), why, &s.loc));
         }
-        let (made, start) = (ty.clone(), range.start);
-        Ok(create("arange", (start, range.end, dtype), ty.clone(), move || {
-            let positions = hlo::iota(made.clone(), 0);
-            if start == 0 { positions } else { positions + start }
+        let (made, range) = (ty.clone(), range.clone());
+        Ok(create("arange", (range.start, range.end, dtype), ty.clone(), move || {
+            if range.start == 0 {
+                return hlo::iota(made.clone(), 0);
+            }
+            // The sums are integers, so that each element is rounded once.
+            let wide = if i32::try_from(range.end).is_ok() { base::DType::I32 } else { base::DType::U64 };
+            let dtype = if made.dtype.is_integer() { made.dtype } else { wide };
+            let positions = hlo::iota(TensorType::new(dtype, made.shape.clone()), 0);
+            hlo::convert(&(positions + range.start), made.dtype)
         }))
     })
 }

@@ -1,6 +1,6 @@
 //! Formats values as NumPy prints them.
 
-use shardwise_base::{DType, Kind, Literal};
+use shardwise_base::{DType, Kind, Literal, bf16, f16};
 
 /// Arrays with more elements than this are summarized.
 const THRESHOLD: usize = 1000;
@@ -12,13 +12,13 @@ const LINE: usize = 75;
 pub(crate) fn literal(x: &Literal) -> String {
     let is_long = x.size() > THRESHOLD;
     let shown = shown_indices(x.shape(), is_long);
-    let words = format_elements(x, &shown);
     if x.rank() == 0 {
-        return words[0].trim().to_string();
+        return format_scalar(x);
     }
     if x.size() == 0 {
         return "[]".into();
     }
+    let words = format_elements(x, &shown);
     let width = words.iter().map(|w| w.chars().count()).max().unwrap_or(0);
     let words: Vec<String> = words.iter().map(|w| format!("{w:>width$}")).collect();
     let mut words = words.into_iter();
@@ -63,7 +63,8 @@ fn print(shape: &[usize], is_long: bool, depth: usize, words: &mut dyn Iterator<
         }
         let word = if i.is_some() { words.next().expect("a word for each element") } else { "...".into() };
         let length = word.chars().count();
-        if k > 0 && column + length + 1 > LINE {
+        if k > 0 && column + length + 1 + depth > LINE {
+            out.truncate(out.trim_end().len());
             out.push('\n');
             out.push_str(&indent);
             column = depth;
@@ -78,64 +79,198 @@ fn print(shape: &[usize], is_long: bool, depth: usize, words: &mut dyn Iterator<
 }
 
 fn format_elements(x: &Literal, shown: &[usize]) -> Vec<String> {
+    let numbers = |part: fn(&Literal, usize) -> f64| -> Vec<f64> { shown.iter().map(|&i| part(x, i)).collect() };
     match x.dtype().kind() {
-        Kind::Bool => shown.iter().map(|&i| if x.get_i128(i) != 0 { "True" } else { "False" }.to_string()).collect(),
+        Kind::Bool => shown.iter().map(|&i| if x.get_i128(i) != 0 { " True" } else { "False" }.to_string()).collect(),
         Kind::Signed | Kind::Unsigned => shown.iter().map(|&i| x.get_i128(i).to_string()).collect(),
-        Kind::Float if x.dtype().is_computed() => {
-            floats(&shown.iter().map(|&i| (x.get_f64(i), shortest(x, i))).collect::<Vec<_>>())
+        Kind::Float => floats(&numbers(Literal::get_f64), x.dtype(), false),
+        Kind::Complex => {
+            let real = floats(&numbers(Literal::get_f64), x.dtype(), false);
+            let imaginary = floats(&numbers(Literal::imaginary_f64), x.dtype(), true);
+            real.iter().zip(imaginary).map(|(real, imaginary)| format!("{real}{}", with_unit(&imaginary))).collect()
         }
-        _ => shown.iter().map(|&i| format!("{:02x?}", x.element_bytes(i))).collect(),
+        Kind::Quantized => shown.iter().map(|&i| format!("{:02x?}", x.element_bytes(i))).collect(),
     }
 }
 
-/// Formats an element with digits that read back as the same element: as few as possible for `f32` and `f64`, and at
-/// most 4 for `bf16` and 5 for others.
-fn shortest(x: &Literal, i: usize) -> String {
-    let v = x.get_f64(i);
-    match x.dtype() {
-        DType::F64 => format!("{v}"),
-        DType::F32 => format!("{}", v as f32),
-        dtype => {
-            let digits = if dtype == DType::BF16 { 3 } else { 4 };
-            let rounded: f64 = format!("{:.*e}", digits, v).parse().unwrap_or(v);
-            format!("{}", rounded as f32)
+/// Adds `j` before the spaces at the end.
+fn with_unit(text: &str) -> String {
+    let number = text.trim_end();
+    format!("{number}j{}", &text[number.len()..])
+}
+
+/// Formats the only element of an array without dimensions.
+fn format_scalar(x: &Literal) -> String {
+    match x.dtype().kind() {
+        Kind::Float => match scalar(x.get_f64(0), x.dtype()) {
+            text if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') => text + ".0",
+            text => text,
+        },
+        Kind::Complex => {
+            let (real, imaginary) = (x.get_f64(0), x.imaginary_f64(0));
+            let sign = if imaginary.is_sign_negative() && !imaginary.is_nan() { "" } else { "+" };
+            match real == 0.0 && real.is_sign_positive() {
+                true => format!("{}j", scalar(imaginary, x.dtype())),
+                false => format!("({}{sign}{}j)", scalar(real, x.dtype()), scalar(imaginary, x.dtype())),
+            }
+        }
+        _ => format_elements(x, &[0])[0].trim().to_string(),
+    }
+}
+
+/// Formats one number with as few digits as possible, in scientific notation if it is very small or large.
+fn scalar(v: f64, dtype: DType) -> String {
+    if let Some(name) = special(v, false) {
+        return name;
+    }
+    let digits = Digits::of(v, dtype);
+    match v == 0.0 || (1e-4..1e16).contains(&v.abs()) {
+        true => digits.positional(usize::MAX).trim_end_matches('.').to_string(),
+        false => {
+            let exponent = format!("{:02}", digits.exponent.abs());
+            let sign = if digits.exponent < 0 { '-' } else { '+' };
+            format!("{}e{sign}{exponent}", digits.mantissa(usize::MAX).trim_end_matches('.'))
         }
     }
 }
 
-/// Formats all numbers in one notation with the same number of decimals, as NumPy chooses them.
-fn floats(values: &[(f64, String)]) -> Vec<String> {
-    let finite = || values.iter().map(|v| v.0.abs()).filter(|v| v.is_finite() && *v != 0.0);
-    let (max, min) = (finite().fold(0.0, f64::max), finite().fold(f64::INFINITY, f64::min));
-    let is_scientific = max >= 1e8 || min < 1e-4 || (min.is_finite() && max / min > 1e3 && max > 1e16);
-    let is_scientific = is_scientific && max > 0.0;
-    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, d)| d.len()).min(8);
-    let places = values.iter().filter(|v| v.0.is_finite()).map(|v| decimals(&v.1)).max().unwrap_or(0);
-    let one = |(v, text): &(f64, String)| match v {
-        v if v.is_nan() => "nan".to_string(),
-        v if v.is_infinite() => if *v > 0.0 { "inf" } else { "-inf" }.to_string(),
-        v if is_scientific => scientific(*v),
-        v => {
-            let short: f64 = text.parse().unwrap_or(*v);
-            let fixed = format!("{short:.places$}");
-            let trimmed = if fixed.contains('.') { fixed.trim_end_matches('0').to_string() } else { fixed + "." };
-            format!("{trimmed:<width$}", width = trimmed.find('.').map_or(0, |d| d + 1 + places))
+/// Returns the text of a number that is not finite, and `None` for finite numbers.
+fn special(v: f64, has_sign: bool) -> Option<String> {
+    let sign = match v {
+        _ if v.is_finite() => return None,
+        _ if v.is_nan() || v > 0.0 => {
+            if has_sign {
+                "+"
+            } else {
+                ""
+            }
         }
+        _ => "-",
     };
-    values.iter().map(one).collect()
+    Some(format!("{sign}{}", if v.is_nan() { "nan" } else { "inf" }))
 }
 
-fn scientific(v: f64) -> String {
-    let text = format!("{v:.8e}");
-    let (mantissa, exponent) = text.split_once('e').expect("an exponent");
-    let exponent: i32 = exponent.parse().expect("a number");
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.abs())
+/// The decimals after which numbers in arrays are rounded.
+const PRECISION: usize = 8;
+
+/// The decimal digits of a finite number: as few as identify it among the numbers of its type.
+struct Digits {
+    value: f64,
+    /// The number in scientific notation without its exponent: `-1.25`, or `-1` if it has one digit.
+    mantissa: String,
+    exponent: i32,
+}
+
+impl Digits {
+    fn of(value: f64, dtype: DType) -> Digits {
+        let text = match dtype {
+            DType::F64 | DType::C128 => format!("{value:e}"),
+            DType::F32 | DType::C64 => format!("{:e}", value as f32),
+            DType::F16 | DType::BF16 => fewest(value, |v| rounded(v, dtype)),
+            _ => format!("{value:e}"),
+        };
+        let (mantissa, exponent) = text.split_once('e').expect("an exponent");
+        Digits { value, mantissa: mantissa.into(), exponent: exponent.parse().expect("a number") }
+    }
+
+    /// Formats the number as `1250.` or `0.125`, rounded to this many decimals if it has more.
+    fn positional(&self, decimals: usize) -> String {
+        // The nearest number has the fewest digits, so that this formats exactly these.
+        let shortest: f64 = format!("{}e{}", self.mantissa, self.exponent).parse().expect("a number");
+        let text = format!("{shortest}");
+        match text.split_once('.') {
+            None => text + ".",
+            Some((_, fraction)) if fraction.len() <= decimals => text,
+            Some(_) => format!("{:.decimals$}", self.value).trim_end_matches('0').to_string(),
+        }
+    }
+
+    /// Formats the number without its exponent as `1.25`, rounded to this many decimals if it has more.
+    fn mantissa(&self, decimals: usize) -> String {
+        match self.mantissa.split_once('.') {
+            None => self.mantissa.clone() + ".",
+            Some((_, fraction)) if fraction.len() <= decimals => self.mantissa.clone(),
+            Some(_) => self.rounded(decimals).0.trim_end_matches('0').to_string(),
+        }
+    }
+
+    /// Returns the mantissa and the exponent of the number rounded to this many decimals.
+    fn rounded(&self, decimals: usize) -> (String, i32) {
+        let text = format!("{:.decimals$e}", self.value);
+        let (mantissa, exponent) = text.split_once('e').expect("an exponent");
+        (mantissa.to_string(), exponent.parse().expect("a number"))
+    }
+
+    /// Formats the number as `1.250e-07`, with this many decimals and at least this many digits in the exponent.
+    fn scientific(&self, decimals: usize, width: usize) -> String {
+        let is_short = self.mantissa.split_once('.').is_none_or(|(_, fraction)| fraction.len() <= decimals);
+        let (mantissa, exponent) = match is_short {
+            true => (self.mantissa(decimals), self.exponent),
+            false => self.rounded(decimals),
+        };
+        let length = mantissa.find('.').map_or(mantissa.len(), |point| point + 1 + decimals);
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{mantissa:0<length$}e{sign}{:0width$}", exponent.abs())
+    }
+}
+
+/// Formats a number in scientific notation with the fewest digits that `round` returns to the number.
+fn fewest(value: f64, round: impl Fn(f64) -> f64) -> String {
+    let texts = (0..8).map(|digits| format!("{value:.digits$e}"));
+    let mut found = texts.filter(|text| text.parse().is_ok_and(|v| round(v) == value));
+    found.next().unwrap_or_else(|| format!("{value:e}"))
+}
+
+/// Formats all numbers in one notation with aligned points, as NumPy chooses them. If `has_sign`, positive numbers have
+/// a sign.
+fn floats(values: &[f64], dtype: DType, has_sign: bool) -> Vec<String> {
+    let finite = || values.iter().filter(|v| v.is_finite()).map(|&v| Digits::of(v, dtype));
+    let signed = |v: f64, text: String| match has_sign && v.is_sign_positive() {
+        true => format!("+{text}"),
+        false => text,
+    };
+    let format: Box<dyn Fn(&Digits) -> String> = if is_scientific(values, dtype) {
+        let decimals = finite().map(|d| d.mantissa(PRECISION).split_once('.').map_or(0, |(_, f)| f.len())).max();
+        let decimals = decimals.unwrap_or(0);
+        let digits = finite().map(|d| d.exponent.unsigned_abs().to_string().len()).max().unwrap_or(0);
+        Box::new(move |d| d.scientific(decimals, digits.max(2)))
+    } else {
+        let decimals = finite().map(|d| d.positional(PRECISION).split_once('.').map_or(0, |(_, f)| f.len())).max();
+        let decimals = decimals.unwrap_or(0);
+        Box::new(move |d| {
+            let text = d.positional(PRECISION);
+            let length = text.find('.').map_or(text.len(), |point| point + 1 + decimals);
+            format!("{text:<length$}")
+        })
+    };
+    let one = |&v: &f64| special(v, has_sign).unwrap_or_else(|| signed(v, format(&Digits::of(v, dtype))));
+    let texts: Vec<String> = values.iter().map(one).collect();
+    let width = texts.iter().map(String::len).max().unwrap_or(0);
+    texts.into_iter().map(|text| format!("{text:>width$}")).collect()
+}
+
+/// Returns true if NumPy formats an array of these numbers in scientific notation. As there, the limits and the ratio
+/// are rounded to the type: 0.01 and 10 of `f32` have the ratio 1000.
+fn is_scientific(values: &[f64], dtype: DType) -> bool {
+    let sizes = || values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v != 0.0);
+    let (max, min) = (sizes().fold(0.0, f64::max), sizes().fold(f64::INFINITY, f64::min));
+    max > 0.0 && (max >= 1e8 || min < rounded(1e-4, dtype) || rounded(max / min, dtype) > 1e3)
+}
+
+/// Rounds a number to a type. Types of which NumPy has none keep the number.
+fn rounded(v: f64, dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 | DType::C64 => f64::from(v as f32),
+        DType::F16 => f16::from_f64(v).to_f64(),
+        DType::BF16 => bf16::from_f64(v).to_f64(),
+        _ => v,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_base::{Bool8, Complex32, Complex64};
 
     #[test]
     fn as_numpy() {
@@ -147,5 +282,63 @@ mod tests {
         assert_eq!(literal(&Literal::new([0], &[] as &[f32])), "[]");
         let long = literal(&Literal::new([2000], &(0..2000).collect::<Vec<i32>>()));
         assert_eq!(long, "[   0    1    2 ... 1997 1998 1999]");
+    }
+
+    #[test]
+    fn floats_as_numpy() {
+        let f = |data: &[f32]| literal(&Literal::new([data.len()], data));
+        let d = |data: &[f64]| literal(&Literal::new([data.len()], data));
+        assert_eq!(f(&[0.001, 10.0]), "[1.e-03 1.e+01]");
+        assert_eq!(f(&[0.01, 10.0]), "[ 0.01 10.  ]");
+        assert_eq!(f(&[1e-10, 2e-10]), "[1.e-10 2.e-10]");
+        assert_eq!(f(&[1.5e-10, 2e-10, 0.0]), "[1.5e-10 2.0e-10 0.0e+00]");
+        assert_eq!(f(&[1.0 / 3.0, -2.0 / 3.0]), "[ 0.33333334 -0.6666667 ]");
+        assert_eq!(d(&[1.0 / 3.0, 2.0]), "[0.33333333 2.        ]");
+        assert_eq!(d(&[1.0 / 3.0, 1e9]), "[3.33333333e-01 1.00000000e+09]");
+        assert_eq!(d(&[1e100, -1.0]), "[ 1.e+100 -1.e+000]");
+        assert_eq!(f(&[f32::NAN, 1.0, f32::NEG_INFINITY]), "[ nan   1. -inf]");
+        assert_eq!(f(&[f32::NAN, 1e-9]), "[   nan 1.e-09]");
+        assert_eq!(f(&[1e8]), "[1.e+08]");
+        assert_eq!(f(&[-0.0, 100.0]), "[ -0. 100.]");
+        let half = |data: &[f32]| {
+            literal(&Literal::new([data.len()], &data.iter().map(|&x| f16::from_f32(x)).collect::<Vec<_>>()))
+        };
+        assert_eq!(half(&[0.1, 1000.0]), "[1.e-01 1.e+03]");
+        assert_eq!(half(&[0.1, 0.3333]), "[0.1    0.3333]");
+        assert_eq!(literal(&Literal::new([2], &[Bool8::from(true); 2])), "[ True  True]");
+        let eight = Literal::from_bytes(DType::F8E8M0FNU, &[2], &[127, 126]).unwrap();
+        assert_eq!(literal(&eight), "[1.  0.5]");
+    }
+
+    #[test]
+    fn numbers_without_dimensions_as_numpy() {
+        let f = |x: f32| literal(&Literal::scalar(x));
+        let texts = [1.0, 0.1, -0.0, 1e-10, 1.5e20, 123_456_790.0, f32::NAN].map(f);
+        assert_eq!(texts, ["1.0", "0.1", "-0.0", "1e-10", "1.5e+20", "123456790.0", "nan"]);
+        let c = |re: f32, im: f32| literal(&Literal::scalar(Complex32::new(re, im)));
+        let texts = [c(1.0, 0.0), c(0.0, 0.0), c(0.0, -2.5), c(1e-10, -1.0), c(1.0, f32::NAN)];
+        assert_eq!(texts, ["(1+0j)", "0j", "-2.5j", "(1e-10-1j)", "(1+nanj)"]);
+    }
+
+    #[test]
+    fn complex_numbers_as_numpy() {
+        let c = |data: &[(f32, f32)]| {
+            let data: Vec<Complex32> = data.iter().map(|&(re, im)| Complex32::new(re, im)).collect();
+            literal(&Literal::new([data.len()], &data))
+        };
+        assert_eq!(c(&[(1.0, 0.0), (2.0, 0.0)]), "[1.+0.j 2.+0.j]");
+        assert_eq!(c(&[(1.5, -0.25), (-2.0, 10.0)]), "[ 1.5 -0.25j -2. +10.j  ]");
+        assert_eq!(c(&[(1e-10, 1.0)]), "[1.e-10+1.j]");
+        let wide = Literal::new([1], &[Complex64::new(1.0 / 3.0, f64::INFINITY)]);
+        assert_eq!(literal(&wide), "[0.33333333+infj]");
+    }
+
+    #[test]
+    fn lines_as_numpy() {
+        let lines = |shape: &[usize], n: i32| literal(&Literal::new(shape, &(0..n).collect::<Vec<_>>()));
+        // A line has at most 75 characters, including the brackets that the last line needs.
+        assert_eq!(lines(&[25], 25).lines().next().unwrap().len(), 72);
+        let row = literal(&Literal::new([2, 37], &[1i32; 74]));
+        assert_eq!(row.lines().map(str::len).collect::<Vec<_>>(), [73, 4, 73, 5]);
     }
 }

@@ -4,9 +4,9 @@
 //! arrays pick elements of the box. Third, dimensions are dropped and added. An update applies the stages in reverse.
 
 use crate::array::Array;
-use crate::dtype::Number;
+use crate::dtype::{Number, integer_range};
 use crate::eager::call_many;
-use crate::ops::{Checked, Dim, Either, EitherKind, Operand, Site, broadcast_shape, scalar_of, site};
+use crate::ops::{Checked, Dim, Either, EitherKind, Kinds, Operand, Site, broadcast_shape, scalar_of, site};
 use crate::shape::{as_positions, position_dtype};
 use crate::{DType, hlo, mistakes};
 use shardwise_base as base;
@@ -308,9 +308,7 @@ impl Indexed {
         self.plan.sizes.push(size);
         self.plan.strides.push(stride);
         self.plan.fates.push(fate);
-        if fate != Fate::Drop {
-            self.plan.result.push(Origin::Box(dim));
-        }
+        self.plan.result.push(Origin::Box(dim));
     }
 
     fn operand(&mut self, a: Array) -> usize {
@@ -330,6 +328,10 @@ impl Indexed {
                 format!("the position is not an integer scalar: {}", a.short_type()),
                 x,
             );
+        }
+        let dim = self.plan.sizes.len();
+        if size > x.tensor().shape[dim] {
+            return index_mistake(s, "index-bounds", format!("dimension {dim} has no element to select"), x);
         }
         let operand = self.operand(a);
         self.dim(Start::By(operand), size, 1, fate);
@@ -364,16 +366,19 @@ impl Indexed {
         Ok(())
     }
 
-    /// Places the picked dimensions where they were if they are adjacent, and first otherwise, as NumPy does.
+    /// Removes the dimensions that are dropped or picked from the result, and adds the picked ones. As in NumPy, an
+    /// integer beside index arrays counts as an index array. If the entries of these dimensions are adjacent, the
+    /// picked dimensions take their place. Otherwise, they come first.
     fn place_picked(&mut self) {
-        let fates = &self.plan.fates;
-        let is_picked = |p: &Origin| matches!(p, Origin::Box(d) if matches!(fates[*d], Fate::Pick(_)));
-        let places: Vec<usize> = (0..self.plan.result.len()).filter(|&i| is_picked(&self.plan.result[i])).collect();
-        let Some((&first, &last)) = places.first().zip(places.last()) else { return };
-        let together = last - first + 1 == places.len();
-        let mut rest: Vec<Origin> = self.plan.result.iter().copied().filter(|p| !is_picked(p)).collect();
-        rest.insert(if together { first } else { 0 }, Origin::Picked);
-        self.plan.result = rest;
+        let (fates, result) = (&self.plan.fates, &self.plan.result);
+        let is_kept = |p: &Origin| !matches!(p, Origin::Box(d) if fates[*d] != Fate::Keep);
+        let places: Vec<usize> = (0..result.len()).filter(|&i| !is_kept(&result[i])).collect();
+        let mut origins: Vec<Origin> = result.iter().copied().filter(is_kept).collect();
+        if self.plan.picks() {
+            let are_adjacent = places.windows(2).all(|w| w[0] + 1 == w[1]);
+            origins.insert(if are_adjacent { places[0] } else { 0 }, Origin::Picked);
+        }
+        self.plan.result = origins;
     }
 }
 
@@ -387,6 +392,18 @@ fn from_end(i: i128, n: usize) -> Option<usize> {
 fn wrap_array(i: &Array, n: usize) -> Array {
     let i = &as_positions(i, n);
     if i.tensor().dtype.is_signed() { i.lt(0).select(i + n, i) } else { i.clone() }
+}
+
+/// Returns the positions in a dimension of size `n` as `dtype`, which must represent `n`. Negative ones count from the
+/// end. Those that are out of bounds stay out of bounds on the same side, though the values may change.
+fn positions(i: &Array, n: usize, dtype: base::DType) -> Array {
+    let i = wrap_array(i, n);
+    let ((low, high), (least, most)) = (integer_range(i.tensor().dtype), integer_range(dtype));
+    if least <= low && high <= most {
+        return hlo::convert(&i, dtype);
+    }
+    let i = i.minimum(n);
+    hlo::convert(&if low < 0 { i.maximum(-1) } else { i }, dtype)
 }
 
 impl Plan {
@@ -404,7 +421,7 @@ impl Plan {
         let dtype = position_dtype(shape.iter().copied().max().unwrap_or(0));
         let start = |(d, s): (usize, &Start)| match *s {
             Start::At(i) => hlo::integer(i, dtype),
-            Start::By(k) => hlo::convert(&wrap_array(&x[k], x[0].tensor().shape[d]), dtype),
+            Start::By(k) => positions(&x[k], shape[d], dtype),
         };
         self.starts.iter().enumerate().map(start).collect()
     }
@@ -498,8 +515,7 @@ impl Plan {
             .collect();
         let dtype = if picks.iter().any(|&(_, k)| is_long(&x[k])) { base::DType::I64 } else { base::DType::I32 };
         let component = |&(d, k): &(usize, usize)| {
-            let a = hlo::convert(&wrap_array(&x[k], self.sizes[d]), dtype);
-            let a = hlo::broadcast_to(&a, &self.picked);
+            let a = hlo::broadcast_to(&positions(&x[k], self.sizes[d], dtype), &self.picked);
             let shape: Vec<usize> = self.picked.iter().copied().chain([1]).collect();
             hlo::broadcast_in_dim(&a, &shape, &(0..self.picked.len()).collect::<Vec<_>>())
         };
@@ -600,14 +616,16 @@ impl Array {
     /// - An integer, or a scalar integer array, which drops its dimension.
     /// - A range, or `step(range, by)`.
     /// - `ds(start, size)`.
-    /// - An integer array. Arrays broadcast against each other.
+    /// - An integer array. Arrays broadcast against each other. Their dimensions replace those that they index if these
+    ///   are adjacent, and come first otherwise. As in NumPy, integers and scalars beside them count as index arrays
+    ///   here: `x.i((0, .., &rows))` of `f32[2, 3, 4]` and `i32[k]` is `f32[k, 3]`.
     /// - `NewAxis` or `Ellipsis`.
     ///
     /// # Errors
     ///
     /// - `index-rank` if there are more entries than dimensions.
-    /// - `index-bounds` if a constant position or a range is out of bounds, or an array picks from a dimension of size
-    ///   0.
+    /// - `index-bounds` if a constant position or a range is out of bounds, or an array selects from a dimension of
+    ///   size 0.
     /// - `index-dtype` if a position is not an integer, and for a `step` of something that is not a range.
     /// - `index-broadcast` if the index arrays do not broadcast against each other.
     /// - `index-ellipsis` if there are two ellipses, and `index-step` for a step of 0.
@@ -711,7 +729,8 @@ macro_rules! updates {
         ///
         /// # Errors
         ///
-        /// Those of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit.
+        /// Those of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit. `dtype-kind`
+        /// for all methods but `set` if the dtype can only be stored.
         #[expect(clippy::should_implement_trait, reason = "NumPy's and JAX's names; a place is no number")]
         impl At { $(
             $(#[$doc])*
@@ -738,6 +757,9 @@ impl At {
     fn update(self, name: &'static str, v: Either, combine: Option<Opcode>) -> Array {
         let x = &self.array;
         site(name, &[x], |s| {
+            if combine.is_some() {
+                s.has(x, Kinds::Any)?;
+            }
             let v = s.beside(v, x)?;
             if v.node().ty.is_none() {
                 return Err(v);

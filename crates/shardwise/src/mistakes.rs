@@ -172,6 +172,19 @@ pub(crate) fn too_many(what: &str, n: usize, facts: String, loc: &Loc) -> Diagno
     .help("split the array or the loop into smaller ones")
 }
 
+/// Builds the error for a loop whose index does not fit an `i32`.
+pub(crate) fn step_beyond(what: &str, last: usize, range: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("too-large", loc, format!("`{what}`: the last step, {last}, exceeds {}", i32::MAX))
+        .facts(range)
+        .note("the index of a loop is an i32")
+        .help("loop from 0, and add the start to the index as a wider type in the body")
+}
+
+pub(crate) fn reduce_empty(name: &str, dim: usize, ty: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("`{name}` of no elements is not defined, and dimension {dim} has size 0");
+    Diagnostic::error("reduce-empty", loc, message).facts(ty)
+}
+
 pub(crate) fn layout(wanted: &str, found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("layout", loc, "the array has a different layout").facts(found).expected(wanted)
 }

@@ -1,6 +1,6 @@
 //! Reports, programs in text form, and comparisons for tests.
 
-use crate::array::{Array, ArrayType};
+use crate::array::{self, Array};
 use crate::error::Diagnostic as Mistake;
 use crate::runtime::{self, Compiled};
 use crate::{Error, Result, context, limits, mistakes};
@@ -251,7 +251,7 @@ impl Program {
     pub fn signature(&self) -> String {
         let Some(main) = self.module.main() else { return "() -> ()".into() };
         let show = |ty: &shardwise_ir::Type, sharding: Option<&shardwise_base::Sharding>| match ty.as_tensor() {
-            Some(t) => ArrayType::of(&ShardedType { ty: t.clone(), sharding: sharding.cloned() }).to_string(),
+            Some(t) => array::text_of(&ShardedType { ty: t.clone(), sharding: sharding.cloned() }),
             None => ty.to_string(),
         };
         let args: Vec<String> =

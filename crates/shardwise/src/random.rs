@@ -5,6 +5,7 @@
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, create_from};
 use crate::ops::{Dim, Kinds, Operand, element, site};
+use crate::reduce::has_elements;
 use crate::tree::{Form, Path, Tree};
 use crate::{DType, context, create, explicit, hlo, mistakes, scalar};
 use shardwise_base::{self as base, Literal};
@@ -388,11 +389,13 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
 ///
 /// - `dimension` if there is no dimension `dim`.
 /// - `dtype-kind` unless the logits are floats.
+/// - `reduce-empty` if the dimension has size 0.
 #[track_caller]
 pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
     site("categorical", &[&key.0, logits], |s| {
         let dim = s.dim(logits, dim)?;
         s.has(logits, Kinds::Floats)?;
+        has_elements(s, logits, &[dim])?;
         Ok(call("categorical", dim, [&key.0, logits], |[key, logits]| {
             // The noise gets the layout of the logits, to which it is added.
             let noise = explicit::silently_if_on(|| gumbel_of(key, logits.tensor()));

@@ -37,17 +37,39 @@ fn kept(x: Array, shape: &[usize], dims: &[usize], keep: bool) -> Array {
     hlo::reshape(&x, &shape)
 }
 
+/// The dimensions over which a function reduces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// Any dimensions. The function has a value for no elements.
+    Any,
+    /// Only dimensions that have elements.
+    Elements,
+}
+
+/// Checks that the dimensions have elements.
+///
+/// Errors: `reduce-empty`.
+pub(crate) fn has_elements(s: &Site<'_>, x: &Array, dims: &[usize]) -> Checked<()> {
+    match dims.iter().find(|&&d| x.tensor().shape[d] == 0) {
+        Some(&d) => s.fail(None, mistakes::reduce_empty(s.name, d, &x.short_type(), &s.loc)),
+        None => Ok(()),
+    }
+}
+
 #[track_caller]
 fn reduction(
     name: &'static str,
     x: &Array,
     dims: impl Dims,
-    kinds: Kinds,
+    (kinds, over): (Kinds, Over),
     f: impl Fn(&Array, &[usize]) -> Array,
 ) -> Array {
     site(name, &[x], |s| {
         let places = s.dims(x, &dims)?;
         s.has(x, kinds)?;
+        if over == Over::Elements {
+            has_elements(s, x, &places)?;
+        }
         let keep = dims.keep();
         Ok(call(decided(name), (&places, keep), [x], |[x]| {
             let shape = x.tensor().shape.clone();
@@ -115,17 +137,20 @@ fn arg(x: &Array, dim: usize, direction: &str) -> Array {
 }
 
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $f:ident $kinds:ident $body:expr;)*) => {
+    ($($(#[$doc:meta])* $f:ident $kinds:ident $over:ident $body:expr;)*) => {
         /// Reductions over dimensions: `x.sum(0)`, `x.mean([1, 3])`, `x.max(..)`, `x.mean(keep(-1))`.
         ///
         /// # Errors
         ///
         /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
         /// - `dtype-kind` if the function is not defined for the dtype.
+        /// - `reduce-empty` for `max` and `min` over a dimension of size 0.
         impl Array { $(
             $(#[$doc])*
             #[track_caller]
-            pub fn $f(&self, dims: impl Dims) -> Array { reduction(stringify!($f), self, dims, Kinds::$kinds, $body) }
+            pub fn $f(&self, dims: impl Dims) -> Array {
+                reduction(stringify!($f), self, dims, (Kinds::$kinds, Over::$over), $body)
+            }
         )* }
 
         /// The reductions over all dimensions.
@@ -136,29 +161,29 @@ macro_rules! reductions {
 
 reductions! {
     /// Returns the sum.
-    sum Numbers sum;
+    sum Numbers Any sum;
     /// Returns the product.
-    prod Numbers |x, dims| {
+    prod Numbers Any |x, dims| {
         let dtype = x.tensor().dtype;
         let to = wide(dtype);
         hlo::convert(&hlo::reduce(&hlo::convert(x, to), Opcode::Multiply, &element(1.0, to), dims), dtype)
     };
     /// Returns the mean. Integers are averaged as `f32`.
-    mean Numbers mean;
+    mean Numbers Any mean;
     /// Returns the population variance: the mean squared distance from the mean.
-    var Ordered var;
+    var Ordered Any var;
     /// Returns the population standard deviation: the square root of `var`.
-    std Ordered |x, dims| var(x, dims).sqrt();
+    std Ordered Any |x, dims| var(x, dims).sqrt();
     /// Returns the largest element.
-    max Ordered |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
+    max Ordered Elements |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     /// Returns the smallest element.
-    min Ordered |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
+    min Ordered Elements |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
     /// Returns true if all elements are true, that is, not 0.
-    all Bits |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
+    all Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
     /// Returns true if any element is true, that is, not 0.
-    any Bits |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
+    any Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
     /// Returns `ln(sum(exp(x)))`, without overflow.
-    logsumexp Floats logsumexp;
+    logsumexp Floats Any logsumexp;
 }
 
 impl Array {
@@ -174,6 +199,7 @@ impl Array {
     /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
     /// - `argmax-dims` unless one dimension or all of them are named.
     /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `reduce-empty` for a dimension of size 0.
     /// - `too-large` if an `i32` cannot count the positions.
     #[track_caller]
     pub fn argmax(&self, dims: impl Dims) -> Array {
@@ -188,6 +214,7 @@ impl Array {
     /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
     /// - `argmax-dims` unless one dimension or all of them are named.
     /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `reduce-empty` for a dimension of size 0.
     /// - `too-large` if an `i32` cannot count the positions.
     #[track_caller]
     pub fn argmin(&self, dims: impl Dims) -> Array {
@@ -211,6 +238,7 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
             );
             return s.fail(None, d);
         }
+        has_elements(s, x, &places)?;
         s.counts(x, if is_all { x.tensor().size() } else { x.tensor().shape[places[0]] })?;
         let keep = dims.keep();
         Ok(call(decided(name), (&places, keep), [x], |[x]| {

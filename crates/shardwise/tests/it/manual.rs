@@ -381,3 +381,31 @@ fn what_is_reduced_enters_and_leaves() {
     assert!(text.contains(r#"{shardwise.manual = ["{V:X, R:Y}"]}"#), "{text}");
     f.lower(&x).unwrap().communication().unwrap().assert_only(["all-gather X"]);
 }
+
+#[test]
+fn numbers_without_a_zero_are_moved_and_not_added() {
+    set_mesh(Mesh::auto([("X", 2)]).unwrap());
+    let least = 2.0f32.powi(-127);
+    let convert = |x: &Array, n: usize, from: &str, to: &str| {
+        let (from, to) = (format!("tensor<{n}x{from}>"), format!("tensor<{n}x{to}>"));
+        let text = format!(
+            "func.func @main(%a: {from}) -> {to} {{
+                %0 = stablehlo.convert %a : ({from}) -> {to}
+                return %0 : {to}
+            }}"
+        );
+        let program = shardwise::Program::parse(&text).unwrap().compile().unwrap();
+        program.call(std::slice::from_ref(x)).unwrap().remove(0)
+    };
+    let x = convert(&array(&[1.0f32, 2.0, least, 4.0]), 4, "f32", "f8E8M0FNU");
+    let map = |f: fn(&Array) -> Array, out: P| jit(shard_map(f).in_specs(P!("X")).out_specs(out))(&x);
+    let elements =
+        |f: fn(&Array) -> Array| convert(&map(f, P!()).unwrap(), 2, "f8E8M0FNU", "f32").to_vec::<f32>().unwrap();
+    assert_eq!(elements(|x| x.pbroadcast("X", 0)), [1.0, 2.0]);
+    assert_eq!(elements(|x| x.pbroadcast("X", 1)), [least, 4.0]);
+    assert_eq!(elements(|x| x.pbroadcast_start("X", 1).done()), [least, 4.0]);
+    for f in [|x: &Array| x.psum("X"), |x: &Array| x.psum_scatter("X", 0), |x: &Array| x.pcast("X", Pcast::Unreduced)] {
+        let wrong = map(f, P!("X")).unwrap_err();
+        assert_eq!(wrong.diagnostics().next().unwrap().code(), "dtype-kind");
+    }
+}

@@ -72,7 +72,7 @@ const SIZED: &[Sized] = &[
     ("einsum wrong", |n| shardwise::einsum(&"a".repeat(n.min(10_000)), [x()])), ("ragged_dot", |n| shardwise::ragged_dot(zeros([n, 2], F32), zeros([1, 2, 3], F32), zeros([1], I32))),
     ("fori_loop", |n| jit(move || fori_loop(0..n, scalar(0, I32), |_, x| x)).lower(()).map_or_else(|e| Array::of_type([], I32).shard(no_mesh(e)), |_| scalar(0, I32))),
     ("scan", |n| scan(zeros([], F32), zeros([n], F32), |c, x| (c + &x, x)).1), ("scan results", |n| scan(zeros([], F32), zeros([3], F32), move |c, x| (c, x.broadcast_to([n]))).1),
-    ("stepped loop", |n| fori_loop(n.saturating_sub(2)..n, scalar(0, I32), |i, x| x + i)),
+    ("fori_loop of the end", |n| jit(move || fori_loop(n.saturating_sub(2)..n, scalar(0, I32), |i, x| x + i)).lower(()).map_or_else(|e| Array::of_type([], I32).shard(no_mesh(e)), |_| scalar(0, I32))),
 ];
 
 /// Fails the test if the error is not about sizes.
@@ -175,4 +175,130 @@ fn what_can_be_is_right() {
     assert_eq!(none.i(zeros([2], I32)).check().unwrap_err().diagnostics().next().unwrap().code(), "index-bounds");
     assert_eq!(none.take_along(zeros([0, 2], I32), 1).ty().to_string(), "f32[0,2]");
     assert_eq!(none.sum(0).to_vec::<f32>().unwrap(), [0.0; 4]);
+}
+
+/// Returns the code of an array's only mistake.
+#[track_caller]
+fn code(a: Array) -> String {
+    let wrong = a.check().expect_err("a mistake");
+    let codes: Vec<&str> = wrong.diagnostics().map(|d| d.code()).collect();
+    codes.join(", ")
+}
+
+#[test]
+fn positions_of_wide_types_are_clamped() {
+    let x = arange(0..10, I32);
+    let beyond = (1i64 << 32) + 1;
+    let at = |i: Array| x.i(&i).item::<i32>().unwrap();
+    assert_eq!(at(scalar(u32::MAX, U32)), 9);
+    assert_eq!(at(scalar(beyond, I64)), 9);
+    assert_eq!(at(scalar(u64::MAX, U64)), 9);
+    assert_eq!(at(scalar(-beyond, I64)), 0);
+    assert_eq!(at(scalar(-1, I64)), 9);
+    assert_eq!(at(scalar(i64::MIN, I64)), 0);
+    let all = |x: Array| x.to_vec::<i32>().unwrap();
+    assert_eq!(all(x.i(ds(scalar(beyond, I64), 2))), [8, 9]);
+    assert_eq!(all(x.i(ds(scalar(-beyond, I64), 2))), [0, 1]);
+    assert_eq!(all(x.i(array(&[u32::MAX, 3, 10]))), [9, 3, 9]);
+    assert_eq!(all(x.i(array(&[u64::MAX, 3, 1 << 32]))), [9, 3, 9]);
+    assert_eq!(all(x.i(array(&[beyond, -beyond, -10, -11]))), [9, 0, 0, 0]);
+    assert_eq!(all(x.take_along(array(&[u64::MAX, 3]), 0)), [9, 3]);
+    assert_eq!(all(x.take_along(array(&[u32::MAX, 3]), 0)), [9, 3]);
+    assert_eq!(all(x.take_along(array(&[beyond, -beyond]), 0)), [9, 0]);
+    assert_eq!(all(x.at(scalar(beyond, I64)).set(77).i(-2..)), [8, 77]);
+    // Updates at positions in index arrays are dropped if these are out of bounds.
+    assert_eq!(all(x.at(array(&[beyond, -beyond, 2, 10, -11])).set(77)), [0, 1, 77, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(all(x.at(array(&[u64::MAX, 1 << 63, 2, 10])).set(77)), [0, 1, 77, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(all(x.at(array(&[u32::MAX, 1 << 31, 2, 10])).set(77)), [0, 1, 77, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn branches_of_wide_indices_are_clamped() {
+    let branch = |i: Array, n: usize| switch(&i, n, |k| scalar(k, I32)).item::<i32>().unwrap();
+    assert_eq!(branch(scalar(1i64 << 32, I64), 3), 2);
+    assert_eq!(branch(scalar(i64::MIN, I64), 3), 0);
+    assert_eq!(branch(scalar(u32::MAX, U32), 3), 2);
+    assert_eq!(branch(scalar(u64::MAX, U64), 3), 2);
+    // A byte has no number for the last of many branches.
+    assert_eq!(branch(scalar(127, I8), 130), 127);
+    assert_eq!(branch(scalar(-1, I8), 130), 0);
+}
+
+#[test]
+fn integers_beside_index_arrays_are_index_arrays() {
+    let x = arange(0..24, I32).reshape([2, 3, 4]);
+    let index = array(&[0i32, 1]);
+    let zero = scalar(0, I32);
+    let is = |a: Array, shape: &[usize], elements: &[i32]| {
+        assert_eq!((&a.shape()[..], &a.to_vec::<i32>().unwrap()[..]), (shape, elements));
+    };
+    is(x.i((0, .., &index)), &[2, 3], &[0, 4, 8, 1, 5, 9]);
+    is(x.i((&zero, .., &index)), &[2, 3], &[0, 4, 8, 1, 5, 9]);
+    is(x.i((0, ..2, &index)), &[2, 2], &[0, 4, 1, 5]);
+    is(x.i((&index, .., 0)), &[2, 3], &[0, 4, 8, 12, 16, 20]);
+    is(x.i((.., 0, &index)), &[2, 2], &[0, 1, 12, 13]);
+    is(x.i((.., &index, 0)), &[2, 2], &[0, 4, 12, 16]);
+    is(x.i((.., &index, NewAxis, 0)), &[2, 2, 1], &[0, 12, 4, 16]);
+    is(x.i((0, NewAxis, .., &index)), &[2, 1, 3], &[0, 4, 8, 1, 5, 9]);
+    // The start of a slice is no index array.
+    is(x.i((ds(&zero, 1), .., &index)), &[1, 3, 2], &[0, 1, 4, 5, 8, 9]);
+    let changed = x.at((0, .., &index)).set(arange(100..106, I32).reshape([2, 3]));
+    is(changed.i((0, .., ..2)), &[3, 2], &[100, 103, 101, 104, 102, 105]);
+}
+
+#[test]
+fn loops_end_before_their_index_is_too_large() {
+    let last = |steps: std::ops::Range<usize>| {
+        let body = move || fori_loop(steps.clone(), scalar(0, I32), |i, _| i);
+        jit(body)().and_then(|a: Array| a.item::<i32>())
+    };
+    assert_eq!(last(2147483646..2147483648).unwrap(), i32::MAX);
+    let wrong = last(2147483646..2147483650).unwrap_err();
+    assert_eq!(wrong.diagnostics().next().unwrap().code(), "too-large");
+    let unrolled = |by: usize| {
+        let steps = move || unroll(2147483644..2147483650).by(by);
+        jit(move || fori_loop(steps(), scalar(0, I32), |i, _| i)).lower(()).map(|_| ())
+    };
+    for by in [1, 2, 6] {
+        let wrong = unrolled(by).unwrap_err();
+        assert_eq!(wrong.diagnostics().next().unwrap().code(), "too-large", "{by}");
+    }
+}
+
+#[test]
+fn no_elements_have_no_extremes() {
+    let functions: [fn(&Array, usize) -> Array; 4] =
+        [|x, d| x.argmax(d), |x, d| x.argmin(d), |x, d| x.max(d), |x, d| x.min(d)];
+    for f in functions {
+        assert_eq!(code(f(&zeros([0], F32), 0)), "reduce-empty");
+        assert_eq!(code(f(&zeros([2, 0], I32), 1)), "reduce-empty");
+        assert_eq!(f(&zeros([2, 0], I32), 0).to_vec::<i32>().unwrap(), []);
+    }
+    assert_eq!(code(zeros([2, 0], F32).argmax(..)), "reduce-empty");
+    assert_eq!(code(zeros([2, 0], F32).max(..)), "reduce-empty");
+    assert_eq!(code(shardwise::categorical(key(), &zeros([2, 0], F32), 1)), "reduce-empty");
+    assert_eq!(zeros([0], F32).logsumexp(0).item::<f32>().unwrap(), f32::NEG_INFINITY);
+    // A scalar array cannot select an element of a dimension that has none.
+    assert_eq!(code(zeros([0, 2], F32).i(scalar(0, I32))), "index-bounds");
+    assert_eq!(code(zeros([0, 2], F32).at(scalar(0, I32)).set(1)), "index-bounds");
+}
+
+#[test]
+fn integers_of_a_range_are_rounded_once() {
+    let elements = |x: Array| x.astype(F32).to_vec::<f32>().unwrap();
+    assert_eq!(elements(arange(1..300, BF16).i(255..262)), [256.0, 256.0, 258.0, 260.0, 260.0, 260.0, 262.0]);
+    assert_eq!(elements(arange(1..2100, F16).i(2047..2053)), [2048.0, 2048.0, 2050.0, 2052.0, 2052.0, 2052.0]);
+    assert_eq!(elements(arange(usize::MAX - 1..usize::MAX, F32)), [2.0f32.powi(64)]);
+    assert_eq!(arange((1 << 53) - 1..(1 << 53) + 3, F64).to_vec::<f64>().unwrap()[3], 9007199254740994.0);
+}
+
+#[test]
+fn numbers_that_can_only_be_stored_are_set_and_not_combined() {
+    let lowered = |f: fn(&Array) -> Array| jit(f).lower(&Array::of_type([2], F8E8M0FNU)).map(|_| ());
+    assert!(lowered(|x| x.at(0).set(x.i(1))).is_ok());
+    let combined: [fn(&Array) -> Array; 3] =
+        [|x| x.at(0).add(x.i(1)), |x| x.at(array(&[0i32])).mul(x.i(1)), |x| x.at(..1).max(x.i(1))];
+    for f in combined {
+        assert_eq!(lowered(f).unwrap_err().diagnostics().next().unwrap().code(), "dtype-kind");
+    }
 }

@@ -433,3 +433,13 @@ fn random_numbers_are_jaxs() {
         }
     }
 }
+
+#[test]
+fn the_signature_of_a_quantized_program_names_its_types() {
+    let text = "func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4xf32> {
+        %0 = stablehlo.uniform_dequantize %a : (tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4xf32>
+        return %0 : tensor<4xf32>
+    }";
+    let program = shardwise::Program::parse(text).unwrap();
+    assert_eq!(program.signature(), "(!quant.uniform<i8:f32, 0.5>[4]) -> f32[4]");
+}
