@@ -36,8 +36,8 @@ fn asymptotic_series(x: f64) -> f64 {
         sum += term;
         k += 1.0;
     }
-    // A quarter of the square, because 2 pi x may be infinite.
-    sum / (2.0 * libm::sqrt(2.0 * PI * (x / 4.0)))
+    // The square of a quarter of the root, because 2 pi x may be infinite.
+    sum / (4.0 * libm::sqrt(2.0 * PI * (x / 16.0)))
 }
 
 /// Coefficients `B(2k) / (2k)!` of the Euler-Maclaurin formula.
