@@ -1,5 +1,6 @@
 //! The functions on plain numbers.
 
+use crate::double::Double;
 use crate::formula;
 
 macro_rules! from_formula {
@@ -110,6 +111,22 @@ pub fn acosh_f32(x: f32) -> f32 {
 pub fn logistic_f64(x: f64) -> f64 {
     let e = libm::exp(-x.abs());
     if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
+}
+
+/// Returns the exponent of `x` in base 2, or 0 if `x` is zero, infinite or NaN.
+pub fn exponent_f64(x: f64) -> i32 {
+    if x == 0.0 || !x.is_finite() { 0 } else { libm::ilogb(x) }
+}
+
+/// Returns `x * 2^n`, rounded once.
+pub fn scale_f64(x: f64, n: i32) -> f64 {
+    libm::scalbn(x, n)
+}
+
+/// Returns `|1 + x + iy|^2 - 1` for moderate numbers, without rounding the parts that cancel.
+pub fn square_minus_one_f64(x: f64, y: f64) -> f64 {
+    let (x, y) = (Double::from(x), Double::from(y));
+    (x * (x + 2.0.into()) + y * y).value()
 }
 
 /// Returns `1 / sqrt(x)`, both rounded.

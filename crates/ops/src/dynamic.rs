@@ -74,6 +74,12 @@ fn form(opcode: Opcode) -> Form {
 /// Attributes that only the dynamic form has.
 const OWN: &[&str] = &["known_expanding_dimensions", "known_nonexpanding_dimensions"];
 
+/// Returns the elements of an operand of sizes. A number beyond `i64` becomes the largest `i64`, which is too large for
+/// every op as well.
+fn amounts(sizes: &Literal) -> Vec<i64> {
+    (0..sizes.size()).map(|i| sizes.get_i128(i).try_into().unwrap_or(i64::MAX)).collect()
+}
+
 impl Form {
     /// Returns the attributes of the static form. `sizes` are the values of the operands of sizes, in order. If it is
     /// empty, the attributes that these determine are left out.
@@ -85,10 +91,10 @@ impl Form {
             match size {
                 Size::ResultShape => {}
                 Size::Ints(name) => {
-                    attrs.set(*name, Attr::ints(value.to_i64s()));
+                    attrs.set(*name, Attr::ints(amounts(&value)));
                 }
                 Size::Pairs(name) => {
-                    attrs.set(*name, Attr::Dense(Literal::new(value.shape(), &value.to_i64s())));
+                    attrs.set(*name, Attr::Dense(Literal::new(value.shape(), &amounts(&value))));
                 }
             }
         }
@@ -121,22 +127,24 @@ impl Dynamic {
 /// Checks `known_expanding_dimensions` and `known_nonexpanding_dimensions`, which list dimensions of the operand. No
 /// dimension may be in both.
 fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
-    let [expanding, other] = [op.sizes(OWN[0]), op.sizes(OWN[1])];
-    let all = [&expanding[..], &other].concat();
+    let [expanding, other] = [OWN[0], OWN[1]].map(|name| op.ints(name));
+    let mut all = [&expanding[..], &other].concat();
+    all.sort_unstable();
+    let are_dims = |list: &[i64]| list.iter().all(|d| usize::try_from(*d).is_ok_and(|d| d < rank));
     check
         .that(
             "dynamic_broadcast_in_dim_c8",
-            check::is_unique(&all),
+            all.is_sorted_by(|a, b| a < b),
             "a dimension is named twice in the lists of known dimensions",
         )
         .that(
             "dynamic_broadcast_in_dim_c9",
-            check::are_dims(&expanding, rank),
+            are_dims(&expanding),
             "known expanding dimensions must be dimensions of the operand",
         )
         .that(
             "dynamic_broadcast_in_dim_c10",
-            check::are_dims(&other, rank),
+            are_dims(&other),
             "known nonexpanding dimensions must be dimensions of the operand",
         );
 }
@@ -404,8 +412,16 @@ impl Facts for Dynamic {
             );
             let each = types[form.kept..].iter().all(|t| t.shape == [x.rank()]);
             check.that("dynamic_pad_c2", each, "there must be a padding for each dimension");
+            check.that("dynamic_pad_i2", value.rank() == 0, "the padding value must be a scalar");
+            check.that("dynamic_pad_c4", to.rank() == x.rank(), "the result must have the operand's rank");
         }
         let rank = types.first().map_or(0, |t| t.rank());
+        if opcode == Opcode::RealDynamicSlice {
+            let each = types[form.kept..].iter().all(|t| t.shape == [rank]);
+            check.that("real_dynamic_slice_c1", types[0].dtype == to.dtype, "there must be one element type");
+            check.that("real_dynamic_slice_c2", each, "there must be a start, a limit and a stride for each dimension");
+            check.that("real_dynamic_slice_c4", to.rank() == rank, "the result must have the operand's rank");
+        }
         if opcode == Opcode::DynamicGather {
             let each = types[2].shape == [rank];
             check.that("dynamic_gather_c11", each, "there must be a slice's size for each dimension");
@@ -436,7 +452,7 @@ impl Facts for Dynamic {
         let form = form(Opcode::of_view(op));
         let (kept, sizes) = x.split_at(form.kept);
         for (size, value) in form.sizes.iter().zip(sizes) {
-            let asked = value.to_i64s();
+            let asked = amounts(value);
             let is_result = || asked.iter().copied().eq(op.result_shape(0).iter().map(|&n| n as i64));
             if matches!(size, Size::ResultShape) && !is_result() {
                 return Err(other_shape(op, &asked));

@@ -171,10 +171,10 @@ fn mirrored(data: &[Complex64], half: usize, n: usize) -> Data<Complex64> {
 
 /// Transforms each line along dimension `d`, and divides inverse transforms by the length of the line.
 fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
-    let (n, step) = (shape[d], shape[d + 1..].iter().product::<usize>());
-    if n == 0 || step == 0 {
+    if data.is_empty() {
         return;
     }
+    let (n, step) = (shape[d], shape[d + 1..].iter().product::<usize>());
     let roots = roots(n, is_inverse);
     let mut meter = Meter::default();
     let scale = if is_inverse { 1.0 / n as f64 } else { 1.0 };

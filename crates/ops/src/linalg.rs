@@ -2,6 +2,7 @@
 
 use crate::Opcode;
 use crate::check::{Check, counted_tensors};
+use crate::elementwise::complex;
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
@@ -70,7 +71,7 @@ impl Field for Complex64 {
         self - a * b
     }
     fn over(self, other: Complex64) -> Complex64 {
-        self / other
+        complex::divide(self, other)
     }
     fn conj(self) -> Complex64 {
         Complex64::conj(&self)

@@ -146,7 +146,10 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
     let width = t.dtype.storage_bytes();
     let mut output = LiteralWriter::new(t.dtype, &t.shape);
     for element in words.chunks(words_of_element).take(t.size()) {
-        output.push(&bytemuck::cast_slice(element)[..width]);
+        match element {
+            [word] => output.push(&low_bits(t.dtype, *word)[..width]),
+            words => output.push(bytemuck::cast_slice(words)),
+        }
     }
     let next = counter.wrapping_add(blocks as u128);
     let next = [state_words[0], next as u64, (next >> 64) as u64];
@@ -258,7 +261,7 @@ impl Facts for Rng {
             let (a, b) = (x[0].get_f64(0), x[1].get_f64(0));
             let is_normal = op.attrs().str("rng_distribution") == Some("NORMAL");
             let y = eval::fill(t.dtype, &t.shape, |i| {
-                Number::Double(if is_normal { a + b * normal(block(i)) } else { a + (b - a) * fraction(block(i)[0]) })
+                Number::Double(if is_normal { a + b * normal(block(i)) } else { between(a, b, fraction(block(i)[0])) })
             });
             return Ok(vec![if is_normal { y } else { below(&y, a, b) }]);
         }
@@ -310,6 +313,12 @@ fn fraction(bits: u64) -> f64 {
     (bits >> 11) as f64 * 2f64.powi(-53)
 }
 
+/// Returns the number at `fraction` of the way from `a` to `b`, whose distance may be too large for an `f64`.
+fn between(a: f64, b: f64, fraction: f64) -> f64 {
+    let span = b - a;
+    if span.is_infinite() { a * (1.0 - fraction) + b * fraction } else { a + span * fraction }
+}
+
 /// Returns a normally distributed number, by Box and Muller's transform.
 fn normal([a, b]: [u64; 2]) -> f64 {
     let radius = (-2.0 * fns::log_f64(1.0 - fraction(a))).sqrt();
@@ -328,6 +337,15 @@ fn split(x: u64) -> [u32; 2] {
 
 fn join([low, high]: [u32; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 32
+}
+
+/// Returns the bytes of an element of at most 32 bits that has the low bits of a word. The other bits are copies of the
+/// sign bit for signed types, and zeros for all others.
+fn low_bits(dtype: DType, word: u32) -> [u8; 4] {
+    let unused = 32 - dtype.bits() as u32;
+    let high = word << unused;
+    let bits = if dtype.is_signed() { (high as i32 >> unused) as u32 } else { high >> unused };
+    bits.to_le_bytes()
 }
 
 /// A shape whose elements are paired along one dimension.
@@ -364,7 +382,7 @@ impl Halves<'_> {
             let half = |d: usize, i: usize| if Some(d) == self.dim { i / 2 } else { i };
             let at: isize = place.iter().enumerate().map(|(d, &i)| half(d, i) as isize * strides[d]).sum();
             let word = pairs[at as usize][self.dim.map_or(0, |d| place[d] % 2)];
-            out.push(&word.to_le_bytes()[..width]);
+            out.push(&low_bits(dtype, word)[..width]);
         });
         out.finish()
     }
@@ -401,6 +419,28 @@ mod tests {
         assert!(mean(&normal).abs() < 0.03);
         assert!((mean(&|b| normal(b).powi(2)) - 1.0).abs() < 0.05);
         assert_eq!((fraction(0), fraction(u64::MAX) < 1.0), (0.0, true));
+    }
+
+    #[test]
+    fn elements_of_less_than_a_byte_have_no_other_bits() {
+        let bytes = |dtype| [0x84, 0xb9, 0xffff_fff2].map(|word| low_bits(dtype, word)[0]);
+        assert_eq!(bytes(DType::I4), [4, -7i8 as u8, 2]);
+        assert_eq!(bytes(DType::U4), [4, 9, 2]);
+        assert_eq!(bytes(DType::I2), [0, 1, -2i8 as u8]);
+        assert_eq!(bytes(DType::U2), [0, 1, 2]);
+        assert_eq!(bytes(DType::F4E2M1FN), [4, 9, 2]);
+        assert_eq!(bytes(DType::F6E3M2FN), [4, 0x39, 0x32]);
+        assert_eq!(bytes(DType::I8), [0x84, 0xb9, 0xf2]);
+        let state = Literal::new([2], &[1u64, 2]);
+        let narrow = philox_bits(&state, &TensorType::new(DType::I4, vec![64]))[1].to_i64s();
+        assert!(narrow.iter().all(|i| (-8..8).contains(i)) && narrow.contains(&-8) && narrow.contains(&7));
+    }
+
+    #[test]
+    fn numbers_between_the_largest_and_the_least() {
+        let (a, b) = (-f64::MAX, f64::MAX);
+        assert_eq!([0.0, 0.5, 1.0].map(|f| between(a, b, f)), [a, 0.0, b]);
+        assert_eq!(between(-2.0, 2.0, 0.75), 1.0);
     }
 
     /// Compares with answers of XLA's CPU backend.

@@ -3,8 +3,9 @@
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, make_collective, promote, reducer, shapes};
-use shardwise_base::{AxisRef, Bool8, Complex64, DType, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
-use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
+use shardwise_base::{AxisRef, Bool8, Complex64, DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
+use shardwise_base::{Mesh, Sharding};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_mathfn::order;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::sync::Arc;
@@ -13,10 +14,13 @@ use std::sync::Arc;
 /// elements of each input.
 pub struct Reduce;
 
-/// Returns the reduction that a `reduce` of one input computes, if it is a known one.
+/// Returns the reduction that a `reduce` of one input computes, if it is a known one that is defined for its elements.
 fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
     match op.regions() {
-        [region] if op.operands().len() == 2 => reducer::reduce_kind(op.module, op.body, *region),
+        [region] if op.operands().len() == 2 => {
+            let kind = reducer::reduce_kind(op.module, op.body, *region);
+            kind.filter(|&kind| eval::can_combine(kind, op.operand_tensor(0).dtype))
+        }
         _ => None,
     }
 }
@@ -243,22 +247,28 @@ fn is_identity(op: &OpView<'_>, i: usize, kind: ReduceKind) -> bool {
 
 /// The positions in the input of the elements of one result element: rows, as `shardwise_mathfn::order` defines them.
 struct Rows {
-    /// The start of each row, counted from the first element of the result element.
-    starts: Vec<usize>,
+    /// The start of each row, counted from the first element of the result element. Empty if rows have no elements.
+    starts: Data<usize>,
     len: usize,
     /// The position of the first element of each result element.
-    bases: Vec<usize>,
+    bases: Data<usize>,
 }
 
 /// Returns the offsets, in row-major order, of all elements of a block with these sizes and strides.
-fn offsets(dims: &[(usize, usize)]) -> Vec<usize> {
-    dims.iter().fold(vec![0], |outer, &(size, stride)| {
-        outer.iter().flat_map(|&base| (0..size).map(move |i| base + i * stride)).collect()
+fn offsets(dims: &[(usize, usize)]) -> Data<usize> {
+    dims.iter().fold(Data::from_fn(1, |_| 0), |outer, &(size, stride)| {
+        let inner = |&base: &usize| (0..size).map(move |i| base + i * stride);
+        Data::collect(outer.len() * size, outer.iter().flat_map(inner))
     })
 }
 
 impl Rows {
+    /// Lists the rows of a reduction whose result has elements. If the input has none, there are no rows.
     fn new(shape: &[usize], dims: &[usize]) -> Rows {
+        if shape.contains(&0) {
+            let count = kept_shape(shape, dims).iter().product();
+            return Rows { starts: Data::from_fn(0, |i| i), len: 0, bases: Data::from_fn(count, |_| 0) };
+        }
         let strides = eval::row_major(shape);
         let all: Vec<(bool, usize, usize)> = (0..shape.len())
             .filter(|&d| shape[d] != 1)
@@ -319,6 +329,10 @@ pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usiz
 
 fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
     let combine = A::combine(kind)?;
+    let kept = kept_shape(x.shape(), dims);
+    if kept.contains(&0) {
+        return Some(Literal::zeros(x.dtype(), kept));
+    }
     let rows = Rows::new(x.shape(), dims);
     let neutral = kind.neutral(A::DTYPE).expect("types in which is reduced have one");
     let [identity, start] = [&neutral, init].map(|one| eval::convert(one, A::DTYPE).get::<A>(0));
@@ -329,8 +343,8 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
         let total = order::fold(rows.starts.len(), rows.len, A::LANES, identity, get, combine);
         total.map_or(start, |t| combine(start, t))
     };
-    let out: Vec<A> = rows.bases.iter().map(one).collect();
-    Some(eval::convert(&Literal::new(kept_shape(x.shape(), dims), &out), x.dtype()))
+    let out = Literal::from_fn(kept, |i| one(&rows.bases[i]));
+    Some(eval::convert(&out, x.dtype()))
 }
 
 /// Reduces by running the region for each element, from the left in row-major order.
@@ -341,20 +355,19 @@ fn reduce_by_region(
     regions: &mut dyn RegionEval,
 ) -> Result<Vec<Literal>, EvalError> {
     let (inputs, inits) = x.split_at(x.len() / 2);
+    let types = (0..inputs.len()).map(|i| op.result_tensor(i));
+    if op.result_shape(0).contains(&0) {
+        return Ok(types.map(|t| Literal::zeros(t.dtype, &t.shape[..])).collect());
+    }
     let rows = Rows::new(inputs[0].shape(), dims);
-    let mut out: Vec<Vec<u8>> = vec![vec![]; inputs.len()];
-    for base in &rows.bases {
+    let mut out: Vec<LiteralWriter> = types.map(|t| LiteralWriter::new(t.dtype, &t.shape)).collect();
+    for base in rows.bases.iter() {
         let mut totals: Vec<Literal> = inits.iter().map(Literal::to_dense).collect();
         for at in rows.starts.iter().flat_map(|start| (0..rows.len).map(move |i| base + start + i)) {
             totals.extend(inputs.iter().map(|x| x.element(at)));
             totals = regions.region(op.regions()[0], totals)?;
         }
-        totals.iter().zip(&mut out).for_each(|(total, out)| out.extend(total.element_bytes(0)));
+        totals.iter().zip(&mut out).for_each(|(total, out)| out.push(total.element_bytes(0)));
     }
-    let types = (0..inputs.len()).map(|i| op.result_tensor(i));
-    Ok(types.zip(out).map(|(t, bytes)| literal(t, &bytes)).collect())
-}
-
-fn literal(t: &TensorType, bytes: &[u8]) -> Literal {
-    Literal::from_bytes(t.dtype, &t.shape, bytes).expect("an element for each place of the result")
+    Ok(out.into_iter().map(LiteralWriter::finish).collect())
 }

@@ -22,6 +22,24 @@ fn input_count(op: &OpView<'_>) -> Option<usize> {
     (count + usize::try_from(carries).ok()? == op.operands().len()).then_some(count)
 }
 
+/// Returns true if `resultSegmentSizes` is absent or counts these outputs and carries.
+fn counts_results(op: &OpView<'_>, outputs: usize, carries: usize) -> bool {
+    let counts = op.attr(SEGMENTS[1]).map(Attr::to_ints);
+    counts.is_none_or(|counts| counts.is_some_and(|counts| counts == [outputs as i64, carries as i64]))
+}
+
+/// Returns the number of steps: the size of the inputs along `dim`, or `scan_dim_size` if there are no inputs. Returns
+/// `None` if the inputs have no such dimension, differ in it, or differ from `scan_dim_size`.
+fn step_count(op: &OpView<'_>, inputs: &[&[usize]], dim: usize) -> Option<usize> {
+    let given = match op.attrs().contains("scan_dim_size") {
+        true => Some(op.attrs().size("scan_dim_size")?),
+        false => None,
+    };
+    let sizes = inputs.iter().map(|shape| shape.get(dim).copied()).collect::<Option<Vec<usize>>>()?;
+    let size = given.or(sizes.first().copied())?;
+    sizes.iter().all(|&n| n == size).then_some(size)
+}
+
 fn without(t: &TensorType, dim: usize) -> Type {
     let mut shape = t.shape.clone();
     shape.remove(dim);
@@ -54,7 +72,7 @@ impl Scan {
         on_quantized: OnQuantized::Refuses,
         syntax: Syntax::custom(&crate::syntax::scan::ScanForm),
         names: Names::Numbered,
-        role: Role::Plain,
+        role: Role::Isolated,
     };
 }
 
@@ -64,12 +82,17 @@ impl Facts for Scan {
         let dim = check::size(op, "dimension")?;
         let mut check = Check::new(op);
         let count = input_count(op);
-        check.that("scan_c1", count.is_some_and(|n| n > 0), "`operandSegmentSizes` must count inputs and carries");
-        check.so_far()?;
+        check.that("scan_c1", count.is_some(), "`operandSegmentSizes` must count inputs and carries").so_far()?;
         let (inputs, carries) = types.split_at(count.unwrap_or(0));
-        let size = inputs[0].shape.get(dim).copied();
-        let same = size.is_some() && inputs.iter().all(|t| t.shape.get(dim).copied() == size);
-        check.that("scan_c2", same, "all inputs must have the same size along `dimension`").so_far()?;
+        let shapes: Vec<&[usize]> = inputs.iter().map(|t| &t.shape[..]).collect();
+        let size = step_count(op, &shapes, dim);
+        check.that(
+            "scan_c2",
+            size.is_some(),
+            "all inputs must have the same size along `dimension`, which is `scan_dim_size` if that is given; without \
+             inputs it must be given",
+        );
+        check.so_far()?;
         let carried: Vec<Type> = carries.iter().map(|&t| t.clone().into()).collect();
         let takes = [inputs.iter().map(|t| without(t, dim)).collect(), carried.clone()].concat();
         let region = op.regions()[0];
@@ -78,6 +101,8 @@ impl Facts for Scan {
         let split = gives.len().checked_sub(carried.len());
         let fits = split.is_some_and(|n| gives[n..] == carried[..]);
         check.that("scan_c4", fits, "the last values that the body gives must be the next carries");
+        let is_counted = split.is_none_or(|outputs| counts_results(op, outputs, carried.len()));
+        check.that("scan_c6", is_counted, "`resultSegmentSizes` must count outputs and carries");
         let slices: Option<Vec<&TensorType>> = gives.iter().map(Type::as_tensor).collect();
         let fits = slices.as_ref().is_some_and(|s| s.iter().take(split.unwrap_or(0)).all(|t| dim <= t.rank()));
         check.that("scan_c5", fits, "the body's slices must have room for `dimension`").so_far()?;
@@ -114,7 +139,8 @@ impl Facts for Scan {
         let outputs = op.results().len() - carries.len();
         let mut results: Vec<Literal> =
             (0..outputs).map(|i| Literal::zeros(op.result_tensor(i).dtype, op.result_shape(i)).to_dense()).collect();
-        let size = inputs[0].shape()[dim];
+        let shapes: Vec<&[usize]> = inputs.iter().map(Literal::shape).collect();
+        let size = step_count(op, &shapes, dim).expect("verified");
         for step in 0..size {
             let at = if op.attrs().flag("is_reverse") { size - 1 - step } else { step };
             let args = inputs.iter().map(|x| slice(x, dim, at)).chain(carries).collect();

@@ -33,7 +33,8 @@ pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
 fn round(module: &Module, body: &mut Body) -> bool {
     let (live, renamed) = (live(module, body), EntityVec::filled(body.value_count(), None));
     let entry = body.entry();
-    let mut cleanup = Cleanup { module, body, live, renamed, seen: FxHashMap::default(), is_changed: false };
+    let mut cleanup =
+        Cleanup { module, body, live, renamed, seen: FxHashMap::default(), is_isolated: false, is_changed: false };
     cleanup.region(entry);
     cleanup.is_changed
 }
@@ -95,6 +96,8 @@ struct Cleanup<'a> {
     renamed: EntityVec<Value, Option<Value>>,
     /// The ops that are kept and their regions, by [`fingerprint`].
     seen: FxHashMap<u64, SmallVec<[(Op, Region); 1]>>,
+    /// True within an op whose regions use no values from outside.
+    is_isolated: bool,
     is_changed: bool,
 }
 
@@ -120,9 +123,12 @@ impl Cleanup<'_> {
     fn op(&mut self, op: Op, region: Region) -> bool {
         budget::poll();
         self.rename_operands(op);
+        let outer = self.is_isolated;
+        self.is_isolated |= self.module.table.def(self.body[op].code).is_isolated();
         for inner in self.body[op].regions.clone() {
             self.region(inner);
         }
+        self.is_isolated = outer;
         let view = self.module.view(self.body, op);
         let is_plain = view.regions().is_empty() && view.results().len() == 1 && is_repeatable(&view);
         if !is_plain || is_async(self.module, self.body, region) {
@@ -150,11 +156,12 @@ impl Cleanup<'_> {
         }
     }
 
-    /// Returns the result of an equal op that comes earlier in this region, or in the function's own region.
+    /// Returns the result of an equal op that comes earlier in this region, or in the function's own region if the region
+    /// may use its values.
     fn repeated(&self, view: &OpView<'_>, region: Region, print: u64) -> Option<Value> {
         // Of the surrounding regions, only the function's own region is considered. All ops seen there come before this
         // op.
-        let is_around = |r: Region| r == region || r == view.body.entry();
+        let is_around = |r: Region| r == region || (r == view.body.entry() && !self.is_isolated);
         let is_equal = |op: Op| {
             let (data, other) = (view.data(), &view.body[op]);
             let type_of = |data: &OpData| view.body.ty(data.results[0]);

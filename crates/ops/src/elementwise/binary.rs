@@ -223,7 +223,7 @@ pub const DIVIDE: Binary = Binary {
     float: Some((|a, b| a / b, |a, b| a / b)),
     signed: Some(|a, b, _| if b == 0 { -1 } else { a.wrapping_div(b) }),
     unsigned: Some(|a, b, _| a.checked_div(b).unwrap_or(u64::MAX)),
-    complex: Some(|a, b| a / b),
+    complex: Some(complex::divide),
     linear: Linear::In(1),
     ..row!("divide")
 };
@@ -267,11 +267,7 @@ pub const POWER: Binary = Binary {
 
 pub const ATAN2: Binary = Binary {
     float: Some((fns::atan2_f32, fns::atan2_f64)),
-    // The angle of x + iy: -i log((x + iy) / sqrt(x^2 + y^2)).
-    complex: Some(|y, x| {
-        let turned = complex::log((x + Complex64::i() * y) / complex::sqrt(x * x + y * y));
-        Complex64::new(turned.im, -turned.re)
-    }),
+    complex: Some(complex::atan2),
     flops: TRANSCENDENTAL,
     ..row!("atan2")
 };

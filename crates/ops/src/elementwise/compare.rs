@@ -9,7 +9,7 @@ use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use std::cmp::Ordering;
 
-/// `compare`, which compares two tensors element by element.
+/// `compare`, which compares two tensors element by element. Complex numbers are compared in lexicographic order.
 pub struct Compare;
 
 /// Returns true if two elements with this order fulfil the direction. `None` is the order of elements that are not
@@ -61,9 +61,9 @@ comparable! {
     small::I4: small::I4::partial_cmp, small::I4::cmp;
     small::U2: small::U2::partial_cmp, small::U2::cmp;
     small::U4: small::U4::partial_cmp, small::U4::cmp;
-    // Complex numbers are only compared for equality.
-    Complex32: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
-    Complex64: |a, b| (a == b).then_some(Ordering::Equal), |_, _| Ordering::Equal;
+    // Complex numbers are compared in lexicographic order. They have no total order.
+    Complex32: |a: &Complex32, b: &Complex32| (a.re, a.im).partial_cmp(&(b.re, b.im)), |_, _| Ordering::Equal;
+    Complex64: |a: &Complex64, b: &Complex64| (a.re, a.im).partial_cmp(&(b.re, b.im)), |_, _| Ordering::Equal;
 }
 
 /// Floats of eight bits and less are compared as `f32`s.
@@ -159,7 +159,6 @@ impl Facts for Compare {
         let [x, y] = check::tensors(op)?;
         let direction = check::word(op, "comparison_direction")?;
         let is_known = matches!(direction, "EQ" | "NE" | "GE" | "GT" | "LE" | "LT");
-        let is_equality = matches!(direction, "EQ" | "NE");
         Check::new(op)
             .that("compare_c1", x.dtype == y.dtype, "both operands must have the same element type")
             .that("compare_c2", x.shape == y.shape, "both operands must have the same shape")
@@ -169,7 +168,6 @@ impl Facts for Compare {
                 "`compare_type` must fit the element type",
             )
             .that("compare_i3", is_known, "`comparison_direction` must be EQ, NE, GE, GT, LE or LT")
-            .that("compare_c4", !x.dtype.is_complex() || is_equality, "complex numbers compare with EQ and NE only")
             .give_tensor(DType::I1, x.shape.clone())
     }
 

@@ -251,6 +251,27 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     sign | magnitude
 }
 
+/// Returns the width of the exponent of a float type of eight bits or less.
+fn small_exponent(dtype: DType) -> Option<u32> {
+    use DType::*;
+    match dtype {
+        F4E2M1FN | F6E2M3FN => Some(2),
+        F6E3M2FN | F8E3M4 => Some(3),
+        F8E4M3 | F8E4M3FN | F8E4M3FNUZ | F8E4M3B11FNUZ => Some(4),
+        F8E5M2 | F8E5M2FNUZ => Some(5),
+        F8E8M0FNU => Some(8),
+        _ => None,
+    }
+}
+
+/// Rounds a value of a small float type, whose exponent has `exponent` bits, as [`reduce_bits`] does. The exponent only
+/// limits the value if it is narrower than that of the type.
+fn reduce_small(value: f32, exponent: u32, target: Format) -> f32 {
+    let own = Format { exponent: 8, mantissa: 23 };
+    let target = Format { exponent: if target.exponent < exponent { target.exponent } else { 8 }, ..target };
+    f32::from_bits(reduce_bits(value.to_bits().into(), own, target) as u32)
+}
+
 impl ReducePrecision {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
@@ -291,7 +312,11 @@ impl Facts for ReducePrecision {
             DType::BF16 => reduce!(bf16, u16, 8, 7),
             DType::F32 => reduce!(f32, u32, 8, 23),
             DType::F64 => reduce!(f64, u64, 11, 52),
-            other => return Err(check::not_computed(op, other)),
+            small => {
+                let exponent = small_exponent(small).ok_or_else(|| check::not_computed(op, small))?;
+                let wide = eval::convert(&x[0], DType::F32);
+                eval::convert(&eval::map(&wide, |a: f32| reduce_small(a, exponent, target)), small)
+            }
         }])
     }
 
@@ -305,4 +330,20 @@ impl Facts for ReducePrecision {
   return %0 : tensor<2xf32>
 }"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_floats_are_rounded_within_their_type() {
+        let reduce = |x, exponent, mantissa| reduce_small(x, 5, Format { exponent, mantissa });
+        // A subnormal number of f8E5M2 stays as it is, unless the exponent becomes narrower.
+        assert_eq!(reduce(2f32.powi(-16), 5, 2), 2f32.powi(-16));
+        assert_eq!(reduce(2f32.powi(-16), 4, 2), 0.0);
+        assert_eq!(reduce(-1.75, 5, 1), -2.0);
+        assert_eq!(reduce(57_344.0, 4, 2), f32::INFINITY);
+        assert!(reduce(f32::NAN, 4, 1).is_nan());
+    }
 }

@@ -6,7 +6,7 @@ use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
 use crate::{check, check::Check};
-use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal, bf16, f16};
+use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::{OpView, Type, Value};
 
 /// A test of each element of a float tensor.
@@ -62,6 +62,7 @@ impl Facts for Predicate {
             DType::F64 => eval::map(&x[0], holds),
             DType::BF16 => eval::map(&x[0], |a: bf16| holds(a.to_f64())),
             DType::F16 => eval::map(&x[0], |a: f16| holds(a.to_f64())),
+            small if small.is_float() => eval::map(&eval::convert(&x[0], DType::F32), |a: f32| holds(a.into())),
             other => return Err(check::not_computed(op, other)),
         }])
     }
@@ -147,6 +148,36 @@ macro_rules! next_after {
     };
 }
 
+/// Moves to the next floats of a type of eight bits or less.
+fn next_codes(x: &Literal, y: &Literal) -> Literal {
+    let mut out = LiteralWriter::new(x.dtype(), x.shape());
+    for i in 0..x.size() {
+        out.push(&[next_code(x.dtype(), x.element_bytes(i)[0], y.element_bytes(i)[0])]);
+    }
+    out.finish()
+}
+
+/// Returns the code of the float next to that of `code` in the direction of that of `target`.
+fn next_code(dtype: DType, code: u8, target: u8) -> u8 {
+    let value = |code| dtype.small_float(code).expect("a small float type");
+    let (x, y) = (value(code), value(target));
+    if x.is_nan() || y.is_nan() {
+        return dtype.small_float_code(f64::NAN).expect("a small float type");
+    }
+    if x == y {
+        return target;
+    }
+    let is_up = x < y;
+    // The codes of `f8E8M0FNU`, which has no zero and no sign, are in the order of their values.
+    let sign = if dtype == DType::F8E8M0FNU { 0 } else { 1 << (dtype.bits() - 1) };
+    if x == 0.0 {
+        return if is_up { 1 } else { sign | 1 };
+    }
+    let next = if is_up == (code & sign == 0) { code + 1 } else { code - 1 };
+    // In types without -0, its code is that of NaN.
+    if value(next).is_nan() { 0 } else { next }
+}
+
 impl NextAfter {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: NONE,
@@ -175,6 +206,7 @@ impl Facts for NextAfter {
             DType::BF16 => next_after!(x, y, bf16, u16),
             DType::F32 => next_after!(x, y, f32, u32),
             DType::F64 => next_after!(x, y, f64, u64),
+            small if small.is_float() => next_codes(&x.to_dense(), &y.to_dense()),
             other => return Err(check::not_computed(op, other)),
         }])
     }
@@ -189,4 +221,41 @@ impl Facts for NextAfter {
   return %0 : tensor<2xf32>
 }"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_codes_are_the_next_values() {
+        use DType::*;
+        for dtype in [
+            F4E2M1FN,
+            F6E2M3FN,
+            F6E3M2FN,
+            F8E3M4,
+            F8E4M3,
+            F8E4M3FN,
+            F8E4M3FNUZ,
+            F8E4M3B11FNUZ,
+            F8E5M2,
+            F8E5M2FNUZ,
+            F8E8M0FNU,
+        ] {
+            let value = |code: u8| dtype.small_float(code).expect("a small float type");
+            let codes: Vec<u8> = (0..1u32 << dtype.bits()).map(|c| c as u8).filter(|&c| !value(c).is_nan()).collect();
+            for (&x, &y) in codes.iter().flat_map(|x| codes.iter().map(move |y| (x, y))) {
+                let next = value(next_code(dtype, x, y));
+                let (x, y) = (value(x), value(y));
+                let between = codes.iter().map(|&c| value(c)).filter(|&v| if x < y { v > x } else { v < x });
+                let expected = if x < y {
+                    between.fold(f64::INFINITY, f64::min)
+                } else {
+                    between.fold(f64::NEG_INFINITY, f64::max)
+                };
+                assert_eq!(next, if x == y { y } else { expected }, "{dtype} {x} {y}");
+            }
+        }
+    }
 }

@@ -237,7 +237,7 @@ macro_rules! unary_ops {
             };
             Log "stablehlo.log" transcendental!(fns::log_f32, fns::log_f64, Complex(complex::log), inexact "log");
             LogPlusOne "stablehlo.log_plus_one" transcendental!(fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), inexact "log_plus_one");
-            Logistic "stablehlo.logistic" transcendental!(fns::logistic_f32, fns::logistic_f64, Complex(|z| 1.0 / (complex::exp(-z) + 1.0)), inexact "logistic");
+            Logistic "stablehlo.logistic" transcendental!(fns::logistic_f32, fns::logistic_f64, Complex(complex::logistic), inexact "logistic");
             Negate "stablehlo.negate" Unary {
                 float: Some((|x| -x, |x| -x)),
                 signed: Some(|a, _| a.wrapping_neg()),
@@ -261,7 +261,7 @@ macro_rules! unary_ops {
             };
             RoundNearestAfz "stablehlo.round_nearest_afz" Unary { float: Some((f32::round, f64::round)), ..row!("round_nearest_afz") };
             RoundNearestEven "stablehlo.round_nearest_even" Unary { float: Some((f32::round_ties_even, f64::round_ties_even)), ..row!("round_nearest_even") };
-            Rsqrt "stablehlo.rsqrt" transcendental!(fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| 1.0 / complex::sqrt(z)), inexact "rsqrt");
+            Rsqrt "stablehlo.rsqrt" transcendental!(fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| complex::reciprocal(complex::sqrt(z))), inexact "rsqrt");
             Sign "stablehlo.sign" Unary {
                 float: Some((
                     |x| if x.is_nan() || x == 0.0 { x } else { 1f32.copysign(x) },

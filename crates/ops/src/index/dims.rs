@@ -7,7 +7,7 @@
 use crate::check::{self, Check, bad_attribute, is_increasing, is_unique};
 use crate::schema::AttrKind;
 use shardwise_base::budget::Meter;
-use shardwise_base::{Diagnostics, Literal};
+use shardwise_base::{Data, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView};
 use shardwise_sharding::FactorSpec;
 
@@ -286,7 +286,7 @@ pub(super) struct Kinds<'a> {
 /// The start of each slice: the components of the indices by batch index.
 pub(super) struct Starts<'a> {
     dims: &'a IndexDims,
-    indices: Vec<i64>,
+    indices: Data<i64>,
     strides: Vec<isize>,
     batch_dims: Vec<usize>,
     operand_rank: usize,
@@ -297,7 +297,7 @@ impl<'a> Starts<'a> {
         let clamp = |i| indices.get_i128(i).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         Starts {
             dims,
-            indices: (0..indices.size()).map(clamp).collect(),
+            indices: Data::from_fn(indices.size(), clamp),
             strides: crate::eval::row_major(indices.shape()),
             batch_dims: dims.indices_batch_dims(indices.rank()),
             operand_rank,

@@ -9,8 +9,8 @@ use crate::check::{Check, counted_tensors, is_promotable, types_of};
 use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, index, make, reducer};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use crate::{Opcode, elementwise::Compare, index, make, reducer};
+use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Builder, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 use std::cmp::Ordering;
@@ -285,11 +285,15 @@ fn sums_in(op: &OpView<'_>) -> Option<DType> {
 }
 
 /// Returns the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its first argument and
-/// its second.
+/// its second, of real numbers by value.
 fn comparison(op: &OpView<'_>) -> Option<fn(Ordering) -> bool> {
     let region = op.regions()[0];
     let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);
-    if compare.name() != "stablehlo.compare" || compare.operands() != &op.body[region].args[..] {
+    let is_plain = compare.name() == "stablehlo.compare"
+        && compare.operands() == &op.body[region].args[..]
+        && !compare.operand_tensor(0).dtype.is_complex()
+        && !Compare::is_total_order(&compare);
+    if !is_plain {
         return None;
     }
     match compare.attrs().str("comparison_direction")? {
@@ -318,7 +322,7 @@ fn select(
     window: &[WindowDim],
     x: &Literal,
     regions: &mut dyn RegionEval,
-) -> Result<Vec<Option<usize>>, EvalError> {
+) -> Result<Data<Option<usize>>, EvalError> {
     let x = x.to_dense();
     let native = comparison(op).map(|accepts| (accepts, read_numbers(&x)));
     let mut keeps = |best: usize, i: usize| -> Result<bool, EvalError> {
@@ -330,7 +334,8 @@ fn select(
             }
         }
     };
-    let (mut out, mut failed) = (vec![], None);
+    let mut out = Data::from_fn(op.operand_shape(1).iter().product(), |_| None);
+    let (mut next, mut failed) = (out.iter_mut(), None);
     index::for_each_index(op.operand_shape(1), |place| {
         let mut best: Option<usize> = None;
         for_each_element(window, x.shape(), place, |at| {
@@ -341,7 +346,7 @@ fn select(
                 Some(Err(e)) => failed = Some(e),
             }
         });
-        out.push(best);
+        *next.next().expect("as many as there are places") = best;
     });
     failed.map_or(Ok(out), Err)
 }
@@ -349,7 +354,7 @@ fn select(
 fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], to: &[Option<usize>]) -> Literal {
     let (source, init) = (source.to_dense(), read_numbers(&init.to_dense())(0));
     let get = read_numbers(&source);
-    let mut sums = vec![init; shape.iter().product()];
+    let mut sums = Data::from_fn(shape.iter().product(), |_| init);
     for (i, place) in to.iter().enumerate() {
         if let Some(p) = *place {
             sums[p] = eval::combine(kind, sums[p], get(i));

@@ -112,9 +112,10 @@ fn elementwise() {
 fn compare() {
     let direction = |d| ("comparison_direction", Attr::stablehlo_enum("comparison_direction", d));
     codes(Opcode::Compare, "f32[2] f64[3]", &[direction("EQ")], "", &["compare_c1", "compare_c2"]);
-    codes(Opcode::Compare, "c64[2] c64[2]", &[direction("LT")], "", &["compare_c4"]);
     let signed = ("compare_type", Attr::stablehlo_enum("comparison_type", "SIGNED"));
     codes(Opcode::Compare, "f32[2] f32[2]", &[direction("LT"), signed], "", &["compare_c3"]);
+    let total = ("compare_type", Attr::stablehlo_enum("comparison_type", "TOTALORDER"));
+    codes(Opcode::Compare, "c64[2] c64[2]", &[direction("LT"), total], "", &["compare_c3"]);
 }
 
 #[test]
