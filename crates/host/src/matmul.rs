@@ -30,15 +30,19 @@ use crate::pool::{Effort, Workers, piece};
 use crate::simd::Level;
 use gemm::{Group, Places, Row};
 use rows::RowsGemm;
+use shardwise_base::budget;
 use std::collections::HashMap;
+use std::ops::Range;
 use tile::Tile;
 
 /// Products of one shape, at equal distances along some loops.
 #[derive(Clone, Debug)]
 pub struct Batch {
     gemm: Gemm,
-    /// The offsets of each product's operands from those of the batch, in bytes.
-    offsets: Vec<[isize; 3]>,
+    /// The loops around the products: the size of each, and the bytes from one product to the next in each operand.
+    loops: Vec<(usize, [isize; 3])>,
+    /// The number of products, which is 0 if their results have no elements.
+    count: usize,
     reaches: [Reach; 3],
     /// The kernel for few rows, if the operands have the layout that it needs.
     rows: Option<RowsGemm>,
@@ -50,6 +54,11 @@ const PIECES: usize = 8;
 const PIECE_OPERATIONS: usize = 40_000_000;
 /// The largest number of operations of a piece, which take some milliseconds.
 const LONGEST_PIECE: usize = 1 << 28;
+/// The largest numbers of products, and of their rows, that run together. The tables of products are as long.
+const PRODUCTS: usize = 1 << 14;
+const ROWS: usize = 1 << 20;
+/// The number of bytes of the tables that have a row for each product: its addresses, its group and its part.
+const PRODUCT_BYTES: usize = 256;
 /// With fewer operations than this in all, no worker is woken.
 const SMALL_OPERATIONS: usize = 4_000_000;
 
@@ -72,16 +81,16 @@ impl Batch {
     pub fn new(gemm: Gemm, loops: &[(usize, [isize; 3])]) -> Batch {
         assert!(gemm.is_supported(), "no kernel for {:?} to {:?}", gemm.elem, gemm.out);
         let sizes = gemm.sizes();
-        let mut offsets = vec![[0; 3]];
-        for (count, step) in loops {
-            let at = |o: &[isize; 3], i: usize| [0, 1, 2].map(|x| o[x] + (i * sizes[x]) as isize * step[x]);
-            offsets = offsets.iter().flat_map(|o| (0..*count).map(move |i| at(o, i))).collect();
-        }
+        let is_empty = gemm.m == 0 || gemm.n == 0 || loops.iter().any(|l| l.0 == 0);
+        let count = if is_empty { 0 } else { loops.iter().map(|l| l.0).product() };
         let around = |x: usize| loops.iter().map(move |l| (l.0, l.1[x]));
         let reaches = gemm.reaches([0, 1, 2].map(around));
-        let shares_matrix = offsets.iter().all(|o| o[1] == 0) && gemm.m * offsets.len() <= rows::MAX_ROWS;
-        let rows = RowsGemm::of(&gemm).filter(|_| shares_matrix);
-        Batch { gemm, offsets, reaches, rows }
+        let shares_matrix = loops.iter().all(|l| l.0 <= 1 || l.1[1] == 0);
+        let are_few = gemm.m.saturating_mul(count) <= rows::MAX_ROWS;
+        let rows = RowsGemm::of(&gemm).filter(|_| shares_matrix && are_few);
+        let in_bytes = |step: [isize; 3]| [0, 1, 2].map(|x| step[x].saturating_mul(sizes[x] as isize));
+        let loops = loops.iter().map(|&(size, step)| (size, in_bytes(step))).collect();
+        Batch { gemm, loops, count, reaches, rows }
     }
 
     /// Returns the batch with the products added to the values in the results.
@@ -118,39 +127,64 @@ impl Batch {
     /// Returns the number of bytes that [`Batch::run`] charges for batches whose operands `a`, `b` and `c` are at these
     /// addresses.
     pub fn scratch_bytes(&self, workers: &Workers, batches: &[[usize; 3]]) -> usize {
-        let places = self.places(batches.iter().map(|&[a, b, c]| Places::at(a, b, c)));
-        if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
-            return 0;
-        }
+        let batches: Vec<Places> = batches.iter().map(|&[a, b, c]| Places::at(a, b, c)).collect();
         let level = Level::best();
-        let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
-        let by_rows = groups.as_deref().and_then(|groups| Some((self.rows(By::Best, groups)?, groups)));
-        let scratch = match by_rows {
-            Some((rows, groups)) => rows.scratch_bytes(level, workers, groups),
-            None => self.gemm.scratch_bytes(level, workers, &places),
+        let of_some = |products: Range<usize>| {
+            let places = self.places(&batches, products);
+            let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
+            let by_rows = groups.as_deref().and_then(|groups| Some((self.rows(By::Best, groups)?, groups)));
+            let scratch = match by_rows {
+                Some((rows, groups)) => rows.scratch_bytes(level, workers, groups),
+                None => self.gemm.scratch_bytes(level, workers, &places),
+            };
+            budget::poll();
+            scratch.saturating_add(tables_bytes(self.gemm.m.saturating_mul(places.len()), places.len()))
         };
-        scratch.saturating_add(table_bytes::<Row>(self.gemm.m.saturating_mul(places.len())))
+        self.together(batches.len()).map(of_some).max().unwrap_or(0)
     }
 
-    /// Returns the addresses of the operands of all products, given those of the batches.
-    fn places(&self, batches: impl Iterator<Item = Places>) -> Vec<Places> {
-        batches.flat_map(|batch| self.offsets.iter().map(move |&o| batch.offset(o))).collect()
+    /// Returns the products of `batches` batches in ranges that run together, which have up to [`PRODUCTS`] products and
+    /// [`ROWS`] rows, or one product. If the kernel for few rows may run, there is one range, so that all rows of a
+    /// matrix are in it.
+    fn together(&self, batches: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let count = self.count * batches;
+        let most = (ROWS / self.gemm.m.max(1)).clamp(1, PRODUCTS);
+        let at_a_time = if self.rows.is_some() { count.max(1) } else { most };
+        (0..count.div_ceil(at_a_time)).map(move |part| piece(count, at_a_time, part))
+    }
+
+    /// Returns the addresses of the operands of some products, given those of the batches. Products are numbered from
+    /// batch to batch.
+    fn places(&self, batches: &[Places], products: Range<usize>) -> Vec<Places> {
+        products.map(|i| batches[i / self.count].offset(self.offset(i % self.count))).collect()
+    }
+
+    /// Returns the offsets of a product's operands from those of its batch, in bytes.
+    fn offset(&self, product: usize) -> [isize; 3] {
+        let (mut offset, mut rest) = ([0; 3], product);
+        for (size, step) in self.loops.iter().rev() {
+            let index = (rest % size) as isize;
+            rest /= size;
+            offset.iter_mut().zip(step).for_each(|(offset, step)| *offset += index * step);
+        }
+        offset
     }
 
     fn run_at(&self, level: Level, by: By, workers: &Workers, batches: &mut [Product<'_>]) {
         batches.iter().for_each(|batch| batch.check(&self.reaches));
-        let places = self.places(batches.iter().map(|batch| batch.places([0; 3])));
-        if places.is_empty() || self.gemm.m == 0 || self.gemm.n == 0 {
-            return;
-        }
-        let _held = hold(table_bytes::<Row>(self.gemm.m.saturating_mul(places.len())));
-        let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
-        // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
-        unsafe {
-            match groups.as_deref().and_then(|groups| Some((self.rows(by, groups)?, groups))) {
-                Some((rows, groups)) => rows.run(level, workers, groups),
-                None => self.gemm.run(level, workers, &places),
+        let batches: Vec<Places> = batches.iter().map(|batch| batch.places([0; 3])).collect();
+        for products in self.together(batches.len()) {
+            let _held = hold(tables_bytes(self.gemm.m.saturating_mul(products.len()), products.len()));
+            let places = self.places(&batches, products);
+            let groups = self.rows.map(|_| self.gemm.groups(places.iter().map(|&p| (self.gemm.m, p))));
+            // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
+            unsafe {
+                match groups.as_deref().and_then(|groups| Some((self.rows(by, groups)?, groups))) {
+                    Some((rows, groups)) => rows.run(level, workers, groups),
+                    None => self.gemm.run(level, workers, &places),
+                }
             }
+            budget::poll();
         }
     }
 }
@@ -223,6 +257,7 @@ impl Gemm {
             match Tile::of(Level::best(), self.elem, self.out) {
                 Some(tile) if self.k > 0 && self.is_row_major() => {
                     let rows = places.iter().map(|(m, _)| m).sum();
+                    let _held = hold(tables_bytes(rows, places.len()));
                     let groups = self.groups(places.iter().copied());
                     packed::run(self, &tile, workers, &groups, None, Gemm { m: rows, ..*self }.effort(1));
                 }
@@ -236,7 +271,9 @@ impl Gemm {
         let all = Gemm { m: self.m.saturating_mul(batches), ..*self };
         match Tile::of(Level::best(), self.elem, self.out) {
             Some(tile) if self.k > 0 && self.is_row_major() => {
-                packed::most_scratch_bytes(&all, &tile, workers, batches.saturating_mul(matrices), all.effort(1))
+                let groups = batches.saturating_mul(matrices);
+                let scratch = packed::most_scratch_bytes(&all, &tile, workers, groups, all.effort(1));
+                scratch.saturating_add(tables_bytes(all.m, groups))
             }
             _ => 0,
         }
@@ -284,12 +321,13 @@ impl Gemm {
 
     /// Groups the rows of products by their right operands. Each product is given with its number of rows.
     fn groups(&self, products: impl Iterator<Item = (usize, Places)>) -> Vec<Group> {
-        let mut groups: Vec<Group> = vec![];
-        let mut known: HashMap<Pointer, usize> = HashMap::new();
+        let count = products.size_hint().0;
+        let mut groups: Vec<Group> = Vec::with_capacity(count);
+        let mut known: HashMap<Pointer, usize> = HashMap::with_capacity(count);
         let (a, c) = (self.a[0] * self.elem.size() as isize, self.c[0] * self.out.size() as isize);
         for (m, p) in products {
             let group = *known.entry(p.b).or_insert_with(|| {
-                groups.push(Group { matrix: p.b, rows: vec![] });
+                groups.push(Group { matrix: p.b, rows: Vec::with_capacity(m) });
                 groups.len() - 1
             });
             groups[group].rows.extend((0..m as isize).map(|i| Row { a: p.a.offset(i * a), c: p.c.offset(i * c) }));
@@ -330,6 +368,11 @@ impl Gemm {
         let shape = Gemm { m: rows.len(), n: columns.len(), ..*self };
         (shape, [i * self.a[0], j * self.b[1], i * self.c[0] + j * self.c[1]])
     }
+}
+
+/// Returns the number of bytes that are charged for the tables of this many products with this many rows in all.
+fn tables_bytes(rows: usize, products: usize) -> usize {
+    table_bytes::<Row>(rows).saturating_add(table_bytes::<[u8; PRODUCT_BYTES]>(products))
 }
 
 #[cfg(test)]
@@ -481,6 +524,35 @@ mod tests {
             let (p, i, j) = (index / (m * n), index / n % m, index % n);
             let sum: f64 = (0..k).map(|q| f64::from(a[i * k + q]) * f64::from(b[p * k * n + q * n + j])).sum();
             assert_eq!(f64::from(got), sum);
+        }
+    }
+
+    #[test]
+    fn many_products_need_little_memory() {
+        let half = 2 * PRODUCTS + 7;
+        let a: Vec<f32> = (0..2 * half).map(|i| (i % 1000) as f32).collect();
+        let (b, mut c) = ([2.0f32, 3.0], vec![0.0f32; 2 * half]);
+        let loops = [(2, [half as isize, 1, half as isize]), (half, [1, 0, 1])];
+        let batch = Batch::new(Gemm::row_major(Elem::F32, 1, 1, 1), &loops);
+        let workers = Workers::new(2);
+        assert!(batch.scratch_bytes(&workers, &[[0; 3]]) < 1 << 25);
+        let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
+        batch.run(&workers, &mut [product]);
+        assert!((0..2 * half).all(|i| c[i] == a[i] * b[i / half]));
+    }
+
+    #[test]
+    fn products_without_elements_are_not_listed() {
+        let loops = [(1 << 40, [0; 3]), (0, [1; 3])];
+        for gemm in [Gemm::row_major(Elem::F32, 0, 3, 2), Gemm::row_major(Elem::F32, 2, 3, 4)] {
+            let loops = if gemm.m == 0 { &loops[..1] } else { &loops[..] };
+            let batch = Batch::new(gemm, loops);
+            assert_eq!(batch.scratch_bytes(&Workers::new(1), &[[0; 3]]), 0);
+            let product =
+                Product { a: Source::of::<f32>(&[]), b: Source::of(&[0f32; 6]), c: Target::of::<f32>(&mut []) };
+            if gemm.m == 0 {
+                batch.run(&Workers::new(1), &mut [product]);
+            }
         }
     }
 

@@ -201,9 +201,15 @@ impl Kernel {
         self.code.outer[self.code.kept..].iter().product()
     }
 
+    /// Returns true if the outputs have no elements.
+    fn is_empty(&self) -> bool {
+        let has_row_outputs = || self.code.phases.iter().any(|phase| !phase.row_outputs.is_empty());
+        self.rows() == 0 || (self.code.row_len == 0 && !has_row_outputs())
+    }
+
     /// Returns the number of bytes that a run of this many instances charges in addition to its operands.
     pub fn scratch_bytes(&self, workers: &Workers, instances: usize) -> usize {
-        if self.rows() == 0 {
+        if self.is_empty() {
             return 0;
         }
         let (parts, results) = self.parts();
@@ -307,7 +313,7 @@ impl<'a, W: Word> Job<'a, W> {
 
     fn run(&self, workers: &Workers) {
         let kernel = self.kernel;
-        if kernel.rows() == 0 {
+        if kernel.is_empty() {
             return;
         }
         match kernel.by() {

@@ -98,6 +98,14 @@ pub enum Reducer {
     Or,
 }
 
+impl Reducer {
+    /// Returns true if the elements must be combined in 32-bit lanes. The result depends on the width of the lanes,
+    /// because each sum or product of floats is rounded to a lane, and `shardwise_mathfn::order` defines the result.
+    pub fn needs_narrow_lanes(self, elem: Elem) -> bool {
+        matches!(self, Reducer::Sum | Reducer::Product) && elem.is_float() && elem != Elem::F64
+    }
+}
+
 /// A value of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
@@ -265,12 +273,23 @@ impl Program {
     /// Adds the reduction of `of` along the reduced dimensions, combined with `init` at the end, in the order of
     /// `shardwise_mathfn::order`. Returns `None` if there is no kernel for it.
     ///
-    /// Sums and products of `bf16` and `f16` are computed in `f32` and rounded once.
+    /// Sums and products of `bf16` and `f16` are computed in `f32` and rounded once. A program with 64-bit lanes has no
+    /// kernel for reductions that need [narrow lanes](Reducer::needs_narrow_lanes).
     pub fn reduce(&mut self, reducer: Reducer, of: Value, init: Value) -> Option<Value> {
+        if self.wide && reducer.needs_narrow_lanes(of.elem) {
+            return None;
+        }
         let (op, combine, identity) = reduction(reducer, of.elem, self.wide)?;
         let total = self.node(Node::Reduce { op, identity, of: of.node });
         let node = self.node(Node::Binary(combine, total, init.node));
         Some(Value { node: self.fit(of.elem, node), elem: of.elem })
+    }
+
+    /// Adds the constant that changes no element with which a reduction combines it. Returns `None` if there is no
+    /// kernel for the reduction.
+    pub fn identity(&mut self, reducer: Reducer, elem: Elem) -> Option<Value> {
+        let (_, _, identity) = reduction(reducer, elem, self.wide)?;
+        Some(self.value(elem, Node::Constant(identity)))
     }
 
     /// Adds `a` and `b` combined as in a reduction of one element. Returns `None` if there is no kernel for it.
@@ -555,14 +574,14 @@ fn signed_of(elem: Elem) -> Elem {
 }
 
 /// Returns the machine's reduction, the operation that combines its result with the initial value, and the word of the
-/// neutral element.
+/// neutral element. That of a sum of floats is -0, because the sum of -0 and +0 is +0.
 fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> {
     let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
     let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });
     let sign_bit = ones ^ (ones >> 1);
     Some(match reducer {
         _ if elem.is_complex() => return None,
-        Reducer::Sum if elem.is_float() => (Op::SumF, Op::FAdd, 0),
+        Reducer::Sum if elem.is_float() => (Op::SumF, Op::FAdd, float(-0.0)),
         Reducer::Product if elem.is_float() => (Op::ProdF, Op::FMul, float(1.0)),
         Reducer::Max if elem.is_float() => (Op::MaxF, Op::FMax, float(f64::NEG_INFINITY)),
         Reducer::Min if elem.is_float() => (Op::MinF, Op::FMin, float(f64::INFINITY)),

@@ -341,6 +341,55 @@ fn leading_dimensions_are_folded_in_the_documented_order() {
     }
 }
 
+/// Returns the bits of the sum of negative zeros, starting with `init`, over dimension `dim` of a matrix.
+fn sum_of_negative_zeros(elem: Elem, shape: [usize; 2], dim: usize, init: f64) -> u64 {
+    let bits = |x: f64| match elem {
+        Elem::F64 => x.to_le_bytes().to_vec(),
+        _ => (x as f32).to_le_bytes().to_vec(),
+    };
+    let x = bits(-0.0).repeat(shape[0] * shape[1]);
+    let mut y = vec![0xa5u8; shape[1 - dim] * elem.size()];
+    let mut p = Program::of(elem, &shape).reducing(&[dim]);
+    let v = p.input(elem, &[shape[1] as isize, 1]);
+    let init = p.constant(elem, &bits(init));
+    let sum = p.reduce(Reducer::Sum, v, init).unwrap();
+    if dim == 1 {
+        p.row_output(sum, &[1, 0])
+    } else {
+        p.output(sum, &[0, 1])
+    }
+    run(&p, &[Source::of(&x)], &mut y);
+    assert!(y.chunks(elem.size()).all(|sum| sum == &y[..elem.size()]));
+    let mut word = [0; 8];
+    word[8 - elem.size()..].copy_from_slice(&y[..elem.size()]);
+    u64::from_le_bytes(word)
+}
+
+#[test]
+fn sums_of_negative_zeros_are_negative() {
+    for elem in [Elem::F32, Elem::F64] {
+        for len in [0, 2, 5, 129, 1000, 40_000, 300_001] {
+            for (shape, dim) in [([1, len], 1), ([3, len], 1), ([len, 2], 0)] {
+                let [negative, positive] = [-0.0, 0.0].map(|init| sum_of_negative_zeros(elem, shape, dim, init));
+                assert_eq!([negative, positive], [1 << 63, 0], "{elem:?} {shape:?} {dim}");
+            }
+        }
+    }
+}
+
+#[test]
+fn narrow_floats_have_no_sums_in_64_bits() {
+    for (elem, has_kernel) in [(Elem::F32, false), (Elem::BF16, false), (Elem::F64, true), (Elem::I32, true)] {
+        let mut p = Program::new(&[8]).wide().reducing(&[0]);
+        let v = p.input(elem, &[1]);
+        let init = p.constant(elem, &vec![0; elem.size()]);
+        for reducer in [Reducer::Sum, Reducer::Product] {
+            assert_eq!(p.reduce(reducer, v, init).is_some(), has_kernel, "{elem:?}");
+        }
+        assert!(p.reduce(Reducer::Max, v, init).is_some());
+    }
+}
+
 #[test]
 fn dimensions_in_between_are_reduced() {
     let (a, b, c, d) = (3, 5, 2, 70);

@@ -10,6 +10,7 @@ use crate::elem::Elem;
 use crate::kernels::buffers::own_or_copy;
 use crate::kernels::context::PlanCx;
 use crate::kernels::copies::{Moves, prepared};
+use crate::kernels::empty::is_empty;
 use crate::kernels::fusion::{is_computed, is_view};
 use crate::kernels::products::{addresses_of, products_of};
 use crate::kernels::strides::{innermost, row_major};
@@ -76,7 +77,7 @@ pub fn sums(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses) -> Vec<Sum> {
     let mut found: Vec<Sum> = vec![];
     for &add in ops {
         let view = plan.view(add);
-        if Opcode::of_view(&view) != Opcode::Add {
+        if Opcode::of_view(&view) != Opcode::Add || is_empty(&view) {
             continue;
         }
         let is_added = |v: Value| found.iter().any(|s| plan.view(s.add).result(0) == v);

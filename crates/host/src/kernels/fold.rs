@@ -50,7 +50,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let element_strides: Vec<isize> = kept.iter().map(|&d| strides[d]).collect();
     let operands = [vec![row_major(&space); n], vec![element_strides; n]].concat();
     let kernel = scalar_region(plan, view.op, &space, &operands)?;
-    let mut offsets = vec![0];
+    let mut offsets = if folded == 0 { vec![] } else { vec![0] };
     for &d in &reduced {
         let step = strides[d] as usize;
         offsets = offsets.iter().flat_map(|&o| (0..shape[d]).map(move |i| o + i * step)).collect();

@@ -43,7 +43,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let mut rows = Program::of(sum, shape).reducing(&row);
     let x = rows.input(elem, &row_major(shape));
     let x = rows.convert(x, sum)?;
-    let identity = rows.constant(sum, kind.identity(sum_dtype).raw_bytes());
+    let identity = rows.identity(reducer, sum)?;
     let totals = rows.reduce(reducer, x, identity)?;
     let mut to = row_major(&shape[..inner]);
     let between = to.clone();

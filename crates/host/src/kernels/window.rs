@@ -2,6 +2,8 @@
 
 use crate::kernels::strides::row_major;
 use shardwise_ops::window::WindowDim;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The positions along a dimension that windows cover, some of which hold elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ const MAX_PARTS: usize = 64;
 
 /// Windows along one dimension: the first of them, their number, and for each position the index of its element in the
 /// first.
-type Range = (usize, usize, Vec<Option<usize>>);
+type Alike = (usize, usize, Vec<Option<usize>>);
 
 /// Returns parts that together have all windows, for an operand of shape `shape` and `windows[d]` windows along
 /// dimension `d`. Returns `None` if there would be too many, or if the elements of successive windows are not at equal
@@ -77,7 +79,7 @@ pub fn parts(window: &[WindowDim], shape: &[usize], windows: &[usize]) -> Option
             return None;
         }
         let step = from[d] * w.stride as isize / w.base_dilation as isize;
-        let extended = |part: &Part, (first, count, inside): &Range| Part {
+        let extended = |part: &Part, (first, count, inside): &Alike| Part {
             sizes: [&part.sizes[..], &[*count]].concat(),
             strides: [&part.strides[..], &[step]].concat(),
             start: part.start + *first as isize * to[d],
@@ -94,39 +96,60 @@ pub fn parts(window: &[WindowDim], shape: &[usize], windows: &[usize]) -> Option
 
 /// Divides the windows along a dimension of `n` elements into runs of consecutive windows in which the same positions
 /// are inside. Returns `None` if there are too many, or if their elements are not at equal distances.
-fn ranges(w: &WindowDim, n: usize, windows: usize) -> Option<Vec<Range>> {
-    let inside = |i: usize| (0..w.size).map(|k| w.element(i, k, n)).collect::<Vec<_>>();
+fn ranges(w: &WindowDim, n: usize, windows: usize) -> Option<Vec<Alike>> {
     if windows > 1 && !w.stride.is_multiple_of(w.base_dilation) {
         return None;
     }
-    let mut ranges: Vec<Range> = vec![];
-    let mut i = 0;
-    while i < windows {
-        if ranges.len() == MAX_PARTS {
+    let mut starts: BTreeSet<usize> = (0..windows.min(1)).collect();
+    for k in 0..w.size {
+        let inside = windows_with(w, k, n, windows);
+        starts.extend([inside.start, inside.end].iter().filter(|&&i| !inside.is_empty() && i < windows));
+        if starts.len() > MAX_PARTS {
             return None;
         }
-        let first = inside(i);
-        let is_alike = |i: usize| first.iter().zip(inside(i)).all(|(a, b)| a.is_some() == b.is_some());
-        let count = (i + 1..windows).find(|&i| !is_alike(i)).unwrap_or(windows) - i;
-        ranges.push((i, count, first));
-        i += count;
     }
-    Some(ranges)
+    let ends = starts.iter().skip(1).copied().chain([windows]);
+    let inside = |i: usize| (0..w.size).map(|k| w.element(i, k, n)).collect::<Vec<_>>();
+    Some(starts.iter().zip(ends).map(|(&start, end)| (start, end - start, inside(start))).collect())
+}
+
+/// Returns the windows whose position `k` holds one of `n` elements, which is a range: from window to window, the
+/// position moves by a whole number of elements.
+fn windows_with(w: &WindowDim, k: usize, n: usize, windows: usize) -> Range<usize> {
+    let (stride, step) = (w.stride as i128, w.base_dilation as i128);
+    let first = k as i128 * w.dilation as i128 - i128::from(w.low);
+    if n == 0 || (first % step != 0) {
+        return 0..0;
+    }
+    let last = (n as i128 - 1) * step;
+    let from = (-first).max(0).div_euclid(stride) + i128::from((-first).max(0) % stride != 0);
+    let to = (last - first).div_euclid(stride) + 1;
+    let [from, to] = [from, to].map(|i| i.clamp(0, windows as i128) as usize);
+    from..to.max(from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The number of different [`small`] windows.
+    const SMALL: usize = 4 * 3 * 3 * 3 * 7 * 6;
+
+    /// Returns a window with small numbers that follow from `code`, and the number of elements along its dimension.
+    fn small(code: usize) -> (WindowDim, usize) {
+        let mut rest = code;
+        let mut draw = |n: usize| (rest % n, rest /= n).0;
+        let (size, stride, dilation) = (1 + draw(4), 1 + draw(3), 1 + draw(3));
+        let (base_dilation, low, n) = (1 + draw(3), draw(7) as i64 - 3, 1 + draw(6));
+        (WindowDim { size, stride, low, high: 4, base_dilation, dilation }, n)
+    }
+
     #[test]
     fn places_hold_the_elements_that_windows_find() {
         let mut cases = 0;
-        for code in 0..4 * 3 * 3 * 3 * 7 * 6 {
-            let mut rest = code;
-            let mut draw = |n: usize| (rest % n, rest /= n).0;
-            let (size, stride, dilation) = (1 + draw(4), 1 + draw(3), 1 + draw(3));
-            let (base_dilation, low, n) = (1 + draw(3), draw(7) as i64 - 3, 1 + draw(6));
-            let w = WindowDim { size, stride, low, high: 4, base_dilation, dilation };
+        for code in 0..SMALL {
+            let (w, n) = small(code);
+            let (size, stride, dilation) = (w.size, w.stride, w.dilation);
             let windows = w.count(n).expect("small");
             if windows == 0 {
                 continue;
@@ -141,5 +164,37 @@ mod tests {
             cases += 1;
         }
         assert!(cases > 3000, "{cases}");
+    }
+
+    #[test]
+    fn windows_of_a_range_have_the_same_positions_inside() {
+        let mut cases = 0;
+        for (w, n) in (0..SMALL).map(small) {
+            let windows = w.count(n).expect("small");
+            let inside = |i: usize| (0..w.size).map(|k| w.element(i, k, n)).collect::<Vec<_>>();
+            let pattern = |i: usize| inside(i).iter().map(Option::is_some).collect::<Vec<_>>();
+            let Some(ranges) = ranges(&w, n, windows) else {
+                assert!(windows > 1 && w.stride % w.base_dilation != 0);
+                continue;
+            };
+            let mut next = 0;
+            for (start, count, elements) in ranges {
+                assert_eq!((start, elements), (next, inside(start)), "{w:?} {n}");
+                assert!((start..start + count).all(|i| pattern(i) == pattern(start)), "{w:?} {n}");
+                assert!(start == 0 || pattern(start - 1) != pattern(start), "{w:?} {n}");
+                next += count;
+                cases += 1;
+            }
+            assert_eq!(next, windows);
+        }
+        assert!(cases > 4000, "{cases}");
+    }
+
+    #[test]
+    fn many_windows_are_divided_at_once() {
+        let w = WindowDim { size: 3, stride: 1, low: 1, high: 1, base_dilation: 1, dilation: 1 };
+        let n = 1 << 60;
+        let starts: Vec<usize> = ranges(&w, n, n).expect("few").iter().map(|range| range.0).collect();
+        assert_eq!(starts, [0, 1, n - 1]);
     }
 }

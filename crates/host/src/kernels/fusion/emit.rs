@@ -52,7 +52,7 @@ pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, co
 }
 
 /// Returns true if an operand or result of one of the ops, or the index of an iota, needs 64-bit lanes.
-fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
+pub(super) fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
     let is_wide = |&v: &Value| {
         let ty = plan.body.ty(v).as_tensor();
         ty.and_then(|t| Elem::of(t.dtype)).is_some_and(Elem::is_wide)

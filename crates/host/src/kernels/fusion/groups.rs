@@ -1,12 +1,15 @@
 //! The groups of ops that run as one block program.
 
-use super::emit::{Compiled, compile};
+use super::emit::{Compiled, compile, needs_wide};
 use super::ops::{folded, is_computed, is_trailing, space_of};
 use super::views::is_view;
+use crate::elem::Elem;
 use crate::kernels::context::PlanCx;
+use crate::kernels::reducers::reducer;
 use crate::plan::Points;
 use shardwise_ir::{Op, OpView, Uses};
 use shardwise_ops::Opcode;
+use shardwise_ops::reducer::reduce_kind_of_op;
 use std::collections::HashSet;
 
 /// The largest number of ops of a group. Larger groups are not faster, because there are few temporaries.
@@ -41,13 +44,14 @@ pub fn groups(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<O
 }
 
 /// Returns the root `ops[root]` and the producers that join it, in program order. An op that is not claimed joins if
-/// all uses of its result are in the group, and its points and its shape suit the root. A view joins whatever its
-/// shape, but is not returned. There are at most [`MAX_OPS`] ops in all, and only the [`WINDOW`] ops before the root
-/// are considered.
+/// all uses of its result are in the group, its points and its shape suit the root, and one width of lanes suits it and
+/// the group. A view joins whatever its shape, but is not returned. There are at most [`MAX_OPS`] ops in all, and only
+/// the [`WINDOW`] ops before the root are considered.
 fn grow(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Vec<Op> {
     let root_view = plan.view(ops[root]);
     let shape = Shape::of(&root_view);
     let points = plan.points(root_view.result(0));
+    let mut lanes = Lanes::of(plan, &root_view);
     let mut group = vec![ops[root]];
     let mut members: HashSet<Op> = HashSet::from([ops[root]]);
     for &op in ops[root.saturating_sub(WINDOW)..root].iter().rev() {
@@ -58,7 +62,12 @@ fn grow(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashS
         }
         let own = uses.of(view.result(0));
         let only_here = !own.is_empty() && own.iter().all(|u| members.contains(&u.op));
-        if only_here && (is_view || (joins(plan, &view, &points) && shape.admits(&view))) {
+        if !only_here || !(is_view || (joins(plan, &view, &points) && shape.admits(&view))) {
+            continue;
+        }
+        let all = if is_view { Some(lanes) } else { lanes.and(Lanes::of(plan, &view)) };
+        if let Some(all) = all {
+            lanes = all;
             members.insert(op);
             group.push(op);
         }
@@ -70,6 +79,29 @@ fn grow(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashS
 
 fn joins(plan: &PlanCx<'_>, view: &OpView<'_>, points: &Points) -> bool {
     plan.points(view.result(0)).axes == points.axes
+}
+
+/// The lanes that ops need. Programs with 64-bit lanes have no kernel for ops that need 32-bit lanes.
+#[derive(Clone, Copy)]
+struct Lanes {
+    wide: bool,
+    narrow: bool,
+}
+
+impl Lanes {
+    fn of(plan: &PlanCx<'_>, view: &OpView<'_>) -> Lanes {
+        let elem = || Elem::of(view.operand_tensor(0).dtype);
+        let is_reduce = Opcode::of_view(view) == Opcode::Reduce && !folded(view).is_empty();
+        let kind = if is_reduce { reduce_kind_of_op(view) } else { None };
+        let narrow = kind.is_some_and(|kind| elem().is_some_and(|e| reducer(kind).needs_narrow_lanes(e)));
+        Lanes { wide: needs_wide(plan, &[view.op]), narrow }
+    }
+
+    /// Returns the lanes that ops of both kinds need, or `None` if no program has both.
+    fn and(self, other: Lanes) -> Option<Lanes> {
+        let all = Lanes { wide: self.wide || other.wide, narrow: self.narrow || other.narrow };
+        (!(all.wide && all.narrow)).then_some(all)
+    }
 }
 
 /// The space of a group, which determines which ops are worth computing in it.
@@ -104,4 +136,44 @@ impl Shape {
 fn try_compile(plan: &PlanCx<'_>, ops: Vec<Op>) -> Option<Group> {
     let program = compile(plan, &ops)?;
     Some(Group { ops, program })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::testing::run_by_kernels;
+    use shardwise_base::Literal;
+
+    /// Returns 1000 floats that are not sums of few powers of two.
+    fn thirds() -> Vec<f64> {
+        (0..1000).map(|i| f64::from(i * 37 % 101) / 3.0 - 16.0).collect()
+    }
+
+    #[test]
+    fn sums_are_cut_from_ops_that_need_wider_lanes() {
+        let source = "func.func @main(%x: tensor<1000xf64>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.negate %x : tensor<1000xf64>
+  %1 = stablehlo.convert %0 : (tensor<1000xf64>) -> tensor<1000xf32>
+  %2 = stablehlo.abs %1 : tensor<1000xf32>
+  %3 = stablehlo.reduce(%2 init: %i) applies stablehlo.add across dimensions = [0] : (tensor<1000xf32>, tensor<f32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}";
+        let names = run_by_kernels(source, &[Literal::new([1000], &thirds())]);
+        assert_eq!(names, ["fused(negate, convert)", "fused(abs, reduce)"]);
+    }
+
+    #[test]
+    fn wide_ops_do_not_take_sums_in() {
+        let source = "func.func @main(%x: tensor<10x100xf32>) -> tensor<10x100xf64> {
+  %i = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %i) applies stablehlo.add across dimensions = [1] : (tensor<10x100xf32>, tensor<f32>) -> tensor<10xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<10xf32>) -> tensor<10x100xf32>
+  %2 = stablehlo.divide %x, %1 : tensor<10x100xf32>
+  %3 = stablehlo.convert %2 : (tensor<10x100xf32>) -> tensor<10x100xf64>
+  return %3 : tensor<10x100xf64>
+}";
+        let values: Vec<f32> = thirds().into_iter().map(|x| x as f32).collect();
+        let names = run_by_kernels(source, &[Literal::new([10, 100], &values)]);
+        assert_eq!(names, ["stablehlo.reduce", "fused(divide, convert)"]);
+    }
 }

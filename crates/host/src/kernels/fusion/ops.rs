@@ -3,6 +3,7 @@
 use crate::block::{Binary, Comparison, Program, Value};
 use crate::elem::Elem;
 use crate::kernels::context::{Fused, PlanCx};
+use crate::kernels::empty::is_empty;
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::Opcode;
 use shardwise_ops::elementwise::Compare;
@@ -10,13 +11,14 @@ use shardwise_ops::promote::is_promoted;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
-/// Returns true if block programs can compute the op: its row has a form for them, other than a view, and its operands
-/// and results have real types that kernels compute on. A program with the op may still fail to compile.
+/// Returns true if block programs can compute the op: its row has a form for them, other than a view, its result has
+/// elements, and its operands and results have real types that kernels compute on. A program with the op may still fail
+/// to compile.
 pub fn is_computed(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     let is_known = plan.fused(view).is_some_and(|fused| !matches!(fused, Fused::View(_)));
     let fits = |ty: &TensorType| Elem::of(ty.dtype).is_some_and(|e| !e.is_complex());
     let mut types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor());
-    is_known && types.all(|t| t.is_some_and(fits))
+    is_known && !is_empty(view) && types.all(|t| t.is_some_and(fits))
 }
 
 /// Returns true if the op combines one array by a named reducer, on elements of the array's type.
