@@ -580,6 +580,8 @@ fn many_of_everything() {
     check_code(&in_func(&format!("  return {}", "%p, ".repeat(DEEP))), "text-syntax");
     let mistakes = mistakes(&"func.func @f( {}\n".repeat(DEEP));
     assert!(mistakes.matches("error[").count() <= 20, "the rest is not worth reading");
+    let meshes: String = (0..30_000).map(|i| format!("sdy.mesh @m{i} = <[\"x\"=2]>\n")).collect();
+    check_code(&format!("{meshes}sdy.mesh @m7 = <[\"x\"=2]>"), "mesh");
 }
 
 #[test]
