@@ -6,7 +6,7 @@ use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -192,7 +192,7 @@ impl Facts for BatchNorm {
     answer!(localize = same_op);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        let values: Vec<Vec<f64>> = x.iter().map(read).collect();
+        let values: Vec<Data<f64>> = x.iter().map(read).collect();
         let cx = Features::new(op);
         let results = match Opcode::of_view(op) {
             Opcode::BatchNormInference => {
@@ -201,7 +201,7 @@ impl Facts for BatchNorm {
             Opcode::BatchNormTraining => cx.training(&values[0], &values[1], &values[2]),
             _ => cx.grad(&values),
         };
-        let literal = |(i, values): (usize, Vec<f64>)| write(op.result_tensor(i), &values);
+        let literal = |(i, values): (usize, Data<f64>)| write(op.result_tensor(i), &values);
         Ok(results.into_iter().enumerate().map(literal).collect())
     }
 
@@ -236,8 +236,8 @@ impl Facts for BatchNorm {
     }
 }
 
-fn read(x: &Literal) -> Vec<f64> {
-    (0..x.size()).map(|i| x.get_f64(i)).collect()
+fn read(x: &Literal) -> Data<f64> {
+    Data::from_fn(x.size(), |i| x.get_f64(i))
 }
 
 /// Rounds values, which are computed in `f64`, to the element type.
@@ -273,31 +273,32 @@ impl Features {
 
     /// Returns, for each feature, the sum of `f` over its elements among the first `len`, where `f` takes the index of
     /// an element.
-    fn sums(&self, len: usize, f: impl Fn(usize) -> f64) -> Vec<f64> {
-        let mut sums = vec![0.0; self.count];
+    fn sums(&self, len: usize, f: impl Fn(usize) -> f64) -> Data<f64> {
+        let mut sums = Data::zeroed(self.count);
         (0..len).for_each(|i| sums[self.of(i)] += f(i));
         sums
     }
 
-    fn normalized(&self, x: &[f64], mean: &[f64], variance: &[f64], scale: &[f64], offset: &[f64]) -> Vec<f64> {
-        let one = |(i, x): (usize, &f64)| {
+    fn normalized(&self, x: &[f64], mean: &[f64], variance: &[f64], scale: &[f64], offset: &[f64]) -> Data<f64> {
+        let one = |i: usize| {
             let f = self.of(i);
-            scale[f] * (x - mean[f]) / (variance[f] + self.epsilon).sqrt() + offset[f]
+            scale[f] * (x[i] - mean[f]) / (variance[f] + self.epsilon).sqrt() + offset[f]
         };
-        x.iter().enumerate().map(one).collect()
+        Data::from_fn(x.len(), one)
     }
 
-    fn training(&self, x: &[f64], scale: &[f64], offset: &[f64]) -> Vec<Vec<f64>> {
+    fn training(&self, x: &[f64], scale: &[f64], offset: &[f64]) -> Vec<Data<f64>> {
         let n = self.size as f64;
-        let mean: Vec<f64> = self.sums(x.len(), |i| x[i]).iter().map(|s| s / n).collect();
-        let variance = self.sums(x.len(), |i| (x[i] - mean[self.of(i)]).powi(2));
-        let variance: Vec<f64> = variance.iter().map(|s| s / n).collect();
+        let mut mean = self.sums(x.len(), |i| x[i]);
+        mean.iter_mut().for_each(|sum| *sum /= n);
+        let mut variance = self.sums(x.len(), |i| (x[i] - mean[self.of(i)]).powi(2));
+        variance.iter_mut().for_each(|sum| *sum /= n);
         vec![self.normalized(x, &mean, &variance, scale, offset), mean, variance]
     }
 
     /// Computes the gradients of operand, scale and offset, from operand, scale, mean, variance and the result's
     /// gradient.
-    fn grad(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    fn grad(&self, values: &[Data<f64>]) -> Vec<Data<f64>> {
         let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|i| &values[i]);
         let n = self.size as f64;
         let centered = |i: usize| x[i] - mean[self.of(i)];
@@ -309,7 +310,7 @@ impl Features {
             let rest = grad[i] * n - offset[f] - projected[f] * centered(i) / spread(f);
             scale[f] / spread(f).sqrt() / n * rest
         };
-        let of_scale = (0..self.count).map(|f| projected[f] / spread(f).sqrt()).collect();
-        vec![(0..x.len()).map(of_operand).collect(), of_scale, offset]
+        let of_scale = Data::from_fn(self.count, |f| projected[f] / spread(f).sqrt());
+        vec![Data::from_fn(x.len(), of_operand), of_scale, offset]
     }
 }

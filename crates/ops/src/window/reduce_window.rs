@@ -9,7 +9,7 @@ use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, index, make, reducer};
-use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
+use shardwise_base::{Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -237,7 +237,8 @@ fn by_region(
     regions: &mut dyn RegionEval,
 ) -> Result<Vec<Literal>, EvalError> {
     let n = arity(op);
-    let mut bytes: Vec<Vec<u8>> = vec![vec![]; n];
+    let writer = |t: &TensorType| LiteralWriter::new(t.dtype, &t.shape);
+    let mut out: Vec<LiteralWriter> = (0..n).map(|i| writer(op.result_tensor(i))).collect();
     let mut failed = None;
     index::for_each_index(op.result_shape(0), |place| {
         let mut sums: Vec<Literal> = x[n..].to_vec();
@@ -250,14 +251,10 @@ fn by_region(
                 Err(e) => failed = failed.take().or(Some(e)),
             }
         });
-        bytes.iter_mut().zip(&sums).for_each(|(b, sum)| b.extend_from_slice(sum.element_bytes(0)));
+        out.iter_mut().zip(&sums).for_each(|(out, sum)| out.push(sum.element_bytes(0)));
     });
     if let Some(e) = failed {
         return Err(e);
     }
-    let make = |(i, bytes): (usize, &Vec<u8>)| {
-        let t = op.result_tensor(i);
-        Literal::from_bytes(t.dtype, &t.shape, bytes).expect("one for each place")
-    };
-    Ok(bytes.iter().enumerate().map(make).collect())
+    Ok(out.into_iter().map(LiteralWriter::finish).collect())
 }
