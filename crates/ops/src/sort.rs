@@ -353,6 +353,7 @@ fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> boo
     let (Some(f), Some(g)) = (op.body.def_op(x), op.body.def_op(y)) else { return false };
     let is_inner = |f: Op| op.body[op.regions()[0]].ops.contains(&f);
     let (f_data, g_data) = (&op.body[f], &op.body[g]);
+    let types = |data: &OpData| data.results.iter().map(|&v| op.body.ty(v).clone()).collect::<Vec<Type>>();
     let view = op.at(f);
     is_inner(f)
         && is_inner(g)
@@ -361,6 +362,7 @@ fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> boo
         && f_data.regions.is_empty()
         && Opcode::of_view(&view).facts().semantics(&view) == Semantics::Pure
         && f_data.results.len() == 1
+        && types(f_data) == types(g_data)
         && f_data.operands.len() == g_data.operands.len()
         && f_data.operands.iter().zip(&g_data.operands).all(|(&x, &y)| same_function(op, x, y, a, b))
 }

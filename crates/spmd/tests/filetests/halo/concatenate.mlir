@@ -124,7 +124,7 @@ module {
       %104 = stablehlo.and %102, %103 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x4xi1>
       %105 = stablehlo.select %104, %90, %81 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x4xi1>, tensor<6x4xf32>
       sdy.return %105 : tensor<6x4xf32>
-    } : (tensor<8x4xf32>, tensor<16x4xf32>) -> tensor<24x4xf32>
+    } {shardwise.made} : (tensor<8x4xf32>, tensor<16x4xf32>) -> tensor<24x4xf32>
     return %0 : tensor<24x4xf32>
   }
 }

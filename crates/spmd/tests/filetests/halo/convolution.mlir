@@ -30,7 +30,7 @@ module {
       %10 = stablehlo.concatenate %7, %5, %9, dim = 2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}, {}]>]>} : (tensor<2x6x1x3xf32>, tensor<2x6x4x3xf32>, tensor<2x6x1x3xf32>) -> tensor<2x6x6x3xf32>
       %11 = stablehlo.convolution(%10, %arg3) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}, {}]>]>} : (tensor<2x6x6x3xf32>, tensor<3x3x3x5xf32>) -> tensor<2x4x4x5xf32>
       sdy.return %11 : tensor<2x4x4x5xf32>
-    } : (tensor<2x16x8x3xf32>, tensor<3x3x3x5xf32>) -> tensor<2x16x8x5xf32>
+    } {shardwise.made} : (tensor<2x16x8x3xf32>, tensor<3x3x3x5xf32>) -> tensor<2x16x8x5xf32>
     return %0 : tensor<2x16x8x5xf32>
   }
 }

@@ -24,7 +24,7 @@ module {
       %4 = stablehlo.concatenate %3, %arg2, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>} : (tensor<3x1x2xf32>, tensor<3x8x2xf32>) -> tensor<3x9x2xf32>
       %5 = stablehlo.convolution(%4, %arg3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 0]], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>} : (tensor<3x9x2xf32>, tensor<4x2x5xf32>) -> tensor<3x3x5xf32>
       sdy.return %5 : tensor<3x3x5xf32>
-    } : (tensor<3x32x2xf32>, tensor<16x2x5xf32>) -> tensor<3x3x5xf32>
+    } {shardwise.made} : (tensor<3x32x2xf32>, tensor<16x2x5xf32>) -> tensor<3x3x5xf32>
     %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}, {}]> : tensor<3x3x5xf32>
     return %1 : tensor<3x3x5xf32>
   }

@@ -94,7 +94,7 @@ module {
       %74 = stablehlo.select %73, %59, %44 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>} : tensor<3x6x2xi1>, tensor<3x6x2xf32>
       %75 = stablehlo.convolution(%74, %arg3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 0]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>} : (tensor<3x6x2xf32>, tensor<4x2x5xf32>) -> tensor<3x3x5xf32>
       sdy.return %75 : tensor<3x3x5xf32>
-    } : (tensor<3x16x2xf32>, tensor<16x2x5xf32>) -> tensor<3x3x5xf32>
+    } {shardwise.made} : (tensor<3x16x2xf32>, tensor<16x2x5xf32>) -> tensor<3x3x5xf32>
     %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}, {}]> : tensor<3x3x5xf32>
     return %1 : tensor<3x3x5xf32>
   }

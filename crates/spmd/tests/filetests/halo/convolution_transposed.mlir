@@ -25,7 +25,7 @@ module {
       %5 = stablehlo.concatenate %2, %arg2, %4, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>} : (tensor<2x1x3xf32>, tensor<2x4x3xf32>, tensor<2x1x3xf32>) -> tensor<2x6x3xf32>
       %6 = stablehlo.convolution(%5, %arg3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 0]], lhs_dilate = [2], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>} : (tensor<2x6x3xf32>, tensor<4x3x5xf32>) -> tensor<2x8x5xf32>
       sdy.return %6 : tensor<2x8x5xf32>
-    } : (tensor<2x16x3xf32>, tensor<4x3x5xf32>) -> tensor<2x32x5xf32>
+    } {shardwise.made} : (tensor<2x16x3xf32>, tensor<4x3x5xf32>) -> tensor<2x32x5xf32>
     return %0 : tensor<2x32x5xf32>
   }
 }

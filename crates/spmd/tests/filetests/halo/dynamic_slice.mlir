@@ -27,7 +27,7 @@ module {
       %6 = stablehlo.concatenate %3, %5, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
       %7 = stablehlo.dynamic_slice %6, %arg3, %arg4, sizes = [4, 2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
       sdy.return %7 : tensor<4x2xf32>
-    } : (tensor<16x8xf32>, tensor<i32>, tensor<i32>) -> tensor<16x2xf32>
+    } {shardwise.made} : (tensor<16x8xf32>, tensor<i32>, tensor<i32>) -> tensor<16x2xf32>
     %2 = "shardwise.resize"(%1) <{sizes = array<i64: 13, 2>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<16x2xf32>) -> tensor<13x2xf32>
     return %2 : tensor<13x2xf32>
   }

@@ -101,7 +101,7 @@ module {
       %82 = stablehlo.select %81, %66, %67 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<4x64xi1>, tensor<4x64xf32>
       %83 = stablehlo.dynamic_update_slice %49, %82, %57, %58 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x64xf32>, tensor<4x64xf32>, tensor<i32>, tensor<i32>) -> tensor<4x64xf32>
       sdy.return %83 : tensor<4x64xf32>
-    } : (tensor<12x64xf32>) -> tensor<12x64xf32>
+    } {shardwise.made} : (tensor<12x64xf32>) -> tensor<12x64xf32>
     return %0 : tensor<12x64xf32>
   }
 }

@@ -127,7 +127,7 @@ module {
       %109 = stablehlo.select %108, %94, %97 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<2x64xi1>, tensor<2x64xf32>
       %110 = stablehlo.dynamic_update_slice %87, %109, %95, %96 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x64xf32>, tensor<2x64xf32>, tensor<i32>, tensor<i32>) -> tensor<6x64xf32>
       sdy.return %110 : tensor<6x64xf32>
-    } : (tensor<12x64xf32>) -> tensor<12x64xf32>
+    } {shardwise.made} : (tensor<12x64xf32>) -> tensor<12x64xf32>
     %2 = "shardwise.resize"(%1) <{sizes = array<i64: 11, 64>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : (tensor<12x64xf32>) -> tensor<11x64xf32>
     return %2 : tensor<11x64xf32>
   }

@@ -74,7 +74,7 @@ module {
         %25 = stablehlo.broadcast_in_dim %arg4, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<f32>) -> tensor<4xf32>
         %26 = stablehlo.select %24, %9, %25 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<4xi1>, tensor<4xf32>
         sdy.return %26 : tensor<4xf32>
-      } : (tensor<32xf32>, tensor<f32>) -> tensor<32xf32>
+      } {shardwise.made} : (tensor<32xf32>, tensor<f32>) -> tensor<32xf32>
       stablehlo.return %4, %5 : tensor<i32>, tensor<32xf32>
     }
     return %2#1 : tensor<32xf32>

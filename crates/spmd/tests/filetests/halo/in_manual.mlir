@@ -30,7 +30,7 @@ module {
         %4 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
         %5 = stablehlo.reverse %3, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x2xf32>
         sdy.return %5 : tensor<8x2xf32>
-      } : (tensor<32x2xf32>) -> tensor<32x2xf32>
+      } {shardwise.made} : (tensor<32x2xf32>) -> tensor<32x2xf32>
       sdy.return %1 : tensor<32x2xf32>
     } : (tensor<32x4xf32>) -> tensor<32x4xf32>
     return %0 : tensor<32x4xf32>

@@ -89,7 +89,7 @@ module {
       %67 = stablehlo.and %65, %66 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<4xi1>
       %68 = stablehlo.select %67, %arg2, %53 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<4xi1>, tensor<4xf32>
       sdy.return %68 : tensor<4xf32>
-    } : (tensor<16xf32>, tensor<8xf32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>, tensor<8xf32>) -> tensor<16xf32>
     %1 = "shardwise.resize"(%0) <{sizes = array<i64: 15>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : (tensor<16xf32>) -> tensor<15xf32>
     return %1 : tensor<15xf32>
   }

@@ -40,7 +40,7 @@ module {
       %20 = stablehlo.broadcast_in_dim %arg3, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<f32>) -> tensor<4xf32>
       %21 = stablehlo.select %19, %4, %20 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<4xi1>, tensor<4xf32>
       sdy.return %21 : tensor<4xf32>
-    } : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
     return %0 : tensor<16xf32>
   }
 }

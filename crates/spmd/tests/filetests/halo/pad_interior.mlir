@@ -41,7 +41,7 @@ module {
       %21 = stablehlo.select %19, %4, %20 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<4xi1>, tensor<4xf32>
       %22 = stablehlo.pad %21, %arg3, low = [1], high = [0], interior = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
       sdy.return %22 : tensor<8xf32>
-    } : (tensor<16xf32>, tensor<f32>) -> tensor<32xf32>
+    } {shardwise.made} : (tensor<16xf32>, tensor<f32>) -> tensor<32xf32>
     return %0 : tensor<32xf32>
   }
 }

@@ -66,7 +66,7 @@ module {
       %46 = stablehlo.and %44, %45 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi1>
       %47 = stablehlo.select %46, %35, %25 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi1>, tensor<5xf32>
       sdy.return %47 : tensor<5xf32>
-    } : (tensor<16xf32>, tensor<f32>) -> tensor<20xf32>
+    } {shardwise.made} : (tensor<16xf32>, tensor<f32>) -> tensor<20xf32>
     return %0 : tensor<20xf32>
   }
 }

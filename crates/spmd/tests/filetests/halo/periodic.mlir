@@ -55,7 +55,7 @@ module {
       %37 = stablehlo.and %35, %36 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<1x3xi1>
       %38 = stablehlo.select %37, %25, %23 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<1x3xi1>, tensor<1x3xf32>
       sdy.return %38 : tensor<1x3xf32>
-    } : (tensor<16x3xf32>) -> tensor<4x3xf32>
+    } {shardwise.made} : (tensor<16x3xf32>) -> tensor<4x3xf32>
     %1 = "shardwise.resize"(%0) <{sizes = array<i64: 2, 3>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<4x3xf32>) -> tensor<2x3xf32>
     %2 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%arg1: tensor<4x3xf32>) {
       %7 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} dense<0.000000e+00> : tensor<1x3xf32>
@@ -120,7 +120,7 @@ module {
       %66 = stablehlo.and %64, %65 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<1x3xi1>
       %67 = stablehlo.select %66, %54, %52 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<1x3xi1>, tensor<1x3xf32>
       sdy.return %67 : tensor<1x3xf32>
-    } : (tensor<16x3xf32>) -> tensor<4x3xf32>
+    } {shardwise.made} : (tensor<16x3xf32>) -> tensor<4x3xf32>
     %3 = "shardwise.resize"(%2) <{sizes = array<i64: 2, 3>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<4x3xf32>) -> tensor<2x3xf32>
     %4 = "shardwise.resize"(%1) <{sizes = array<i64: 4, 3>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<2x3xf32>) -> tensor<4x3xf32>
     %5 = "shardwise.resize"(%3) <{sizes = array<i64: 4, 3>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<2x3xf32>) -> tensor<4x3xf32>
@@ -249,7 +249,7 @@ module {
       %128 = stablehlo.and %126, %127 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<5x3xi1>
       %129 = stablehlo.select %128, %114, %111 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<5x3xi1>, tensor<5x3xf32>
       sdy.return %129 : tensor<5x3xf32>
-    } : (tensor<4x3xf32>, tensor<16x3xf32>, tensor<4x3xf32>) -> tensor<20x3xf32>
+    } {shardwise.made} : (tensor<4x3xf32>, tensor<16x3xf32>, tensor<4x3xf32>) -> tensor<20x3xf32>
     return %6 : tensor<20x3xf32>
   }
 }

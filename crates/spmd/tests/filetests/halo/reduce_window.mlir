@@ -54,7 +54,7 @@ module {
         stablehlo.return %24 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x6xf32>, tensor<f32>) -> tensor<4x6xf32>
       sdy.return %23 : tensor<4x6xf32>
-    } : (tensor<16x6xf32>, tensor<f32>) -> tensor<16x6xf32>
+    } {shardwise.made} : (tensor<16x6xf32>, tensor<f32>) -> tensor<16x6xf32>
     return %0 : tensor<16x6xf32>
   }
 }

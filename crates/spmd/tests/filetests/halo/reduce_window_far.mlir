@@ -52,7 +52,7 @@ module {
         stablehlo.return %22 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<6xf32>, tensor<f32>) -> tensor<2xf32>
       sdy.return %21 : tensor<2xf32>
-    } : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    } {shardwise.made} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
     return %0 : tensor<8xf32>
   }
 }

@@ -23,7 +23,7 @@ module {
       %3 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
       %4 = stablehlo.reverse %2, dims = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<4x4xf32>
       sdy.return %4 : tensor<4x4xf32>
-    } : (tensor<16x4xf32>) -> tensor<16x4xf32>
+    } {shardwise.made} : (tensor<16x4xf32>) -> tensor<16x4xf32>
     return %0 : tensor<16x4xf32>
   }
 }

@@ -67,7 +67,7 @@ module {
       %48 = stablehlo.select %47, %36, %32 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<4xi1>, tensor<4xf32>
       %49 = stablehlo.reverse %48, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<4xf32>
       sdy.return %49 : tensor<4xf32>
-    } : (tensor<16xf32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>) -> tensor<16xf32>
     %2 = "shardwise.resize"(%1) <{sizes = array<i64: 14>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : (tensor<16xf32>) -> tensor<14xf32>
     return %2 : tensor<14xf32>
   }

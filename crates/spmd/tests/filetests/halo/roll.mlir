@@ -25,7 +25,7 @@ module {
       %3 = stablehlo.slice %arg1 [0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<4xf32>) -> tensor<3xf32>
       %4 = stablehlo.concatenate %2, %3, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xf32>, tensor<3xf32>) -> tensor<4xf32>
       sdy.return %4 : tensor<4xf32>
-    } : (tensor<16xf32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>) -> tensor<16xf32>
     return %0 : tensor<16xf32>
   }
 }

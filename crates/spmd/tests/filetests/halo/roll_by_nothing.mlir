@@ -21,7 +21,7 @@ module {
   func.func public @main(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg1: tensor<4xf32>) {
       sdy.return %arg1 : tensor<4xf32>
-    } : (tensor<16xf32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>) -> tensor<16xf32>
     return %0 : tensor<16xf32>
   }
 }

@@ -22,7 +22,7 @@ module {
     %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg1: tensor<4xf32>) {
       %1 = "stablehlo.collective_permute"(%arg1) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>, shardwise.shift = 2 : i64, shardwise.wraps} : (tensor<4xf32>) -> tensor<4xf32>
       sdy.return %1 : tensor<4xf32>
-    } : (tensor<16xf32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>) -> tensor<16xf32>
     return %0 : tensor<16xf32>
   }
 }

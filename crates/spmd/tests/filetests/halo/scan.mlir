@@ -58,7 +58,7 @@ module {
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<5x2xf32>, tensor<f32>) -> tensor<5x2xf32>
       %17 = stablehlo.slice %16 [1:5, 0:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<5x2xf32>) -> tensor<4x2xf32>
       sdy.return %17 : tensor<4x2xf32>
-    } : (tensor<16x2xf32>, tensor<f32>) -> tensor<16x2xf32>
+    } {shardwise.made} : (tensor<16x2xf32>, tensor<f32>) -> tensor<16x2xf32>
     return %1 : tensor<16x2xf32>
   }
 }

@@ -58,7 +58,7 @@ module {
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
       %17 = stablehlo.slice %16 [1:3, 0:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : (tensor<3x4xf32>) -> tensor<2x4xf32>
       sdy.return %17 : tensor<2x4xf32>
-    } : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    } {shardwise.made} : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
     return %1 : tensor<8x4xf32>
   }
 }

@@ -92,7 +92,7 @@ module {
         }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
         %22 = stablehlo.slice %21 [1:5] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<5xf32>) -> tensor<4xf32>
         sdy.return %22 : tensor<4xf32>
-      } : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
+      } {shardwise.made} : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
       stablehlo.return %5, %6 : tensor<i32>, tensor<16xf32>
     }
     return %3#1 : tensor<16xf32>

@@ -65,7 +65,7 @@ module {
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<5x256xf32>, tensor<f32>) -> tensor<5x256xf32>
       %20 = stablehlo.slice %19 [1:5, 0:256] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<5x256xf32>) -> tensor<4x256xf32>
       sdy.return %20 : tensor<4x256xf32>
-    } : (tensor<16x256xf32>, tensor<f32>) -> tensor<16x256xf32>
+    } {shardwise.made} : (tensor<16x256xf32>, tensor<f32>) -> tensor<16x256xf32>
     return %1 : tensor<16x256xf32>
   }
 }

@@ -97,7 +97,7 @@ module {
       %35 = stablehlo.slice %34#0 [1:5, 0:64] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<5x64xf32>) -> tensor<4x64xf32>
       %36 = stablehlo.slice %34#1 [1:5, 0:64] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<5x64xi32>) -> tensor<4x64xi32>
       sdy.return %35, %36 : tensor<4x64xf32>, tensor<4x64xi32>
-    } : (tensor<16x64xf32>, tensor<16x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<16x64xf32>, tensor<16x64xi32>)
+    } {shardwise.made} : (tensor<16x64xf32>, tensor<16x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<16x64xf32>, tensor<16x64xi32>)
     return %3#0, %3#1 : tensor<16x64xf32>, tensor<16x64xi32>
   }
 }

@@ -69,7 +69,7 @@ module {
         stablehlo.return %30 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<5x2xf32>, tensor<f32>) -> tensor<4x2xf32>
       sdy.return %29 : tensor<4x2xf32>
-    } : (tensor<16x2xf32>, tensor<f32>) -> tensor<16x2xf32>
+    } {shardwise.made} : (tensor<16x2xf32>, tensor<f32>) -> tensor<16x2xf32>
     %3 = "shardwise.resize"(%2) <{sizes = array<i64: 13, 2>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<16x2xf32>) -> tensor<13x2xf32>
     return %3 : tensor<13x2xf32>
   }

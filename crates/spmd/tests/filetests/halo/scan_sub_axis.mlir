@@ -58,7 +58,7 @@ module {
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<9xi32>, tensor<i32>) -> tensor<9xi32>
       %17 = stablehlo.slice %16 [1:9] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<9xi32>) -> tensor<8xi32>
       sdy.return %17 : tensor<8xi32>
-    } : (tensor<16xi32>, tensor<i32>) -> tensor<16xi32>
+    } {shardwise.made} : (tensor<16xi32>, tensor<i32>) -> tensor<16xi32>
     return %1 : tensor<16xi32>
   }
 }

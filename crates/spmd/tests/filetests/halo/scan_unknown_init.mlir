@@ -57,7 +57,7 @@ module {
         stablehlo.return %25 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<9xf32>, tensor<f32>) -> tensor<2xf32>
       sdy.return %24 : tensor<2xf32>
-    } : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    } {shardwise.made} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
     return %1 : tensor<8xf32>
   }
 }

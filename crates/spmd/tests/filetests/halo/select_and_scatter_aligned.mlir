@@ -34,19 +34,21 @@ module {
   sdy.mesh @mesh = <["x"=4, "y"=2]>
   func.func public @main(%arg0: tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg1: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg2: tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) {
     %0 = sdy.manual_computation(%arg0, %arg1, %arg2) in_shardings=[<@mesh, [{"x"}, {"y"}]>, <@mesh, [{"x"}, {"y"}]>, <@mesh, []>] out_shardings=[<@mesh, [{"x"}, {"y"}]>] manual_axes={"x", "y"} (%arg3: tensor<4x3xf32>, %arg4: tensor<2x1xf32>, %arg5: tensor<f32>) {
-      %1 = "stablehlo.select_and_scatter"(%arg3, %arg4, %arg5) <{window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 3>}> ({
+      %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-0.000000e+00> : tensor<f32>
+      %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-0.000000e+00> : tensor<f32>
+      %3 = "stablehlo.select_and_scatter"(%arg3, %arg4, %arg5) <{window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 3>}> ({
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
-        %4 = stablehlo.compare GE, %arg6, %arg7, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-        stablehlo.return %4 : tensor<i1>
+        %6 = stablehlo.compare GE, %arg6, %arg7, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %6 : tensor<i1>
       }, {
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
-        %4 = stablehlo.add %arg6, %arg7 : tensor<f32>
-        stablehlo.return %4 : tensor<f32>
+        %6 = stablehlo.add %arg6, %arg7 : tensor<f32>
+        stablehlo.return %6 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>, tensor<2x1xf32>, tensor<f32>) -> tensor<4x3xf32>
-      %2 = stablehlo.slice %1 [0:4, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-      %3 = stablehlo.slice %2 [0:4, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-      sdy.return %3 : tensor<4x3xf32>
-    } : (tensor<16x6xf32>, tensor<8x2xf32>, tensor<f32>) -> tensor<16x6xf32>
+      %4 = stablehlo.slice %3 [0:4, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+      %5 = stablehlo.slice %4 [0:4, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+      sdy.return %5 : tensor<4x3xf32>
+    } {shardwise.made} : (tensor<16x6xf32>, tensor<8x2xf32>, tensor<f32>) -> tensor<16x6xf32>
     return %0 : tensor<16x6xf32>
   }
 }

@@ -74,38 +74,39 @@ module {
         %9 = stablehlo.slice %arg4 [0:2, 0:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x4xf32>) -> tensor<2x2xf32>
         %10 = "stablehlo.collective_permute"(%9) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.shift = -1 : i64} : (tensor<2x2xf32>) -> tensor<2x2xf32>
         %11 = stablehlo.concatenate %8, %arg4, %10, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x2xf32>, tensor<2x4xf32>, tensor<2x2xf32>) -> tensor<2x8xf32>
-        %12 = stablehlo.slice %arg5 [0:2, 2:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x4xf32>) -> tensor<2x2xf32>
-        %13 = "stablehlo.collective_permute"(%12) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.shift = 1 : i64} : (tensor<2x2xf32>) -> tensor<2x2xf32>
-        %14 = stablehlo.concatenate %13, %arg5, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x6xf32>
-        %15 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-2> : tensor<i32>
-        %16 = shardwise.axis_index <@mesh, {"x", "y"}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %17 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<4> : tensor<i32>
-        %18 = stablehlo.multiply %16, %17 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %19 = stablehlo.add %15, %18 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %20 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-        %21 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<14> : tensor<i32>
-        %22 = stablehlo.subtract %20, %19 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %23 = stablehlo.subtract %21, %19 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %24 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : tensor<2x6xi32>
-        %25 = stablehlo.broadcast_in_dim %22, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<i32>) -> tensor<2x6xi32>
+        %12 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-0.000000e+00> : tensor<f32>
+        %13 = stablehlo.slice %arg5 [0:2, 2:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x4xf32>) -> tensor<2x2xf32>
+        %14 = "stablehlo.collective_permute"(%13) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.shift = 1 : i64} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+        %15 = stablehlo.concatenate %14, %arg5, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x6xf32>
+        %16 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-2> : tensor<i32>
+        %17 = shardwise.axis_index <@mesh, {"x", "y"}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %18 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<4> : tensor<i32>
+        %19 = stablehlo.multiply %17, %18 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %20 = stablehlo.add %16, %19 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %21 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+        %22 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<14> : tensor<i32>
+        %23 = stablehlo.subtract %21, %20 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %24 = stablehlo.subtract %22, %20 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %25 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : tensor<2x6xi32>
         %26 = stablehlo.broadcast_in_dim %23, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<i32>) -> tensor<2x6xi32>
-        %27 = stablehlo.compare GE, %24, %25, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x6xi32>, tensor<2x6xi32>) -> tensor<2x6xi1>
-        %28 = stablehlo.compare LT, %24, %26, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x6xi32>, tensor<2x6xi32>) -> tensor<2x6xi1>
-        %29 = stablehlo.and %27, %28 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : tensor<2x6xi1>
-        %30 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} dense<0.000000e+00> : tensor<2x6xf32>
-        %31 = stablehlo.select %29, %14, %30 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : tensor<2x6xi1>, tensor<2x6xf32>
-        %32 = "stablehlo.select_and_scatter"(%11, %31, %arg6) <{window_dimensions = array<i64: 1, 3>}> ({
+        %27 = stablehlo.broadcast_in_dim %24, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<i32>) -> tensor<2x6xi32>
+        %28 = stablehlo.compare GE, %25, %26, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x6xi32>, tensor<2x6xi32>) -> tensor<2x6xi1>
+        %29 = stablehlo.compare LT, %25, %27, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x6xi32>, tensor<2x6xi32>) -> tensor<2x6xi1>
+        %30 = stablehlo.and %28, %29 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : tensor<2x6xi1>
+        %31 = stablehlo.broadcast_in_dim %12, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<f32>) -> tensor<2x6xf32>
+        %32 = stablehlo.select %30, %15, %31 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : tensor<2x6xi1>, tensor<2x6xf32>
+        %33 = "stablehlo.select_and_scatter"(%11, %32, %arg6) <{window_dimensions = array<i64: 1, 3>}> ({
         ^bb0(%arg7: tensor<f32>, %arg8: tensor<f32>):
-          %34 = stablehlo.compare GE, %arg7, %arg8, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-          stablehlo.return %34 : tensor<i1>
+          %35 = stablehlo.compare GE, %arg7, %arg8, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %35 : tensor<i1>
         }, {
         ^bb0(%arg7: tensor<f32>, %arg8: tensor<f32>):
-          %34 = stablehlo.add %arg7, %arg8 : tensor<f32>
-          stablehlo.return %34 : tensor<f32>
+          %35 = stablehlo.add %arg7, %arg8 : tensor<f32>
+          stablehlo.return %35 : tensor<f32>
         }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x8xf32>, tensor<2x6xf32>, tensor<f32>) -> tensor<2x8xf32>
-        %33 = stablehlo.slice %32 [0:2, 2:6] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x8xf32>) -> tensor<2x4xf32>
-        sdy.return %33 : tensor<2x4xf32>
-      } : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+        %34 = stablehlo.slice %33 [0:2, 2:6] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"z"}, {}]>]>} : (tensor<2x8xf32>) -> tensor<2x4xf32>
+        sdy.return %34 : tensor<2x4xf32>
+      } {shardwise.made} : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<f32>) -> tensor<2x16xf32>
       stablehlo.return %4, %6 : tensor<i32>, tensor<2x16xf32>
     }
     return %2#1 : tensor<2x16xf32>

@@ -40,38 +40,39 @@ module {
       %4 = stablehlo.slice %arg3 [0:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<8xf32>) -> tensor<2xf32>
       %5 = "stablehlo.collective_permute"(%4) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (2)2>]>, shardwise.shift = -1 : i64} : (tensor<2xf32>) -> tensor<2xf32>
       %6 = stablehlo.concatenate %3, %arg3, %5, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<2xf32>, tensor<8xf32>, tensor<2xf32>) -> tensor<12xf32>
-      %7 = stablehlo.slice %arg4 [3:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<4xf32>) -> tensor<1xf32>
-      %8 = "stablehlo.collective_permute"(%7) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (2)2>]>, shardwise.shift = 1 : i64} : (tensor<1xf32>) -> tensor<1xf32>
-      %9 = stablehlo.concatenate %8, %arg4, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xf32>, tensor<4xf32>) -> tensor<5xf32>
-      %10 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-1> : tensor<i32>
-      %11 = shardwise.axis_index <@mesh, {"x":(2)2}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %12 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<4> : tensor<i32>
-      %13 = stablehlo.multiply %11, %12 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %14 = stablehlo.add %10, %13 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %15 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-      %16 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<7> : tensor<i32>
-      %17 = stablehlo.subtract %15, %14 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %18 = stablehlo.subtract %16, %14 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %19 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi32>
-      %20 = stablehlo.broadcast_in_dim %17, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<i32>) -> tensor<5xi32>
+      %7 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-0.000000e+00> : tensor<f32>
+      %8 = stablehlo.slice %arg4 [3:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<4xf32>) -> tensor<1xf32>
+      %9 = "stablehlo.collective_permute"(%8) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (2)2>]>, shardwise.shift = 1 : i64} : (tensor<1xf32>) -> tensor<1xf32>
+      %10 = stablehlo.concatenate %9, %arg4, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xf32>, tensor<4xf32>) -> tensor<5xf32>
+      %11 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-1> : tensor<i32>
+      %12 = shardwise.axis_index <@mesh, {"x":(2)2}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %13 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<4> : tensor<i32>
+      %14 = stablehlo.multiply %12, %13 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %15 = stablehlo.add %11, %14 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %16 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+      %17 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<7> : tensor<i32>
+      %18 = stablehlo.subtract %16, %15 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %19 = stablehlo.subtract %17, %15 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %20 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi32>
       %21 = stablehlo.broadcast_in_dim %18, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<i32>) -> tensor<5xi32>
-      %22 = stablehlo.compare GE, %19, %20, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
-      %23 = stablehlo.compare LT, %19, %21, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
-      %24 = stablehlo.and %22, %23 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi1>
-      %25 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<0.000000e+00> : tensor<5xf32>
-      %26 = stablehlo.select %24, %9, %25 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi1>, tensor<5xf32>
-      %27 = "stablehlo.select_and_scatter"(%6, %26, %arg5) <{window_dimensions = array<i64: 4>, window_strides = array<i64: 2>}> ({
+      %22 = stablehlo.broadcast_in_dim %19, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<i32>) -> tensor<5xi32>
+      %23 = stablehlo.compare GE, %20, %21, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
+      %24 = stablehlo.compare LT, %20, %22, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
+      %25 = stablehlo.and %23, %24 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi1>
+      %26 = stablehlo.broadcast_in_dim %7, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<f32>) -> tensor<5xf32>
+      %27 = stablehlo.select %25, %10, %26 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<5xi1>, tensor<5xf32>
+      %28 = "stablehlo.select_and_scatter"(%6, %27, %arg5) <{window_dimensions = array<i64: 4>, window_strides = array<i64: 2>}> ({
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
-        %29 = stablehlo.compare GE, %arg6, %arg7, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-        stablehlo.return %29 : tensor<i1>
+        %30 = stablehlo.compare GE, %arg6, %arg7, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %30 : tensor<i1>
       }, {
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
-        %29 = stablehlo.add %arg6, %arg7 : tensor<f32>
-        stablehlo.return %29 : tensor<f32>
+        %30 = stablehlo.add %arg6, %arg7 : tensor<f32>
+        stablehlo.return %30 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<12xf32>, tensor<5xf32>, tensor<f32>) -> tensor<12xf32>
-      %28 = stablehlo.slice %27 [2:10] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<12xf32>) -> tensor<8xf32>
-      sdy.return %28 : tensor<8xf32>
-    } : (tensor<16xf32>, tensor<8xf32>, tensor<f32>) -> tensor<16xf32>
+      %29 = stablehlo.slice %28 [2:10] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<12xf32>) -> tensor<8xf32>
+      sdy.return %29 : tensor<8xf32>
+    } {shardwise.made} : (tensor<16xf32>, tensor<8xf32>, tensor<f32>) -> tensor<16xf32>
     return %1 : tensor<16xf32>
   }
 }

@@ -41,64 +41,66 @@ module {
       %5 = stablehlo.slice %arg3 [0:2, 0:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x4xf32>) -> tensor<2x4xf32>
       %6 = "stablehlo.collective_permute"(%5) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.shift = -1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
       %7 = stablehlo.concatenate %4, %arg3, %6, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
-      %8 = stablehlo.slice %arg4 [2:4, 0:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x2xf32>) -> tensor<2x2xf32>
-      %9 = "stablehlo.collective_permute"(%8) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.shift = 1 : i64} : (tensor<2x2xf32>) -> tensor<2x2xf32>
-      %10 = stablehlo.concatenate %9, %arg4, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x2xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
-      %11 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-2> : tensor<i32>
-      %12 = shardwise.axis_index <@mesh, {"x", "y"}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %13 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<4> : tensor<i32>
-      %14 = stablehlo.multiply %12, %13 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %15 = stablehlo.add %11, %14 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %16 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-      %17 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<14> : tensor<i32>
-      %18 = stablehlo.subtract %16, %15 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %19 = stablehlo.subtract %17, %15 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %20 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x2xi32>
-      %21 = stablehlo.broadcast_in_dim %18, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<6x2xi32>
+      %8 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-0.000000e+00> : tensor<f32>
+      %9 = stablehlo.slice %arg4 [2:4, 0:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x2xf32>) -> tensor<2x2xf32>
+      %10 = "stablehlo.collective_permute"(%9) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y">]>, shardwise.shift = 1 : i64} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+      %11 = stablehlo.concatenate %10, %arg4, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x2xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
+      %12 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-2> : tensor<i32>
+      %13 = shardwise.axis_index <@mesh, {"x", "y"}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %14 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<4> : tensor<i32>
+      %15 = stablehlo.multiply %13, %14 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %16 = stablehlo.add %12, %15 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %17 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+      %18 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<14> : tensor<i32>
+      %19 = stablehlo.subtract %17, %16 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %20 = stablehlo.subtract %18, %16 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %21 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x2xi32>
       %22 = stablehlo.broadcast_in_dim %19, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<6x2xi32>
-      %23 = stablehlo.compare GE, %20, %21, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xi32>, tensor<6x2xi32>) -> tensor<6x2xi1>
-      %24 = stablehlo.compare LT, %20, %22, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xi32>, tensor<6x2xi32>) -> tensor<6x2xi1>
-      %25 = stablehlo.and %23, %24 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x2xi1>
-      %26 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} dense<0.000000e+00> : tensor<6x2xf32>
-      %27 = stablehlo.select %25, %10, %26 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x2xi1>, tensor<6x2xf32>
-      %28 = stablehlo.slice %7 [0:8, 2:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x4xf32>) -> tensor<8x2xf32>
-      %29 = "stablehlo.collective_permute"(%28) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "z">]>, shardwise.shift = 1 : i64} : (tensor<8x2xf32>) -> tensor<8x2xf32>
-      %30 = stablehlo.slice %7 [0:8, 0:1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x4xf32>) -> tensor<8x1xf32>
-      %31 = "stablehlo.collective_permute"(%30) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "z">]>, shardwise.shift = -1 : i64} : (tensor<8x1xf32>) -> tensor<8x1xf32>
-      %32 = stablehlo.concatenate %29, %7, %31, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x2xf32>, tensor<8x4xf32>, tensor<8x1xf32>) -> tensor<8x7xf32>
-      %33 = stablehlo.slice %27 [0:6, 1:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xf32>) -> tensor<6x1xf32>
-      %34 = "stablehlo.collective_permute"(%33) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "z">]>, shardwise.shift = 1 : i64} : (tensor<6x1xf32>) -> tensor<6x1xf32>
-      %35 = stablehlo.concatenate %34, %27, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x1xf32>, tensor<6x2xf32>) -> tensor<6x3xf32>
-      %36 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-1> : tensor<i32>
-      %37 = shardwise.axis_index <@mesh, {"z"}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %38 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<2> : tensor<i32>
-      %39 = stablehlo.multiply %37, %38 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %40 = stablehlo.add %36, %39 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %41 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-      %42 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<3> : tensor<i32>
-      %43 = stablehlo.subtract %41, %40 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %44 = stablehlo.subtract %42, %40 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-      %45 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x3xi32>
-      %46 = stablehlo.broadcast_in_dim %43, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<6x3xi32>
-      %47 = stablehlo.broadcast_in_dim %44, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<6x3xi32>
-      %48 = stablehlo.compare GE, %45, %46, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x3xi32>, tensor<6x3xi32>) -> tensor<6x3xi1>
-      %49 = stablehlo.compare LT, %45, %47, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x3xi32>, tensor<6x3xi32>) -> tensor<6x3xi1>
-      %50 = stablehlo.and %48, %49 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x3xi1>
-      %51 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} dense<0.000000e+00> : tensor<6x3xf32>
-      %52 = stablehlo.select %50, %35, %51 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x3xi1>, tensor<6x3xf32>
-      %53 = "stablehlo.select_and_scatter"(%32, %52, %arg5) <{window_dimensions = array<i64: 3, 3>, window_strides = array<i64: 1, 2>}> ({
+      %23 = stablehlo.broadcast_in_dim %20, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<6x2xi32>
+      %24 = stablehlo.compare GE, %21, %22, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xi32>, tensor<6x2xi32>) -> tensor<6x2xi1>
+      %25 = stablehlo.compare LT, %21, %23, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xi32>, tensor<6x2xi32>) -> tensor<6x2xi1>
+      %26 = stablehlo.and %24, %25 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x2xi1>
+      %27 = stablehlo.broadcast_in_dim %8, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<f32>) -> tensor<6x2xf32>
+      %28 = stablehlo.select %26, %11, %27 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x2xi1>, tensor<6x2xf32>
+      %29 = stablehlo.slice %7 [0:8, 2:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x4xf32>) -> tensor<8x2xf32>
+      %30 = "stablehlo.collective_permute"(%29) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "z">]>, shardwise.shift = 1 : i64} : (tensor<8x2xf32>) -> tensor<8x2xf32>
+      %31 = stablehlo.slice %7 [0:8, 0:1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x4xf32>) -> tensor<8x1xf32>
+      %32 = "stablehlo.collective_permute"(%31) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "z">]>, shardwise.shift = -1 : i64} : (tensor<8x1xf32>) -> tensor<8x1xf32>
+      %33 = stablehlo.concatenate %30, %7, %32, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x2xf32>, tensor<8x4xf32>, tensor<8x1xf32>) -> tensor<8x7xf32>
+      %34 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-0.000000e+00> : tensor<f32>
+      %35 = stablehlo.slice %28 [0:6, 1:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xf32>) -> tensor<6x1xf32>
+      %36 = "stablehlo.collective_permute"(%35) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "z">]>, shardwise.shift = 1 : i64} : (tensor<6x1xf32>) -> tensor<6x1xf32>
+      %37 = stablehlo.concatenate %36, %28, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x1xf32>, tensor<6x2xf32>) -> tensor<6x3xf32>
+      %38 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<-1> : tensor<i32>
+      %39 = shardwise.axis_index <@mesh, {"z"}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %40 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<2> : tensor<i32>
+      %41 = stablehlo.multiply %39, %40 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %42 = stablehlo.add %38, %41 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %43 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+      %44 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<3> : tensor<i32>
+      %45 = stablehlo.subtract %43, %42 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %46 = stablehlo.subtract %44, %42 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+      %47 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x3xi32>
+      %48 = stablehlo.broadcast_in_dim %45, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<6x3xi32>
+      %49 = stablehlo.broadcast_in_dim %46, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<6x3xi32>
+      %50 = stablehlo.compare GE, %47, %48, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x3xi32>, tensor<6x3xi32>) -> tensor<6x3xi1>
+      %51 = stablehlo.compare LT, %47, %49, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x3xi32>, tensor<6x3xi32>) -> tensor<6x3xi1>
+      %52 = stablehlo.and %50, %51 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x3xi1>
+      %53 = stablehlo.broadcast_in_dim %34, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<f32>) -> tensor<6x3xf32>
+      %54 = stablehlo.select %52, %37, %53 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x3xi1>, tensor<6x3xf32>
+      %55 = "stablehlo.select_and_scatter"(%33, %54, %arg5) <{window_dimensions = array<i64: 3, 3>, window_strides = array<i64: 1, 2>}> ({
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
-        %56 = stablehlo.compare GE, %arg6, %arg7, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-        stablehlo.return %56 : tensor<i1>
+        %58 = stablehlo.compare GE, %arg6, %arg7, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %58 : tensor<i1>
       }, {
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
-        %56 = stablehlo.add %arg6, %arg7 : tensor<f32>
-        stablehlo.return %56 : tensor<f32>
+        %58 = stablehlo.add %arg6, %arg7 : tensor<f32>
+        stablehlo.return %58 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x7xf32>, tensor<6x3xf32>, tensor<f32>) -> tensor<8x7xf32>
-      %54 = stablehlo.slice %53 [2:6, 0:7] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x7xf32>) -> tensor<4x7xf32>
-      %55 = stablehlo.slice %54 [0:4, 2:6] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x7xf32>) -> tensor<4x4xf32>
-      sdy.return %55 : tensor<4x4xf32>
-    } : (tensor<16x8xf32>, tensor<16x4xf32>, tensor<f32>) -> tensor<16x8xf32>
+      %56 = stablehlo.slice %55 [2:6, 0:7] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x7xf32>) -> tensor<4x7xf32>
+      %57 = stablehlo.slice %56 [0:4, 2:6] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x7xf32>) -> tensor<4x4xf32>
+      sdy.return %57 : tensor<4x4xf32>
+    } {shardwise.made} : (tensor<16x8xf32>, tensor<16x4xf32>, tensor<f32>) -> tensor<16x8xf32>
     return %2 : tensor<16x8xf32>
   }
 }

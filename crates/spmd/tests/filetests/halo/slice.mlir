@@ -23,7 +23,7 @@ module {
       %4 = "stablehlo.collective_permute"(%3) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>, shardwise.shift = -1 : i64} : (tensor<1xf32>) -> tensor<1xf32>
       %5 = stablehlo.concatenate %2, %4, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<3xf32>, tensor<1xf32>) -> tensor<4xf32>
       sdy.return %5 : tensor<4xf32>
-    } : (tensor<16xf32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>) -> tensor<16xf32>
     %1 = "shardwise.resize"(%0) <{sizes = array<i64: 15>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : (tensor<16xf32>) -> tensor<15xf32>
     return %1 : tensor<15xf32>
   }

@@ -70,7 +70,7 @@ module {
       %50 = stablehlo.and %48, %49 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<8xi1>
       %51 = stablehlo.select %50, %38, %31 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<8xi1>, tensor<8xf32>
       sdy.return %51 : tensor<8xf32>
-    } : (tensor<64xf32>) -> tensor<32xf32>
+    } {shardwise.made} : (tensor<64xf32>) -> tensor<32xf32>
     return %0 : tensor<32xf32>
   }
 }

@@ -21,7 +21,7 @@ module {
       %1 = stablehlo.slice %arg1 [1:8, 0:6] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : (tensor<8x6xf32>) -> tensor<7x6xf32>
       %2 = stablehlo.slice %1 [0:7:2, 0:6] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : (tensor<7x6xf32>) -> tensor<4x6xf32>
       sdy.return %2 : tensor<4x6xf32>
-    } : (tensor<32x6xf32>) -> tensor<16x6xf32>
+    } {shardwise.made} : (tensor<32x6xf32>) -> tensor<16x6xf32>
     return %0 : tensor<16x6xf32>
   }
 }

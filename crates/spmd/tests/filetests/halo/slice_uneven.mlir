@@ -24,7 +24,7 @@ module {
       %5 = "stablehlo.collective_permute"(%4) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>, shardwise.shift = -1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
       %6 = stablehlo.concatenate %3, %5, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<3x4xf32>, tensor<2x4xf32>) -> tensor<5x4xf32>
       sdy.return %6 : tensor<5x4xf32>
-    } : (tensor<20x4xf32>) -> tensor<20x4xf32>
+    } {shardwise.made} : (tensor<20x4xf32>) -> tensor<20x4xf32>
     %2 = "shardwise.resize"(%1) <{sizes = array<i64: 17, 4>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<20x4xf32>) -> tensor<17x4xf32>
     return %2 : tensor<17x4xf32>
   }

@@ -71,7 +71,7 @@ module {
         stablehlo.return %31 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<9xf32>, tensor<f32>) -> tensor<4xf32>
       sdy.return %30 : tensor<4xf32>
-    } : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
     return %1 : tensor<16xf32>
   }
 }

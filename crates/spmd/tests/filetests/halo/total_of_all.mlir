@@ -47,7 +47,7 @@ module {
         stablehlo.return %7 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xf32>, tensor<f32>) -> tensor<2xf32>
       sdy.return %6 : tensor<2xf32>
-    } : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    } {shardwise.made} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
     return %1 : tensor<8xf32>
   }
 }

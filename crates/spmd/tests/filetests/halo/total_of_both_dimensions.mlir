@@ -80,7 +80,7 @@ module {
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x3xf32>
       %39 = stablehlo.slice %38 [1:3, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<3x3xf32>) -> tensor<2x3xf32>
       sdy.return %39 : tensor<2x3xf32>
-    } : (tensor<8x6xf32>, tensor<f32>) -> tensor<8x6xf32>
+    } {shardwise.made} : (tensor<8x6xf32>, tensor<f32>) -> tensor<8x6xf32>
     return %1 : tensor<8x6xf32>
   }
 }

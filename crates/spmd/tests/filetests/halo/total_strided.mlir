@@ -72,7 +72,7 @@ module {
         stablehlo.return %32 : tensor<f32>
       }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<2xf32>
       sdy.return %31 : tensor<2xf32>
-    } : (tensor<32xf32>, tensor<f32>) -> tensor<16xf32>
+    } {shardwise.made} : (tensor<32xf32>, tensor<f32>) -> tensor<16xf32>
     return %1 : tensor<16xf32>
   }
 }

@@ -38,7 +38,7 @@ module {
     %17 = stablehlo.reshape %9 : (tensor<3xi32>) -> tensor<3x1xi32>
     %18 = "stablehlo.gather"(%arg0, %17) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<4x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
     %19 = stablehlo.broadcast_in_dim %16, dims = [0] : (tensor<3xi1>) -> tensor<3x4xi1>
-    %20 = stablehlo.constant dense<0.000000e+00> : tensor<3x4xf32>
+    %20 = stablehlo.constant dense<-0.000000e+00> : tensor<3x4xf32>
     %21 = stablehlo.select %19, %18, %20 : tensor<3x4xi1>, tensor<3x4xf32>
     %22 = "stablehlo.all_reduce"(%21) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>}> ({
     ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):

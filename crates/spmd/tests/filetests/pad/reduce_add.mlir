@@ -21,8 +21,8 @@ module {
     %0 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, shardwise.padding = [[{dim = 0 : i64, size = 5 : i64}]]} : tensor<8x3xi64>
     %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, shardwise.padding = [[{dim = 0 : i64, size = 5 : i64}]]} dense<5> : tensor<8x3xi64>
     %2 = stablehlo.compare LT, %0, %1, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, shardwise.padding = [[{dim = 0 : i64, size = 5 : i64}]]} : (tensor<8x3xi64>, tensor<8x3xi64>) -> tensor<8x3xi1>
-    %3 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, shardwise.padding = [[{dim = 0 : i64, size = 5 : i64}]]} dense<0.000000e+00> : tensor<8x3xf32>
-    %4 = stablehlo.select %2, %arg0, %3 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, shardwise.padding = [[{dim = 0 : i64, holds = dense<0.000000e+00> : tensor<f32>, size = 5 : i64}]]} : tensor<8x3xi1>, tensor<8x3xf32>
+    %3 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, shardwise.padding = [[{dim = 0 : i64, size = 5 : i64}]]} dense<-0.000000e+00> : tensor<8x3xf32>
+    %4 = stablehlo.select %2, %arg0, %3 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, shardwise.padding = [[{dim = 0 : i64, holds = dense<-0.000000e+00> : tensor<f32>, size = 5 : i64}]]} : tensor<8x3xi1>, tensor<8x3xf32>
     %5 = stablehlo.reduce(%4 init: %arg1) applies stablehlo.add across dimensions = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"x"}>]>} : (tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>
     %6 = sdy.all_reduce {"x"} %5 out_sharding=<@mesh, [{}]> : tensor<3xf32>
     return %6 : tensor<3xf32>

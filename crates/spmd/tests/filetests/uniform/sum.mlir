@@ -12,7 +12,7 @@ module {
     %0 = shardwise.axis_index <@mesh, {"x"}> : tensor<i32>
     %1 = stablehlo.constant dense<0> : tensor<i32>
     %2 = stablehlo.compare EQ, %0, %1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %3 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %3 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
     %4 = stablehlo.select %2, %arg1, %3 : tensor<i1>, tensor<f32>
     %5 = stablehlo.reduce(%arg0 init: %4) applies stablehlo.add across dimensions = [0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
     %6 = "stablehlo.all_reduce"(%5) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>}> ({
@@ -30,7 +30,7 @@ module {
     %0 = shardwise.axis_index <@mesh, {"x"}> {shardwise.varying = ["{x}"]} : tensor<i32>
     %1 = stablehlo.constant {shardwise.varying = ["{}"]} dense<0> : tensor<i32>
     %2 = stablehlo.compare EQ, %0, %1, SIGNED {shardwise.varying = ["{x}"]} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %3 = stablehlo.constant {shardwise.varying = ["{}"]} dense<0.000000e+00> : tensor<f32>
+    %3 = stablehlo.constant {shardwise.varying = ["{}"]} dense<-0.000000e+00> : tensor<f32>
     %4 = stablehlo.select %2, %arg1, %3 {shardwise.varying = ["{x}"]} : tensor<i1>, tensor<f32>
     %5 = stablehlo.reduce(%arg0 init: %4) across dimensions = [0] {shardwise.arg_varying = [["{x}", "{x}"]], shardwise.varying = ["{x}"]} : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
      reducer(%arg2: tensor<f32>, %arg3: tensor<f32>) {
