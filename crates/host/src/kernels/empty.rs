@@ -48,9 +48,9 @@ mod tests {
     use shardwise_base::{DType, Literal};
     use shardwise_engine::{Argument, Engine, ShardedType, Signature};
 
-    /// Runs a function without elements in its arguments and results, whose lines may take hours if they go through all
-    /// rows. `N` stands for 2^40.
-    fn check(arguments: &str, lines: &str, result: &str) {
+    /// Runs a function without elements in its arguments, whose lines take hours if they go through all rows, and
+    /// returns its result. `N` stands for 2^40.
+    fn run(arguments: &str, lines: &str, result: &str) -> Literal {
         let source = format!("func.func @main({arguments}) -> {result} {{\n  {lines}\n  return %0 : {result}\n}}");
         let module = parse(&source.replace('N', "1099511627776"));
         let engine = HostEngine::default();
@@ -61,7 +61,11 @@ mod tests {
         };
         let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}\n{source}"));
         let results = program.execute(types.iter().map(put).collect()).expect("it runs");
-        assert_eq!(results[0].to_literal().size(), 0);
+        results[0].to_literal()
+    }
+
+    fn check(arguments: &str, lines: &str, result: &str) {
+        assert_eq!(run(arguments, lines, result).size(), 0);
     }
 
     #[test]
@@ -110,5 +114,36 @@ mod tests {
              : (tensor<0xNx1xf32>, tensor<2x1x3xf32>) -> tensor<0x1099511627775x3xf32>",
             "tensor<0x1099511627775x3xf32>",
         );
+    }
+
+    #[test]
+    fn top_k_of_nothing_takes_no_time() {
+        let (x, i) = ("tensor<Nx0xf32>", "tensor<Nx0xi32>");
+        check(&format!("%x: {x}"), &format!("%0, %1 = chlo.top_k(%x, k = 0) : {x} -> ({x}, {i})"), x);
+    }
+
+    #[test]
+    fn reductions_of_rows_without_elements_return_the_initial_value() {
+        let regions = [
+            "{ ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %r = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }",
+            "{ ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %r = stablehlo.subtract %a, %b : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }",
+        ];
+        for region in regions {
+            for (from, dims) in [("3xNx0", "1, 2"), ("Nx0x3", "0, 1"), ("0xNx3", "0, 1"), ("3x0xN", "1, 2")] {
+                let lines = format!(
+                    "%i = stablehlo.constant dense<2.5> : tensor<f32>
+  %0 = \"stablehlo.reduce\"(%x, %i) <{{dimensions = array<i64: {dims}>}}> ({region}) \
+                     : (tensor<{from}xf32>, tensor<f32>) -> tensor<3xf32>"
+                );
+                let result = run(&format!("%x: tensor<{from}xf32>"), &lines, "tensor<3xf32>");
+                assert_eq!(result, Literal::new([3], &[2.5f32; 3]), "{from} {dims}");
+            }
+        }
     }
 }
