@@ -12,7 +12,7 @@ use crate::facts::*;
 use crate::schema::*;
 use shardwise_base::budget::Meter;
 use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
-use shardwise_ir::{Attr, Attrs, Op, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, Op, OpData, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::cmp::Ordering;
 

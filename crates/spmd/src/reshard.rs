@@ -149,8 +149,9 @@ impl<'s> Resharder<'_, '_, 's> {
                 self.cloner.set(old, moved);
             }
         }
-        let regions = view.regions().iter().map(|&r| self.cloner.region(r, b)).collect();
+        let regions: Vec<Region> = view.regions().iter().map(|&r| self.cloner.region(r, b)).collect();
         outside.into_iter().for_each(|(old, v)| self.cloner.set(old, v));
+        regions.iter().for_each(|&r| drop_layouts(b.body, r));
         regions
     }
 }
@@ -556,6 +557,16 @@ impl Resharder<'_, '_, '_> {
         }
         make_shardy::step(b, value, &ShardyCollective::ReplicatedToUnreduced { axes: opened }, to, &reason)
     }
+}
+
+/// Removes the layouts of the values in a region, which are whole.
+fn drop_layouts(body: &mut Body, region: Region) {
+    let mut ops = vec![];
+    body.walk_region(region, &mut ops);
+    let inner = ops.iter().flat_map(|&op| body[op].regions.iter().copied()).chain([region]);
+    let mut values: Vec<Value> = inner.flat_map(|r| body[r].args.iter().copied()).collect();
+    values.extend(ops.iter().flat_map(|&op| body[op].results.iter().copied()));
+    values.into_iter().for_each(|v| body.value_mut(v).sharding = None);
 }
 
 fn operand_name(view: &OpView<'_>) -> impl Fn(usize) -> String {

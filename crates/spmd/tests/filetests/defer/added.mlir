@@ -9,7 +9,7 @@ func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"},
   %3 = stablehlo.abs %b : tensor<8x6xf32>
   %4 = stablehlo.dot_general %a, %3, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
   %5 = stablehlo.add %0, %2 : tensor<6x6xf32>
-  %6 = stablehlo.subtract %5, %4 : tensor<6x6xf32>
+  %6 = stablehlo.add %5, %4 : tensor<6x6xf32>
   %7 = stablehlo.multiply %b, %b : tensor<8x6xf32>
   %8 = stablehlo.dot_general %a, %7, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
   %9 = stablehlo.add %8, %c : tensor<6x6xf32>
@@ -29,7 +29,7 @@ module {
     %6 = stablehlo.dot_general %arg0, %5, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
     %7 = sdy.all_reduce {"x"} %6 out_sharding=<@mesh, [{"y"}, {}]> : tensor<6x6xf32>
     %8 = stablehlo.add %1, %4 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : tensor<6x6xf32>
-    %9 = stablehlo.subtract %8, %7 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : tensor<6x6xf32>
+    %9 = stablehlo.add %8, %7 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : tensor<6x6xf32>
     %10 = stablehlo.multiply %arg1, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x6xf32>
     %11 = stablehlo.dot_general %arg0, %10, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
     %12 = sdy.all_reduce {"x"} %11 out_sharding=<@mesh, [{"y"}, {}]> : tensor<6x6xf32>
@@ -46,14 +46,13 @@ module {
     %2 = stablehlo.dot_general %arg0, %1, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
     %3 = stablehlo.abs %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x6xf32>
     %4 = stablehlo.dot_general %arg0, %3, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
-    %5 = sdy.all_reduce {"x"} %4 out_sharding=<@mesh, [{"y"}, {}]> : tensor<6x6xf32>
-    %6 = stablehlo.add %0, %2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : tensor<6x6xf32>
+    %5 = stablehlo.add %0, %2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : tensor<6x6xf32>
+    %6 = stablehlo.add %5, %4 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : tensor<6x6xf32>
     %7 = sdy.all_reduce {"x"} %6 out_sharding=<@mesh, [{"y"}, {}]> : tensor<6x6xf32>
-    %8 = stablehlo.subtract %7, %5 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : tensor<6x6xf32>
-    %9 = stablehlo.multiply %arg1, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x6xf32>
-    %10 = stablehlo.dot_general %arg0, %9, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
-    %11 = sdy.all_reduce {"x"} %10 out_sharding=<@mesh, [{"y"}, {}]> : tensor<6x6xf32>
-    %12 = stablehlo.add %11, %arg2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : tensor<6x6xf32>
-    return %8, %12 : tensor<6x6xf32>, tensor<6x6xf32>
+    %8 = stablehlo.multiply %arg1, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x6xf32>
+    %9 = stablehlo.dot_general %arg0, %8, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
+    %10 = sdy.all_reduce {"x"} %9 out_sharding=<@mesh, [{"y"}, {}]> : tensor<6x6xf32>
+    %11 = stablehlo.add %10, %arg2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : tensor<6x6xf32>
+    return %7, %11 : tensor<6x6xf32>, tensor<6x6xf32>
   }
 }

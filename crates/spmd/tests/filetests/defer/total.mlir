@@ -6,7 +6,7 @@ func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
   %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
   %2 = stablehlo.dot_general %b, %a, contracting_dims = [0] x [1] : (tensor<8x6xf32>, tensor<6x8xf32>) -> tensor<6x6xf32>
-  %3 = stablehlo.negate %2 : tensor<6x6xf32>
+  %3 = stablehlo.add %2, %2 : tensor<6x6xf32>
   %4 = stablehlo.dot_general %3, %v, contracting_dims = [1] x [0] : (tensor<6x6xf32>, tensor<6x2xf32>) -> tensor<6x2xf32>
   %5 = stablehlo.transpose %4, dims = [1, 0] : (tensor<6x2xf32>) -> tensor<2x6xf32>
   return %1, %5 : tensor<f32>, tensor<2x6xf32>
@@ -22,7 +22,7 @@ module {
     %3 = stablehlo.reduce(%2 init: %0) applies stablehlo.add across dimensions = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
     %4 = stablehlo.dot_general %arg1, %arg0, contracting_dims = [0] x [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<8x6xf32>, tensor<6x8xf32>) -> tensor<6x6xf32>
     %5 = sdy.all_reduce {"x"} %4 out_sharding=<@mesh, [{}, {}]> : tensor<6x6xf32>
-    %6 = stablehlo.negate %5 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x6xf32>
+    %6 = stablehlo.add %5, %5 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x6xf32>
     %7 = stablehlo.dot_general %6, %arg2, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x6xf32>, tensor<6x2xf32>) -> tensor<6x2xf32>
     %8 = stablehlo.transpose %7, dims = [1, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xf32>) -> tensor<2x6xf32>
     return %3, %8 : tensor<f32>, tensor<2x6xf32>
@@ -37,9 +37,9 @@ module {
     %2 = stablehlo.reduce(%1 init: %0) applies stablehlo.add across dimensions = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [], unreduced={"x"}>]>} : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
     %3 = sdy.all_reduce {"x"} %2 out_sharding=<@mesh, []> : tensor<f32>
     %4 = stablehlo.dot_general %arg1, %arg0, contracting_dims = [0] x [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<8x6xf32>, tensor<6x8xf32>) -> tensor<6x6xf32>
-    %5 = sdy.all_reduce {"x"} %4 out_sharding=<@mesh, [{}, {}]> : tensor<6x6xf32>
-    %6 = stablehlo.negate %5 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<6x6xf32>
-    %7 = stablehlo.dot_general %6, %arg2, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x6xf32>, tensor<6x2xf32>) -> tensor<6x2xf32>
+    %5 = stablehlo.add %4, %4 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : tensor<6x6xf32>
+    %6 = stablehlo.dot_general %5, %arg2, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<6x6xf32>, tensor<6x2xf32>) -> tensor<6x2xf32>
+    %7 = sdy.all_reduce {"x"} %6 out_sharding=<@mesh, [{}, {}]> : tensor<6x2xf32>
     %8 = stablehlo.transpose %7, dims = [1, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x2xf32>) -> tensor<2x6xf32>
     return %3, %8 : tensor<f32>, tensor<2x6xf32>
   }
