@@ -20,7 +20,7 @@ pub enum LocKind {
     Fused { metadata: Option<Metadata>, locs: Vec<Loc> },
 }
 
-/// What a fused location says of its parts.
+/// The metadata of a fused location.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Metadata {
     /// The name of the pass that made it: `"pass"`.
