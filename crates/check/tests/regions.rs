@@ -36,20 +36,22 @@ fn region(nest: &str, x: &str, y: &str) -> String {
     let mut ends = vec![];
     let mut rest = text.as_str();
     while let Some(at) = rest.find(['L', 'I', '}']) {
-        out.push_str(&rest[..at]);
+        let depth = ends.iter().filter(|&&end| end == "LOOP").count();
+        out.push_str(&in_loop(&rest[..at], depth));
         rest = &rest[at..];
         let (head, tail) = rest.split_at(rest.find(if rest.starts_with('}') { ')' } else { '{' }).expect("a nest") + 1);
         rest = tail;
         let names: Vec<&str> =
             head[head.find('(').expect("a list") + 1..head.rfind(')').expect("its end")].split(", ").collect();
+        let names: Vec<String> = names.into_iter().map(|name| in_loop(name, depth)).collect();
         if head.starts_with("LOOP") {
-            out.push_str(&loop_head(&names));
+            out.push_str(&loop_head(&names, depth + 1));
             ends.push("LOOP");
         } else if head.starts_with("IF") {
             out.push_str(&format!("{}:2 = \"stablehlo.if\"(%flag) ({{", names[0]));
             ends.push("IF");
         } else {
-            out.push_str(&end(&mut ends, &names));
+            out.push_str(&in_loop(&end(&mut ends, &names), depth));
             if *ends.last().unwrap_or(&"") == "ELSE" {
                 rest = rest.trim_start().strip_prefix('{').expect("the other branch");
             }
@@ -58,10 +60,23 @@ fn region(nest: &str, x: &str, y: &str) -> String {
     out + rest
 }
 
-fn loop_head(names: &[&str]) -> String {
+/// Numbers the names `%i`, `%p` and `%q` of what a loop carries by its depth, because no inner name may repeat an outer one.
+fn in_loop(text: &str, depth: usize) -> String {
+    ["%i", "%p", "%q"].iter().fold(text.to_string(), |text, name| {
+        let parts: Vec<&str> = text.split(name).collect();
+        let is_longer = |part: &str| part.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        parts[1..].iter().fold(parts[0].to_string(), |out, part| match is_longer(part) {
+            true => out + name + part,
+            false => format!("{out}{name}_{depth}{part}"),
+        })
+    })
+}
+
+fn loop_head(names: &[String], depth: usize) -> String {
+    let [i, p, q] = ["%i", "%p", "%q"].map(|name| in_loop(name, depth));
     format!(
-        "{}:3 = stablehlo.while(%i = %zero, %p = {}, %q = {}) : tensor<i32>, Ty, Ty cond {{
-    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        "{}:3 = stablehlo.while({i} = %zero, {p} = {}, {q} = {}) : tensor<i32>, Ty, Ty cond {{
+    %more = stablehlo.compare LT, {i}, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %more : tensor<i1>
   }} do {{",
         names[0], names[1], names[2]
@@ -70,7 +85,7 @@ fn loop_head(names: &[&str]) -> String {
 
 /// Returns the end of the innermost region, which returns these names. If it is the first region of a branch, the start
 /// of the second one follows. `ends` has the kinds of the open regions, outermost first.
-fn end(ends: &mut Vec<&'static str>, names: &[&str]) -> String {
+fn end(ends: &mut Vec<&'static str>, names: &[String]) -> String {
     let pair = names.join(", ");
     match ends.pop().expect("a region") {
         "LOOP" => format!(
