@@ -250,7 +250,8 @@ mod tests {
     use shardwise_base::{AxisIndex, AxisRef, Mesh};
     use std::sync::Arc;
 
-    /// Returns all shardings on `x=2, y=3` of dimension 0 over `y` and dimension 1 over `x`, or over nothing.
+    /// Returns four shardings on `x=2, y=3`: dimension 0 over `y` and dimension 1 over `x`, dimension 0 over `y` alone,
+    /// no dimension, and dimension 0 over `x` and `y`.
     fn shardings() -> Vec<Sharding> {
         let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 3)]).unwrap());
         let [x, y] = [0, 1].map(|i| AxisRef::full(AxisIndex::new(i)));

@@ -143,8 +143,8 @@ impl Batch {
         self.together(batches.len()).map(of_some).max().unwrap_or(0)
     }
 
-    /// Returns the products of `batches` batches in ranges that run together, which have up to [`PRODUCTS`] products and
-    /// [`ROWS`] rows, or one product. If the kernel for few rows may run, there is one range, so that all rows of a
+    /// Returns the products of `batches` batches in ranges that run together, which have up to [`PRODUCTS`] products
+    /// and [`ROWS`] rows, or one product. If the kernel for few rows may run, there is one range, so that all rows of a
     /// matrix are in it.
     fn together(&self, batches: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let count = self.count * batches;
@@ -370,7 +370,8 @@ impl Gemm {
     }
 }
 
-/// Returns the number of bytes that are charged for the tables of this many products with this many rows in all.
+/// Returns the number of bytes that are charged for the lists of `products` products and of their `rows` rows in all. A
+/// list of less than 64 KiB is not charged.
 fn tables_bytes(rows: usize, products: usize) -> usize {
     table_bytes::<Row>(rows).saturating_add(table_bytes::<[u8; PRODUCT_BYTES]>(products))
 }

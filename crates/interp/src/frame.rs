@@ -30,7 +30,8 @@ impl Frame {
         Frame::new(None, vec![], 1, 1)
     }
 
-    /// Returns a grid with a process for every device.
+    /// Returns a grid of `process_count` processes, one for each device. It has all axes of the mesh, which must have
+    /// as many devices, or no axes without a mesh.
     pub fn grid(mesh: Option<Arc<Mesh>>, process_count: usize) -> Frame {
         let axes = mesh.as_ref().map_or(vec![], |m| m.all_axes().collect());
         Frame::new(mesh, axes, process_count, process_count)

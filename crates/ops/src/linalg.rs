@@ -22,7 +22,8 @@ trait Field: Copy {
     fn minus_product(self, a: Self, b: Self) -> Self;
     fn over(self, other: Self) -> Self;
     fn conj(self) -> Self;
-    /// Returns the square root of a number whose imaginary part is zero.
+    /// Returns the square root of the real part, which is NaN if that is negative. The imaginary part is taken to be
+    /// zero.
     fn sqrt(self) -> Self;
 }
 

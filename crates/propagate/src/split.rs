@@ -61,8 +61,8 @@ fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
     frames
 }
 
-/// Collects the ops of a body in program order and, separately, those of each named computation, inner ones first. The
-/// bodies of replaced calls are not visited, because they are frames of their own.
+/// Adds the ops of a body to `out` in program order. The ops inside a named computation are added to `named` instead,
+/// inner computations first. The bodies of replaced calls are not visited, because they are frames of their own.
 fn walk(draft: &Draft<'_>, block: BlockId, out: &mut Vec<OpId>, named: &mut Vec<(OpId, Vec<OpId>)>) {
     for &op in &draft.block(block).ops {
         out.push(op);

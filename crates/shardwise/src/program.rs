@@ -163,8 +163,8 @@ impl Communication {
         self.rows.iter().map(|c| c.bytes_received).sum()
     }
 
-    /// Returns the sum of [`Collective::bytes_least`] over the collectives for which it is known: what these moves take,
-    /// however they are done. Other layouts may need less.
+    /// Returns the sum of [`Collective::bytes_least`] over the collectives for which it is known: what these moves
+    /// take, however they are done. Other layouts may need less.
     pub fn bytes_least(&self) -> u64 {
         self.rows.iter().filter_map(|c| c.bytes_least).sum()
     }
@@ -330,7 +330,8 @@ impl CompiledProgram {
         self.compiled.memory(&[])
     }
 
-    /// Returns the program's claims about its values that cannot be proved, and a note if the search for layouts ended
+    /// Returns the warnings of the partitioner: claims about values that cannot be proved, and layouts that are
+    /// replicated because the program's mesh cannot express them. Also returns a note if the search for layouts ended
     /// before it had looked at everything.
     pub fn warnings(&self) -> impl Iterator<Item = Mistake> + '_ {
         self.compiled.warnings().iter().cloned().map(Mistake)

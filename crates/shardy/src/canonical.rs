@@ -334,7 +334,7 @@ impl Canon<'_, '_> {
     }
 }
 
-/// Returns true if the op changes only the view of its data.
+/// Returns true for a reshape or a transpose, which keep every element.
 fn is_move(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Reshape | Opcode::Transpose)
 }

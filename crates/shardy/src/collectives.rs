@@ -179,7 +179,8 @@ impl<'a> Way<'a> {
         Some((part(axis.pre_size(), room), Some(part(axis.pre_size() * room, size / room))))
     }
 
-    /// Slices the dimensions that the target splits further.
+    /// Adds a slice of dimensions that the target splits into more shards. A dimension whose last axis will move to
+    /// another dimension may be sliced as well, by the axes that come after it there.
     fn slice(&mut self) {
         for dim in 0..self.ins.len() {
             let (ins, outs) = (self.total(&self.ins[dim]), self.total(&self.outs[dim]));

@@ -100,7 +100,8 @@ pub(crate) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagno
 
 // Shardings.
 
-/// Closes all dimensions, and removes explicitly replicated axes and the priorities of dimensions without axes.
+/// Closes all dimensions, and removes explicitly replicated axes, reduced axes, and the priorities of dimensions
+/// without axes.
 pub(crate) fn close(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(map_shardings(module, |sharding| {
         let mut closed = sharding.canonical();

@@ -137,7 +137,8 @@ fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> 
 }
 
 fn inconsistent(step: &Step, what: &str) -> Diagnostic {
-    Diagnostic::error("run-inconsistent", &step.loc, format!("the plan of `{}` is inconsistent: it {what}", step.name))
+    let message = format!("cannot compile `{}` for this engine: its plan is inconsistent: it {what}", step.name);
+    Diagnostic::error("run-inconsistent", &step.loc, message)
         .help("this is a bug of the planner, or a module that is not valid was given to the engine: please report it")
 }
 

@@ -57,6 +57,8 @@ unsafe impl Send for Panels {}
 // SAFETY: as above.
 unsafe impl Sync for Panels {}
 
+/// Computes the products of all groups. `pieces` states where the parts of each row are, if rows are not contiguous.
+///
 /// # Safety
 /// The rows and matrices must be valid for the shape, and results must overlap nothing else.
 pub(super) unsafe fn run(
@@ -244,7 +246,7 @@ impl<'a> Job<'a> {
         range.clone().step_by(depth).map(move |start| start..range.end.min(start + depth))
     }
 
-    /// Returns the number of words of a line for this number of elements.
+    /// Returns the number of words of a packed line of `depth` elements. The last word may be partly filled.
     fn steps(&self, depth: usize) -> usize {
         depth.div_ceil(self.tile.step)
     }

@@ -22,7 +22,8 @@ pub(super) struct Modes {
 }
 
 impl Modes {
-    /// Returns true if the value was made before the current modes were set.
+    /// Returns true if the value was made in the function in which axes became Explicit, before they did. Returns false
+    /// for values of other functions, and if no axes became Explicit. [`auto_axes`] changes nothing here.
     pub fn is_older(&self, frame: u64, value: Value) -> bool {
         self.from.is_some_and(|(home, count)| frame == home && value.index() < count)
     }

@@ -177,7 +177,7 @@ fn what_can_be_is_right() {
     assert_eq!(none.sum(0).to_vec::<f32>().unwrap(), [0.0; 4]);
 }
 
-/// Returns the code of an array's only mistake.
+/// Returns the codes of an array's mistakes, separated by commas. Panics if it has none.
 #[track_caller]
 fn code(a: Array) -> String {
     let wrong = a.check().expect_err("a mistake");
