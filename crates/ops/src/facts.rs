@@ -120,6 +120,30 @@ pub enum Linear {
     In(u32),
 }
 
+impl Linear {
+    /// Returns true if an op with `count` operands is linear in those for which `is_summand`, taken together. Operands
+    /// for which `is_zero` may stand beside them, as the summand 0. Does not look at the signs of zeros.
+    pub fn holds_for(self, count: usize, is_summand: impl Fn(usize) -> bool, is_zero: impl Fn(usize) -> bool) -> bool {
+        let is_part = |i: usize| is_summand(i) || is_zero(i);
+        match self {
+            Linear::No => false,
+            Linear::Jointly | Linear::UpToZeros => (0..count).all(is_part),
+            Linear::Each => (0..count).filter(|&i| is_summand(i)).count() == 1,
+            Linear::In(_) => (0..count).all(|i| if self.includes(i) { is_part(i) } else { !is_summand(i) }),
+        }
+    }
+
+    /// Returns true if the op is linear in operand `i` while all others that are not linear together with it are
+    /// constant.
+    pub fn includes(self, i: usize) -> bool {
+        match self {
+            Linear::No => false,
+            Linear::Jointly | Linear::UpToZeros | Linear::Each => true,
+            Linear::In(mask) => u32::try_from(i).is_ok_and(|i| mask.checked_shr(i).is_some_and(|bits| bits & 1 == 1)),
+        }
+    }
+}
+
 /// Returns true if a `stablehlo.constant` defines operand `operand` and its only element is 0 or -0. Returns false for
 /// complex constants.
 pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {

@@ -12,7 +12,7 @@ use crate::trace::Trace;
 use crate::{Array, mistakes};
 use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_ir::{ManualAxes, Op, OpView};
-use shardwise_ops::{Linear, Opcode};
+use shardwise_ops::Opcode;
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
@@ -257,14 +257,8 @@ fn of_unreduced(
     let (mesh, axes) = (first.mesh(), first.unreduced.clone());
     let is_sum = |i: usize| types[i].unreduced == axes;
     let is_plain = |i: usize| types[i].unreduced.is_empty() && types[i].varying.and(&axes, mesh).is_empty();
-    let all = |f: &dyn Fn(usize) -> bool| (0..types.len()).all(f);
-    let fits = match Opcode::of_view(op).facts().linear(op) {
-        Linear::No => false,
-        Linear::Jointly | Linear::UpToZeros => all(&is_sum),
-        Linear::Each => (0..types.len()).filter(|&i| is_sum(i)).count() == 1 && all(&|i| is_sum(i) || is_plain(i)),
-        Linear::In(which) => all(&|i| if which & (1 << i) != 0 { is_sum(i) } else { is_plain(i) }),
-    };
-    if !fits {
+    let is_linear = Opcode::of_view(op).facts().linear(op).holds_for(types.len(), is_sum, |_| false);
+    if !is_linear || !(0..types.len()).all(|i| is_sum(i) || is_plain(i)) {
         let types: Vec<String> = operands.iter().map(|a| a.short_type()).collect();
         return Err(mistakes::unreduced_operand(op.name(), &types, &axes.show(mesh), &axes.argument(mesh), loc));
     }

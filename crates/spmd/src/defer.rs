@@ -151,17 +151,15 @@ impl<'a> Planner<'a> {
     fn find(&mut self, view: &OpView<'_>) {
         let Some(axes) = open_axes(view, &self.could) else { return };
         let is_copied = view.operands().iter().any(|v| self.copied.contains(v));
-        if sum_axes(view).is_none() {
+        let is_sum = sum_axes(view).is_some();
+        if !is_sum {
             if is_copied && facts(view).linear(view) != Linear::Jointly {
                 return;
             }
             self.wants.insert(view.op, false);
         }
-        let copies = if sum_axes(view).is_some() {
-            is_copied || view.operand_def(0).is_some_and(|def| is_copy(&def))
-        } else {
-            is_copied && is_copy(view)
-        };
+        let sums_copies = || view.operand_def(0).is_some_and(|def| is_copy(&def));
+        let copies = if is_sum { is_copied || sums_copies() } else { is_copied && is_copy(view) };
         if copies {
             self.copied.insert(view.result(0));
         }
@@ -312,19 +310,20 @@ pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);
     let open = |i: usize| is_open(view.operand(i));
-    let is_part = |i: usize| open(i) || is_zero(view, i);
     let count = view.operands().len();
     let keeps_type = (0..count).filter(|&i| open(i)).all(|i| dtype(view.operand(i)) == dtype(result));
-    let is_product = is_arithmetic(view);
-    let is_linear = match facts.linear(view) {
-        Linear::No => false,
-        Linear::Jointly => (0..count).all(is_part),
-        Linear::UpToZeros => has_one_zero(view.result_type(0)) && (0..count).all(is_part),
-        Linear::Each => !is_product && (0..count).filter(|&i| open(i)).count() == 1,
-        Linear::In(mask) => !is_product && (0..count).all(|i| if mask >> i & 1 == 1 { is_part(i) } else { !open(i) }),
+    let linear = facts.linear(view);
+    let keeps_numbers = match linear {
+        Linear::No | Linear::Jointly => true,
+        Linear::UpToZeros => has_one_zero(view.result_type(0)),
+        // A summand may be zero where the other factor is infinite.
+        Linear::Each | Linear::In(_) => !is_arithmetic(view),
     };
     let is_plain = facts.semantics(view) == Semantics::Pure && matches!(facts.data_flow(view), DataFlow::None);
-    (is_plain || Opcode::of_view(view) == Opcode::Reshard) && is_linear && keeps_type
+    (is_plain || Opcode::of_view(view) == Opcode::Reshard)
+        && linear.holds_for(count, open, |i| is_zero(view, i))
+        && keeps_numbers
+        && keeps_type
 }
 
 /// Returns true if devices may have to exchange elements for the op, because it moves them along a dimension that may

@@ -20,7 +20,7 @@ use shardwise_base::{AxisRef, Diagnostic, Diagnostics, LayoutChange, Mesh, Reaso
 use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Use, Uses, Value};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
-use shardwise_ops::{Combine, Effects, Linear, Opcode, ReduceKind, Semantics, is_zero, make_shardy};
+use shardwise_ops::{Combine, Effects, Opcode, ReduceKind, Semantics, is_zero, make_shardy};
 use shardwise_sharding::cost::CollectiveCost;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -41,7 +41,8 @@ pub fn reshard(module: &Module, keeps_sums: bool, notes: &mut Diagnostics) -> Re
 fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool) -> (Func, Option<Diagnostic>) {
     let mut result_shardings = vec![];
     let mut decisions = Decisions::default();
-    let Chosen { func: chosen, changes, note } = layouts::choose(module, func, mesh, &mut decisions, keeps_sums);
+    let Chosen { func: chosen, changes, note } =
+        layouts::choose(module, func, mesh, &mut decisions, keeps_sums, layouts::MAX_EFFORT);
     let func = chosen.as_ref().unwrap_or(func);
     let mut out = rebuild(func, |cloner, b| {
         let (sources, turns) = (Sources::new(module, mesh), Turns::new(mesh));
@@ -485,13 +486,7 @@ impl Resharder<'_, '_, '_> {
             |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
         let holds = |i: usize, a: &AxisRef| given[i].contains(a);
         // A constant zero can be a summand of every sum.
-        let is_part = |i: usize, a: &AxisRef| holds(i, a) || is_zero(view, i);
-        let allowed = |a: &AxisRef| match linear {
-            Linear::No => false,
-            Linear::Jointly | Linear::UpToZeros => (0..given.len()).all(|i| is_part(i, a)),
-            Linear::Each => (0..given.len()).filter(|&i| holds(i, a)).count() == 1,
-            Linear::In(mask) => (0..given.len()).all(|i| if mask >> i & 1 == 1 { is_part(i, a) } else { !holds(i, a) }),
-        };
+        let allowed = |a: &AxisRef| linear.holds_for(given.len(), |i| holds(i, a), |i| is_zero(view, i));
         let all = AxisRef::union(self.mesh, given.iter().flatten().copied());
         all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
     }

@@ -4,7 +4,7 @@ use super::memo::{Answered, Memo};
 use super::{Cause, Pending, State, Sums, Why, words};
 use shardwise_base::{AxisRef, Diagnostic, Sharding};
 use shardwise_ir::{OpView, Value};
-use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Linear, Opcode, PropagationClass, is_zero};
+use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Opcode, PropagationClass, is_zero};
 use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
 use shardwise_sharding::{AxisList, Rule};
 use shardwise_spmd::bytes_exchanged;
@@ -288,24 +288,17 @@ impl Typer<'_> {
         let of = |i: usize| operands[i].map_or(&[][..], |s| &s.unreduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
         let axes = of(first).to_vec();
-        let holders: Vec<usize> = (0..operands.len()).filter(|&i| of(i) == &axes[..]).collect();
-        let others: Vec<usize> = (0..operands.len()).filter(|i| !holders.contains(i)).collect();
-        let is_plain = |i: &usize| of(*i).is_empty();
-        let is_split = |i: &usize| {
-            operands[*i].is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())))
-        };
-        let is_zero = |i: &usize| is_zero(self.view, *i);
-        let is_linear = match self.facts.linear(self.view) {
-            Linear::No => false,
-            Linear::Jointly | Linear::UpToZeros => others.iter().all(is_zero),
-            Linear::Each => holders.len() == 1 && others.iter().all(|i| is_plain(i) && !is_split(i)),
-            Linear::In(mask) => {
-                let is_in = |i: &usize| mask >> i & 1 == 1;
-                holders.iter().all(is_in)
-                    && others.iter().all(|i| !is_in(i) && is_plain(i) && !is_split(i) || is_zero(i))
-            }
-        };
-        if is_linear { Ok(axes) } else { Err(words::unreduced(self.view, operands, first, self.function_name())) }
+        let is_sum = |i: usize| of(i) == &axes[..];
+        let is_split =
+            |i: usize| operands[i].is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())));
+        let is_zero = |i: usize| is_zero(self.view, i);
+        let is_linear = self.facts.linear(self.view).holds_for(operands.len(), is_sum, is_zero);
+        let fits = |i: usize| is_sum(i) || is_zero(i) || of(i).is_empty() && !is_split(i);
+        if is_linear && (0..operands.len()).all(fits) {
+            Ok(axes)
+        } else {
+            Err(words::unreduced(self.view, operands, first, self.function_name()))
+        }
     }
 
     /// Returns the axes over which the results are reduced, as operands are.

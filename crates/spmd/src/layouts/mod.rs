@@ -27,7 +27,8 @@ use crate::live::Lives;
 use crate::strategy::Decisions;
 pub(crate) use changes::Changes;
 use price::Prices;
-use search::{Left, Limits, MAX_EFFORT, Shards, search};
+pub(crate) use search::MAX_EFFORT;
+use search::{Left, Limits, Shards, search};
 use shardwise_base::{AxisKind, Diagnostic, Mesh};
 use shardwise_ir::{Body, Func, Module};
 use sites::Sites;
@@ -52,24 +53,14 @@ pub(crate) struct Chosen {
 /// function with the best ones found. It has none if no layouts cost less without taking too much memory, if the mesh
 /// has Explicit axes or a single device, or if values are unreduced. `decisions` only keeps decisions that are made on
 /// the way, for use by later calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is
-/// deferred.
+/// deferred. The search makes no more than `effort`.
 pub(crate) fn choose(
     module: &Module,
     func: &Func,
     mesh: &Arc<Mesh>,
     decisions: &mut Decisions,
     keeps_sums: bool,
-) -> Chosen {
-    choose_within(MAX_EFFORT, module, func, mesh, decisions, keeps_sums)
-}
-
-fn choose_within(
     effort: (usize, usize),
-    module: &Module,
-    func: &Func,
-    mesh: &Arc<Mesh>,
-    decisions: &mut Decisions,
-    keeps_sums: bool,
 ) -> Chosen {
     let mut chosen = Chosen::default();
     if mesh.axes.iter().any(|a| a.kind == AxisKind::Explicit) || mesh.size() == 1 {

@@ -35,7 +35,7 @@ const MORE_WORK: f64 = 0.05;
 const SOME_WORK: u64 = 4 * STEP_BYTES;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
-pub(super) const MAX_EFFORT: (usize, usize) = (100_000, 4);
+pub(crate) const MAX_EFFORT: (usize, usize) = (100_000, 4);
 
 /// The limits of a search.
 #[derive(Clone, Copy)]

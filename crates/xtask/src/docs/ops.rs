@@ -129,9 +129,8 @@ fn linear(fact: Linear, operand_count: usize) -> String {
         Linear::Jointly => "all".into(),
         Linear::UpToZeros => "all, up to the signs of zeros".into(),
         Linear::Each => "each".into(),
-        Linear::In(bits) => {
-            let listed: Vec<String> =
-                (0..operand_count).filter(|i| bits >> i & 1 == 1).map(|i| i.to_string()).collect();
+        Linear::In(_) => {
+            let listed: Vec<String> = (0..operand_count).filter(|&i| fact.includes(i)).map(|i| i.to_string()).collect();
             listed.join(", ")
         }
     }
