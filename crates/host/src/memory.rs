@@ -408,7 +408,7 @@ impl Block {
     /// Panics if bytes before or after a guarded block of `len` bytes were changed.
     fn check_guard(&self, len: usize) {
         let Home::Guarded(mapping, fill) = &self.home else { return };
-        // SAFETY: these are the accessible bytes of the mapping; nobody uses the block any more.
+        // SAFETY: these are the accessible bytes of the mapping; the block is no longer in use.
         let bytes = unsafe { std::slice::from_raw_parts(mapping.start.as_ptr(), mapping.len - PAGE) };
         let start = self.start.as_ptr().addr() - mapping.start.as_ptr().addr();
         let is_unchanged = |bytes: &[u8]| bytes.iter().all(|b| b == fill);

@@ -685,7 +685,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Those of [`Array::ready`], and `element-type` if `T` is not the array's element type.
+    /// The errors of [`Array::ready`], and `element-type` if `T` is not the array's element type.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let at = Location::caller();
@@ -702,7 +702,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Those of [`Array::to_vec`], and `not-one-element` if the array has any other size.
+    /// The errors of [`Array::to_vec`], and `not-one-element` if the array has any other size.
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         match self.to_vec()?[..] {
@@ -716,7 +716,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Those of [`Array::ready`].
+    /// The errors of [`Array::ready`].
     #[track_caller]
     pub fn shards(&self) -> Result<Vec<Shard>> {
         let at = Location::caller();

@@ -1029,7 +1029,7 @@ pub fn axis_index(axes: impl Axes) -> Array {
 ///
 /// # Errors
 ///
-/// Those of [`axis_index`]. Since no number can be returned then, they end the trace. Outside of a trace, this function
+/// The errors of [`axis_index`]. Since no number can be returned then, they end the trace. Outside of a trace, this function
 /// panics with them.
 #[track_caller]
 pub fn axis_size(axes: impl Axes) -> usize {

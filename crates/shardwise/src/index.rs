@@ -729,7 +729,7 @@ macro_rules! updates {
         ///
         /// # Errors
         ///
-        /// Those of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit. `dtype-kind`
+        /// The errors of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit. `dtype-kind`
         /// for all methods but `set` if the dtype can only be stored.
         #[expect(clippy::should_implement_trait, reason = "NumPy's and JAX's names; a place is no number")]
         impl At { $(

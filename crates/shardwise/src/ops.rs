@@ -645,7 +645,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Those of [`select`].
+    /// The errors of [`select`].
     #[track_caller]
     pub fn select(&self, a: impl Operand, b: impl Operand) -> Array {
         select(self, a, b)
@@ -655,7 +655,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Those of [`Array::maximum`].
+    /// The errors of [`Array::maximum`].
     #[track_caller]
     pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Array {
         let at = context::caller(Location::caller());

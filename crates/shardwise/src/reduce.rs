@@ -192,7 +192,7 @@ impl Array {
     }
 
     /// Returns the position of the largest element along a dimension, or of all elements (`..`, row-major), as `i32`.
-    /// Of equal elements, the first one counts. NaN counts as the largest.
+    /// Returns the first position of several equal ones. NaN counts as the largest.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl Array {
     }
 
     /// Returns the position of the smallest element along a dimension, or of all elements (`..`, row-major), as `i32`.
-    /// Of equal elements, the first one counts. NaN counts as the smallest.
+    /// Returns the first position of several equal ones. NaN counts as the smallest.
     ///
     /// # Errors
     ///

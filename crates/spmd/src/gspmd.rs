@@ -229,9 +229,12 @@ impl Meshes {
         // A mesh is made whose axes are the dimensions of the grid.
         let sizes: Vec<usize> = tiling.grid().collect();
         let is_ordered = tiling.devices.iter().copied().eq(0..tiling.devices.len());
-        let mut sorted = tiling.devices.clone();
-        sorted.sort_unstable();
-        if !sorted.into_iter().eq(0..tiling.devices.len()) {
+        let holds_each = || {
+            let mut sorted = tiling.devices.clone();
+            sorted.sort_unstable();
+            sorted.into_iter().eq(0..tiling.devices.len())
+        };
+        if !is_ordered && !holds_each() {
             return Err(not_all_devices(loc, tiling.devices.len()));
         }
         let device_ids = (!is_ordered).then(|| tiling.devices.clone());

@@ -1,7 +1,7 @@
 //! Kinds of ops.
 //!
 //! Two ops are of one kind if they differ in nothing but their locations, the layouts of their tensors, and the origins
-//! of the operands that are not constants. All facts of an op depend on its kind alone, and programs have few kinds.
+//! of the operands whose values are not known. All facts of an op depend on its kind alone, and programs have few kinds.
 
 use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Literal, entity};

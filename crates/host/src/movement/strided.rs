@@ -254,7 +254,7 @@ macro_rules! by_size {
 /// `to`.
 ///
 /// # Safety
-/// As for `Inner::run`.
+/// The same as of `Inner::run`.
 unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
     by_size!(size, T => {
         for i in 0..dim.size {
@@ -270,7 +270,7 @@ unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
 /// column of a block.
 ///
 /// # Safety
-/// As for `Inner::run`.
+/// The same as of `Inner::run`.
 unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim, size: usize, scratch: &mut [u8]) {
     let side = RUN / size;
     for start in (0..columns.size).step_by(side) {

@@ -292,7 +292,7 @@ impl PartOfSlice<'_> {
 /// for other types, and not at all for `f8E8M0FNU`, which has no zero.
 pub(crate) fn combine_parts(dtype: DType) -> Combine {
     match dtype {
-        DType::F8E8M0FNU => Combine::No("its type has no zero"),
+        dtype if !dtype.has_zero() => Combine::No("its type has no zero"),
         dtype if dtype.is_bool() => Combine::With(ReduceKind::Or),
         _ => Combine::With(ReduceKind::Add),
     }

@@ -37,7 +37,7 @@ impl Modes {
 /// - `axis-mode` unless the axes are Explicit axes of the mesh, and not manual.
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `out` does not have the form of the result.
-/// - Those of [`crate::Array::shard`], which the results carry.
+/// - The errors of [`crate::Array::shard`], which the results carry.
 ///
 /// The first three end the trace. Outside of a trace, this function panics with them.
 #[track_caller]
@@ -72,7 +72,7 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `ins` does not have the form of the inputs.
 /// - `layout-unknown` if an array from outside is used without `.shard`.
-/// - Those of [`crate::Array::shard`].
+/// - The errors of [`crate::Array::shard`].
 ///
 /// The first three end the trace. Outside of a trace, this function panics with them.
 #[track_caller]

@@ -183,7 +183,7 @@ impl Fetched {
 }
 
 /// Returns how the windows of an op for one of `shards` blocks are fetched, and the padding that remains around them.
-/// Of elements and totals, the way with fewer bytes is chosen. Returns `None` if the op cannot run in this way.
+/// Chooses between elements and totals the way with fewer bytes. Returns `None` if the op cannot run in this way.
 fn fetched(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Fetched, WindowsDim)> {
     let elements = elements(view, movement, blocks, shards);
     let totals = totals(view, movement, blocks, shards);
