@@ -202,6 +202,22 @@ impl Mesh {
         (0..self.axes.len()).map(|i| AxisRef::full(AxisIndex::new(i)))
     }
 
+    /// Returns every axis as sub-axes of prime size, in the order of the mesh and major to minor. Axes of size 1 are
+    /// left out.
+    pub fn prime_parts(&self) -> Vec<AxisRef> {
+        let mut parts = vec![];
+        for a in self.all_axes() {
+            let (mut pre, mut rest) = (1, a.size(self));
+            while rest > 1 {
+                let p = (2..).take_while(|p| p * p <= rest).find(|p| rest.is_multiple_of(*p)).unwrap_or(rest);
+                parts.push(AxisRef::sub(self, a.axis, pre, p));
+                pre *= p;
+                rest /= p;
+            }
+        }
+        parts
+    }
+
     /// Returns the position in the grid (the logical id) of a coordinate vector, row-major.
     pub fn position(&self, coordinates: &[usize]) -> usize {
         self.axes.iter().zip(coordinates).fold(0, |p, (axis, c)| p * axis.size + c)

@@ -270,11 +270,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns true if axes fit a factor: there are no more shards than elements, and the shards are even if the factor
-    /// shares a dimension.
+    /// Returns true if axes fit a factor: the shards are even if the factor shares a dimension, and there are no more
+    /// shards than elements unless the factor passes through the op, so that shards without elements can be padded.
     fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
         let (size, shards) = (self.parties.rule.size(factor), AxisRef::total_size(self.parties.mesh, axes));
-        shards <= size && (!self.is_in_compound[factor.index()] || size.is_multiple_of(shards))
+        match self.is_in_compound[factor.index()] {
+            true => size.is_multiple_of(shards) && shards <= size,
+            false => shards <= size || self.parties.rule.kind(factor) == FactorKind::PassThrough,
+        }
     }
 
     fn assignment(mut self) -> Assignment {

@@ -84,8 +84,9 @@ impl Turns {
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
         let of = |&v: &Value| if is_source(v) { NEVER } else { self.served(v, whole_bytes(view.body, v)) };
         let served: Served = view.operands().iter().map(of).collect();
+        let changes = || view.operands().iter().any(|&v| is_source(v) && self.served(v, 0) == 1);
         let turns = served.iter().copied().min().unwrap_or(1);
-        if turns == NEVER || turns == 1 {
+        if turns == NEVER || turns == 1 || changes() {
             return (served, 1);
         }
         // All operands stay the same, and so does the result.

@@ -139,7 +139,6 @@ fn push_axes_of_stride(mesh: &Mesh, mut stride: usize, mut size: usize, out: &mu
 
 #[cfg(test)]
 mod tests {
-    use super::super::permutation::prime_parts;
     use super::*;
 
     fn mesh(axes: &[(&str, usize)]) -> Mesh {
@@ -158,7 +157,7 @@ mod tests {
 
     /// Returns all lists of up to three disjoint prime parts, in any order.
     fn axis_lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
-        let parts = prime_parts(mesh);
+        let parts = mesh.prime_parts();
         let mut lists: Vec<Vec<AxisRef>> = vec![vec![]];
         let mut from = 0;
         for _ in 0..3 {

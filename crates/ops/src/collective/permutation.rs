@@ -551,7 +551,7 @@ pub fn permutation_of_pairs(mesh: &Arc<Mesh>, pairs: &[(usize, usize)]) -> Optio
         target[mesh.position(s)] = Some(mesh.position(t));
     }
     let mut along = AxisList::new(mesh, []);
-    for part in prime_parts(mesh) {
+    for part in mesh.prime_parts() {
         if !is_same_along(mesh, part, &pairs, &target) {
             AxisRef::push_or_merge(&mut along.axes, part, mesh);
         }
@@ -570,21 +570,6 @@ fn is_same_along(mesh: &Mesh, part: AxisRef, pairs: &[(Vec<usize>, Vec<usize>)],
     let next = |c: &[usize]| (coordinate(c) + 1) % part.size(mesh);
     let moved = |c: &[usize], i: usize| mesh.position(&with_index_in(mesh, &[part], c, i));
     pairs.iter().all(|(s, t)| coordinate(s) == coordinate(t) && target[moved(s, next(s))] == Some(moved(t, next(t))))
-}
-
-/// Returns every axis as sub-axes of prime size, major to minor.
-pub(super) fn prime_parts(mesh: &Mesh) -> Vec<AxisRef> {
-    let mut parts = vec![];
-    for a in mesh.all_axes() {
-        let (mut pre, mut rest) = (1, a.size(mesh));
-        while rest > 1 {
-            let p = (2..).take_while(|p| p * p <= rest).find(|p| rest.is_multiple_of(*p)).unwrap_or(rest);
-            parts.push(AxisRef::sub(mesh, a.axis, pre, p));
-            pre *= p;
-            rest /= p;
-        }
-    }
-    parts
 }
 
 #[cfg(test)]
@@ -617,7 +602,7 @@ mod tests {
     fn reorderings() -> Vec<(AxisList, AxisList)> {
         let mut out = vec![];
         for mesh in [mesh(&[("x", 4), ("y", 2), ("z", 2)]), mesh(&[("x", 3), ("y", 4)]), mesh(&[("x", 2), ("y", 6)])] {
-            let parts = [prime_parts(&mesh), mesh.all_axes().collect()];
+            let parts = [mesh.prime_parts(), mesh.all_axes().collect()];
             for from in &parts {
                 for to in &parts {
                     for (turn, len) in (0..to.len()).flat_map(|t| (1..=to.len()).map(move |len| (t, len))) {
@@ -651,7 +636,7 @@ mod tests {
     fn a_reordered_value_varies_where_it_says() {
         for (from, to) in reorderings() {
             let mesh = from.mesh.clone();
-            for axes in prime_parts(&mesh).into_iter().chain(mesh.all_axes()).map(|a| vec![a]) {
+            for axes in mesh.prime_parts().into_iter().chain(mesh.all_axes()).map(|a| vec![a]) {
                 let value = |c: &[usize]| AxisRef::index_in(&mesh, &axes, c);
                 let permutation = Permutation::reorder(from.clone(), to.clone());
                 let Groups::Axes { axes: own, .. } = permutation.groups() else { panic!("over axes") };

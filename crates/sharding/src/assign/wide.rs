@@ -5,6 +5,10 @@ use super::{Best, Choice, MAX_COMBINATIONS, Parties, Picks, Price, Search};
 use crate::{AxisList, Factor};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
+/// A device may compute this part of the least more in a product, so that an uneven split that moves little is not
+/// ruled out by its padding.
+const PADDING: u64 = 16;
+
 /// With more parts of axes than this, only the lists that tensors have are tried.
 const MAX_PARTS: usize = 6;
 
@@ -21,6 +25,8 @@ struct Wide<'a, 'b> {
     rest: Vec<u64>,
     /// The most elements along all factors that one device may compute; `None` for ops that are no products.
     limit: Option<u64>,
+    /// The most that the moves may cost.
+    most: u64,
     /// The number of partial choices that may still be made.
     left: usize,
 }
@@ -57,20 +63,55 @@ impl Search<'_> {
             // The limit was found, but not within the number of choices that may be made.
             (self.candidates, self.bounds) = (candidates, bounds);
             *best = self.run();
+        } else if is_limited {
+            self.refine(&parts, best);
         }
     }
 
+    /// Compares the choices of a product that use axes that no tensor has, and parts of axes. One that moves less than
+    /// the best choice so far, and in which no device computes more, becomes the best. Changes nothing if there are too
+    /// many parts of axes.
+    fn refine(&mut self, parts: &[AxisRef], best: &mut Best) {
+        let mesh = self.parties.mesh;
+        let fine = mesh.prime_parts();
+        let first = best.first.as_ref().expect("there is a choice").clone();
+        let is_cut = |part: &AxisRef| {
+            let inner = fine.iter().filter(|f| part.contains(**f)).map(|f| f.size(mesh));
+            inner.product::<usize>() == part.size(mesh)
+        };
+        if first.1.bytes_moved == 0 || fine.len() > MAX_PARTS || fine == parts || !parts.iter().all(is_cut) {
+            return;
+        }
+        let orders = self.orders(&fine);
+        self.candidates = self.parties.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
+        self.bounds = Bounds::new(&self.parties, &self.candidates);
+        let mut wide = Wide::new(self, &fine);
+        wide.limit = Some(self.computed(&first.0));
+        wide.most = self.moved(&first);
+        let mut finer = Best { first: Some(first.clone()), second: Some(first) };
+        wide.try_all(State::default(), &mut vec![0; self.candidates.len()], Price::default(), &mut finer);
+        if finer.first != best.first {
+            best.second = std::mem::replace(&mut best.first, finer.first);
+        }
+    }
+
+    /// Returns the price of a choice without that of the op's work.
+    fn moved(&self, choice: &Choice) -> u64 {
+        choice.1.total - self.parties.work / choice.1.shards.0 as u64
+    }
+
     /// Compares the choices among all candidates, and offers them to `best`. If `is_limited` is true, keeps only
-    /// choices in which a device computes least. Returns true if there is a choice.
+    /// choices in which a device computes least, up to [`PADDING`]. Returns true if there is a choice.
     fn search_wide(&self, parts: &[AxisRef], is_limited: bool, best: &mut Best) -> bool {
         let mut wide = Wide::new(self, parts);
         let mut picks = vec![0; self.candidates.len()];
         if is_limited {
             let mut least = u64::MAX;
             wide.least_work(State::default(), &mut picks, &mut least);
-            wide.limit = Some(least);
+            let limit = least.saturating_add(least / PADDING);
+            wide.limit = Some(limit);
             wide.left = MAX_COMBINATIONS;
-            let is_within = |choice: &Choice| self.computed(&choice.0) <= least;
+            let is_within = |choice: &Choice| self.computed(&choice.0) <= limit;
             best.first = best.first.take().filter(is_within);
             best.second = best.second.take().filter(is_within);
             if best.first.is_none() {
@@ -223,6 +264,7 @@ impl<'a, 'b> Wide<'a, 'b> {
             sizes: parts.iter().map(|part| part.size(mesh) as u64).collect(),
             rest: (0..=sizes.len()).map(|count| product(&sizes[count..])).collect(),
             limit: None,
+            most: u64::MAX,
             left: MAX_COMBINATIONS,
         }
     }
@@ -277,7 +319,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         budget::poll();
         let search = self.search;
         let decided = &self.decided[state.count];
-        let is_beaten = |spent: u64| best.second.as_ref().is_some_and(|(_, cost)| spent > cost.total);
+        let most = self.most;
+        let is_beaten = |spent: u64| spent >= most || best.second.as_ref().is_some_and(|(_, cost)| spent > cost.total);
         let bounds: u64 = decided.iter().map(|&index| search.bounds.of(index, picks, search.prices)).sum();
         if is_beaten(spent.bytes + spent.starts + bounds) {
             return;

@@ -69,6 +69,8 @@ pub(super) struct Prices<'a> {
     /// For each site, into how many shards the work of its product is split at the start; 0 if it is no product.
     shards: EntityVec<Site, usize>,
     total: u64,
+    /// The bytes that a device receives.
+    received: u64,
     /// The price of the work of all ops but products, on one device.
     work: u64,
     /// The number of ratings so far, with each new decision counted as [`DECISION`].
@@ -145,6 +147,7 @@ impl<'a> Prices<'a> {
             moves: EntityVec::filled(body.value_count(), SmallVec::new()),
             shards: EntityVec::filled(sites.sites.len(), 0),
             total: 0,
+            received: 0,
             work: 0,
             effort: 0,
         };
@@ -160,6 +163,11 @@ impl<'a> Prices<'a> {
     /// Returns the price of the function.
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    /// Returns the bytes that a device receives in the function.
+    pub fn all_received(&self) -> u64 {
+        self.received
     }
 
     /// Returns the current layout of a group.
@@ -264,26 +272,31 @@ impl<'a> Prices<'a> {
 
     fn leave(&mut self, site: Site, rated: &Rated) {
         self.total -= self.own(site, rated);
+        self.received -= rated.received;
         self.work -= rated.work;
         for (index, gone) in &rated.moves {
-            let v = self.value(site, *index);
-            self.total -= self.price_of_moves(v);
-            let list = &mut self.moves[v];
-            let at = list.iter().position(|m| m == gone).expect("the site entered it");
-            list.swap_remove(at);
-            self.total += self.price_of_moves(v);
+            self.change_moves(self.value(site, *index), |list| {
+                let at = list.iter().position(|m| m == gone).expect("the site entered it");
+                list.swap_remove(at);
+            });
         }
     }
 
     fn enter(&mut self, site: Site, rated: &Rated) {
         self.total += self.own(site, rated);
+        self.received += rated.received;
         self.work += rated.work;
         for (index, new) in &rated.moves {
-            let v = self.value(site, *index);
-            self.total -= self.price_of_moves(v);
-            self.moves[v].push(*new);
-            self.total += self.price_of_moves(v);
+            self.change_moves(self.value(site, *index), |list| list.push(*new));
         }
+    }
+
+    fn change_moves(&mut self, v: Value, change: impl FnOnce(&mut SmallVec<[Move; 1]>)) {
+        let (price, bytes) = self.price_of_moves(v);
+        change(&mut self.moves[v]);
+        let (new_price, new_bytes) = self.price_of_moves(v);
+        self.total = self.total - price + new_price;
+        self.received = self.received - bytes + new_bytes;
     }
 
     /// Returns the price of a site without the moves of operands. It is prohibitive if a product computes more on a
@@ -301,17 +314,20 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Returns the price of bringing a value to all layouts in which sites need it. Sites that need it in the same
-    /// layout share a move.
-    fn price_of_moves(&self, v: Value) -> u64 {
+    /// Returns the price of bringing a value to all layouts in which sites need it, and the bytes that a device receives.
+    /// Sites that need it in the same layout share a move.
+    fn price_of_moves(&self, v: Value) -> (u64, u64) {
         let mut dearest: SmallVec<[Move; 4]> = SmallVec::new();
         for new in &self.moves[v] {
             match dearest.iter_mut().find(|known| known.to == new.to) {
-                Some(known) => known.price = known.price.max(new.price),
+                Some(known) => {
+                    known.price = known.price.max(new.price);
+                    known.bytes = known.bytes.max(new.bytes);
+                }
                 None => dearest.push(*new),
             }
         }
-        dearest.iter().map(|m| m.price).sum()
+        dearest.iter().fold((0, 0), |(price, bytes), m| (price + m.price, bytes + m.bytes))
     }
 
     fn rate(&mut self, site: Site) -> Rc<Rated> {

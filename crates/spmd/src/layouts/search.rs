@@ -191,11 +191,11 @@ impl Search<'_, '_> {
     }
 
     /// Makes the changes, and those that neighbours then ask for, and takes them back. Returns the lowest price on the
-    /// way, and the changes up to there.
+    /// way at which a device receives no more bytes than before, and the changes up to there.
     fn spread(&mut self, seed: Vec<Change>) -> (u64, Vec<Change>) {
         let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
         let mut next: BinaryHeap<Next> = BinaryHeap::new();
-        let mut best = (self.prices.total(), 0);
+        let (mut best, received) = ((self.prices.total(), 0), self.prices.all_received());
         let mut seed = seed.into_iter();
         while changes.len() < MAX_STEPS {
             budget::poll();
@@ -207,7 +207,8 @@ impl Search<'_, '_> {
             }
             before.push((group, self.prices.set(group, layout)));
             changes.push((group, layout));
-            if seed.len() == 0 && self.prices.total() < best.0 && self.prices.work() <= self.most_work {
+            let is_less = self.prices.total() < best.0 && self.prices.all_received() <= received;
+            if seed.len() == 0 && is_less && self.prices.work() <= self.most_work {
                 best = (self.prices.total(), changes.len());
             }
             let is_new = |ask: &Ask| changes.iter().all(|(done, _)| *done != ask.value);

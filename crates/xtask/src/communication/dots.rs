@@ -180,7 +180,7 @@ struct Optimum<'a> {
 
 impl Optimum<'_> {
     fn new(chain: &Chain) -> Optimum<'_> {
-        let parts: Vec<AxisRef> = chain.mesh.all_axes().flat_map(|axis| prime_parts(&chain.mesh, axis)).collect();
+        let parts: Vec<AxisRef> = chain.mesh.prime_parts();
         let lists = |count: usize| {
             let mut found = vec![];
             distribute(&parts, &mut vec![vec![]; count], &mut found);
@@ -258,15 +258,6 @@ fn merged(mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
     let mut list = vec![];
     axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut list, a, mesh));
     list
-}
-
-fn prime_parts(mesh: &Mesh, axis: AxisRef) -> Vec<AxisRef> {
-    let (mut parts, mut start, mut rest) = (vec![], 1, axis.size(mesh));
-    while let Some(prime) = (2..=rest).find(|p| rest.is_multiple_of(*p)) {
-        parts.push(AxisRef::sub(mesh, axis.axis, start, prime));
-        (start, rest) = (start * prime, rest / prime);
-    }
-    parts
 }
 
 /// Adds to `found` all ways to insert some of the parts into the lists, each at any place. `lists` is unchanged at the

@@ -11,11 +11,8 @@ module {
   sdy.mesh @mesh = <["x"=4]>
   func.func public @main(%arg0: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
-    %1 = sdy.all_gather [{"x"}] %arg0 out_sharding=<@mesh, [{}]> : tensor<3xf32>
-    %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
-    %3 = stablehlo.add %1, %2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<3xf32>
-    %4 = sdy.all_slice [{"x"}] %3 out_sharding=<@mesh, [{"x"}]> : tensor<3xf32>
-    return %4 : tensor<3xf32>
+    %1 = stablehlo.add %arg0, %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<3xf32>
+    return %1 : tensor<3xf32>
   }
 }
 // after
@@ -23,13 +20,7 @@ module {
   sdy.mesh @mesh = <["x"=4]>
   func.func public @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<3xf32>, shardwise.padding = [{dim = 0 : i64, size = 3 : i64}]}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, shardwise.global_type = tensor<3xf32>}) {
     %0 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>, shardwise.padding = [[{dim = 0 : i64, size = 3 : i64}]]} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 0.000000e+00]> : tensor<4xf32>
-    %1 = sdy.all_gather [{"x"}] %arg0 out_sharding=<@mesh, [{}]> {shardwise.padding = [[{dim = 0 : i64, size = 3 : i64}]]} : tensor<4xf32>
-    %2 = stablehlo.slice %1 [0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<4xf32>) -> tensor<3xf32>
-    %3 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
-    %4 = stablehlo.add %2, %3 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<3xf32>
-    %5 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
-    %6 = stablehlo.pad %4, %5, low = [0], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>, shardwise.padding = [[{dim = 0 : i64, holds = dense<0.000000e+00> : tensor<f32>, size = 3 : i64}]]} : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
-    %7 = sdy.all_slice [{"x"}] %6 out_sharding=<@mesh, [{"x"}]> {shardwise.padding = [[{dim = 0 : i64, size = 3 : i64}]]} : tensor<4xf32>
-    return %7 : tensor<4xf32>
+    %1 = stablehlo.add %arg0, %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>, shardwise.padding = [[{dim = 0 : i64, size = 3 : i64}]]} : tensor<4xf32>
+    return %1 : tensor<4xf32>
   }
 }
