@@ -42,7 +42,8 @@ pub enum Tolerance<'a> {
 }
 
 impl Tolerance<'_> {
-    /// Returns the largest [distance] that this tolerance allows for an element.
+    /// Returns the largest [distance] that this tolerance allows for an element, in its own units. This is 0 for
+    /// tolerances without a count, also for `Bounds`.
     pub fn limit(self) -> u64 {
         use Tolerance::*;
         match self {
@@ -382,7 +383,7 @@ mod tests {
         Literal::new([2, 3], &elements)
     }
 
-    /// Checks that the tolerances `by` report a difference of two lists in both directions, and that no tolerance
+    /// Checks that the tolerances `by` report a difference of two lists in both directions, and that none of [`ALL`]
     /// reports a difference of a list and itself.
     #[track_caller]
     fn reported(name: &str, got: &[Literal], want: &[Literal], by: &[Tolerance<'_>]) {

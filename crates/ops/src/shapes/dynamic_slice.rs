@@ -180,7 +180,8 @@ impl Facts for DynamicSlice {
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(linear = In(1));
-    /// Keeps the sharding of a dimension that is not taken whole, as JAX does.
+    /// Keeps the sharding of a dimension that is not taken whole, as JAX does, if it divides the slice's size evenly.
+    /// Otherwise the dimension of the result is whole, where JAX fails. Data moves in both cases.
     fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
         ExplicitPolicy::ByPropagation
     }
