@@ -34,8 +34,8 @@ pub enum Tolerance<'a> {
     /// At most this many units in the last place of the largest expected element. For sums over the whole array in any
     /// order.
     OfLargest(u64),
-    /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for functions
-    /// whose absolute error near a zero is as large as elsewhere.
+    /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for
+    /// functions whose absolute error near a zero is as large as elsewhere.
     OfLargestOrOne(u64),
     /// Element `i`, or each part of a complex element, is at most `bounds[i]` away.
     Bounds(&'a [f64]),

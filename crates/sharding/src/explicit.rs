@@ -287,8 +287,8 @@ impl<'a> Held<'a> {
 
     /// Returns the layouts with the partial axes added to the first unsplit dimension of the first result that they
     /// divide, or else to the first dimension that they and its own axes divide together. A dimension of size 0 is not
-    /// split. Returns `None` if there is no such dimension or no result, or if a partial axis overlaps one that splits a
-    /// result already.
+    /// split. Returns `None` if there is no such dimension or no result, or if a partial axis overlaps one that splits
+    /// a result already.
     fn scattered(&self, way: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
         let (mesh, shape) = (self.q.mesh, self.q.results.first()?);
         if way.iter().flatten().any(|axes| overlap(axes, partial)) {

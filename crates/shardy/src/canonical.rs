@@ -257,11 +257,11 @@ impl Canon<'_, '_> {
     }
 
     /// Replaces a reshard by the result of an earlier reshard of the same data to an equal layout. The data may have
-    /// been reshaped or transposed before this reshard, and reshaped before the earlier one. The reshapes and transposes
-    /// before this reshard are repeated on the earlier result. Returns true if the reshard was replaced.
+    /// been reshaped or transposed before this reshard, and reshaped before the earlier one. The reshapes and
+    /// transposes before this reshard are repeated on the earlier result. Returns true if the reshard was replaced.
     ///
-    /// As in Shardy, transposes in front of a reshape that changes the rank are not considered when layouts are compared
-    /// (see [`before`](Self::before)). The layouts may then differ.
+    /// As in Shardy, transposes in front of a reshape that changes the rank are not considered when layouts are
+    /// compared (see [`before`](Self::before)). The layouts may then differ.
     fn same_reshard(&mut self, op: Op) -> bool {
         let mut path = vec![];
         let mut root = self.edit.operand(op, 0);

@@ -394,10 +394,10 @@ impl<'a, W: Word> Bound<'a, W> {
         bound
     }
 
-    /// Returns the distance in bytes at which an instruction prefetches, or `None` if it does not. The first instruction
-    /// of a phase that reads an input in rows of [`AHEAD_LANES`] or more does. In phase 0, the distance is [`AHEAD`]. In
-    /// phase 1, it is the distance to the next row, unless columns are reduced: then it does not prefetch. Later phases
-    /// do not prefetch.
+    /// Returns the distance in bytes at which an instruction prefetches, or `None` if it does not. The first
+    /// instruction of a phase that reads an input in rows of [`AHEAD_LANES`] or more does. In phase 0, the distance is
+    /// [`AHEAD`]. In phase 1, it is the distance to the next row, unless columns are reduced: then it does not
+    /// prefetch. Later phases do not prefetch.
     ///
     /// Only loads use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
     fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
