@@ -34,15 +34,16 @@ pub enum Tolerance<'a> {
     /// At most this many units in the last place of the largest expected element. For sums over the whole array in any
     /// order.
     OfLargest(u64),
-    /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for functions
-    /// whose absolute error near a zero is as large as elsewhere.
+    /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for
+    /// functions whose absolute error near a zero is as large as elsewhere.
     OfLargestOrOne(u64),
     /// Element `i`, or each part of a complex element, is at most `bounds[i]` away.
     Bounds(&'a [f64]),
 }
 
 impl Tolerance<'_> {
-    /// Returns the largest [distance] that this tolerance allows for an element.
+    /// Returns the largest [distance] that this tolerance allows for an element, in its own units. This is 0 for
+    /// tolerances without a count, also for `Bounds`.
     pub fn limit(self) -> u64 {
         use Tolerance::*;
         match self {
@@ -382,7 +383,7 @@ mod tests {
         Literal::new([2, 3], &elements)
     }
 
-    /// Checks that the tolerances `by` report a difference of two lists in both directions, and that no tolerance
+    /// Checks that the tolerances `by` report a difference of two lists in both directions, and that none of [`ALL`]
     /// reports a difference of a list and itself.
     #[track_caller]
     fn reported(name: &str, got: &[Literal], want: &[Literal], by: &[Tolerance<'_>]) {

@@ -110,8 +110,8 @@ impl Mesh {
         Mesh { name: name.into(), axes, device_ids: None, topology: None, communicate: Communicate::default() }
     }
 
-    /// Returns the mesh with these devices at the positions of its grid. The identity is stored as `None`. A mesh
-    /// without axes may have any single device.
+    /// Returns the mesh with these devices at the positions of its grid. The identity is stored as
+    /// `None`, except on a mesh without axes, which may have any single device and always keeps its id.
     ///
     /// # Errors
     /// Fails if the mesh is not valid or `ids` is no permutation of its devices.

@@ -53,7 +53,8 @@ pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     Ok(want)
 }
 
-/// Checks that a program has the same results at every stage and on every engine, bit for bit. An error contains the
+/// Checks that a program has the results of its unpartitioned run after each pass from `reshard` to `axes`, and
+/// partitioned on each engine. They must be equal bit for bit, except that all NaNs are equal. An error contains the
 /// seed, except if the run exceeds the [`budget`].
 pub fn check(case: &Case) -> Result<(), String> {
     budget().run(|| check_all(case)).unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string()))

@@ -12,8 +12,9 @@
 
 use shardwise_base::compare::epsilon;
 use shardwise_base::threefry::Stream;
-use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
-use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpView, Region, TensorType, Value};
+use shardwise_base::{AxisRef, Complex32, Complex64, DType, Literal, Mesh, bf16, f16};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Module, Op, OpView, Region, TensorType, Value};
+use shardwise_ops::collective::{CollectiveView, Groups, IdSpace, process_count};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Combine, Opcode, ReduceKind};
 
@@ -106,13 +107,15 @@ fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal>
     })
 }
 
-/// Returns an upper bound on the number of terms of the longest sum or product of floats whose order is not fixed: the
-/// size of its largest operand. Returns 0 if there is no such sum or product.
+/// Returns an upper bound on the number of terms of the program's longest sum or product of floats or complex numbers
+/// in no fixed order. It is the size of the largest operand of an op that computes one, or may do so. For a collective,
+/// it is this size times the number of devices of a group. Returns 0 if there is no such op.
 pub fn longest_sum(module: &Module) -> usize {
     let of = |f: &shardwise_ir::Func| f.body.walk().into_iter().map(|op| terms(&module.view(&f.body, op))).max();
     module.funcs.iter().filter_map(of).max().unwrap_or(0)
 }
 
+/// Returns an upper bound on the number of terms of an op's sums or products, as [`longest_sum`] does.
 fn terms(op: &OpView<'_>) -> usize {
     let is_sum = match Opcode::of_view(op).facts().combine(op) {
         Combine::With(kind) => matches!(kind, ReduceKind::Add | ReduceKind::Mul),
@@ -122,7 +125,31 @@ fn terms(op: &OpView<'_>) -> usize {
     if !is_sum || !op.results().iter().any(|v| floats(v).is_some()) {
         return 0;
     }
-    op.operands().iter().filter_map(floats).map(|t| t.size()).max().unwrap_or(1).max(1)
+    let largest = op.operands().iter().filter_map(floats).map(|t| t.size()).max().unwrap_or(1).max(1);
+    largest.saturating_mul(group_size(op).max(1))
+}
+
+/// Returns an upper bound on the number of devices in a group of a collective, or 1 for other ops.
+fn group_size(op: &OpView<'_>) -> usize {
+    let of_axes = |mesh: &Mesh, axes: &[AxisRef]| AxisRef::total_size(mesh, axes);
+    if matches!(Opcode::of_view(op), Opcode::SdyAllReduce | Opcode::SdyReduceScatter) {
+        let sizes = op.attrs().iter().map(|(_, attr)| match attr {
+            Attr::Axes { mesh, axes } => of_axes(mesh, axes),
+            Attr::AxesPerDim { mesh, dims } => of_axes(mesh, &dims.concat()),
+            _ => 1,
+        });
+        return sizes.product();
+    }
+    let Some(collective) = CollectiveView::of(op) else { return 1 };
+    match &collective.groups {
+        Groups::Axes { mesh, axes } => of_axes(mesh, axes),
+        // Every replica in the group takes part with all of its partitions.
+        Groups::Dense(_) if collective.ids == IdSpace::CrossReplicaAndPartition => {
+            process_count(op).or(collective.groups.group_size()).unwrap_or(1)
+        }
+        Groups::Dense(_) => collective.groups.group_size().unwrap_or(1),
+        Groups::All => process_count(op).unwrap_or(1),
+    }
 }
 
 /// Returns true if the op sums or multiplies terms in any order, or may do so, although not over a factor of its rule.
@@ -160,6 +187,34 @@ mod tests {
         assert_eq!(longest("%b = stablehlo.add %a, %a : tensor<4xf32>", "f32"), 0);
         assert_eq!(longest(&cumulative("f32"), "f32"), 4);
         assert_eq!(longest(&cumulative("i32"), "i32"), 0);
+    }
+
+    #[test]
+    fn the_devices_of_a_collective_are_counted() {
+        let longest = |groups: &str| {
+            let text = format!(
+                "module attributes {{mhlo.num_partitions = 8 : i32}} {{\nfunc.func @main(%a: tensor<f32>) -> tensor<f32> {{\n\
+                %b = \"stablehlo.all_reduce\"(%a) <{{{groups}}}> ({{ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %s = stablehlo.add %x, %y : tensor<f32>\n\
+                stablehlo.return %s : tensor<f32> }}) : (tensor<f32>) -> tensor<f32>\nreturn %b : tensor<f32>\n}}\n}}"
+            );
+            longest_sum(&crate::source::parse("sum.mlir", &text).unwrap_or_else(|e| panic!("{e}")))
+        };
+        let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
+        let all = "replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>";
+        let pairs = "replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>";
+        let one_replica = "replica_groups = dense<[[0]]> : tensor<1x1xi64>";
+        assert_eq!(longest(&format!("{all}, {channel}, use_global_device_ids")), 8);
+        assert_eq!(longest(&format!("{pairs}, {channel}, use_global_device_ids")), 2);
+        assert_eq!(longest(&format!("{one_replica}, {channel}")), 8);
+    }
+
+    #[test]
+    fn axes_of_a_sum_are_counted() {
+        let text = "sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\n\
+            func.func @main(%a: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={\"y\"}>}) -> tensor<3xf32> {\n\
+            %b = sdy.all_reduce {\"y\"} %a out_sharding=<@mesh, [{}]> : tensor<3xf32>\nreturn %b : tensor<3xf32>\n}";
+        let module = crate::source::parse("sum.mlir", text).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(longest_sum(&module), 12);
     }
 
     #[test]

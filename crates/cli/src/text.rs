@@ -33,7 +33,10 @@ const WAIT: Duration = Duration::from_millis(20);
 /// The number of bytes that are read at one time.
 const CHUNK: usize = 1 << 16;
 
-/// Reads a file, or standard input if there is no path. `name` is the name for messages.
+/// Reads a file, or standard input if there is no path. Messages call it `name`. Unwinds if the command is cancelled.
+///
+/// # Errors
+/// Fails if it cannot be read, is not UTF-8, or needs more memory than allowed.
 pub fn read(path: Option<&Path>, name: &str) -> Result<Text, Diagnostic> {
     if path.is_none() && io::stdin().is_terminal() {
         out::message("reading a program from the terminal; Ctrl-D ends it");

@@ -75,7 +75,8 @@ pub fn digamma_f32(x: f32) -> f32 {
     digamma_and_part(x.into()).0 as f32
 }
 
-/// Digamma, and the largest number that it was summed of.
+/// Returns digamma and the logarithm that it was computed from. Digits are lost if digamma is small compared with the
+/// logarithm. Both are NaN at poles.
 fn digamma_and_part(x: f64) -> (f64, f64) {
     if x > 0.0 {
         return digamma_of_positive(x);

@@ -191,13 +191,6 @@ pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diag
     Diagnostic::error(label, op.loc(), format!("`{}` lacks the attribute `{name}`", op.name())).expected(expected)
 }
 
-/// Reports that reference evaluation does not compute with this element type.
-pub(crate) fn not_computed(op: &OpView<'_>, dtype: DType) -> Diagnostic {
-    Diagnostic::error("eval-dtype", op.loc(), format!("`{}` is not computed for elements of type {dtype}", op.name()))
-        .note("this type exists in text and files only")
-        .help("convert to a wider type first")
-}
-
 /// The upper bound for an op that takes any number of operands.
 pub(crate) const MANY: usize = usize::MAX;
 

@@ -19,11 +19,11 @@ pub fn infer_op(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
 }
 
 /// Computes the results of an op with [`Semantics::Pure`](crate::Semantics::Pure) from its operands' values. Quantized
-/// values are passed and returned as their integers.
+/// values are passed and returned as their integers. The op must be one that [`infer_op`] accepts.
 ///
 /// # Errors
-/// The op is not computed for elements of this type, a region that it runs stops, or the op itself finds a fault in its
-/// operands, such as a check of values that fails.
+/// A region that the op runs stops, or the op itself finds a fault in its operands, such as a check of values that
+/// fails.
 pub fn evaluate(
     op: &OpView<'_>,
     operands: &[Literal],

@@ -159,7 +159,9 @@ impl Graph<'_, '_> {
         wakes
     }
 
-    /// Adds the nodes to visit when `v` changes because they use it.
+    /// Adds the nodes to visit when `v` changes because they use it, also through calls and terminators. Edges at the
+    /// arguments of manual computations, named computations and inlined calls are left out: as in Shardy, they notice
+    /// their operands only in the next round.
     fn wake_users(&self, v: ValueId, wakes: &mut Vec<NodeId>) {
         for at in self.draft.uses(v) {
             if let Some(&callee) = self.draft.calls.get(&at.op) {
@@ -167,7 +169,6 @@ impl Graph<'_, '_> {
             } else if self.draft.is_terminator(at.op) {
                 self.wake_owners(at, wakes);
             } else if !self.has_argument_edges(at.op) {
-                // As in Shardy, an edge at an argument does not notice its operand until the next round.
                 wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op]));
             }
         }

@@ -50,8 +50,9 @@ pub trait Prices {
     /// Returns true if a result that is partial over some axes is summed over them.
     fn is_summed(&self, index: usize) -> bool;
 
-    /// Returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes with
-    /// all other factors whole, or `None` if it cannot.
+    /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor
+    /// over these axes, with all other factors whole. This is 0 if the op reads no windows along the factor. Returns
+    /// `None` if elements would have to be exchanged and cannot be. The factor's kind says whether it can be split.
     fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64>;
 
     /// Returns true if the op is a product, of which no device may compute more than it must.

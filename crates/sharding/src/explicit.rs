@@ -26,8 +26,9 @@ pub struct Question<'a> {
     pub asks_sums: bool,
     /// The operand that determines the sharding of batch dimensions, if there is one.
     pub leader: Option<usize>,
-    /// Returns the bytes that a device receives in exchanges if the op runs split along a factor over these axes, or
-    /// `None` if it cannot.
+    /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor
+    /// over these axes. This is 0 if the op reads no windows along the factor. Returns `None` if elements would have to
+    /// be exchanged and cannot be.
     pub exchanged: &'a dyn Fn(Factor, &[AxisRef]) -> Option<u64>,
 }
 
@@ -284,8 +285,10 @@ impl<'a> Held<'a> {
         }) && (self.is_in_results(factor) || split.is_none_or(|s| AxisRef::total_size(self.q.mesh, s) == 1))
     }
 
-    /// Returns the layout with the partial axes added to the first dimension of the first result that they divide,
-    /// where unsplit dimensions are preferred. Returns `None` if they divide none, or split a result already.
+    /// Returns the layouts with the partial axes added to the first unsplit dimension of the first result that they
+    /// divide, or else to the first dimension that they and its own axes divide together. A dimension of size 0 is not
+    /// split. Returns `None` if there is no such dimension or no result, or if a partial axis overlaps one that splits
+    /// a result already.
     fn scattered(&self, way: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
         let (mesh, shape) = (self.q.mesh, self.q.results.first()?);
         if way.iter().flatten().any(|axes| overlap(axes, partial)) {

@@ -34,8 +34,10 @@ pub struct Tensor {
     /// The nodes to visit again when the sharding changes, in this order, with repetitions allowed:
     /// 1. for the tensor of a data-flow edge: the users of each target that is not the owner, target by target;
     /// 2. the node that defines the tensor (the edge itself for the tensor of an edge);
-    /// 3. its users, newest use first. For a use as a source of an edge this is the edge. A use by an op without a
-    ///    node, or by a terminator that is no source, is left out.
+    /// 3. its users, newest use first, also those behind calls and terminators. For a use as a source of an edge this
+    ///    is the edge. A use by an op without a node, or by a terminator that is no source, is left out. Edges at the
+    ///    arguments of manual computations, named computations and inlined calls are left out too: as in Shardy, they
+    ///    notice their operands only in the next round.
     ///
     /// In a module fresh from its text the newest use is the last one in the text, where an op's operands count as
     /// newer than everything in its regions, and a later operand as newer than an earlier one. Replacing all uses

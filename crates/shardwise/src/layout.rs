@@ -121,7 +121,10 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         .map_err(|e| Array::poisoned(e.into_mistakes(), Some(ty), s.at))
 }
 
-/// Returns a traced array in this layout. If its layout is not decided yet, the array is computed in this layout.
+/// Returns the array constrained to this layout. With Explicit axes, a value whose layout is pending is computed in
+/// this layout instead, and an entry `_` keeps the axes of its dimension.
+///
+/// Errors: `spec-unconstrained`, `spec-uneven`, `spec-unreduced`.
 fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checked {
     let Some(traced) = x.traced().filter(|_| trace::with(|t| t.explicit.is_on())) else {
         return Ok(hlo::constrain(x, sharding));

@@ -312,7 +312,8 @@ pub(crate) fn nesting(limit: usize, loc: &Loc) -> Diagnostic {
 }
 
 // ── manual code
-/// Builds the error for an op that is not linear in unreduced operands. `axes` is as in types, `argument` as in Rust
+/// Builds the error for an op that is not linear in an operand that is unreduced over `axes`, or that has another
+/// operand that varies over these axes or is unreduced over other axes. `axes` is as in types, `argument` as in Rust
 /// code.
 pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, argument: &str, loc: &Loc) -> Diagnostic {
     let op = name.rsplit('.').next().unwrap_or(name);

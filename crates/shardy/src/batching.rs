@@ -3,7 +3,7 @@
 
 use crate::canonical;
 use crate::settings::Settings;
-use shardwise_base::Diagnostics;
+use shardwise_base::{Diagnostics, Literal};
 use shardwise_ir::rewrite::{Rewrite, rewrite_funcs};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, OpView, Type, Value};
 use shardwise_ops::shapes::{Concatenate, Iota};
@@ -93,7 +93,7 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
     ] {
         match dims.is_empty() {
             true => fields.remove(name),
-            false => fields.set(name, like(view.attr(names.record)?.as_record()?, Attr::sizes(&dims), name)),
+            false => fields.set(name, like(view.attr(names.record)?.as_record()?, &dims, name)),
         };
     }
     let record = match view.attr(names.record)? {
@@ -103,12 +103,20 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
     Some((view.attrs().clone().with(names.record, record), index, dim))
 }
 
-/// Returns a list of dimensions as an attribute of the same kind as the record's other lists.
-fn like(fields: &Attrs, list: Attr, name: &str) -> Attr {
+/// Returns a list of dimensions in the notation and element type of the record's field `name`, or of its first list of
+/// integers if there is no such field.
+fn like(fields: &Attrs, dims: &[usize], name: &str) -> Attr {
     let form = fields.get(name).or_else(|| fields.iter().map(|(_, a)| a).find(|a| a.to_ints().is_some()));
+    let values = dims.iter().map(|&d| d as i64);
     match form {
-        Some(Attr::Array(_)) => Attr::Array(list.to_ints().unwrap_or_default().into_iter().map(Attr::int).collect()),
-        _ => list,
+        Some(Attr::Array(_)) => Attr::Array(values.map(Attr::int).collect()),
+        Some(Attr::Ints { dtype, .. }) => Attr::Ints { values: values.collect(), dtype: *dtype },
+        Some(Attr::Dense(list)) => {
+            let bytes: Vec<u8> =
+                values.flat_map(|v| v.to_le_bytes().into_iter().take(list.dtype().storage_bytes())).collect();
+            Attr::Dense(Literal::from_bytes(list.dtype(), &[dims.len()], &bytes).expect("dimensions are small numbers"))
+        }
+        _ => Attr::sizes(dims),
     }
 }
 

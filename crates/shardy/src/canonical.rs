@@ -256,8 +256,12 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// Replaces a reshard by an earlier reshard of the same data to the same layout. The data may have been reshaped or
-    /// transposed before this reshard, and reshaped before the earlier one. Returns true if it did.
+    /// Replaces a reshard by the result of an earlier reshard of the same data to an equal layout. The data may have
+    /// been reshaped or transposed before this reshard, and reshaped before the earlier one. The reshapes and
+    /// transposes before this reshard are repeated on the earlier result. Returns true if the reshard was replaced.
+    ///
+    /// As in Shardy, transposes in front of a reshape that changes the rank are not considered when layouts are
+    /// compared (see [`before`](Self::before)). The layouts may then differ.
     fn same_reshard(&mut self, op: Op) -> bool {
         let mut path = vec![];
         let mut root = self.edit.operand(op, 0);
@@ -282,8 +286,10 @@ impl Canon<'_, '_> {
         self.replace(op, v)
     }
 
-    /// Returns the sharding of the value at the start of `path` for which the value at its end has this sharding. Steps
-    /// of `path` are transposes and reshapes.
+    /// Returns the sharding that an earlier reshard must have to replace one to this sharding. Steps of `path` are
+    /// transposes and reshapes, of which the last one in the program is first. The dimensions are permuted back through
+    /// the transposes behind the last reshape that changes the rank. As in Shardy, the steps before that reshape are
+    /// ignored.
     fn before(&self, path: &[Op], mut sharding: Sharding) -> Sharding {
         for &step in path {
             match self.edit.opcode(step) {

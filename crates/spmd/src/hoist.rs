@@ -303,7 +303,8 @@ impl<'t, 'a> Room<'t, 'a> {
         Room { turn, lives, limit, profile: lives.profile(body, region), readers: readers(body, region) }
     }
 
-    /// Returns the ops that leave the loop, in program order, and the collectives that could and stay.
+    /// Returns the ops that leave the loop, in program order, and the collectives that stay for lack of memory.
+    /// Collectives that are marked to stay already are not among the latter.
     fn choose(&self) -> (Vec<Op>, Vec<Op>) {
         let (mut taken, mut kept) = (FxHashSet::default(), vec![]);
         for op in self.turn.collectives().into_iter().filter(|op| !stays_in_loop(&self.turn.view.body[*op].attrs)) {

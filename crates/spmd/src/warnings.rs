@@ -89,9 +89,13 @@ mod tests {
 
     #[test]
     fn warnings_are_kept_by_text() {
-        let warning = Diagnostic::warning("communication", &Loc::file("a.rs", 3, 9), "`sum` communicates")
-            .facts("f32[8@X]: partial results over \"X\" are combined")
-            .help("ask for it: `.shard(P!())`");
+        let warning = Diagnostic::warning(
+            "communication",
+            &Loc::file("a.rs", 3, 9),
+            "`sum` communicates without the program asking for it",
+        )
+        .facts("f32[8@X]: partial results over \"X\" are combined")
+        .help("ask for it: `.shard(P!())`");
         let mut module = Module::new("m", &shardwise_ops::OPS);
         write(&mut module, std::slice::from_ref(&warning));
         let read_back = text::parse("m", &text::print(&module, &Default::default()), &shardwise_ops::OPS).unwrap();
@@ -117,7 +121,8 @@ mod tests {
             reason: None,
             is_tight: false,
         };
-        let warning = Diagnostic::warning("communication", &loc, "`sum` communicates");
+        let warning =
+            Diagnostic::warning("communication", &loc, "`sum` communicates without the program asking for it");
         let of = |rows: Vec<Row>| with_bytes(&warning, &Communication { rows }).notes[0].text.to_string();
         assert_eq!(of(vec![row(Some(1))]), "all-reduce over X, 16 B");
         assert_eq!(of(vec![row(Some(2)), row(Some(1))]), "all-reduce over X, 3 times, 48 B in all");

@@ -96,8 +96,8 @@ impl Maker {
         self.plain(scope, &op, ty, Grade::Integers(low, high))
     }
 
-    /// Returns the value if it is known to have integers as elements. Otherwise, returns 1 where its elements are
-    /// greater than 0, and 0 elsewhere.
+    /// Returns the value unchanged, unless it has floats that are not known to be integers. Then returns 1 where its
+    /// elements are greater than 0, and 0 elsewhere.
     fn tame(&mut self, scope: &mut Scope, value: Live) -> Live {
         if value.grade != Grade::Wild || !value.ty.dtype.is_float() {
             return value;

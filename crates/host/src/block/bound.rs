@@ -394,10 +394,12 @@ impl<'a, W: Word> Bound<'a, W> {
         bound
     }
 
-    /// Returns the distance at which an instruction prefetches memory, or `None` if it does not. It does if it is the
-    /// first to read an operand in long rows.
+    /// Returns the distance in bytes at which an instruction prefetches, or `None` if it does not. The first
+    /// instruction of a phase that reads an input in rows of [`AHEAD_LANES`] or more does. In phase 0, the distance is
+    /// [`AHEAD`]. In phase 1, it is the distance to the next row, unless columns are reduced: then it does not
+    /// prefetch. Later phases do not prefetch.
     ///
-    /// If a later phase reads the row again, it prefetches the next row while there is more to compute.
+    /// Only loads use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
     fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
         let (code, lanes) = (self.code(), &self.code().phases[phase].lanes);
         let Base::Operand(o) = lanes[index].base else { return None };

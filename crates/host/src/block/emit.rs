@@ -584,7 +584,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Emits the reduction of the accumulator as number `index` of the phase.
+    /// Emits the instructions that combine the value that was computed last with an accumulator. The reduction is
+    /// `node`, and its accumulator is number `index` of the phase.
     fn fold(&mut self, index: usize, node: usize) {
         let Node::Reduce { op, identity, .. } = self.builder.program.nodes[node] else {
             unreachable!("only reductions are folded")

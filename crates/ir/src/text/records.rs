@@ -244,7 +244,8 @@ fn unknown_field(
     }
 }
 
-/// Writes `#stablehlo.gather<..>`.
+/// Writes a record attribute by its full name, such as `#stablehlo.gather<offset_dims = [1]>`. `stablehlo.conv` has the
+/// form `[b, 0, f]x[..]->[..]`, or `raw` and its fields if its numbers are inconsistent.
 pub(super) fn write_record(out: &mut String, name: &str, values: &Attrs) {
     if name == "stablehlo.conv" {
         out.push_str("#stablehlo.conv<");

@@ -125,9 +125,8 @@ pub struct RowMove {
 /// Returns the rows that move in a group, from operands of `rows_in` rows to results of `rows_out` rows. Checks that
 /// all of them are within the arrays, and that no row of a result is written twice.
 ///
-/// # Errors
-/// `ragged-bounds` if rows are outside an array, `ragged-sizes` if a receiver expects another number of rows than the
-/// sender sends, `ragged-overlap` if a row of a result is written twice.
+/// # Errors `ragged-bounds` if a size is negative or rows are outside an array, `ragged-sizes` if a receiver expects
+/// another number of rows than the sender sends, `ragged-overlap` if a row of a result is written twice.
 pub fn row_moves(
     members: &[RaggedMember],
     rows_in: usize,
@@ -144,10 +143,12 @@ pub fn row_moves(
                 if sent != expected {
                     return Err(sizes_differ(m.device, to.device, sent, expected, loc));
                 }
+                if sent < 0 {
+                    return Err(negative_size(m.device, to.device, sent, loc));
+                }
                 let (from, at) = (m.input_offsets[own], m.output_offsets[own]);
-                let within = |start: i64, rows: usize| {
-                    sent == 0 || (start >= 0 && sent > 0 && start.saturating_add(sent) <= rows as i64)
-                };
+                let within =
+                    |start: i64, rows: usize| sent == 0 || (start >= 0 && start.saturating_add(sent) <= rows as i64);
                 if !within(from, rows_in) {
                     return Err(out_of_bounds(m.device, to.device, "reads", [from, sent], rows_in, loc));
                 }
@@ -184,10 +185,17 @@ fn sizes_differ(from: usize, to: usize, sent: i64, expected: i64, loc: &Loc) -> 
     .help("`recv_sizes` are the senders' `send_sizes`: an `all_to_all` of them")
 }
 
+fn negative_size(from: usize, to: usize, size: i64, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("ragged-bounds", loc, "`ragged_all_to_all` is given a negative size")
+        .facts(format!("from device {from} to device {to}: {size} rows"))
+        .help("use 0 where no rows are sent")
+}
+
 fn out_of_bounds(from: usize, to: usize, what: &str, [start, count]: [i64; 2], rows: usize, loc: &Loc) -> Diagnostic {
     let side = if what == "reads" { "the operand" } else { "the output" };
     Diagnostic::error("ragged-bounds", loc, format!("`ragged_all_to_all` {what} rows that {side} does not have"))
         .facts(format!("from device {from} to device {to}: {count} rows from row {start} on, of {rows}"))
+        .help("offsets must not be negative, and offset + size must be at most the number of rows")
 }
 
 fn overlap(members: &[RaggedMember], a: RowMove, b: RowMove, loc: &Loc) -> Diagnostic {

@@ -94,11 +94,17 @@ fn exp_times(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         y
     } else if x > EXP_LIMIT {
-        let root = fns::exp_f64(x / 2.0);
-        root * y * root
+        large_exp_times(x, 1.0, y)
     } else {
         fns::exp_f64(x) * y
     }
+}
+
+/// Computes `e^x * share * y` for an `x` above [`EXP_LIMIT`] and a `share` of 1 or 1/2. Neither the exponential alone
+/// overflows, nor is `y` rounded by the share, even if it is subnormal.
+fn large_exp_times(x: f64, share: f64, y: f64) -> f64 {
+    let root = fns::exp_f64(x / 2.0);
+    root * share * y * root
 }
 
 /// A number below which the exponential is finite.
@@ -109,7 +115,7 @@ fn sinh_times(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         y * 1f64.copysign(x)
     } else if x.abs() > EXP_LIMIT {
-        exp_times(x.abs(), y / 2.0).copysign(x) * 1f64.copysign(y)
+        large_exp_times(x.abs(), 0.5, y).copysign(x) * 1f64.copysign(y)
     } else {
         fns::sinh_f64(x) * y
     }
@@ -120,7 +126,7 @@ fn cosh_times(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         y
     } else if x.abs() > EXP_LIMIT {
-        exp_times(x.abs(), y / 2.0)
+        large_exp_times(x.abs(), 0.5, y)
     } else {
         fns::cosh_f64(x) * y
     }
@@ -367,6 +373,8 @@ mod tests {
         }
         // The factor e^710 overflows, and the product does not.
         near(exp(z(710.0, 1e-10)), z(inf, 2.233_994_766_161_711e298));
+        near(sinh(z(710.0, 5e-324)), z(1.116_997_383_080_855_6e308, 5.518_700_334_748_252e-16));
+        near(cosh(z(-710.0, 5e-324)), z(1.116_997_383_080_855_6e308, -5.518_700_334_748_252e-16));
         near(sinh(z(-710.0, 1e-10)), z(-1.116_997_383_080_855_6e308, 1.116_997_383_080_855_6e298));
         near(cosh(z(-710.0, 1e-10)), z(1.116_997_383_080_855_6e308, -1.116_997_383_080_855_6e298));
     }

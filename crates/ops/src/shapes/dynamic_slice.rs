@@ -95,8 +95,8 @@ impl Facts for DynamicSlice {
         c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's").give_tensor(x.dtype, sizes)
     }
 
-    /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant. If it
-    /// is not, each device takes the part of the slice that is in its block, and the parts are added up.
+    /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant. If
+    /// it is not, each device takes the part of the slice that is in its block, and the parts are added up.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let starts = vec![None; op.operands().len() - 1];
@@ -167,7 +167,8 @@ impl Facts for DynamicSlice {
         Some(Movement::new(dim, vec![Read::elements(dim, 1, -start)], of_windows))
     }
 
-    /// Returns the rule of Shardy: dimensions that are not taken whole must be whole, and nothing propagates along them.
+    /// Returns the rule of Shardy: dimensions that are not taken whole must be whole, and nothing propagates along
+    /// them.
     fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
         let cut = |size| FactorSpec::need_replication(size).blocked_if(true);
         RuleFact::Rule(rule_builder(op).add_pointwise_or(op.operand_shape(0), op.result_shape(0), cut).build())
@@ -180,7 +181,8 @@ impl Facts for DynamicSlice {
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(linear = In(1));
-    /// Keeps the sharding of a dimension that is not taken whole, as JAX does.
+    /// Keeps the sharding of a dimension that is not taken whole, as JAX does, if it divides the slice's size evenly.
+    /// Otherwise the dimension of the result is whole, where JAX fails. Data moves in both cases.
     fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
         ExplicitPolicy::ByPropagation
     }

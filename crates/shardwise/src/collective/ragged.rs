@@ -40,8 +40,8 @@ pub struct Ragged<'a> {
 /// - `ragged-lists` unless the lists are integers of one type and length, which is a multiple of the number of devices.
 /// - `not-manual`, `manual-axis`, `axis-groups`, `divergent-collective` and `wrong-state`, as for a collective of
 ///   [`Array`].
-/// - When it runs: `ragged-bounds`, `ragged-sizes` and `ragged-overlap` if the lists do not fit the arrays or each
-///   other.
+/// - When it runs: `ragged-bounds`, `ragged-sizes` and `ragged-overlap` if a size is negative, or the lists do not fit
+///   the arrays or each other.
 #[track_caller]
 pub fn ragged_all_to_all(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Array {
     let into = into.operand();

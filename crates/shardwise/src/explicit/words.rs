@@ -41,7 +41,7 @@ fn operand_types(view: &OpView<'_>) -> String {
     typed_operands(view, &shardings)
 }
 
-/// Describes why the layout is not clear.
+/// Describes why the layout is not clear. Returns an empty text if it is.
 fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
     match verdict {
         Verdict::Clear => String::new(),

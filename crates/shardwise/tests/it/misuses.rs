@@ -201,7 +201,8 @@ fn each_misuse_has_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Tests programs that JAX accepts and ignores, or to which it gives two meanings.
+/// Checks that programs that JAX accepts and ignores, or to which it gives two meanings, are accepted here and have
+/// one.
 #[test]
 fn what_has_one_meaning() {
     let mesh = mesh();

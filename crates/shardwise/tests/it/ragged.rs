@@ -229,7 +229,17 @@ fn rows_that_are_not_there() {
         expect![[r#"
         error[ragged-bounds]: `ragged_all_to_all` reads rows that the operand does not have
           --> here
-           | from device 1 to device 2: 1 rows from row 2 on, of 2"#]],
+           | from device 1 to device 2: 1 rows from row 2 on, of 2
+           = help: offsets must not be negative, and offset + size must be at most the number of rows"#]],
+    );
+    check_mistake(
+        |x, n| with_lists(x, zeros([5, 3], I32), n, n),
+        [-1; 16],
+        expect![[r#"
+        error[ragged-bounds]: `ragged_all_to_all` is given a negative size
+          --> here
+           | from device 0 to device 0: -1 rows
+           = help: use 0 where no rows are sent"#]],
     );
     lists = [1; 16];
     lists[15] = 0;

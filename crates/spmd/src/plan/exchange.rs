@@ -16,7 +16,8 @@ struct Digits<'a> {
     dtype: DType,
 }
 
-/// Returns the exchange between the layouts that follows from their digits, if there is one in few rounds.
+/// Returns the exchange between the layouts that follows from their digits, if there is one and it is
+/// small (see [`Exchange::is_small`]).
 pub(super) fn step(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Step> {
     Digits::between(from, to, shape, dtype).filter(|digits| digits.exchange.is_small()).map(|digits| digits.one_step())
 }

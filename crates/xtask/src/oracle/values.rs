@@ -159,7 +159,9 @@ struct Report {
 }
 
 impl Report {
-    /// Adds a program. `second` is JAX's result if the interpreter's differs from ours.
+    /// Adds a program, and reports it if our results differ from `theirs`. `second` is JAX's answer if the
+    /// interpreter's differs from ours. If it agrees with us and the op is listed as known, the difference only counts
+    /// for that entry.
     fn add(&mut self, subject: &Subject, theirs: &Theirs, second: Option<&Theirs>) {
         let row = self.rows.entry(subject.name()).or_default();
         row.programs += 1;

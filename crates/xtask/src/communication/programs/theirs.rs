@@ -106,8 +106,9 @@ fn scattered(bytes: u64, n: u64, elements: u64, read: Option<u64>) -> u64 {
     (bytes - shard) + 2 * of_others(shard, n / shards)
 }
 
-/// Returns the most elements of a value that one of its users reads, if each of them only takes a dynamic slice of it,
-/// and `None` otherwise. `element` is the element of the tuple, if the value is one.
+/// Returns the most elements of a value that one of its users reads, if each of them only takes a dynamic slice of it.
+/// Ops that only move or convert the elements are followed to their users. Returns `None` otherwise, and if nothing
+/// reads the value. `element` is the element of the tuple, if the value is one.
 fn most_read(hlo: &Hlo, place: Place, element: Option<usize>) -> Option<u64> {
     let mut reads = BTreeSet::new();
     follow(hlo, place, element, &mut vec![], &mut reads)?;
@@ -165,7 +166,10 @@ fn dot_flops(computation: &Computation, at: &Instruction) -> Result<u64> {
 }
 
 /// Returns the operations of a convolution: two for each product with an element of the input. Products with padding do
-/// not count.
+/// not count. Strides and dilations that `window` does not state are 1, and padding that it does not state is 0.
+///
+/// # Errors
+/// Fails if an operand, the result or `dim_labels` is missing.
 fn convolution_flops(computation: &Computation, at: &Instruction) -> Result<u64> {
     let shape = |i: usize| computation.operand(at, i).and_then(|x| x.shapes.first()).context("a missing operand");
     let labels = at.attribute("dim_labels").context("no dim_labels")?;
