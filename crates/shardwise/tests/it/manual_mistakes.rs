@@ -196,6 +196,8 @@ fn states() {
                = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
                = help: sum it first: `.psum(..)`"#]],
     );
+    check(|x| x.pcast("X", Pcast::Unreduced).pmax("Y"), expect![[r#""#]]);
+    check(|x| x.pcast("X", Pcast::Unreduced).pmin_start("Y").done(), expect![[r#""#]]);
     check(
         |x| x.pcast("X", Pcast::Unreduced).all_gather("X", 0),
         expect![[r#"
