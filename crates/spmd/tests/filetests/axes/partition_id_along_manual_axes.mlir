@@ -1,5 +1,4 @@
-// runs
-// The number of the device is only read for the position along "y", which is manual.
+// The number of the device is only read for the position along "y", which is manual, so it may differ along "x".
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4xi32>) -> (tensor<4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y","x"}]>}) {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y"}]>] out_shardings=[<@mesh, [{"y"}]>] manual_axes={"y"} (%p: tensor<2xi32>) {
