@@ -297,17 +297,21 @@ fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
     match ids {
         IdSpace::CrossReplica => (0..frame.partition_count).map(|p| vec![p]).collect(),
         IdSpace::CrossPartition => (0..frame.replica_count()).map(|r| vec![r]).collect(),
-        IdSpace::CrossReplicaAndPartition => vec![(0..frame.partition_count).collect()],
+        IdSpace::CrossReplicaAndPartition => {
+            vec![(0..frame.mesh.as_ref().map_or(frame.partition_count, |mesh| mesh.size())).collect()]
+        }
         IdSpace::Flattened => vec![vec![0]],
     }
 }
 
-/// Returns the process of an id, or `None` if the grid has no such process. In a grid with a mesh, ids are devices
-/// unless they are replicas. Otherwise `other` is the partition if the id is a replica, and the replica if it is a
-/// partition.
+/// Returns the process of an id, or `None` if the grid has no such process. `other` is the partition if the id is a
+/// replica, and the replica if it is a partition. A grid with a mesh has one replica, whose partitions are the devices.
 fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize> {
     let p = match ids {
-        _ if frame.mesh.is_some() && ids != IdSpace::CrossReplica => frame.process_of_device(id),
+        IdSpace::CrossPartition | IdSpace::Flattened if frame.mesh.is_some() => frame.process_of_device(id),
+        IdSpace::CrossReplicaAndPartition if frame.mesh.is_some() => {
+            (id == 0).then(|| frame.process_of_device(other))?
+        }
         IdSpace::CrossReplica | IdSpace::CrossReplicaAndPartition => {
             if id >= frame.replica_count() {
                 return None;
@@ -323,11 +327,7 @@ fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize
 /// Returns the pairs of source and target as processes.
 fn moves(permutation: &Permutation, ids: IdSpace, frame: &Frame) -> Vec<(usize, usize)> {
     let mut moves: Vec<(usize, usize)> = match (permutation, &frame.mesh) {
-        // Imported programs have no channel; their numbers are devices.
-        (Permutation::Processes(pairs), Some(_)) => {
-            pairs.iter().map(|&(s, t)| (frame.process_of_device(s), frame.process_of_device(t))).collect()
-        }
-        (Permutation::Processes(pairs), None) => {
+        (Permutation::Processes(pairs), _) => {
             let each = repetitions(ids, frame).concat();
             let at = |id: usize, other: usize| process(ids, id, other, frame);
             each.iter().flat_map(|&o| pairs.iter().filter_map(move |&(s, t)| Some((at(s, o)?, at(t, o)?)))).collect()

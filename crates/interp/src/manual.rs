@@ -67,7 +67,7 @@ fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
 /// Returns the sharding with manual axes only, over which the body's types are local.
 fn over(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let keep = |axes: &[AxisRef]| -> Vec<AxisRef> {
-        axes.iter().copied().filter(|a| manual.iter().any(|m| m.axis == a.axis)).collect()
+        axes.iter().copied().filter(|a| manual.iter().any(|m| m.contains(*a))).collect()
     };
     let dims = sharding.dims.iter().map(|d| keep(&d.axes)).collect();
     Sharding::closed(&sharding.mesh, dims).with_unreduced(keep(&sharding.unreduced))

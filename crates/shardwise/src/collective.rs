@@ -848,6 +848,13 @@ fn mean(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
 fn extreme(s: &Site<'_>, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Checked<Exchange> {
     s.has(x, crate::ops::Kinds::Ordered)?;
     let over = s.over(axes, Some(x.tensor().clone()))?;
+    let unreduced = x.manual_in(&over.scope).unreduced;
+    // Over the axes of the collective, `reduce` reports it.
+    if !unreduced.is_empty() && over.share(&unreduced) == Share::None {
+        let (axes, argument) = (unreduced.show(over.mesh()), unreduced.argument(over.mesh()));
+        let d = mistakes::unreduced_operand(s.name, &[x.short_type()], &axes, &argument, &s.loc);
+        return s.fail(Some(x.tensor().clone()), d);
+    }
     reduce(s, x, &over, kind)
 }
 

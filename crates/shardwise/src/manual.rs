@@ -129,7 +129,7 @@ impl AxisSet {
 
     /// Formats the axes as the argument of a collective in Rust: `"X"`, `("X", "Y")`. A sub-axis is formatted as `..`,
     /// because `groups` names it by its positions.
-    fn argument(&self, mesh: &base::Mesh) -> String {
+    pub fn argument(&self, mesh: &base::Mesh) -> String {
         match self.iter().all(|a| a.sub.is_none()) {
             true => shown_axes(mesh, &self.0),
             false => "..".into(),

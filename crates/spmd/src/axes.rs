@@ -8,8 +8,8 @@ use shardwise_base::{AxisRef, DType, Diagnostics, Loc, Mesh, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Uses, Value};
 use shardwise_ops::collective::{
-    CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
-    axes_of_groups, partition_count, permutation_of_pairs,
+    AxisList, CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
+    axes_of_groups, permutation_of_pairs,
 };
 use shardwise_ops::{Opcode, constant_value, make, make_collective};
 use std::cell::OnceCell;
@@ -71,25 +71,32 @@ pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
     Some((view.loc().clone(), format!("`{}`", view.name())))
 }
 
-/// Returns the collective's attributes with axes of `mesh` in place of device numbers, and without its channel. Returns
-/// `None` if the op is no collective, if it names axes already, if its numbers are replicas and the module has several
-/// partitions, or if no axes form its groups or pairs.
+/// Returns the collective's attributes with axes of `mesh` in place of the numbers of devices or replicas, and without
+/// its channel. Returns `None` if the op is no collective, if it names axes already, or if no axes form its groups or
+/// pairs.
 fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     let collective = CollectiveView::of(view)?;
     if matches!(collective.groups, Groups::Axes { .. }) {
         return None;
     }
-    let is_over_partitions = matches!(collective.ids, IdSpace::Flattened | IdSpace::CrossPartition)
-        || partition_count(view.module).is_none_or(|n| n == 1);
-    if !is_over_partitions {
-        return None;
-    }
+    // There is one replica, 0, so each device is alone in a group of replicas.
+    let is_of_replicas = collective.ids == IdSpace::CrossReplica;
     if let CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) } = &collective.kind {
         let mut attrs = attrs_with_channel(view.attrs().clone(), None);
-        permutation_of_pairs(mesh, pairs)?.write(&mut attrs);
+        let permutation = match is_of_replicas {
+            true => Permutation::of_pairs(AxisList::new(mesh, []), pairs.clone()),
+            false => permutation_of_pairs(mesh, pairs)?,
+        };
+        permutation.write(&mut attrs);
         return Some(attrs);
     }
-    let Groups::Axes { mesh, axes } = collective.groups.to_axes(mesh)? else { return None };
+    let groups = match &collective.groups {
+        Groups::Dense(rows) if is_of_replicas => {
+            (rows.concat() == [0]).then(|| Groups::Axes { mesh: mesh.clone(), axes: vec![] })?
+        }
+        groups => groups.to_axes(mesh)?,
+    };
+    let Groups::Axes { mesh, axes } = groups else { return None };
     Some(attrs_with_groups(view, Attr::axes(&mesh, &axes), None))
 }
 
@@ -121,6 +128,25 @@ fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> 
 /// recognised together. A result without readers counts as well.
 fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
+}
+
+/// Returns whether the number of a device, which is the result of `view`, is only read to compute the device's position
+/// along some of the axes `along`. `uses` holds the uses of the op's body, once they are needed.
+pub(crate) fn is_read_along(view: &OpView<'_>, mesh: &Mesh, along: &[AxisRef], uses: &OnceCell<Uses>) -> bool {
+    let all_uses = uses.get_or_init(|| Uses::compute(view.body));
+    let is_within = |axes: &[AxisRef]| axes.iter().flat_map(|a| a.minus(mesh, along)).all(|a| a.size(mesh) == 1);
+    let mut numbers = vec![view.result(0)];
+    while let Some(number) = numbers.pop() {
+        for user in all_uses.of(number) {
+            let user = view.at(user.op);
+            match axes_of_arithmetic(&user, mesh, uses) {
+                Some(axes) if is_within(&axes) => {}
+                None if matches!(user.name(), "stablehlo.convert" | "stablehlo.divide") => numbers.push(user.result(0)),
+                _ => return false,
+            }
+        }
+    }
+    true
 }
 
 /// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and

@@ -9,12 +9,14 @@
 
 mod manual;
 
+use crate::processes::bound_again;
 use manual::Role;
 use shardwise_base::gspmd::{HloSharding, HloShardingError, Rest, Run, Tiling};
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Attrs, Func, Module, Op, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::calls::callers_first;
 use shardwise_ops::control::backend_config;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +27,8 @@ const ATTR: &str = "mhlo.sharding";
 ///
 /// # Errors
 /// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation is
-/// malformed, does not fit its values, or has no equal in Shardy's.
+/// malformed, does not fit its values, or has no equal in Shardy's, or splits a value over an axis that is manual already
+/// (`sdy-manual-bound`).
 pub fn import(module: Module) -> Result<Module, Diagnostics> {
     refuse_local(&module)?;
     let found = find(&module)?;
@@ -53,6 +56,7 @@ pub fn import(module: Module) -> Result<Module, Diagnostics> {
     }
     manual::close(&mut out, || meshes.main())?;
     out.meshes.extend(meshes.made);
+    Diagnostics(bound_again(&out, callers_first(&out))).or(())?;
     Ok(out)
 }
 

@@ -77,7 +77,8 @@ impl Claim {
     fn doubt(&self, varying: &[AxisRef], mesh: &Mesh) -> Option<Diagnostic> {
         let without = |axes: &[AxisRef], others: &[AxisRef]| axes.iter().flat_map(|a| a.minus(mesh, others)).collect();
         let proved: Vec<AxisRef> = without(&self.equal, varying);
-        let doubted: Vec<AxisRef> = without(&self.equal, &proved);
+        let mut doubted: Vec<AxisRef> = without(&self.equal, &proved);
+        doubted.retain(|a| a.size(mesh) > 1);
         (!doubted.is_empty()).then(|| unproved(self, &doubted, mesh))
     }
 }

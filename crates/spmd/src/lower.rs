@@ -19,7 +19,7 @@ const MAX_OPS: usize = 4_000_000;
 ///
 /// # Errors
 /// Fails if the program gets too large (`lower-size`), or if a collective moves data along axes that are not manual
-/// where it stands (`collective-axes`).
+/// where it stands, or a device's position along such axes is read (`collective-axes`).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     if is_lowered(module) {
         crate::processes::check_axes(module)?;

@@ -1,18 +1,22 @@
 //! Checks of what a program states by hand: the processes that collectives name, and sharding rules.
 
+use crate::axes::is_read_along;
 use crate::meshes::functions_that_run;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Mesh};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
-use shardwise_ir::{Module, OpView};
-use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, IdSpace, Permutation};
-use shardwise_ops::shardy::manual_axes;
+use shardwise_ir::{FuncId, Module, OpView, Uses};
+use shardwise_ops::Opcode;
+use shardwise_ops::calls::callee;
+use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups, IdSpace, Permutation};
+use shardwise_ops::shardy::{axes_said, manual_axes, manual_mesh_axes};
 use shardwise_propagate::check_written_rule;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Checks the sharding rules that the program states, and the processes that its collectives name, in the functions
-/// that run.
+/// Checks the sharding rules that the program states, the processes that its collectives name, and that no axis is
+/// split that is manual already, in the functions that run. All layouts must be over the main mesh.
 ///
-/// Errors: `collective-process`, `sharding-rule`.
+/// Errors: `collective-process`, `sdy-manual-bound`, `sharding-rule`.
 pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
     let devices = module.main_mesh().map_or(1, |m| m.size());
     let mut found = Diagnostics::default();
@@ -24,11 +28,76 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
             found.extend(wrong.or_else(|| left_out(&view, devices)));
         }
     }
+    found.extend(bound_again(module, functions_that_run(module).into_iter().rev().collect()));
     found.or(())
 }
 
+/// Returns an error for each op, argument and list of results of the functions that is split or summed over an axis
+/// which is manual already around it, or around a call of its function. `callers_first` has each function before the
+/// functions that it calls. Axes of different meshes are not compared.
+///
+/// Verification finds these within one function.
+pub(crate) fn bound_again(module: &Module, callers_first: Vec<FuncId>) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    let mut around_calls: HashMap<FuncId, Vec<AxisOfMesh<'_>>> = HashMap::new();
+    for id in callers_first {
+        let (func, around) = (&module[id], around_calls.remove(&id).unwrap_or_default());
+        let results = func.result_shardings.iter().flatten().flat_map(axes_of);
+        found.extend(manual_already(&format!("a result of `@{}`", func.name), &func.loc, results, &around));
+        let mut regions = vec![(func.body.entry(), around)];
+        while let Some((region, manual)) = regions.pop() {
+            for &arg in &func.body[region].args {
+                let axes = func.body.sharding(arg).into_iter().flat_map(axes_of);
+                found.extend(manual_already("an argument", &func.body[arg].loc, axes, &manual));
+            }
+            for &op in &func.body[region].ops {
+                let view = module.view(&func.body, op);
+                let axes = axes_said(&view).into_iter();
+                found.extend(manual_already(&format!("`{}`", view.name()), view.loc(), axes, &manual));
+                if let Some(callee) = callee(&view) {
+                    let known = around_calls.entry(callee).or_default();
+                    let is_new = |axis: &&AxisOfMesh<'_>| !known.contains(axis);
+                    let new: Vec<AxisOfMesh<'_>> = manual.iter().filter(is_new).copied().collect();
+                    known.extend(new);
+                }
+                if !view.regions().is_empty() {
+                    let own = manual_mesh_axes(&view).into_iter();
+                    let own = own.flat_map(|(mesh, axes)| axes.iter().map(|&axis| (&**mesh, axis)));
+                    let within: Vec<AxisOfMesh<'_>> = manual.iter().copied().chain(own).collect();
+                    regions.extend(view.regions().iter().map(|&r| (r, within.clone())));
+                }
+            }
+        }
+    }
+    found
+}
+
+type AxisOfMesh<'a> = (&'a Mesh, AxisRef);
+
+/// Returns the axes over which a value of this sharding is split or unreduced.
+fn axes_of(sharding: &Sharding) -> impl Iterator<Item = AxisOfMesh<'_>> {
+    sharding.split_axes().chain(sharding.unreduced.iter().copied()).map(|axis| (&*sharding.mesh, axis))
+}
+
+/// Returns the error if one of `axes`, over which `what` is laid out, is among the `manual` ones.
+fn manual_already<'a>(
+    what: &str,
+    loc: &Loc,
+    mut axes: impl Iterator<Item = AxisOfMesh<'a>>,
+    manual: &[AxisOfMesh<'_>],
+) -> Option<Diagnostic> {
+    let is_manual =
+        |(mesh, a): &AxisOfMesh<'_>| manual.iter().any(|(own, m)| own.same_devices(mesh) && m.overlaps(*a, mesh));
+    let (mesh, axis) = axes.find(is_manual)?;
+    let message = format!("{what} is laid out over axis {}, which is manual around it already", axis.display(mesh));
+    let way_out = "leave the axis out: in a `sdy.manual_computation`, and in functions that it calls, a value is \
+                   already the part of one position along the axis";
+    Some(Diagnostic::error("sdy-manual-bound", loc, message).mesh(mesh).help(way_out))
+}
+
 /// Checks that each collective of the main function moves data along the axes that are manual where it stands, and
-/// along no other: along other axes a program is written as if for one device. The calls of `main` have been inlined. A
+/// along no other, and that ops that compute a device's position compute it along these axes only: along other axes a
+/// program is written as if for one device. The calls of `main` have been inlined. A
 /// module that has been partitioned already passes.
 ///
 /// Errors: `collective-axes`.
@@ -39,11 +108,13 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
         return Ok(());
     }
     let mut found = Diagnostics::default();
+    let uses = OnceCell::new();
     let mut regions = vec![(main.body.entry(), vec![])];
     while let Some((region, manual)) = regions.pop() {
         for &op in &main.body[region].ops {
             let view = module.view(&main.body, op);
-            found.extend(leaves_manual_axes(&view, mesh, &manual));
+            let wrong = leaves_manual_axes(&view, mesh, &manual);
+            found.extend(wrong.or_else(|| reads_free_position(&view, mesh, &manual, &uses)));
             if !view.regions().is_empty() {
                 let within = [&manual[..], manual_axes(&view)].concat();
                 regions.extend(view.regions().iter().map(|&r| (r, within.clone())));
@@ -56,9 +127,8 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
 /// Returns the error if the op is a collective that relates devices that differ along axes other than `manual`, or that
 /// treats such devices differently.
 fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Option<Diagnostic> {
-    let collective = CollectiveView::of(view).filter(|c| c.ids != IdSpace::CrossReplica)?;
-    let free = mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1);
-    let free: Vec<AxisRef> = free.collect();
+    let collective = CollectiveView::of(view).filter(|c| !names_replicas(c))?;
+    let free = free_axes(mesh, manual);
     if let Some(axis) = moved_along(&collective, mesh, &free) {
         let message =
             format!("`{}` moves data along {}, which is not a manual axis there", view.name(), axis.display(mesh));
@@ -78,6 +148,43 @@ fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Opt
     let way_out = "name the same groups at every position along these axes, or add them to `manual_axes` of the \
                    `sdy.manual_computation`";
     Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out))
+}
+
+/// Returns the error if the op computes the position of a device along axes other than `manual`. `uses` holds the uses of
+/// the body's values, once they are needed.
+fn reads_free_position(
+    view: &OpView<'_>,
+    mesh: &Mesh,
+    manual: &[AxisRef],
+    uses: &OnceCell<Uses>,
+) -> Option<Diagnostic> {
+    let free = free_axes(mesh, manual);
+    let is_read = |a: &AxisRef| match Opcode::of_view(view) {
+        Opcode::AxisIndex => AxisIndexOp::axes(view).is_some_and(|(_, own)| own.iter().any(|b| b.overlaps(*a, mesh))),
+        Opcode::PartitionId => !is_read_along(view, mesh, manual, uses),
+        _ => false,
+    };
+    let axis = free.iter().find(|a| is_read(a))?.display(mesh);
+    let message =
+        format!("`{}` reads the device's position along {axis}, which is not a manual axis there", view.name());
+    let way_out = "add the axis to `manual_axes` of the `sdy.manual_computation`: along axes that are not manual a \
+                   program is written as if for one device";
+    Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out))
+}
+
+/// Returns the parts of the mesh along which there are several devices and that are not in `manual`.
+fn free_axes(mesh: &Mesh, manual: &[AxisRef]) -> Vec<AxisRef> {
+    mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1).collect()
+}
+
+/// Returns whether the collective's numbers are of replicas without their other partitions. There is one replica, so
+/// such a collective moves no data between devices.
+fn names_replicas(collective: &CollectiveView) -> bool {
+    let is_of_processes = |kind: &CollectiveKind| {
+        matches!(kind, CollectiveKind::CollectivePermute { permutation: Permutation::Processes(_) })
+    };
+    let has_numbers = matches!(collective.groups, Groups::Dense(_)) || is_of_processes(&collective.kind);
+    collective.ids == IdSpace::CrossReplica && has_numbers
 }
 
 /// Returns whether the groups or pairs of a collective are the same at every position along the `free` axes. Devices of
@@ -156,11 +263,16 @@ fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
 
 /// Returns the error if a collective names other replicas: a partitioned program is a single replica.
 fn other_replicas(view: &OpView<'_>) -> Option<Diagnostic> {
-    let collective = CollectiveView::of(view).filter(|c| c.ids == IdSpace::CrossReplica)?;
-    let Groups::Dense(rows) = &collective.groups else { return None };
-    let replica = rows.concat().into_iter().find(|&id| id > 0)?;
+    let collective = CollectiveView::of(view)?;
+    let help = match collective.ids {
+        IdSpace::CrossReplica => {
+            "give it a channel, so that the numbers are devices: \
+             `channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids`"
+        }
+        IdSpace::CrossReplicaAndPartition => "add `use_global_device_ids`, so that the numbers are devices",
+        IdSpace::CrossPartition | IdSpace::Flattened => return None,
+    };
+    let replica = collective.named_processes().find(|&id| id > 0)?;
     let message = format!("`{}` names replica {replica}, and a partitioned program is a single replica", view.name());
-    let help = "give it a channel, so that the numbers are devices: \
-                `channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids`";
     Some(Diagnostic::error("collective-process", view.loc(), message).help(help))
 }

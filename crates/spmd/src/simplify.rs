@@ -1,24 +1,39 @@
 //! Writes ops that can be written in several ways in one of them: collectives of several operands as collectives of
-//! one, reducers that work on wider elements than their operands have as reducers of converted operands, Shardy's
-//! collectives on global values as reshards.
+//! one, collectives over a replica with all of its partitions as collectives over devices, reducers that work on wider
+//! elements than their operands have as reducers of converted operands, Shardy's collectives on global values as
+//! reshards.
 //!
 //! Every `rng` gets the number of its stream, which determines the numbers that it draws, so that no pass changes them.
 
 use crate::rewrite::facts;
 use shardwise_base::Diagnostics;
-use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_regions};
-use shardwise_ir::{Attr, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region};
+use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func, rewrite_regions};
+use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Type, Uses, Value};
+use shardwise_ops::collective::{CollectiveView, Groups, IdSpace, attrs_with_groups, groups_attr};
 use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, collective};
 use std::collections::HashMap;
 
 /// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of
-/// one operand, and with reducers on the types of their operands. Always returns `Ok`.
+/// one operand that name devices, and with reducers on the types of their operands. Always returns `Ok`.
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
     let module = numbered(&module).unwrap_or(module);
     let module = reshards(&module).unwrap_or(module);
-    if has_compound(&module) { rewrite_funcs(&module, &mut Simplify) } else { Ok(module) }
+    let module = over_devices(&module).unwrap_or(module);
+    if !module.funcs.iter().any(|func| has_compound(func, &module)) {
+        return Ok(module);
+    }
+    let mut out = module.without_funcs();
+    for func in &module.funcs {
+        let mut pass = Simplify { uses: Uses::compute(&func.body), futures: HashMap::new() };
+        out.funcs.push(if has_compound(func, &module) {
+            rewrite_func(&module, func, &mut pass)?
+        } else {
+            func.clone()
+        });
+    }
+    Ok(out)
 }
 
 /// Returns the module with each of Shardy's collectives replaced by a reshard to the sharding of its result, or `None`
@@ -40,6 +55,26 @@ fn reshards(module: &Module) -> Option<Module> {
             data.code = Opcode::Reshard.into();
             for name in ShardyCollective::ATTRIBUTES {
                 data.attrs.remove(name);
+            }
+        }
+    }
+    out
+}
+
+/// Returns the module with each group of replica 0 with all of its partitions replaced by the group of all devices, or
+/// `None` if it has none. There is no other replica.
+fn over_devices(module: &Module) -> Option<Module> {
+    let devices = module.main_mesh()?.size();
+    let mut out: Option<Module> = None;
+    for (f, func) in module.funcs.iter().enumerate() {
+        for op in func.body.walk() {
+            let view = module.view(&func.body, op);
+            let Some(collective) = CollectiveView::of(&view) else { continue };
+            let is_of_replicas = collective.ids == IdSpace::CrossReplicaAndPartition;
+            if is_of_replicas && matches!(&collective.groups, Groups::Dense(rows) if rows.concat() == [0]) {
+                let all = groups_attr(&[(0..devices).collect()]);
+                let data = out.get_or_insert_with(|| module.clone()).funcs[f].body.op_mut(op);
+                data.attrs = attrs_with_groups(&view, all, Some(collective.channel));
             }
         }
     }
@@ -80,13 +115,10 @@ fn numbered_ops(module: &Module) -> impl Iterator<Item = (FuncId, Op, &'static s
 }
 
 /// Returns true if an op outside of the regions of `async_start` ops is to be replaced by several.
-fn has_compound(module: &Module) -> bool {
-    let has_any = |f: &Func| {
-        let started = |r: &Region| f.body[*r].parent.is_some_and(|op| is_start(&module.view(&f.body, op)));
-        let regions = (0..f.body.region_count()).map(Region::new).filter(|r| !started(r));
-        regions.flat_map(|r| &f.body[r].ops).any(|&op| is_compound(&module.view(&f.body, op)))
-    };
-    module.funcs.iter().any(has_any)
+fn has_compound(func: &Func, module: &Module) -> bool {
+    let started = |r: &Region| func.body[*r].parent.is_some_and(|op| is_start(&module.view(&func.body, op)));
+    let regions = (0..func.body.region_count()).map(Region::new).filter(|r| !started(r));
+    regions.flat_map(|r| &func.body[r].ops).any(|&op| is_compound(&module.view(&func.body, op)))
 }
 
 /// Returns whether the op is an `async_start`. Its region holds exactly one op, which must not be replaced by several.
@@ -95,10 +127,27 @@ fn is_start(view: &OpView<'_>) -> bool {
 }
 
 fn is_compound(view: &OpView<'_>) -> bool {
-    is_promoted(view) || collective::is_variadic(view)
+    is_promoted(view) || collective::is_variadic(view) || is_start_of_several(view)
 }
 
-struct Simplify;
+/// Returns whether the op starts a collective of several operands that can be started one by one. The reducer must
+/// work on the elements of the operands: a region has no place for their conversion.
+fn is_start_of_several(view: &OpView<'_>) -> bool {
+    let Some(inner) = started_op(view) else { return false };
+    collective::is_variadic(&inner) && !is_promoted(&inner) && inner.operands().len() == inner.results().len()
+}
+
+/// Returns the op in the region of an `async_start`, or `None` for other ops.
+fn started_op<'s>(view: &OpView<'s>) -> Option<OpView<'s>> {
+    is_start(view).then(|| view.at(view.body[view.regions()[0]].ops[0]))
+}
+
+struct Simplify {
+    /// The uses of the function's values.
+    uses: Uses,
+    /// The futures that replace a future of several values: one for each value.
+    futures: HashMap<Value, Vec<Value>>,
+}
 
 impl<'s> Rewrite<'s> for Simplify {
     fn rewrite(
@@ -108,7 +157,23 @@ impl<'s> Rewrite<'s> for Simplify {
         b: &mut Builder<'_>,
     ) -> Result<bool, Diagnostics> {
         if is_start(view) {
-            cloner.op(view.op, b);
+            let is_finished_here = |future: Value| {
+                self.uses.of(future).iter().all(|user| Opcode::of_view(&view.at(user.op)) == Opcode::AsyncDone)
+            };
+            if is_start_of_several(view) && is_finished_here(view.result(0)) {
+                let futures = self.start_one_by_one(view, cloner, b)?;
+                self.futures.insert(view.result(0), futures);
+            } else {
+                cloner.op(view.op, b);
+            }
+            return Ok(true);
+        }
+        if let Some(futures) = view.operands().first().and_then(|future| self.futures.get(future)) {
+            for (&from, &future) in view.results().iter().zip(futures) {
+                let ty = view.body.ty(from).clone();
+                let done = b.value(view.data().code, [future], view.attrs().clone(), ty);
+                cloner.carry(from, done, b);
+            }
             return Ok(true);
         }
         if !is_compound(view) {
@@ -122,5 +187,35 @@ impl<'s> Rewrite<'s> for Simplify {
         };
         view.results().iter().zip(results).for_each(|(&from, to)| cloner.carry(from, to, b));
         Ok(true)
+    }
+}
+
+impl Simplify {
+    /// Builds one start for each value of a collective of several operands. Returns their futures.
+    fn start_one_by_one<'s>(
+        &mut self,
+        view: &OpView<'s>,
+        cloner: &mut Cloner<'s>,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<Value>, Diagnostics> {
+        let inner = started_op(view).expect("the op is a start");
+        let args = &view.body[view.regions()[0]].args;
+        let mut futures = vec![];
+        for (&operand, &result) in inner.operands().iter().zip(inner.results()) {
+            // The region may have arguments for the operands of the start, or read the values outside of it.
+            let given = args.iter().position(|&arg| arg == operand).map_or(operand, |i| view.operand(i));
+            let ty = view.body.ty(result).clone();
+            let from = cloner.get(given);
+            let (region, own) = open_region(b.body, &[view.body.ty(operand).clone()], view.loc());
+            let mut at = Builder::at(b.body, region, inner.loc().clone());
+            let regions = rewrite_regions(&inner, self, cloner, &mut at)?;
+            let made = at.op_with_regions(inner.data().code, own, inner.attrs().clone(), regions, [ty.clone()]);
+            let made = at.body[made].results[0];
+            at.op(Opcode::RegionReturn, [made], Attrs::new(), []);
+            let future = Type::Future(vec![ty]);
+            let start = b.op_with_regions(view.data().code, [from], view.attrs().clone(), [region], [future]);
+            futures.push(b.body[start].results[0]);
+        }
+        Ok(futures)
     }
 }

@@ -158,7 +158,8 @@ impl Uniformity<'_> {
     fn of_op(&self, view: &OpView<'_>) -> Varying {
         let operands = self.union(view.operands());
         if let Some(collective) = CollectiveView::of(view) {
-            return self.of_collective(&collective, &operands);
+            // A reducer may capture values.
+            return self.of_collective(&collective, &operands.union(&self.captured(view), self.mesh));
         }
         match Opcode::of_view(view) {
             Opcode::AxisIndex => match AxisIndexOp::axes(view) {

@@ -78,15 +78,19 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// Checks that each instance of the step has a group and a position, that groups refer to instances of the operand, and
-/// positions to members of the groups. Any position fits an empty group.
+/// Checks that each instance of the step has a group, a position and a first instance, that groups refer to instances of
+/// the operand, first instances to those of the step, and positions to members of the groups. Any position fits an empty group.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
     let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot].count);
     let fits = |(group, &position): (&Vec<u32>, &usize)| {
         (position < group.len() || group.is_empty()) && group.iter().all(|&m| (m as usize) < held)
     };
-    let counts = [members.groups.len(), members.positions.len()];
-    if counts != [step.points.count(); 2] || !members.groups.iter().zip(&members.positions).all(fits) {
+    let counts = [members.groups.len(), members.positions.len(), members.firsts.len()];
+    let count = step.points.count();
+    if counts != [count; 3]
+        || members.firsts.iter().any(|&first| first >= count)
+        || !members.groups.iter().zip(&members.positions).all(fits)
+    {
         return Err(format!("exchanges {held} instances in groups {:?}", members.groups));
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::memory::{Buffer, Memory, OutOfMemory};
 use crate::plan::*;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh};
 use shardwise_ir::{Func, Module, Op, OpView, Region, Uses, Value};
-use shardwise_ops::collective::{AxisIndexOp, CollectiveView, Groups};
+use shardwise_ops::collective::{AxisIndexOp, CollectiveView};
 use shardwise_ops::{Opcode, Semantics, constant_value};
 use std::collections::{BTreeSet, HashSet};
 
@@ -195,7 +195,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Returns the collectives in the regions, including inner ones, each with axes along which the members of a group may
-    /// differ: all axes of the mesh for groups that are not along axes. Ops that only read the index or id of a device,
+    /// differ. Ops that only read the index or id of a device,
     /// and the start and end of an asynchronous op, are left out.
     fn collectives(&self, mesh: &Mesh, regions: &[Region]) -> Vec<(Op, Vec<AxisRef>)> {
         let mut ops = vec![];
@@ -207,10 +207,8 @@ impl<'m> Lowering<'m> {
                 Opcode::of_view(&view),
                 Opcode::AxisIndex | Opcode::PartitionId | Opcode::ReplicaId | Opcode::AsyncStart | Opcode::AsyncDone
             );
-            let axes = match CollectiveView::of(&view).map(|c| c.groups) {
-                Some(Groups::Axes { axes, .. }) => axes,
-                _ => mesh.all_axes().collect(),
-            };
+            let all = || mesh.all_axes().collect();
+            let axes = CollectiveView::of(&view).map_or_else(all, |c| c.axes_between_members(mesh));
             (is_collective && !is_local).then_some((op, axes))
         };
         ops.into_iter().filter_map(groups_of).collect()

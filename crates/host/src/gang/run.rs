@@ -203,7 +203,8 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a collective by its reference, once for each group, and puts each selected instance's result into the
-    /// output. An instance without a group gets zeros.
+    /// output. An instance without a group gets zeros. What the op reads beside the members' operands, it reads on the
+    /// first device of the group: groups with equal operands may differ in it.
     fn exchange(
         &mut self,
         step: Step<'a>,
@@ -213,7 +214,7 @@ impl<'a> Run<'a> {
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
         let view = self.module.view(&self.func.body, op);
-        let mut known: HashMap<&[u32], Vec<Literal>> = HashMap::new();
+        let mut known: HashMap<(&[u32], usize), Vec<Literal>> = HashMap::new();
         for &i in Self::instances(step, selected).iter() {
             let group = &members.groups[i][..];
             if group.is_empty() {
@@ -222,13 +223,14 @@ impl<'a> Run<'a> {
                 self.set(step, slot, i, zeros);
                 continue;
             }
-            if !known.contains_key(group) {
+            let first = members.firsts[i];
+            if !known.contains_key(&(group, first)) {
                 let part = |&m: &u32| self.values[step.inputs[0].slot][m as usize].as_ref();
                 let parts: Vec<&Buffer> = group.iter().map(|m| part(m).expect("computed before it is used")).collect();
-                let others: Vec<&Buffer> = step.inputs[1..].iter().map(|input| self.buffer(input, i)).collect();
-                known.insert(group, fallback::exchange(&view, &parts, &others, captured)?);
+                let others: Vec<&Buffer> = step.inputs[1..].iter().map(|input| self.buffer(input, first)).collect();
+                known.insert((group, first), fallback::exchange(&view, &parts, &others, captured)?);
             }
-            let buffer = fill(self.memory, &known[group][members.positions[i]])?;
+            let buffer = fill(self.memory, &known[&(group, first)][members.positions[i]])?;
             self.set(step, step.outputs[0], i, buffer);
         }
         Ok(())

@@ -42,7 +42,7 @@ struct ExchangeKernel {
 /// for it.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
-    let Members { groups, positions } = members(plan, view)?;
+    let Members { groups, positions, .. } = members(plan, view)?;
     let size = groups.first().map_or(1, Vec::len);
     if size == 0 || groups.iter().any(|group| group.len() != size) {
         return None;

@@ -4,42 +4,62 @@ use super::context::PlanCx;
 use crate::plan::{Members, Points};
 use shardwise_base::AxisRef;
 use shardwise_ir::OpView;
-use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, IdSpace, with_index_in};
 use std::collections::HashMap;
 
-/// Returns the groups of a collective. Returns `None` if the op is no collective, is a `ragged_all_to_all` or does not
-/// have one result, or if there is no mesh.
+/// Returns the groups of a collective. Returns `None` if the op is no collective, is a `collective_permute` or a
+/// `ragged_all_to_all`, or does not have one result, if its groups are lists of replicas on a mesh, and if they are
+/// over axes without a mesh.
 pub fn members(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Members> {
-    let is_ragged = |c: &CollectiveView| c.kind == CollectiveKind::RaggedAllToAll;
-    let collective = CollectiveView::of(view).filter(|c| view.results().len() == 1 && !is_ragged(c))?;
-    let mesh = plan.mesh.as_ref()?;
+    let collective = CollectiveView::of(view).filter(|c| view.results().len() == 1 && !has_own_step(&c.kind))?;
     let (operand, result) = (plan.points(view.operand(0)), plan.points(view.result(0)));
-    let (groups, positions) = match &collective.groups {
-        Groups::Axes { axes, .. } => {
-            let position = |i: usize| AxisRef::index_in(mesh, axes, &result.coordinates(i));
-            (result.groups(&operand, axes), (0..result.count()).map(position).collect())
-        }
-        Groups::Dense(rows) => dense_groups(rows, &operand, &result)?,
-        Groups::All => dense_groups(&[(0..mesh.size()).collect()], &operand, &result)?,
-    };
-    Some(Members { groups, positions })
+    if let (Groups::Axes { axes, .. }, Some(mesh)) = (&collective.groups, &plan.mesh) {
+        let at = |i: usize| result.coordinates(i);
+        let first = |i: usize| result.instance(&with_index_in(mesh, axes, &at(i), 0));
+        return Some(Members {
+            groups: result.groups(&operand, axes),
+            positions: (0..result.count()).map(|i| AxisRef::index_in(mesh, axes, &at(i))).collect(),
+            firsts: (0..result.count()).map(first).collect(),
+        });
+    }
+    Some(dense_groups(&rows_of_devices(plan, &collective)?, &operand, &result))
+}
+
+fn has_own_step(kind: &CollectiveKind) -> bool {
+    matches!(kind, CollectiveKind::CollectivePermute { .. } | CollectiveKind::RaggedAllToAll)
+}
+
+/// Returns the groups of a collective as rows of device ids. A program without a mesh has device 0 only. Returns `None`
+/// if the groups are over axes, or are lists of replicas on a mesh, which earlier passes replace.
+pub fn rows_of_devices(plan: &PlanCx<'_>, collective: &CollectiveView) -> Option<Vec<Vec<usize>>> {
+    let is_of_devices = matches!(collective.ids, IdSpace::CrossPartition | IdSpace::Flattened);
+    match &collective.groups {
+        Groups::Axes { .. } => None,
+        Groups::Dense(rows) => (is_of_devices || plan.mesh.is_none()).then(|| rows.clone()),
+        Groups::All => Some(vec![(0..plan.mesh.as_ref().map_or(1, |mesh| mesh.size())).collect()]),
+    }
 }
 
 /// Returns, for each instance of `result`, its group as instances of `operand`, and its position in the group. `rows`
 /// has the device ids of each group. An instance is in the group of the first device that holds it, or, if this is in
-/// none, in an empty group at position 0. Ids that are not in the mesh are ignored. Returns `None` if there is no mesh.
-pub fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Option<(Vec<Vec<u32>>, Vec<usize>)> {
-    let mesh = result.mesh.as_ref()?;
+/// none, in an empty group at position 0. Ids that are not in the mesh are ignored. Without a mesh, there is one
+/// device, with the id 0.
+pub fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Members {
+    let Some(mesh) = &result.mesh else {
+        let group = if rows.iter().any(|row| row.contains(&0)) { vec![0] } else { vec![] };
+        return Members { groups: vec![group], positions: vec![0], firsts: vec![0] };
+    };
     let devices = mesh.positions();
     let rows: Vec<Vec<usize>> = rows.iter().map(|row| row.iter().filter_map(|&d| devices.of(d)).collect()).collect();
     let numbered = rows.iter().flat_map(|row| row.iter().enumerate().map(move |(k, &p)| (p, (row, k))));
     let place_of: HashMap<usize, (&Vec<usize>, usize)> = numbered.collect();
-    let (mut groups, mut positions) = (vec![], vec![]);
+    let mut members = Members { groups: vec![], positions: vec![], firsts: vec![] };
     for i in 0..result.count() {
         let place = place_of.get(&mesh.position(&result.coordinates(i)));
         let (row, position) = place.map_or((&[][..], 0), |(row, position)| (&row[..], *position));
-        groups.push(row.iter().map(|&p| operand.instance(&mesh.coordinates(p)) as u32).collect());
-        positions.push(position);
+        members.groups.push(row.iter().map(|&p| operand.instance(&mesh.coordinates(p)) as u32).collect());
+        members.positions.push(position);
+        members.firsts.push(row.first().map_or(i, |&p| result.instance(&mesh.coordinates(p))));
     }
-    Some((groups, positions))
+    members
 }

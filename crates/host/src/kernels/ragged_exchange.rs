@@ -3,7 +3,7 @@
 use crate::kernels::buffers::{own_or_copy, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::indices::Indices;
-use crate::kernels::members::dense_groups;
+use crate::kernels::members::{dense_groups, rows_of_devices};
 use crate::memory::OutOfMemory;
 use crate::movement::copy;
 use crate::plan::{Kernel, KernelCx, Points, Step};
@@ -34,8 +34,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let points = plan.points(view.result(0));
     let groups = match &collective.groups {
         Groups::Axes { axes, .. } => points.groups(&points, axes),
-        Groups::Dense(rows) => dense_groups(rows, &points, &points)?.0,
-        Groups::All => dense_groups(&[(0..plan.mesh.as_ref()?.size()).collect()], &points, &points)?.0,
+        _ => dense_groups(&rows_of_devices(plan, &collective)?, &points, &points).groups,
     };
     if groups.iter().any(Vec::is_empty) {
         return None;

@@ -165,6 +165,9 @@ pub struct Members {
     pub groups: Vec<Vec<u32>>,
     /// For each instance of the result, its position in its group.
     pub positions: Vec<usize>,
+    /// For each instance of the result, the instance on the first device of its group. For an empty group, it is the
+    /// instance itself.
+    pub firsts: Vec<usize>,
 }
 
 /// The behaviour of a loop or branch whose predicate may differ between devices.

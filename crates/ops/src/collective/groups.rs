@@ -3,6 +3,7 @@
 //! Members of a group are ordered by position along the axis list, major to minor. The order of the groups has no
 //! meaning.
 
+use super::permutation::prime_parts;
 use shardwise_base::{AxisIndex, AxisRef, Mesh};
 use std::sync::Arc;
 
@@ -85,6 +86,22 @@ pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>
     expected.sort_unstable();
     given.sort_unstable();
     (expected == given).then_some(axes)
+}
+
+/// Returns the parts of axes along which some members of one of the `rows` of device ids differ, in the order of the
+/// mesh. Returns `None` if an id is no device of the mesh.
+///
+/// `[[0, 6], [1, 7]]` on `x=2, y=2, z=2` -> `x, y`
+pub fn axes_between<'a>(mesh: &Mesh, rows: impl Iterator<Item = &'a [usize]>) -> Option<Vec<AxisRef>> {
+    let positions = mesh.positions();
+    let mut same = prime_parts(mesh);
+    for row in rows {
+        let members = row.iter().map(|&id| positions.of(id).map(|position| mesh.coordinates(position)));
+        let members: Vec<Vec<usize>> = members.collect::<Option<_>>()?;
+        let along = |part: AxisRef, member: &[usize]| AxisRef::index_in(mesh, &[part], member);
+        same.retain(|&part| members.iter().all(|member| along(part, member) == along(part, &members[0])));
+    }
+    Some(mesh.all_axes().flat_map(|axis| axis.minus(mesh, &same)).filter(|a| a.size(mesh) > 1).collect())
 }
 
 /// Returns the axes, major to minor, along which the positions `group` of a group run, or `None` if there are none. The
@@ -197,6 +214,18 @@ mod tests {
             axes_of_groups(&mesh, &[vec![0, 2, 4, 6, 1, 3, 5, 7]]),
             Some(vec![all[0], all[1]].into_iter().rev().collect())
         );
+    }
+
+    #[test]
+    fn axes_between_members_are_those_along_which_they_differ() {
+        let mesh = mesh(&[("x", 4), ("y", 2), ("z", 1)]);
+        let [x, y] = [AxisIndex::new(0), AxisIndex::new(1)];
+        let between = |rows: &[Vec<usize>]| axes_between(&mesh, rows.iter().map(|row| &row[..]));
+        assert_eq!(between(&[vec![0], vec![7], vec![]]), Some(vec![]));
+        assert_eq!(between(&[vec![1, 0], vec![6, 7]]), Some(vec![AxisRef::full(y)]));
+        assert_eq!(between(&[vec![0, 4], vec![3, 2]]), Some(vec![AxisRef::sub(&mesh, x, 1, 2), AxisRef::full(y)]));
+        assert_eq!(between(&[vec![4, 2]]), Some(vec![AxisRef::full(x)]));
+        assert_eq!(between(&[vec![0, 8]]), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod ops;
 mod permutation;
 mod ragged;
 
-pub use groups::{Groups, axes_of_groups, groups_of_axes, with_index_in};
+pub use groups::{Groups, axes_between, axes_of_groups, groups_of_axes, with_index_in};
 pub use ops::{
     AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, CollectiveReduce,
     ProcessId, ReduceScatter, data_operands, partition_count, process_count, set_partition_count,
@@ -148,6 +148,22 @@ impl CollectiveView {
         let in_pairs: Vec<usize> = in_pairs.iter().flat_map(|&(s, t)| [s, t]).collect();
         in_groups.into_iter().chain(in_pairs)
     }
+
+    /// Returns the parts of the mesh's axes along which devices that exchange values differ. Numbers of processes are
+    /// read as devices unless they are replicas. Returns all axes if a number is no device of the mesh.
+    pub fn axes_between_members(&self, mesh: &Mesh) -> Vec<AxisRef> {
+        let is_of_devices = matches!(self.ids, IdSpace::CrossPartition | IdSpace::Flattened);
+        let between = match (&self.kind, &self.groups) {
+            (_, Groups::Axes { axes, .. }) => return axes.clone(),
+            (CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) }, _) if is_of_devices => {
+                let pairs: Vec<[usize; 2]> = pairs.iter().map(|&(s, t)| [s, t]).collect();
+                axes_between(mesh, pairs.iter().map(|pair| &pair[..]))
+            }
+            (_, Groups::Dense(rows)) if is_of_devices => axes_between(mesh, rows.iter().map(|row| &row[..])),
+            _ => None,
+        };
+        between.unwrap_or_else(|| mesh.all_axes().collect())
+    }
 }
 
 /// Returns the mesh and the axes that the attribute `replica_groups` names, or `None` if the op has no such attribute
@@ -238,7 +254,10 @@ pub fn pairs_of(attr: &Attr) -> Option<Vec<(usize, usize)>> {
     if ids.size() == 0 {
         return Some(vec![]);
     }
-    rows(ids)?.into_iter().map(|row| <[usize; 2]>::try_from(row).ok().map(|[s, t]| (s, t))).collect()
+    let [_, 2] = *ids.shape() else { return None };
+    let ids = ids.dtype().is_integer().then(|| ids.to_i64s())?;
+    let id = |id: i64| usize::try_from(id).ok();
+    ids.chunks(2).map(|pair| Some((id(pair[0])?, id(pair[1])?))).collect()
 }
 
 /// Builds the attribute for pairs of source and target, such as `dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>`.

@@ -95,8 +95,8 @@ fn check_all_named(
     check.that(label, count.is_none_or(|n| n == named), &rule);
 }
 
-/// Returns the number of members of each group, and checks that all groups have as many. For one group of all
-/// processes, the module determines the number. Returns 1 if there are no groups or the number is not known, which is
+/// Returns the number of members of each group, and checks that all groups have as many. A replica with all of its
+/// partitions counts as so many members. For one group of all processes, the module determines the number. Returns 1 if there are no groups or the number is not known, which is
 /// reported in the second case.
 pub(super) fn group_size(
     op: &OpView<'_>,
@@ -109,9 +109,24 @@ pub(super) fn group_size(
         let is_even = rows.iter().all(|row| row.len() == rows[0].len());
         check.that(label, is_even, "all groups must have the same number of processes");
     }
-    let size = groups.group_size().or_else(|| process_count(op)).filter(|&n| n > 0);
+    let size = match &groups {
+        Groups::Dense(_) => groups.group_size().and_then(|n| n.checked_mul(partitions_of_member(op).unwrap_or(1))),
+        _ => groups.group_size().or_else(|| process_count(op)),
+    }
+    .filter(|&n| n > 0);
     check.that(label, size.is_some(), "the number of processes in a group must be known");
     size.unwrap_or(1)
+}
+
+/// Returns the number of processes that a number in the op's groups stands for: the partitions of a replica if the
+/// groups are of replicas with all of their partitions, else 1. A mesh has one replica. Returns `None` if the number is
+/// not known.
+fn partitions_of_member(op: &OpView<'_>) -> Option<usize> {
+    if super::CollectiveView::of(op).is_none_or(|v| v.ids != super::IdSpace::CrossReplicaAndPartition) {
+        return Some(1);
+    }
+    let replicas = op.module.attrs.size("mhlo.num_replicas").unwrap_or(1);
+    process_count(op)?.checked_div(replicas)
 }
 
 /// Returns the number of partitions of each replica in a group if only the size of a gather's result shows it, else 1.

@@ -495,7 +495,7 @@ impl Manual<'_> {
     }
 
     fn has(&self, mesh: &Mesh, axis: AxisRef) -> bool {
-        mesh.name == self.mesh.name && self.axes.iter().any(|m| m.overlap(axis).is_some())
+        mesh.same_devices(self.mesh) && self.axes.iter().any(|m| m.overlap(axis).is_some())
     }
 
     /// Checks the results against the body's, and returns their declared types, or no types if their number is wrong.
@@ -519,7 +519,7 @@ impl Manual<'_> {
 
 /// Returns the axes over which an op splits or sums: those in the shardings of its results and in its `in_shardings`,
 /// those that a collective works on, and those that it makes manual.
-fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
+pub fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
     let ins = match op.attr("in_shardings") {
         Some(Attr::Shardings(ins)) => &ins[..],
         _ => &[],

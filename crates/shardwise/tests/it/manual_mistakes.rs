@@ -197,6 +197,24 @@ fn states() {
                = help: sum it first: `.psum(..)`"#]],
     );
     check(
+        |x| x.pcast("X", Pcast::Unreduced).pmax("Y"),
+        expect![[r#"
+        error[unreduced]: `pmax` cannot take a value that is unreduced over X
+          --> here
+           | i32[2,4]{V:Y, U:X}
+           = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
+           = help: sum it first: `.psum("X")`"#]],
+    );
+    check(
+        |x| x.pcast("X", Pcast::Unreduced).pmin_start("Y").done(),
+        expect![[r#"
+        error[unreduced]: `pmin_start` cannot take a value that is unreduced over X
+          --> here
+           | i32[2,4]{V:Y, U:X}
+           = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
+           = help: sum it first: `.psum("X")`"#]],
+    );
+    check(
         |x| x.pcast("X", Pcast::Unreduced).all_gather("X", 0),
         expect![[r#"
             error[wrong-state]: `all_gather` over "X" cannot take a value that is unreduced over X

@@ -224,7 +224,10 @@ fn per_device(
         _ => {
             let mut whole = t.shape.clone();
             whole[0] *= axis.size(mesh);
-            let attrs = groups(Attrs::new().with("all_gather_dim", Attr::int(0)));
+            let mut attrs = groups(Attrs::new().with("all_gather_dim", Attr::int(0)));
+            if by_number {
+                attrs.set("use_global_device_ids", Attr::Unit);
+            }
             let gathered = b.value(Opcode::AllGather, [v], attrs, Type::tensor(t.dtype, whole.clone()));
             make::slice_dim(b, gathered, 0, whole[0] - t.shape[0], whole[0])
         }

@@ -250,15 +250,16 @@ impl<'a> Predicting<'a> {
         let (slot, result) = (step.outputs[0], self.literals([step.outputs[0]]));
         let [part, others] =
             [&step.inputs[..1], &step.inputs[1..]].map(|inputs| self.literals(inputs.iter().map(|input| input.slot)));
-        let mut known: HashMap<&[u32], shardwise_base::Reservation> = HashMap::new();
+        let mut known: HashMap<(&[u32], usize), shardwise_base::Reservation> = HashMap::new();
         for i in Run::instances(step, selected).iter().copied() {
             let group = &members.groups[i][..];
-            if !group.is_empty() && !known.contains_key(group) {
+            let each = (group, members.firsts[i]);
+            if !group.is_empty() && !known.contains_key(&each) {
                 let literals = part.saturating_add(result).saturating_mul(group.len()).saturating_add(others);
                 let working =
                     literals.saturating_mul(2).saturating_add(RegionRunner::reserved_bytes(&self.run.func.body));
                 drop(self.account.reserve(literals.saturating_add(working))?);
-                known.insert(group, self.account.reserve(result.saturating_mul(group.len()))?);
+                known.insert(each, self.account.reserve(result.saturating_mul(group.len()))?);
             }
             let buffer = self.run.memory.allocate(self.bytes([slot]))?;
             self.run.set(step, slot, i, buffer);
