@@ -8,6 +8,7 @@ mod explicit_cases;
 mod explicit_denied;
 mod explicit_functions;
 mod explicit_mistakes;
+mod kernels;
 mod limits;
 mod manual;
 mod manual_cases;
