@@ -9,6 +9,7 @@ mod explicit_denied;
 mod explicit_functions;
 mod explicit_mistakes;
 mod kernels;
+mod layouts;
 mod limits;
 mod manual;
 mod manual_cases;
