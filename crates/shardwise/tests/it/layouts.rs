@@ -224,7 +224,25 @@ fn collectives_beside_explicit_axes() {
           : unreduced
         sum of a sum
           f32[2]{U:Y}: all-reduce X
-          f32[2]{U:Y}: all-reduce X"#]].assert_eq(&shown.join("\n"));
+          f32[2]{U:Y}: all-reduce X"#]]
+    .assert_eq(&shown.join("\n"));
+}
+
+/// Tests that a collective that takes an unreduced value has its sum as the result, at once or started.
+#[test]
+fn collectives_of_unreduced_values() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = ramp([8, 8], P!("X", "Y"));
+        let sums: [fn(&Array) -> Array; 2] = [|x| x.psum("X"), |x| x.psum_start("X").done()];
+        for (i, f) in sums.into_iter().enumerate() {
+            let body = move |x: &Array| f(&x.sum(1).shard(P!().unreduced("Y"))).shard(P!());
+            let cols = x.reshape([4, 2, 8]).sum([0, 2]).to_vec::<f32>().unwrap();
+            let map = |x: &Array| shard_map(body).axes("X").in_specs(P!("X")).out_specs(P!())(x);
+            let result = jit(map)(&x).and_then(|y| y.to_vec::<f32>());
+            assert_eq!(result.unwrap(), cols, "{i}");
+        }
+    });
 }
 
 /// Tests that a `shard_map` over the minor one of two Explicit axes that split a dimension is refused: the parts along
