@@ -479,13 +479,15 @@ impl Facts for CustomCall {
         }
     }
     /// Returns the rule of the target, if the target is known. The rule of a user's kernel is the one that is an
-    /// attribute of the op, else the kernel's own. It must fit the op's types.
+    /// attribute of the op, else the kernel's own. It must fit the op's types. Factors along which a split would change
+    /// some results need replication.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         if let Some(facts) = known(op) {
             return facts.rule(op);
         }
         if let Some(kernel) = user::find(target(op)) {
             let rule = user::written_rule(op).or_else(|| kernel.rule(op)).filter(|rule| user::fits(rule, op));
+            let rule = rule.map(user::with_whole_factors);
             return rule.map_or(RuleFact::None("the kernel has no rule for these operands"), RuleFact::Rule);
         }
         match target(op) {
@@ -523,12 +525,10 @@ impl Facts for CustomCall {
             None => Combine::No("it reduces nothing"),
         }
     }
-    /// Returns zero for a user's kernel whose partial results are summed. For other calls no element is known, so
-    /// uneven factors stay whole.
-    fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        let kernel = user::find(target(op))?;
-        let dtype = op.operand_tensor(index).dtype;
-        (kernel.combine() == ReduceKind::Add).then(|| Literal::zeros(dtype, vec![]))
+    /// Returns `None`: no element is known that a kernel does not count, so reduction factors that are split unevenly
+    /// stay whole.
+    fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
+        None
     }
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         if is_identity_target(&cx.op) {

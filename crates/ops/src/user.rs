@@ -21,7 +21,7 @@ use crate::facts::ReduceKind;
 use crate::{check::Check, facts::EvalError};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
-use shardwise_sharding::{Mapping, Rule};
+use shardwise_sharding::{Factor, FactorKind, Mapping, Rule};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -73,12 +73,16 @@ static KERNELS: RwLock<BTreeMap<String, Arc<Kernel>>> = RwLock::new(BTreeMap::ne
 /// Registers the kernel for custom calls of `target` in this process.
 ///
 /// # Errors
-/// `kernel-twice` if there is already one of this name, `kernel-rule` if its rule cannot be read.
+/// `kernel-twice` if there is already one of this name, `kernel-rule` if its rule cannot be read, or if a reduction
+/// factor is a factor of a result.
 pub fn register(target: &str, kernel: Kernel) -> Result<(), Diagnostic> {
     if let Some(text) = &kernel.rule {
         // Only the form is checked here: the sizes are those of the operands.
         let probe = with_sizes(text, |_| Some(2));
-        probe.parse::<Rule>().map_err(|e| bad_rule(target, text, &e.to_string()))?;
+        let rule = probe.parse::<Rule>().map_err(|e| bad_rule(target, text, &e.to_string()))?;
+        if let Some(factor) = kept_reduction(&rule) {
+            return Err(reduced_result(target, text, &factor.to_string()));
+        }
     }
     let mut kernels = KERNELS.write().unwrap_or_else(PoisonError::into_inner);
     if kernels.contains_key(target) {
@@ -122,11 +126,32 @@ impl Kernel {
     }
 }
 
-/// Returns the rule that is an attribute of the op, if it fits the op's types.
+/// Returns the rule that is an attribute of the op, if it fits the op's types and no result has a reduction factor.
 pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
     let Attr::Opaque(text) = op.attr("sdy.sharding_rule")? else { return None };
     let rule: Rule = text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?.parse().ok()?;
-    fits(&rule, op).then_some(rule)
+    (fits(&rule, op) && kept_reduction(&rule).is_none()).then_some(rule)
+}
+
+/// Returns the first reduction factor that a result has. A partial result has all of its dimensions, so that there can
+/// be none.
+fn kept_reduction(rule: &Rule) -> Option<Factor> {
+    let is_kept = |f: &Factor| rule.kind(*f) == FactorKind::Reduction && rule.results.iter().any(|m| m.contains(*f));
+    rule.all_factors().find(is_kept)
+}
+
+/// Returns the rule with each pass-through factor that only some of the results have marked as needing replication: if
+/// it were split, each device would compute the other results from its own part.
+///
+/// `([i, j])->([i, j], [j])` becomes `([i, j])->([i, j], [j]) need_replication={i}`.
+pub(crate) fn with_whole_factors(mut rule: Rule) -> Rule {
+    for factor in rule.all_factors() {
+        let count = rule.results.iter().filter(|m| m.contains(factor)).count();
+        if rule.is_pass_through(factor) && 0 < count && count < rule.results.len() {
+            rule.factors[factor.index()].kind = FactorKind::NeedReplication;
+        }
+    }
+    rule
 }
 
 /// Returns true if the rule has a mapping of the right rank for each tensor, and the factors have the dimensions'
@@ -183,6 +208,13 @@ fn bad_rule(target: &str, text: &str, why: &str) -> Diagnostic {
         .help("write it as ([i, k], [k, j])->([i, j]) reduction={k}, with factors from i on")
 }
 
+fn reduced_result(target: &str, text: &str, factor: &str) -> Diagnostic {
+    let message = format!("the sharding rule of kernel `{target}` reduces the factor {factor}, which a result has");
+    Diagnostic::error("kernel-rule", &Loc::UNKNOWN, message)
+        .facts(text.to_string())
+        .help("leave the factor out of `reduction`, or out of the results")
+}
+
 fn twice(target: &str) -> Diagnostic {
     Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("there is a kernel `{target}` already"))
         .help("register each kernel once, before the first program that uses it")
@@ -220,9 +252,22 @@ mod tests {
     }
 
     #[test]
+    fn factors_of_some_results_stay_whole() {
+        let whole = |text: &str| with_whole_factors(text.parse().unwrap()).to_string();
+        let one = "([i, j])->([i]) {i=8, j=4} reduction={j}";
+        assert_eq!(whole(one), one);
+        let two = "([i, j])->([i, j], [j]) {i=8, j=4}";
+        assert_eq!(whole(two), format!("{two} need_replication={{i}}"));
+    }
+
+    #[test]
     fn a_kernel_is_registered_once_and_its_rule_read() {
         let kernel = || Kernel::new(|x, _| Ok(x.to_vec()), |call| Ok(call.operands.to_vec()));
         assert_eq!(register("test.bad", kernel().with_rule("([i)->")).unwrap_err().code, "kernel-rule");
+        assert_eq!(
+            register("test.bad", kernel().with_rule("([i])->([i]) reduction={i}")).unwrap_err().code,
+            "kernel-rule"
+        );
         register("test.once", kernel().with_rule("([i])->([i])")).unwrap();
         assert_eq!(register("test.once", kernel()).unwrap_err().code, "kernel-twice");
     }

@@ -4,7 +4,7 @@ use crate::error::Mistakes;
 use crate::manual::{AxisSet, ManualType};
 use crate::trace::{self, Traced};
 use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, limits, mistakes, runtime};
-use shardwise_base::{self as base, AxisRef, Diagnostic};
+use shardwise_base::{self as base, Diagnostic};
 use shardwise_engine::{ArrayHandle, ShardedType};
 use shardwise_ir::TensorType;
 use std::fmt;
@@ -234,12 +234,15 @@ impl Array {
         Array::held(handle.sharded_type().clone(), Held::Made(handle), at)
     }
 
-    /// Returns the array of `handle`, reduced over these axes. The buffers do not show this state.
-    pub(crate) fn reduced_value(handle: ArrayHandle, over: &[AxisRef], at: &'static Location<'static>) -> Array {
+    /// Returns the array of `handle`, for which the program stated a layout. The buffers do not show the axes of size 1 in
+    /// it, nor those over which the array is reduced.
+    pub(crate) fn stated_value(
+        handle: ArrayHandle,
+        stated: Option<&base::Sharding>,
+        at: &'static Location<'static>,
+    ) -> Array {
         let mut ty = handle.sharded_type().clone();
-        if let Some(sharding) = &mut ty.sharding {
-            sharding.reduced = over.to_vec();
-        }
+        ty.sharding = ty.sharding.map(|own| crate::layout::as_stated(own, stated));
         Array::held(ty, Held::Made(handle), at)
     }
 
@@ -365,7 +368,6 @@ impl Array {
         if let Some(d) = wrong {
             return Err(Error::one(d));
         }
-        let reduced = sharding.reduced.clone();
         let ty = ShardedType { ty, sharding: Some(sharding.canonical()) };
         let wrong = Mutex::new(None);
         let make = |offset: &[usize], shape: &[usize]| {
@@ -380,7 +382,7 @@ impl Array {
         let handle = limits::run(at, || Ok(runtime::engine().put_shards(&ty, &make)?))?;
         match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(d) => Err(Error::one(d)),
-            None => Ok(Array::reduced_value(handle, &reduced, at)),
+            None => Ok(Array::stated_value(handle, Some(&sharding), at)),
         }
     }
 }

@@ -17,7 +17,6 @@ use crate::error::Mistakes;
 use crate::manual::{AxisSet, ManualType, Scope};
 use crate::ops::{Checked, Dim, Site, site};
 use crate::spec::shown_axes;
-use crate::trace::Traced;
 use crate::tree::{self, Tree};
 use crate::{context, hlo, mistakes, trace};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
@@ -771,7 +770,7 @@ pub struct Future {
 }
 
 struct Started {
-    future: Traced,
+    future: hlo::Future,
     state: ManualType,
     after: After,
 }

@@ -6,11 +6,11 @@
 
 use crate::array::Array;
 use crate::error::Mistakes;
-use crate::manual::{Carried, Predicate};
+use crate::manual::{self, Carried, Predicate};
 use crate::ops::{EitherKind, Operand, element};
 use crate::shape::as_positions;
 use crate::tree::{self, Tree};
-use crate::{Error, Result, context, eager, explicit, hlo, limits, mistakes, runtime, trace};
+use crate::{Error, P, Result, context, eager, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{self as base, DType, Diagnostic};
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
@@ -75,7 +75,7 @@ impl Unrolled {
 /// if `f` ends the trace of this program early, so that there is no result.
 pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
     if trace::is_tracing() {
-        return context::within(at, f);
+        return trace::rewinding(|| context::within(at, f));
     }
     as_program(name, at, || Ok(f())).unwrap_or_else(|e| panic!("`{name}` has no result\n{e}"))
 }
@@ -308,7 +308,11 @@ fn widen<C: Tree>(carried: &mut Carried, name: &str, init: &C, after: &[Array], 
     })
 }
 
+/// Ends the trace unless the condition is a bool scalar that is not unreduced.
 fn check_condition(name: &str, test: &Array, at: At) {
+    if let Some(d) = manual::unreduced_condition(name, test, &context::loc(at)) {
+        give_up(d, at);
+    }
     let ty = test.tensor();
     if ty.rank() != 0 || !ty.dtype.is_bool() {
         let message = format!("`{name}`: the condition is not a bool scalar");
@@ -402,7 +406,8 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
 fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
     let ty = stacked(length, y.tensor());
     let ys = trace::with(|t| t.region_arg(&ty, &context::loc(at)));
-    let ys = explicit::lay(&[Array::of_traced(ys, at)], &[explicit::stacked(y)]);
+    let ys = Array::of_traced(ys, at).made_in(y.node().manual.clone());
+    let ys = explicit::lay(&[ys], &[explicit::stacked(y)]);
     with_row(&ys[0], y, i)
 }
 
@@ -608,24 +613,25 @@ fn case<R: Tree>(
     let mut types = vec![];
     let predicate = Predicate::of(index, name, at);
     let mut given: Option<Carried> = None;
-    let mut layouts: Vec<Option<base::Sharding>> = vec![];
+    let mut layouts: Vec<Option<Laid>> = vec![];
     let regions = (0..n)
         .map(|k| {
             hlo::region(&[], |_| {
                 trace::with(|t| t.set_predicate(predicate.clone()));
                 let out = context::outside(at, || branch(k));
                 let leaves: Vec<Array> = tree::leaves(&out).into_iter().cloned().collect();
+                let found: Vec<Option<Laid>> = leaves.iter().map(|a| Laid::of(a, k)).collect();
                 match &first {
                     None => {
                         types = leaves.iter().map(|a| a.tensor().clone()).collect();
-                        layouts = leaves.iter().map(explicit::given).collect();
+                        layouts = found;
                         let all = given.insert(carried(&leaves.iter().collect::<Vec<_>>()));
                         all.decide(predicate.clone());
                         first = Some(out);
                     }
                     Some(first) => {
                         check_branch(name, first, &types, &out, [names(0), names(k)], at);
-                        let found = leaves.iter().map(explicit::given);
+                        check_layouts(name, &layouts, &found, &out, names, at);
                         layouts.iter_mut().zip(found).for_each(|(own, found)| *own = own.take().or(found));
                         let all = given.as_mut().expect("made with the first");
                         if let Err(leaf) = all.widen(&leaves.iter().collect::<Vec<_>>()) {
@@ -642,6 +648,7 @@ fn case<R: Tree>(
         })
         .collect();
     let results = hlo::op_with(Opcode::Case, &[index], Attrs::new(), regions, &types);
+    let layouts: Vec<_> = layouts.into_iter().map(|laid| Some(laid?.sharding)).collect();
     let results = given.expect("there is a branch").apply(&explicit::lay(&results, &layouts));
     tree::with_leaves(&first.expect("there is a branch"), results)
 }
@@ -658,11 +665,39 @@ fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, w
             trace::record(&Mistakes::one(d));
         }
     }
-    for ((path, a), b) in tree::paths(first).into_iter().zip(tree::leaves(out)) {
-        if let (Some(_), Some((own, other))) = (explicit::given(a), explicit::differ(a, b)) {
+}
+
+/// The layout of a branch's result.
+struct Laid {
+    branch: usize,
+    sharding: base::Sharding,
+    shown: String,
+}
+
+impl Laid {
+    /// Returns the layout of a result of branch `branch`, or `None` for a constant, and if layouts are not part of types.
+    fn of(x: &Array, branch: usize) -> Option<Laid> {
+        Some(Laid { branch, sharding: explicit::given(x)?, shown: x.short_type() })
+    }
+}
+
+/// Records a mistake for each result whose layout differs from the first layout that a branch before it gave.
+fn check_layouts<R: Tree>(
+    name: &str,
+    before: &[Option<Laid>],
+    found: &[Option<Laid>],
+    out: &R,
+    names: &dyn Fn(usize) -> String,
+    at: At,
+) {
+    for (((path, _), own), other) in tree::paths(out).into_iter().zip(before).zip(found) {
+        let (Some(own), Some(other)) = (own, other) else { continue };
+        if !explicit::is_same_type(&own.sharding, &other.sharding) {
             let path = if path.to_string().is_empty() { "result".into() } else { path.to_string() };
-            let found = [&*a.short_type(), &*b.short_type()];
-            let d = mistakes::branch_layouts(name, &path, found, [&own, &other], &which, &loc);
+            let layouts = [own, other].map(|laid| P::of(&laid.sharding));
+            let which = [own, other].map(|laid| names(laid.branch));
+            let types = [&*own.shown, &*other.shown];
+            let d = mistakes::branch_layouts(name, &path, types, [&layouts[0], &layouts[1]], &which, &context::loc(at));
             trace::record(&Mistakes::one(d));
         }
     }

@@ -5,7 +5,7 @@ use crate::dtype::Number;
 use crate::eager::create;
 use crate::ops::{EitherKind, Operand, site};
 use crate::{DType, Element, context, hlo, limits, mistakes, runtime};
-use shardwise_base as base;
+use shardwise_base::{self as base, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
 use std::ops::Range;
@@ -81,7 +81,7 @@ pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
 }
 
 /// Creates an array of zeros with the type and the layout of `x`. In Auto mode, the layout of a traced array is not
-/// taken over.
+/// taken over. If `x` is unreduced, the array is too: each device holds zeros.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ pub fn zeros_like(x: &Array) -> Array {
 }
 
 /// Creates an array of ones with the type and the layout of `x`. In Auto mode, the layout of a traced array is not
-/// taken over.
+/// taken over. If `x` is unreduced, the array is replicated over those axes: ones on each device would add up to more.
 ///
 /// # Errors
 ///
@@ -108,6 +108,10 @@ fn like(name: &'static str, x: &Array, n: u8) -> Array {
         let ty = x.tensor();
         let dtype = DType::of(ty.dtype);
         let made = filled(name, ty.shape.clone(), number(n, dtype), dtype);
+        let own = x.sharded().sharding.as_ref().filter(|_| !crate::trace::is_tracing());
+        if let Some(made) = own.and_then(|own| made.deferred_as(&summands(own, n), s.at)) {
+            return Ok(made);
+        }
         Ok(match x.sharding() {
             Some(sharding) if x.traced().is_none() || crate::explicit::is_typing() => {
                 made.shard_at(crate::Layout::layout(sharding), s.at)
@@ -115,6 +119,12 @@ fn like(name: &'static str, x: &Array, n: u8) -> Array {
             _ => made,
         })
     })
+}
+
+/// Returns the layout for an array like one in this layout, whose elements are all `n`. Only zeros can be summands on
+/// every device.
+fn summands(own: &Sharding, n: u8) -> Sharding {
+    if n == 0 { own.clone() } else { own.clone().with_unreduced(vec![]) }
 }
 
 /// Creates an array with one element and no dimensions from a number, or from an array with one element.

@@ -8,6 +8,7 @@ use crate::array::{Made, Sum};
 use crate::cache::{Cache, program_bytes};
 use crate::error::Mistakes;
 use crate::explicit::{Callee, Warned, maker};
+use crate::layout::as_stated;
 use crate::runtime::{self, Compiled};
 use crate::trace::{self, Finished, Trace};
 use crate::{Array, Error, Mesh, Result, context, explicit, hlo, limits, mistakes};
@@ -204,8 +205,8 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
 /// A traced and compiled program.
 pub(crate) struct Prepared {
     pub compiled: Arc<Compiled>,
-    /// For each result, the axes that it is reduced over.
-    reduced: Vec<Vec<base::AxisRef>>,
+    /// The stated layout of each result.
+    results: Vec<Option<base::Sharding>>,
     /// `Some` if the program has warnings: the warnings and the program that they refer to.
     warned: Option<(Warned, Module)>,
     /// `Some` if the only result is a sum over devices: the program before partitioning.
@@ -219,7 +220,7 @@ impl Prepared {
         let compiled = how(&finished.module)?;
         let bytes = program_bytes(&finished.module);
         let warned = (!finished.warnings.is_empty()).then(|| (Warned::new(finished.warnings), finished.module));
-        Ok(Prepared { compiled, reduced: finished.reduced, warned, sum: None, bytes })
+        Ok(Prepared { compiled, results: finished.results, warned, sum: None, bytes })
     }
 
     /// Reports that a program with warnings runs, to the collector of warnings. For a library function, `called` is the
@@ -238,8 +239,8 @@ impl Prepared {
     }
 
     pub fn execute(&self, args: Vec<Argument>, at: At) -> Result<Vec<Array>> {
-        let results = self.compiled.execute(args)?.into_iter().zip(&self.reduced);
-        Ok(results.map(|(h, reduced)| Array::reduced_value(h, reduced, at)).collect())
+        let results = self.compiled.execute(args)?.into_iter().zip(&self.results);
+        Ok(results.map(|(h, stated)| Array::stated_value(h, stated.as_ref(), at)).collect())
     }
 }
 
@@ -255,8 +256,8 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
             let mut module = Module::clone(&module);
             let main = module.funcs.iter_mut().next().expect("a traced function");
             main.result_shardings[index] = Some(sharding.canonical());
-            let reduced = vec![vec![]; results_count];
-            let finished = Finished { module, captured: vec![], reduced, warnings: vec![] };
+            let results = vec![None; results_count];
+            let finished = Finished { module, captured: vec![], results, warnings: vec![] };
             let prepared = Prepared::new(finished, runtime::compile)?;
             let made = prepared.execute(prepared.lend(&operands.iter().collect::<Vec<_>>(), at)?, at)?;
             made.into_iter().nth(index).expect("as many as were traced").handle(at).map(Made::Value)
@@ -274,9 +275,7 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
     let lent: Vec<ArrayHandle> =
         inputs.map(|(a, input)| a.handle_as(input.sharding.as_ref(), at)).collect::<Result<_>>()?;
     let mut ty = signature.outputs[0].clone();
-    if let Some(sharding) = &mut ty.sharding {
-        sharding.reduced.clone_from(&prepared.reduced[0]);
-    }
+    ty.sharding = ty.sharding.map(|own| as_stated(own, prepared.results[0].as_ref()));
     let lend = |lent: &[ArrayHandle]| lent.iter().cloned().map(Argument::Lent).collect();
     let first = |made: Vec<ArrayHandle>| made.into_iter().next().expect("one result");
     let (program, args) = (prepared.clone(), lent.clone());

@@ -385,8 +385,31 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 ///
 /// Errors: `unreduced`, `reduced`, `layout-unknown`.
 pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
+    let typed = typed(t, op)?;
+    let results = SmallVec::from_slice(t.view(op).results());
+    give(t, op, typed, results);
+    Ok(())
+}
+
+/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending.
+///
+/// Errors: those of [`of_op`].
+pub(crate) fn of_done(t: &mut Trace, op: Op, result: Value) -> Result<(), Diagnostic> {
+    let typed = typed(t, op)?;
+    give(t, op, typed, SmallVec::from_buf([result]));
+    Ok(())
+}
+
+/// Checks the operands of an op. Its results get no layouts.
+///
+/// Errors: those of [`of_op`].
+pub(crate) fn check(t: &Trace, op: Op) -> Result<(), Diagnostic> {
+    typed(t, op).map(|_| ())
+}
+
+fn typed(t: &Trace, op: Op) -> Result<Typed, Diagnostic> {
     if !t.explicit.is_on() || t.explicit.function.as_ref().is_some_and(|f| f.callee.role == Role::Makes) {
-        return Ok(());
+        return Ok(Typed::Free);
     }
     let frame = t.frame_id();
     let view = t.view(op);
@@ -394,8 +417,12 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
     if let Some(i) = unknown.filter(|_| Opcode::of_view(&view) != Opcode::ShardingConstraint) {
         return Err(words::unknown(&view, i));
     }
-    let typed = type_op(&t.explicit, frame, &view)?;
-    let results: SmallVec<[Value; 1]> = SmallVec::from_slice(view.results());
+    type_op(&t.explicit, frame, &view)
+}
+
+/// Gives the results of an op their layouts.
+fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
+    let frame = t.frame_id();
     match typed {
         Typed::Free => {}
         Typed::Clear(Ways::Alike(layout)) => t.body().value_mut(results[0]).sharding = Some(layout),
@@ -418,7 +445,6 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
             }
         }
     }
-    Ok(())
 }
 
 // ── control flow

@@ -8,9 +8,9 @@ use crate::manual::{self, ManualType};
 use crate::shape::fits;
 use crate::trace::Traced;
 use crate::{Array, context, explicit, mistakes, trace};
-use shardwise_base::{DType, Literal, Sharding, budget};
+use shardwise_base::{DType, Diagnostic, Literal, Sharding, budget};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attrs, Builder, Region, TensorType, Type, Value};
+use shardwise_ir::{Attrs, Builder, Op, Region, TensorType, Type, Value};
 use shardwise_ops::dot::{DotDims, DotGeneral};
 use shardwise_ops::elementwise::Compare;
 use shardwise_ops::index::IndexDims;
@@ -63,8 +63,9 @@ pub(crate) fn op_with(
     }
 }
 
-/// Appends the ops that `f` builds from the operands. The result has the states `state`. In Explicit mode, it has the
-/// layout of the first operand if their ranks are equal.
+/// Appends the ops that `f` builds from the operands. The result has the states `state`.
+///
+/// Errors, which the result carries: those of [`explicit::of_op`].
 pub(crate) fn built(
     operands: &[&Array],
     state: Option<ManualType>,
@@ -74,28 +75,44 @@ pub(crate) fn built(
     let loc = context::loc(at);
     match trace::operands(operands, at) {
         Ok(values) => {
-            let made = trace::with(|t| {
+            let (made, typed) = trace::with(|t| {
+                let first = t.ops().len();
                 let made = f(&mut t.builder(&loc), &values);
-                let lies = operands.first().and_then(|x| x.known_type()?.sharding);
-                let made = t.traced(made);
-                let fits =
-                    |s: &Sharding| t.explicit.is_on() && t.value_type(made).is_some_and(|ty| s.rank() == ty.ty.rank());
-                if let Some(sharding) = lies.filter(fits) {
-                    t.set_sharding(made, sharding);
-                }
-                made
+                let ops = t.ops()[first..].to_vec();
+                let typed = ops.into_iter().try_for_each(|op| explicit::of_op(t, op));
+                (t.traced(made), typed)
             });
-            Array::of_traced(made, at).made_in(state)
+            or_mistake(Array::of_traced(made, at).made_in(state), typed)
         }
         Err(wrong) => Array::poisoned(wrong, None, at),
     }
 }
 
-/// Starts the op that `f` builds from the operands. The returned value is a future.
+/// Returns `made`, or a mistake with its type in place of it.
+fn or_mistake(made: Array, typed: Result<(), Diagnostic>) -> Array {
+    match typed {
+        Ok(()) => made,
+        Err(d) => {
+            let ty = ShardedType { ty: made.tensor().clone(), sharding: None };
+            Array::poisoned(Mistakes::one(d), Some(ty), made.node().at)
+        }
+    }
+}
+
+/// An op that has been started.
+#[derive(Clone, Copy)]
+pub(crate) struct Future {
+    value: Traced,
+    op: Op,
+}
+
+/// Starts the op that `f` builds from the operands.
+///
+/// Errors, which the returned array carries: those of [`explicit::of_op`].
 pub(crate) fn started(
     operands: &[&Array],
     f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value,
-) -> Result<Traced, Array> {
+) -> Result<Future, Array> {
     let at = here();
     let loc = context::loc(at);
     let values = trace::operands(operands, at).map_err(|wrong| Array::poisoned(wrong, None, at))?;
@@ -109,26 +126,29 @@ pub(crate) fn started(
         inner.op(Opcode::RegionReturn, [made], Attrs::new(), []);
         let future = Type::Future(vec![b.body.ty(made).clone()]);
         let op = b.op_with_regions(Opcode::AsyncStart, values, Attrs::new(), [region], [future]);
-        let future = b.body[op].results[0];
-        t.traced(future)
+        let value = b.body[op].results[0];
+        explicit::check(t, op)?;
+        Ok(Future { value: t.traced(value), op })
     };
-    Ok(trace::with(start))
+    trace::with(start).map_err(|d| Array::poisoned(Mistakes::one(d), None, at))
 }
 
-/// Returns the result of a started op, or `None` if it was not started in the region that is being built.
-pub(crate) fn finished(future: Traced, state: ManualType) -> Option<Array> {
+/// Returns the result of a started op, or `None` if it was not started in the region that is being built. The result has
+/// the states `state`. In Explicit mode, it has the layout with which the op was started.
+pub(crate) fn finished(future: Future, state: ManualType) -> Option<Array> {
     let at = here();
-    if !trace::is_open(future) {
+    if !trace::is_open(future.value) {
         return None;
     }
-    let done = trace::with(|t| {
-        let value = t.own_value(future)?;
+    let (done, typed) = trace::with(|t| {
+        let value = t.own_value(future.value)?;
         let mut b = t.builder(&context::loc(at));
         let Type::Future(types) = b.body.ty(value).clone() else { unreachable!("a future is of future type") };
         let made = b.value(Opcode::AsyncDone, [value], Attrs::new(), types[0].clone());
-        Some(t.traced(made))
-    });
-    Some(Array::of_traced(done?, at).made_in(Some(state)))
+        let typed = explicit::of_done(t, future.op, made);
+        Some((t.traced(made), typed))
+    })?;
+    Some(or_mistake(Array::of_traced(done, at).made_in(Some(state)), typed))
 }
 
 /// Appends an op with one result.

@@ -196,6 +196,8 @@ enum Origin {
     Box(usize),
     New,
     Picked,
+    /// No dimension: the place of an `Ellipsis`, until the picked dimensions have their place.
+    Gap,
 }
 
 /// A resolved index and its arrays.
@@ -223,25 +225,25 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     let entries = fill(s, x, entries, rank - used)?;
     let mut out = Indexed { plan: Plan::default(), arrays: vec![] };
     for entry in entries {
-        if matches!(entry, Entry::NewAxis) {
-            out.plan.result.push(Origin::New);
-        } else {
-            out.add(s, x, entry)?;
+        match entry {
+            Entry::NewAxis => out.plan.result.push(Origin::New),
+            Entry::Ellipsis => out.plan.result.push(Origin::Gap),
+            entry => out.add(s, x, entry)?,
         }
     }
     out.place_picked();
     Ok(out)
 }
 
-/// Replaces the ellipsis by whole dimensions, or appends them at the end.
+/// Adds whole dimensions for those that have no entry: after the ellipsis, which stays, or at the end.
 fn fill(s: &Site<'_>, x: &Array, entries: Vec<Entry>, missing: usize) -> Checked<Vec<Entry>> {
     let whole = Entry::Range { start: None, end: None, by: 1 };
     let places: Vec<usize> = (0..entries.len()).filter(|&i| matches!(entries[i], Entry::Ellipsis)).collect();
     if places.len() > 1 {
         return index_mistake(s, "index-ellipsis", "the index has more than one `Ellipsis`".into(), x);
     }
-    let at = places.first().copied().unwrap_or(entries.len());
-    let mut entries: Vec<Entry> = entries.into_iter().filter(|e| !matches!(e, Entry::Ellipsis)).collect();
+    let at = places.first().map_or(entries.len(), |i| i + 1);
+    let mut entries = entries;
     entries.splice(at..at, std::iter::repeat_n(whole, missing));
     Ok(entries)
 }
@@ -368,15 +370,18 @@ impl Indexed {
 
     /// Removes the dimensions that are dropped or picked from the result, and adds the picked ones. As in NumPy, an
     /// integer beside index arrays counts as an index array. If the entries of these dimensions are adjacent, the
-    /// picked dimensions take their place. Otherwise, they come first.
+    /// picked dimensions take their place. Otherwise, they come first. An `Ellipsis` separates entries even if it stands
+    /// for no dimension.
     fn place_picked(&mut self) {
         let (fates, result) = (&self.plan.fates, &self.plan.result);
-        let is_kept = |p: &Origin| !matches!(p, Origin::Box(d) if fates[*d] != Fate::Keep);
-        let places: Vec<usize> = (0..result.len()).filter(|&i| !is_kept(&result[i])).collect();
+        let is_removed = |p: &Origin| matches!(p, Origin::Box(d) if fates[*d] != Fate::Keep);
+        let is_kept = |p: &Origin| !is_removed(p) && *p != Origin::Gap;
+        let places: Vec<usize> = (0..result.len()).filter(|&i| is_removed(&result[i])).collect();
         let mut origins: Vec<Origin> = result.iter().copied().filter(is_kept).collect();
         if self.plan.picks() {
             let are_adjacent = places.windows(2).all(|w| w[0] + 1 == w[1]);
-            origins.insert(if are_adjacent { places[0] } else { 0 }, Origin::Picked);
+            let before = result[..places[0]].iter().filter(|p| is_kept(p)).count();
+            origins.insert(if are_adjacent { before } else { 0 }, Origin::Picked);
         }
         self.plan.result = origins;
     }
@@ -535,6 +540,7 @@ impl Plan {
         let size = |p: &Origin| match p {
             Origin::Box(d) => vec![self.sizes[*d]],
             Origin::New => vec![1],
+            Origin::Gap => vec![],
             Origin::Picked => self.picked.clone(),
         };
         self.result.iter().flat_map(size).collect()

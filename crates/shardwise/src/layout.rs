@@ -78,7 +78,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         }
         return limits::run(s.at, || make(&sharding))
             .map(|made| match made {
-                Made::Value(handle) => Array::reduced_value(handle, &sharding.reduced, s.at),
+                Made::Value(handle) => Array::stated_value(handle, Some(&sharding), s.at),
                 Made::Type(ty) => Array::type_only(ty, s.at),
             })
             .map_err(|e| Array::poisoned(e.into_mistakes(), Some(ty), s.at));
@@ -117,7 +117,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     }
     let moved = limits::run(s.at, || x.handle(s.at).and_then(|h| runtime::lay_out(h, Some(&sharding))));
     moved
-        .map(|h| Array::reduced_value(h, &sharding.reduced, s.at))
+        .map(|h| Array::stated_value(h, Some(&sharding), s.at))
         .map_err(|e| Array::poisoned(e.into_mistakes(), Some(ty), s.at))
 }
 
@@ -168,6 +168,26 @@ pub(crate) fn nothing_decides(wanted: &Sharding, own: Option<&Sharding>, ty: &st
     is_open.then(|| mistakes::unconstrained(&P::of(wanted), ty, loc))
 }
 
+/// Returns the layout of a value with the axes that a program stated for it and that the value does not show: axes of
+/// size 1, and those over which it is reduced.
+///
+/// Where `stated` leaves axes to the compiler, the value has its own. A value in `[{"X"}, {"Y"}]` that is stated as
+/// `[{"X", "Z"}, {?}]`, where Z has size 1, is in `[{"X", "Z"}, {"Y"}]`.
+pub(crate) fn as_stated(own: Sharding, stated: Option<&Sharding>) -> Sharding {
+    let Some(stated) = stated.filter(|s| s.rank() == own.rank() && s.mesh.same_devices(&own.mesh)) else { return own };
+    let (plain, kept) = (stated.without_unit_axes(), own.without_unit_axes());
+    let is_unit = |a: &&AxisRef| stated.mesh.axis_size(a.axis) == 1;
+    let axes = |i: usize| match kept.dims[i].axes.strip_prefix(&plain.dims[i].axes[..]) {
+        Some(rest) => [&stated.dims[i].axes[..], rest].concat(),
+        None => kept.dims[i].axes.to_vec(),
+    };
+    let dims = (0..own.rank()).map(|i| DimSharding::closed(axes(i))).collect();
+    let mut unreduced = own.unreduced.clone();
+    unreduced.extend(stated.unreduced.iter().filter(is_unit).filter(|a| !own.unreduced.contains(a)));
+    unreduced.sort_by(|a, b| a.cmp_in_mesh(*b));
+    own.with_dims(dims).with_unreduced(unreduced).with_reduced(stated.reduced.clone())
+}
+
 /// Returns the layout with its open dimensions closed: each keeps its axes in `own`, unless these are used elsewhere.
 /// Without an `own` on the same devices, open dimensions are not split.
 pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
@@ -175,7 +195,7 @@ pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
         return wanted.canonical().with_reduced(wanted.reduced.clone());
     }
     let own = own.filter(|own| own.mesh.same_devices(&wanted.mesh));
-    let mut used: Vec<_> = wanted.split_axes().collect();
+    let mut used: Vec<_> = wanted.split_axes().chain(wanted.unreduced.iter().chain(&wanted.reduced).copied()).collect();
     let dims = wanted.dims.iter().enumerate().map(|(i, d)| {
         if !d.is_open {
             return d.axes.clone();

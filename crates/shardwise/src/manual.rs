@@ -229,15 +229,20 @@ impl Array {
     }
 }
 
-/// Returns the states of the results of an op other than a collective or control flow. Returns `None` outside of manual
-/// code.
+/// Returns the states of the results of an op other than a collective. Returns `None` outside of manual code.
+///
+/// Loops and `shard_map`s set the states of their results themselves. They may take unreduced operands, and their
+/// results count as replicated until then.
 ///
 /// Errors: `unreduced` if an operand is unreduced and the op is not linear in it.
 pub(crate) fn of_op(trace: &Trace, op: Op, operands: &[&Array], loc: &Loc) -> Result<Option<ManualType>, Diagnostic> {
     let Some(scope) = trace.scope() else { return Ok(None) };
     let types: Vec<ManualType> = operands.iter().map(|a| a.manual_in(&scope)).collect();
     if types.iter().any(|t| !t.unreduced.is_empty()) {
-        return of_unreduced(&trace.view(op), operands, &types, loc).map(Some);
+        return match Opcode::of_view(&trace.view(op)) {
+            Opcode::While | Opcode::Composite | Opcode::ManualComputation => Ok(Some(ManualType::replicated(&scope))),
+            _ => of_unreduced(&trace.view(op), operands, &types, loc).map(Some),
+        };
     }
     let join = |all: ManualType, t: &ManualType| all.join(t).expect("none is unreduced");
     Ok(Some(types.iter().fold(ManualType::replicated(&scope), join)))
@@ -264,6 +269,15 @@ fn of_unreduced(
     }
     let rest = types.iter().map(|t| t.without(&axes)).reduce(|a, b| a.join(&b).expect("none is unreduced"));
     Ok(rest.expect("there is an operand").with_unreduced(&axes))
+}
+
+/// Returns the mistake of a predicate of the loop or branch `name` that is unreduced: it has no value on a device.
+///
+/// Errors: `unreduced`.
+pub(crate) fn unreduced_condition(name: &str, test: &Array, loc: &Loc) -> Option<Diagnostic> {
+    let state = test.node().manual.as_ref().filter(|state| !state.unreduced.is_empty())?;
+    let (mesh, axes) = (state.mesh(), &state.unreduced);
+    Some(mistakes::unreduced_operand(name, &[test.short_type()], &axes.show(mesh), &axes.argument(mesh), loc))
 }
 
 /// The reason why some devices may run a region and others not: the axes that its predicate varies over, and its

@@ -528,6 +528,17 @@ pub(crate) fn in_spec_differs(ty: &str, spec: &P, is_new_sum: bool, loc: &Loc) -
     }
 }
 
+/// Builds the error for an argument that is split by a mapped axis after an axis that is not mapped. `axes` are these two
+/// axes.
+pub(crate) fn in_spec_order(ty: &str, spec: &P, dim: usize, axes: [&str; 2], loc: &Loc) -> Diagnostic {
+    let [later, earlier] = axes;
+    let message = "the axes of the shard_map must come first in the argument's layout: arrays are never moved \
+                   implicitly over Explicit axes";
+    Diagnostic::error("in-spec-layout", loc, message)
+        .facts(format!("{ty} as {spec}: dimension {dim} is split over \"{earlier}\" before \"{later}\""))
+        .help(format!("move it first, with \"{later}\" before \"{earlier}\", or add \"{earlier}\" to `.axes(..)`"))
+}
+
 pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("dimension", loc, format!("`{what}`: one dimension is stacked and the other is not"))
         .facts(ty)

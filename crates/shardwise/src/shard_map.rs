@@ -477,6 +477,19 @@ fn named_axes(sharding: &base::Sharding) -> impl Iterator<Item = AxisRef> + '_ {
     sharding.split_axes().chain(sharding.unreduced.iter().chain(&sharding.reduced).copied())
 }
 
+/// Returns a dimension of the array that is split by a manual axis after an Explicit axis that is not manual, with the
+/// two axes, or `None` if there is none. The part of a device along the manual axes alone would not be contiguous.
+fn interleaved(a: &Array, manual: &[AxisRef], scope: &Scope) -> Option<(usize, AxisRef, AxisRef)> {
+    let own = a.known_type()?.sharding?;
+    let is_outer =
+        |x: &AxisRef| !scope.axes.contains(&x.axis) && scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
+    own.dims.iter().enumerate().find_map(|(dim, d)| {
+        let first = d.axes.iter().position(is_outer)?;
+        let later = d.axes[first..].iter().find(|x| manual.contains(x))?;
+        Some((dim, *later, d.axes[first]))
+    })
+}
+
 /// Checks that an argument has the layout of its spec over Explicit axes: arrays are not moved implicitly.
 fn check_explicit(
     a: &Array,
@@ -490,6 +503,10 @@ fn check_explicit(
     let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
     let own = over(a, scope, &explicit);
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| explicit.contains(a)).collect::<Vec<_>>();
+    if let Some((dim, later, earlier)) = interleaved(a, &explicit, scope) {
+        let axes = [later, earlier].map(|axis| scope.name(axis.axis));
+        return Err(mistakes::in_spec_order(&a.short_type(), spec, dim, axes, loc).mesh(&scope.mesh));
+    }
     let fits = own.dims.iter().zip(&cut.dims).all(|(own, cut)| own.axes == keep(&cut.axes));
     let fits = fits && own.unreduced == cut.unreduced && own.reduced == cut.reduced;
     if fits {

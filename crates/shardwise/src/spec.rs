@@ -1,16 +1,18 @@
 //! Layouts: `P!("X", None)`, their meaning on a mesh, and trees of them.
 
-use crate::collective::Axes;
+use crate::collective::{Axes, AxisName};
 use crate::error::Mistakes;
 use crate::mistakes::{self, Split};
 use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
 use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// The layout of an array: for each dimension, the mesh axes that split it, major to minor. Written `P!("X", None)`.
 ///
-/// Dimensions after the given ones are not split.
+/// Dimensions after the given ones are not split. If the compiler has split an array over a part of an axis, its type and
+/// its layout name that part: `X:(1)2` is the more major half of an axis of size 4.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct P {
     dims: Vec<DimSpec>,
@@ -18,6 +20,8 @@ pub struct P {
     unreduced: Vec<String>,
     /// The axes over which the array is reduced: its gradient is unreduced.
     reduced: Vec<String>,
+    /// The axis of which `.unreduced(..)` or `.reduced(..)` was given groups, which is a mistake.
+    grouped: Option<String>,
 }
 
 /// The layout of one dimension.
@@ -37,15 +41,25 @@ impl P {
 
     /// Marks the array as an unreduced sum over `axes`: each device holds a summand.
     pub fn unreduced(mut self, axes: impl Axes) -> P {
-        self.unreduced.extend(axes.names().iter().map(|a| a.name().to_string()));
+        let names = self.whole_axes(&axes);
+        self.unreduced.extend(names);
         self
     }
 
     /// Marks the array as replicated over `axes` with an unreduced gradient. Arrays that it is combined with must have
     /// the same mark, so that gradients are not summed implicitly.
     pub fn reduced(mut self, axes: impl Axes) -> P {
-        self.reduced.extend(axes.names().iter().map(|a| a.name().to_string()));
+        let names = self.whole_axes(&axes);
+        self.reduced.extend(names);
         self
+    }
+
+    /// Returns the names of the axes, and remembers an axis of which only groups are given.
+    fn whole_axes(&mut self, axes: &impl Axes) -> Vec<String> {
+        let names = axes.names();
+        let grouped = names.iter().find(|a| !matches!(a, AxisName::Whole(_)));
+        self.grouped = self.grouped.take().or(grouped.map(|a| a.name().to_string()));
+        names.iter().map(|a| a.name().to_string()).collect()
     }
 
     pub(crate) fn unreduced_axes(&self) -> &[String] {
@@ -78,7 +92,8 @@ impl P {
             false => DimSpec::Axes(d.axes.iter().map(name).collect()),
         });
         let names = |axes: &[AxisRef]| axes.iter().map(name).collect();
-        P { dims: dims.collect(), unreduced: names(&sharding.unreduced), reduced: names(&sharding.reduced) }
+        let (unreduced, reduced) = (names(&sharding.unreduced), names(&sharding.reduced));
+        P { dims: dims.collect(), unreduced, reduced, grouped: None }
     }
 
     /// Returns the sharding of an array of this type on `mesh`. Only Explicit axes have to split dimensions evenly.
@@ -109,6 +124,9 @@ impl P {
     pub(crate) fn names_on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
         if self.dims.len() > rank {
             return Err(spec_rank(self, mesh, ty, rank, loc));
+        }
+        if let Some(name) = &self.grouped {
+            return Err(grouped_axis(self, name, mesh, ty, loc));
         }
         let mut used = vec![];
         let mut dims = Vec::with_capacity(rank);
@@ -154,22 +172,31 @@ impl P {
         ty: &str,
         loc: &Loc,
     ) -> Result<Vec<AxisRef>, Diagnostic> {
-        let find = |name: &String| {
-            let i = mesh
-                .0
-                .axes
-                .iter()
-                .position(|a| *a.name == **name)
-                .ok_or_else(|| unknown_axis(self, name, mesh, ty, loc))?;
-            let axis = AxisRef::full(base::AxisIndex::new(i));
-            if used.contains(&axis) {
+        let mut axes = vec![];
+        for name in names {
+            let axis = axis_of(&mesh.0, name).ok_or_else(|| unknown_axis(self, name, mesh, ty, loc))?;
+            let clashes = |u: &AxisRef| *u == axis || u.overlaps(axis, &mesh.0) || !u.can_coexist(axis);
+            if used.iter().any(clashes) {
                 return Err(axis_twice(self, name, mesh, ty, loc));
             }
             used.push(axis);
-            Ok(axis)
-        };
-        names.iter().map(find).collect()
+            AxisRef::push_or_merge(&mut axes, axis, &mesh.0);
+        }
+        Ok(axes)
     }
+}
+
+/// Returns the axis of this name, or the part of an axis that types show as `X:(2)4`: 4 positions, after a more major
+/// part of size 2.
+fn axis_of(mesh: &base::Mesh, name: &str) -> Option<AxisRef> {
+    if let Some(axis) = mesh.axis(name) {
+        return Some(AxisRef::full(axis));
+    }
+    let (axis, part) = name.rsplit_once(":(")?;
+    let (pre_size, size) = part.split_once(')')?;
+    let (axis, pre_size, size) = (mesh.axis(axis)?, pre_size.parse().ok()?, size.parse().ok()?);
+    let is_part = size > 1 && pre_size > 0 && mesh.axis_size(axis).is_multiple_of(usize::checked_mul(pre_size, size)?);
+    is_part.then(|| AxisRef::sub(mesh, axis, pre_size, size))
 }
 
 /// Formats axes as Rust code names them: `"X"`, `("X", "Y")`.
@@ -209,6 +236,14 @@ fn not_explicit(spec: &P, what: &str, name: &str, mesh: &Mesh, ty: &str, loc: &L
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)
         .help(format!("leave `.{what}(..)` out, or make the axis Explicit when the mesh is created"))
+}
+
+fn grouped_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("a layout names whole axes, and only groups of \"{name}\" are given");
+    Diagnostic::error("spec-unreduced", loc, message)
+        .facts(format!("{ty} as {spec}"))
+        .mesh(&mesh.0)
+        .help(format!("name the axis: \"{name}\"; `groups(..)` is for collectives"))
 }
 
 /// Formats the layout as Rust code: `P!("X", None, ("Y", "Z"))`.
@@ -471,6 +506,18 @@ impl<T: Tree> SpecFor<T> for Sharding {
 impl<T, S: SpecFor<T>> SpecFor<Vec<T>> for Vec<S> {
     fn specs(&self, of: &Vec<T>, out: &mut Specs) {
         out.items(self, of);
+    }
+}
+impl<T, S: SpecFor<T>> SpecFor<BTreeMap<String, T>> for BTreeMap<String, S> {
+    fn specs(&self, of: &BTreeMap<String, T>, out: &mut Specs) {
+        if !self.keys().eq(of.keys()) {
+            out.wrong.push(format!("`{}`: the specs have other keys than the arrays", out.path));
+        }
+        for (key, t) in of {
+            if let Some(s) = self.get(key) {
+                out.part(|path, f| path.key(key, f), s, t);
+            }
+        }
     }
 }
 impl<T, S: SpecFor<T>> SpecFor<Option<T>> for Option<S> {

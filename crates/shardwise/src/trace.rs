@@ -69,8 +69,9 @@ pub(crate) struct Finished {
     pub module: Module,
     /// The arrays that are passed for its last arguments.
     pub captured: Vec<Array>,
-    /// For each result, the axes that it is reduced over. The module itself does not record them.
-    pub reduced: Vec<Vec<base::AxisRef>>,
+    /// The stated layout of each result. Compiled programs do not record the axes that it is reduced over, nor axes of
+    /// size 1.
+    pub results: Vec<Option<base::Sharding>>,
     /// Warnings about communication over Explicit axes that the program did not ask for, one for each line.
     pub warnings: Vec<Diagnostic>,
 }
@@ -166,10 +167,22 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     settle(out, wrong.into_error(), &trace.module.loc).map(|out| (trace, out))
 }
 
-/// Runs `f`. If it returns an error, drops the functions and regions that it left open.
+/// Runs `f`. If it returns an error or panics, drops the functions and regions that it left open.
 pub(crate) fn or_rewind<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let depth = with(|t| t.depth());
-    f().inspect_err(|_| with(|t| t.rewind(depth)))
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(Ok(out)) => Ok(out),
+        failed => {
+            with(|t| t.rewind(depth));
+            failed.unwrap_or_else(|panic| resume_unwind(panic))
+        }
+    }
+}
+
+/// Runs `f`. If it panics, drops the functions and regions that it left open, because the traced function may catch the
+/// panic and go on.
+pub(crate) fn rewinding<R>(f: impl FnOnce() -> R) -> R {
+    or_rewind(|| Ok(f())).expect("it returns no error")
 }
 
 /// Runs `f` as a part of the active trace. Like [`run`], returns the mistakes that were found. Those that `f` recorded
@@ -377,6 +390,24 @@ impl Trace {
         Some(inner.value)
     }
 
+    /// Returns the numbers of values of all functions that are being built.
+    pub fn value_counts(&self) -> Vec<(u64, usize)> {
+        self.frames.iter().map(|f| (f.id, f.func.body.value_count())).collect()
+    }
+
+    /// Returns the function that made a value, and the value there. The value may be an argument that stands for a value
+    /// from outside of an isolated region.
+    pub fn origin(&self, mut frame: u64, mut value: Value) -> (u64, Value) {
+        let stands = |f: &Frame, frame: u64, value: Value| {
+            let imports = f.regions.iter().filter_map(|o| o.wall.as_ref()).flat_map(|w| &w.imports);
+            imports.filter(|(_, inner)| inner.key() == (frame, value)).map(|(outer, _)| outer.key()).next()
+        };
+        while let Some(outer) = self.frames.iter().find(|f| f.id == frame).and_then(|f| stands(f, frame, value)) {
+            (frame, value) = outer;
+        }
+        (frame, value)
+    }
+
     /// Returns the value if it was made in the innermost region.
     pub fn own_value(&self, traced: Traced) -> Option<Value> {
         (traced == self.traced(traced.value)).then_some(traced.value)
@@ -409,6 +440,12 @@ impl Trace {
         let types = results.iter().map(|t| Type::Tensor(t.clone()));
         let mut b = self.builder(loc);
         b.op_with_regions(code, operands.iter().copied(), attrs, regions, types)
+    }
+
+    /// Returns the ops of the innermost region.
+    pub fn ops(&self) -> &[Op] {
+        let frame = self.frame();
+        &frame.func.body[frame.region()].ops
     }
 
     /// Returns a builder that appends to the innermost region.
@@ -517,14 +554,14 @@ impl Trace {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
         let shardings = self.explicit.bind_ends(&mut main.func.body, results, shardings);
-        let reduced = shardings.iter().map(|s| s.as_ref().map_or(vec![], |s| s.reduced.clone())).collect();
+        let stated = shardings.clone();
         let others = std::mem::take(&mut self.module.funcs);
         self.module.funcs = std::iter::once(main.finish(results, shardings, loc)).chain(others).collect();
         self.module.funcs.iter_mut().for_each(explicit::forget_reduced);
         self.module.meshes.extend(self.mesh.map(|m| m.0));
         debug_verify(&self.module);
         let captured = self.captured.into_iter().map(|(a, _)| a).collect();
-        Finished { module: self.module, captured, reduced, warnings: self.explicit.warnings.finish() }
+        Finished { module: self.module, captured, results: stated, warnings: self.explicit.warnings.finish() }
     }
 
     /// Returns true if the program may use layouts over `mesh`. The first mesh becomes the program's mesh.

@@ -38,7 +38,7 @@ macro_rules! collective {
         answer!(semantics = Collective);
         answer!(eval = engine);
         answer!(effects = PerDevice);
-        answer!(explicit = not("per-device programs have no global types"));
+        answer!(explicit = by_rule);
     };
 }
 pub(super) use collective;
@@ -785,7 +785,14 @@ impl Facts for Async {
     answer!(usual);
     answer!(rule = none("it starts other ops"));
     answer!(cost = streams(0.0));
-    answer!(linear = Jointly);
+    /// Returns the answer of the op that is started.
+    fn linear(&self, op: &OpView<'_>) -> Linear {
+        let started = op.regions().first().and_then(|&region| op.body[region].ops.first());
+        started.map_or(Linear::Jointly, |&inner| {
+            let inner = op.at(inner);
+            Opcode::of_view(&inner).facts().linear(&inner)
+        })
+    }
     collective!();
 }
 

@@ -1,6 +1,6 @@
 //! Parts of a program in which other axes are Explicit: [`auto_axes`], [`explicit_axes`].
 
-use crate::collective::Axes;
+use crate::collective::{Axes, AxisName};
 use crate::control::{give_up, traced};
 use crate::spec::{self, SpecFor};
 use crate::trace::{self, Trace};
@@ -16,16 +16,16 @@ use std::panic::Location;
 pub(super) struct Modes {
     pub auto: Vec<AxisIndex>,
     pub explicit: Vec<AxisIndex>,
-    /// The function in which axes became Explicit, and its number of values then. The compiler chose the layouts of
-    /// those.
-    from: Option<(u64, usize)>,
+    /// The functions that were open when axes became Explicit, with their numbers of values then. The compiler chose the
+    /// layouts of those values.
+    from: Vec<(u64, usize)>,
 }
 
 impl Modes {
-    /// Returns true if the value was made in the function in which axes became Explicit, before they did. Returns false
-    /// for values of other functions, and if no axes became Explicit. [`auto_axes`] changes nothing here.
-    pub fn is_older(&self, frame: u64, value: Value) -> bool {
-        self.from.is_some_and(|(home, count)| frame == home && value.index() < count)
+    /// Returns true if the value was made before axes became Explicit. Returns false if no axes became Explicit.
+    /// [`auto_axes`] changes nothing here.
+    fn is_older(&self, frame: u64, value: Value) -> bool {
+        self.from.iter().any(|&(home, count)| frame == home && value.index() < count)
     }
 }
 
@@ -34,7 +34,7 @@ impl Modes {
 ///
 /// # Errors
 ///
-/// - `axis-mode` unless the axes are Explicit axes of the mesh, and not manual.
+/// - `axis-mode` unless the axes are whole Explicit axes of the mesh, and not manual.
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `out` does not have the form of the result.
 /// - The errors of [`crate::Array::shard`], which the results carry.
@@ -68,7 +68,7 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
 ///
 /// # Errors
 ///
-/// - `axis-mode` unless the axes are Auto axes of the mesh, and not manual.
+/// - `axis-mode` unless the axes are whole Auto axes of the mesh, and not manual.
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `ins` does not have the form of the inputs.
 /// - `layout-unknown` if an array from outside is used without `.shard`.
@@ -88,7 +88,7 @@ pub fn explicit_axes<T: Tree, R: Tree>(
         let result = with_modes(
             |m, t| {
                 m.explicit.extend(axes);
-                m.from = Some((t.frame_id(), t.body().value_count()));
+                m.from = t.value_counts();
             },
             || {
                 let inputs = laid_out("explicit_axes", inputs, &ins, at);
@@ -102,19 +102,23 @@ pub fn explicit_axes<T: Tree, R: Tree>(
 
 /// Returns the axes with these names on the mesh of the program, or else of the thread. If one of them does not have
 /// the kind `kind` or is manual, or there is no mesh, records the mistake and ends the trace.
-fn find(name: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
+fn find(callee: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
     let loc = context::loc(at);
     let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);
-    let Some(mesh) = mesh else { give_up(mistakes::no_mesh_for(name, &loc), at) };
+    let Some(mesh) = mesh else { give_up(mistakes::no_mesh_for(callee, &loc), at) };
     trace::with(|t| t.join_mesh(&mesh));
     let scope = trace::with(|t| t.scope());
     let is_manual = |a: &AxisIndex| scope.as_ref().is_some_and(|s| s.axes.contains(a));
     let kinds = scope.as_ref().map_or_else(|| mesh.with_kinds(), |s| s.kinds());
-    let place = |axis: &str| {
-        let found = mesh.0.axis(axis).filter(|a| mesh.0.axes[a.index()].kind == kind && !is_manual(a));
-        found.unwrap_or_else(|| give_up(mistakes::axis_mode(name, axis, kind, &kinds, &loc), at))
+    let place = |name: &AxisName| {
+        let axis = name.name();
+        let is_whole = matches!(name, AxisName::Whole(_));
+        let found =
+            mesh.0.axis(axis).filter(|_| is_whole).filter(|a| mesh.0.axes[a.index()].kind == kind && !is_manual(a));
+        let shown = if is_whole { axis.to_string() } else { format!("groups of {axis}") };
+        found.unwrap_or_else(|| give_up(mistakes::axis_mode(callee, &shown, kind, &kinds, &loc), at))
     };
-    axes.names().iter().map(|a| place(a.name())).collect()
+    axes.names().iter().map(place).collect()
 }
 
 fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -> R) -> R {
@@ -130,6 +134,10 @@ fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -
 
 /// Returns true if the compiler chose the layout of a value, so that its type is unknown where its axes are Explicit.
 pub(super) fn is_unknown(t: &Trace, frame: u64, value: Value) -> bool {
+    if t.explicit.modes.from.is_empty() {
+        return false;
+    }
+    let (frame, value) = t.origin(frame, value);
     if !t.explicit.modes.is_older(frame, value) {
         return false;
     }

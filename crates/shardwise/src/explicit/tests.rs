@@ -3,7 +3,7 @@
 use super::*;
 use crate::runtime;
 use shardwise_ir::{Module, OpView};
-use shardwise_ops::{ExplicitPolicy, OPS};
+use shardwise_ops::{ExplicitPolicy, OPS, Semantics};
 use shardwise_sharding::Factor;
 
 /// Returns the module and the op of the table's example, if `@main` has the op.
@@ -62,8 +62,11 @@ fn what_is_clear_moves_nothing() {
         let is_placed = view.operands().iter().all(|&v| main.body.def_op(v).is_none());
         // It reads only the operand's type, and array functions do not use it.
         let is_known = opcode == Opcode::GetDimensionSize;
+        // Collectives are typed in per-device code only, and their examples name devices.
+        let is_collective = facts.semantics(&view) == Semantics::Collective;
         if matches!(facts.explicit(&view), ExplicitPolicy::Not(_))
             || is_known
+            || is_collective
             || !is_placed
             || view.operands().is_empty()
         {

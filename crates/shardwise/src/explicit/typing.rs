@@ -3,7 +3,7 @@
 use super::memo::{Answered, Memo};
 use super::{Cause, Pending, State, Sums, Why, words};
 use shardwise_base::{AxisRef, Diagnostic, Sharding};
-use shardwise_ir::{OpView, Value};
+use shardwise_ir::{OpView, Type, Value};
 use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Opcode, PropagationClass, is_zero};
 use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
 use shardwise_sharding::{AxisList, Rule};
@@ -137,6 +137,14 @@ impl<'a> Operands<'a> {
     }
 }
 
+/// Returns the shape of a result. For a future, this is the shape of the value that it stands for.
+fn result_shape<'a>(view: &OpView<'a>, v: Value) -> &'a [usize] {
+    match view.body.ty(v) {
+        Type::Future(types) => types.first().map_or(&[], Type::shape),
+        ty => ty.shape(),
+    }
+}
+
 fn is_plain(s: &Sharding) -> bool {
     s.unreduced.is_empty() && s.reduced.is_empty()
 }
@@ -207,7 +215,7 @@ impl Typer<'_> {
         match moves || self.facts.propagation_class(view) == PropagationClass::Elementwise {
             true => Typed::Free,
             false => {
-                let whole = view.results().iter().map(|&v| state.whole(view.body.ty(v).shape().len())).collect();
+                let whole = view.results().iter().map(|&v| state.whole(result_shape(view, v).len())).collect();
                 Typed::Clear(Ways::Answered(Rc::new(Answered { ways: vec![whole], verdict: Verdict::Clear })))
             }
         }
@@ -235,7 +243,7 @@ impl Typer<'_> {
         let unreduced = self.unreduced(operands)?;
         let sums = Sums { reduced: self.reduced(operands, &unreduced)?, unreduced };
         let mesh = self.state.mesh.as_ref().expect("types are over the axes of a mesh");
-        let results: Vec<&[usize]> = view.results().iter().map(|&v| view.body.ty(v).shape()).collect();
+        let results: Vec<&[usize]> = view.results().iter().map(|&v| result_shape(view, v)).collect();
         if self.policy == ExplicitPolicy::Regroup {
             let layout: Layout = operands[0].map_or_else(
                 || vec![AxisList::new(); view.operand_shape(0).len()],

@@ -8,6 +8,7 @@ use crate::{mistakes, runtime};
 use shardwise_base::{Diagnostic, Mesh, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Value};
+use shardwise_ops::{Effects, Opcode};
 use shardwise_sharding::AxisList;
 use shardwise_sharding::explicit::{Ambiguity, Move, Verdict};
 use std::collections::BTreeSet;
@@ -158,6 +159,14 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<
             None if !inputs.contains(&v) => inputs.push(v),
             None => {}
         }
+    }
+    // Collectives cannot run outside of their per-device code.
+    let is_per_device = |&op: &usize| {
+        let view = module.view(body, Op::new(op));
+        Opcode::of_view(&view).facts().effects(&view) == Effects::PerDevice
+    };
+    if ops.iter().any(is_per_device) {
+        return None;
     }
     let mut out = Module::new("choice", &shardwise_ops::OPS);
     out.meshes.push(way.mesh.clone());

@@ -220,6 +220,47 @@ fn trees() {
     assert_eq!(with_mesh(&mesh, || h(&w).unwrap()).ty().to_string(), "f32[2@X]");
 }
 
+#[derive(Tree, Clone)]
+struct OfU<U = Array> {
+    a: U,
+}
+#[derive(Tree, Clone)]
+struct Bounded<T: Clone = Array> {
+    a: T,
+}
+#[derive(Tree, Clone)]
+struct Where<T = Array>
+where
+    T: Clone,
+{
+    a: T,
+}
+#[derive(Tree, Clone)]
+struct Named<T = Array> {
+    a: std::collections::BTreeMap<String, T>,
+}
+
+/// Tests that `#[derive(Tree)]` accepts any parameter, bounds on it, and maps.
+#[test]
+fn parameters_of_trees() {
+    let one = || ones([2], F32);
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let u = jit(|x: &OfU| x.a.clone()).in_shardings(OfU { a: P!("X") });
+        assert_eq!(u(&OfU { a: one() }).unwrap().ty().to_string(), "f32[2@X]");
+        let bounded = jit(|x: &Bounded| x.a.clone()).in_shardings(Bounded { a: P!("X") });
+        assert_eq!(bounded(&Bounded { a: one() }).unwrap().ty().to_string(), "f32[2@X]");
+        let wheres = jit(|x: &Where| x.a.clone()).in_shardings(Where { a: P!("X") });
+        assert_eq!(wheres(&Where { a: one() }).unwrap().ty().to_string(), "f32[2@X]");
+        let named = Named { a: [("k".to_string(), one())].into() };
+        let specs = tree::MapLeaves::map_leaves(&named, &mut |_: &Array| P!("X"));
+        let f = jit(|x: &Named| x.a["k"].clone()).in_shardings(specs);
+        assert_eq!(f(&named).unwrap().ty().to_string(), "f32[2@X]");
+        let none = jit(|x: &Named| x.a["k"].clone()).in_shardings(Named { a: [].into() });
+        assert_eq!(none(&named).unwrap_err().diagnostics().next().unwrap().code(), "spec-form");
+    });
+}
+
 /// A value that prints like all others and has the same hash.
 #[derive(Clone, PartialEq, Eq)]
 struct Factor(i32);

@@ -8,6 +8,8 @@ mod explicit_cases;
 mod explicit_denied;
 mod explicit_functions;
 mod explicit_mistakes;
+mod kernels;
+mod layouts;
 mod limits;
 mod manual;
 mod manual_cases;

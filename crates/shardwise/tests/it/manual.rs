@@ -409,3 +409,31 @@ fn numbers_without_a_zero_are_moved_and_not_added() {
         assert_eq!(wrong.diagnostics().next().unwrap().code(), "dtype-kind");
     }
 }
+
+/// Tests that loops carry, scan over and collect unreduced values.
+#[test]
+fn loops_over_unreduced_values() {
+    set_mesh(Mesh::auto([("X", 4)]).unwrap());
+    let map = |f: fn(&Array) -> Array| {
+        let f = jit(shard_map(f).in_specs(P!("X")).out_specs(P!()));
+        f(&arange(0..16, F32)).and_then(|y| y.to_vec::<f32>())
+    };
+    let eight = [192.0, 224.0, 256.0, 288.0];
+    let one = [24.0, 28.0, 32.0, 36.0];
+    assert_eq!(map(|x| fori_loop(0..3, x.pcast("X", Pcast::Unreduced), |_, c| c * 2.0).psum("X")).unwrap(), eight);
+    let whiles = map(|x| {
+        let start = (scalar(0, I32), x.pcast("X", Pcast::Unreduced));
+        while_loop(start, |(i, _)| i.lt(3), |(i, c)| (i + 1, c * 2.0)).1.psum("X")
+    });
+    assert_eq!(whiles.unwrap(), eight);
+    let over = map(|x| scan(zeros([], F32), x.pcast("X", Pcast::Unreduced), |c, e| (c, e.psum("X"))).1);
+    assert_eq!(over.unwrap(), one);
+    let collected = map(|x| scan(zeros([], F32), x.clone(), |c, e| (c, e.pcast("X", Pcast::Unreduced))).1.psum("X"));
+    assert_eq!(collected.unwrap(), one);
+    // A predicate has no value before its sum.
+    let wrong = map(|x| {
+        let open = x.i(0).gt(0).pcast("X", Pcast::Unreduced);
+        while_loop((open, x.clone()), |(test, _)| test.clone(), |c| c).1
+    });
+    assert_eq!(wrong.unwrap_err().diagnostics().next().unwrap().code(), "unreduced");
+}

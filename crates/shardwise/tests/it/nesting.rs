@@ -217,3 +217,24 @@ fn arrays_that_have_yet_to_be_made_are_deleted_too() {
     unclear.clone().delete();
     assert_eq!(codes(unclear.shard(mesh.sharding(P!())).check().map(|_| ())), ["deleted"]);
 }
+
+/// Tests that a traced function may catch a panic of its own loop, branch or `shard_map`, and go on.
+#[test]
+fn a_caught_panic_leaves_no_region_open() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let bodies: [fn(&Array) -> Array; 4] = [
+        |x| fori_loop(0..3, x.clone(), |_, _| -> Array { panic!("of the user") }),
+        |x| while_loop(x.clone(), |_| panic!("of the user"), |x| x),
+        |x| cond(x.sum(..).gt(0.0), || x.clone(), || panic!("of the user")),
+        |x| shard_map(|_: &Array| -> Array { panic!("of the user") }).in_specs(P!("X")).out_specs(P!("X"))(x),
+    ];
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    let results = bodies.map(|body| {
+        let f = jit(move |x: &Array| catch_unwind(AssertUnwindSafe(|| body(x))).unwrap_or_else(|_| x + 1.0));
+        with_mesh(&mesh, || f(&zeros([2], F32)).and_then(|y| y.to_vec::<f32>()))
+    });
+    std::panic::set_hook(hook);
+    results.into_iter().for_each(|y| assert_eq!(y.unwrap(), [1.0, 1.0]));
+}

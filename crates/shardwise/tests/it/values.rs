@@ -184,6 +184,16 @@ fn indexing() {
     check(|x| x.i((.., array(&[3, 0]))), &data().chunks(4).flat_map(|r| [r[3], r[0]]).collect::<Vec<_>>());
     check(|x| x.i((array(&[1, 2]), array(&[3, 0]))), &[data()[7], data()[8]]);
     check(|x| x.take_along(x.argmax(keep(1)), 1), &columns_of(3));
+    // An `Ellipsis` separates index arrays even if it stands for no dimension, as in NumPy.
+    let cube = |x: &Array| x.reshape([2, 4, 4]);
+    let at = |d: usize, r: usize, c: usize| data()[d * 16 + r * 4 + c];
+    check_on(
+        &array(&data()).reshape([8, 4]),
+        |x| x.reshape([2, 4, 4]).i((.., array(&[1, 0]), shardwise::Ellipsis, array(&[2, 3]))),
+        &[at(0, 1, 2), at(1, 1, 2), at(0, 0, 3), at(1, 0, 3)],
+    );
+    let adjacent = cube(&array(&data())).i((shardwise::Ellipsis, array(&[1, 0]), array(&[2, 3])));
+    assert_eq!(adjacent.to_vec::<f32>().unwrap(), [at(0, 1, 2), at(0, 0, 3), at(1, 1, 2), at(1, 0, 3)]);
     check(|x| x.at((1, 2)).set(9), &with(|v| v[6] = 9.0));
     check(|x| x.at(6..).add(x.i(..2)), &with(|v| (0..8).for_each(|i| v[24 + i] += data()[i])));
     check(|x| x.at((step(.., 2), 0)).mul(2), &with(|v| (0..4).for_each(|r| v[r * 8] *= 2.0)));
