@@ -4,13 +4,32 @@
 use crate::check::{Check, MANY, counts, types_of};
 use crate::facts::*;
 use crate::schema::*;
+use crate::shapes::constant_operand;
 use crate::{Opcode, collective, expect, foreign, user};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
-use shardwise_sharding::{FactorSpec, RuleBuilder};
+use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, RuleBuilder};
 use std::sync::Arc;
 
 pub use crate::trip_count::trip_count;
+
+/// Returns the region that a `case` or `if` runs, if the program decides it: the op has one region, or its operand is a
+/// constant. Returns `None` for other ops. An index out of range selects the last region.
+pub fn taken_branch(op: &OpView<'_>) -> Option<Region> {
+    let regions = op.regions();
+    let is_if = match Opcode::of_view(op) {
+        Opcode::If => true,
+        Opcode::Case => false,
+        _ => return None,
+    };
+    if let &[only] = regions {
+        return Some(only);
+    }
+    let number = constant_operand(op, 0)?.get_i128(0);
+    let index = if is_if { 1 - number } else { number };
+    let last = regions.len().checked_sub(1)?;
+    Some(regions[usize::try_from(index).map_or(last, |i| i.min(last))])
+}
 
 pub struct While;
 /// `case` and `if`, with one region for each branch.
@@ -480,7 +499,8 @@ impl Facts for CustomCall {
     }
     /// Returns the rule of the target, if the target is known. The rule of a user's kernel is the one that is an
     /// attribute of the op, else the kernel's own. It must fit the op's types. Factors along which a split would change
-    /// some results need replication.
+    /// some results need replication. A call of another target is split along the batch dimensions of the rule that is
+    /// an attribute of the op.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         if let Some(facts) = known(op) {
             return facts.rule(op);
@@ -494,7 +514,7 @@ impl Facts for CustomCall {
             "X64Combine" if feeds_random_bits(op) => RuleFact::None("the state of random numbers stays whole"),
             "mhlo.topk" if op.operands().len() == 1 && op.results().len() == 2 => RuleFact::Rule(top_k_rule(op)),
             name if POINTWISE_TARGETS.contains(&name) && !op.results().is_empty() => pointwise_rule(op),
-            _ => RuleFact::None("nothing is known of the target"),
+            _ => batch_rule(op),
         }
     }
     fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
@@ -581,6 +601,28 @@ impl Facts for CustomCall {
   return %0 : tensor<2xf32>
 }"
     );
+}
+
+/// Returns the rule that is written on a call of an unknown target, with all factors whole except those that pass through
+/// and that every operand and every result has once. Along these, a call on blocks of the operands computes blocks of
+/// the results. Returns no rule if there is no such factor, or if the call has side effects.
+///
+/// ```text
+/// ([i, j, k])->([i, l, m], [i])  ->  ([i, j, k])->([i, l, m], [i]) need_replication={j, k, l, m}
+/// ```
+fn batch_rule(op: &OpView<'_>) -> RuleFact {
+    let has_effects = CustomCall.effects(op) == Effects::Ordered;
+    let Some(mut rule) = user::written_rule(op).filter(|_| !has_effects) else {
+        return RuleFact::None("nothing is known of the target");
+    };
+    let is_once = |m: &Mapping, factor| m.factors().filter(|&f| f == factor).count() == 1;
+    let is_batch = |&f: &Factor| rule.is_pass_through(f) && rule.mappings().all(|m| is_once(m, f));
+    let (batch, whole): (Vec<Factor>, Vec<Factor>) = rule.all_factors().partition(is_batch);
+    if batch.is_empty() {
+        return RuleFact::None("its rule has no factor that all operands and results have");
+    }
+    whole.into_iter().for_each(|f| rule.factors[f.index()].kind = FactorKind::NeedReplication);
+    RuleFact::Rule(rule)
 }
 
 /// Returns true if the first result is the operand of an `rng_bit_generator`, which is its state.

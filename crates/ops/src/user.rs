@@ -21,7 +21,7 @@ use crate::facts::ReduceKind;
 use crate::{check::Check, facts::EvalError};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
-use shardwise_sharding::{Factor, FactorKind, Mapping, Rule};
+use shardwise_sharding::{Factor, FactorKind, Rule};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -157,19 +157,8 @@ pub(crate) fn with_whole_factors(mut rule: Rule) -> Rule {
 /// Returns true if the rule has a mapping of the right rank for each tensor, and the factors have the dimensions'
 /// sizes.
 pub(crate) fn fits(rule: &Rule, op: &OpView<'_>) -> bool {
-    let of = |mappings: &[Mapping], values: &[Value]| {
-        mappings.len() == values.len()
-            && mappings.iter().zip(values).all(|(m, &v)| {
-                let shape = op.body.ty(v).shape();
-                let size = |dim: &_| factors_size(rule, dim);
-                m.dims.len() == shape.len() && m.dims.iter().zip(shape).all(|(dim, &n)| size(dim) == n)
-            })
-    };
-    of(&rule.operands, op.operands()) && of(&rule.results, op.results())
-}
-
-fn factors_size(rule: &Rule, dim: &shardwise_sharding::DimFactors) -> usize {
-    dim.iter().map(|&f| rule.size(f)).product()
+    let shapes = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).shape()).collect::<Vec<_>>();
+    rule.misfit(&shapes(op.operands()), &shapes(op.results())).is_none()
 }
 
 /// Returns the text of a rule with sizes such as ` {i=8, j=4}` after the mappings, if it has none. The size of a factor

@@ -420,7 +420,7 @@ fn typed(t: &Trace, op: Op) -> Result<Typed, Diagnostic> {
     type_op(&t.explicit, frame, &view)
 }
 
-/// Gives the results of an op their layouts.
+/// Writes the layouts of an op's results into the program.
 fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
     let frame = t.frame_id();
     match typed {

@@ -1,13 +1,13 @@
 //! Removes ops that are dead, repeated or without effect.
 //!
-//! Dead ops are removed. Equal ops are merged; an op in a region is also merged with an equal op of the function's own
+//! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops are merged; an op in a region is also merged with an equal op of the function's own
 //! region. Ops that change nothing are replaced by their operand, and scalar integer arithmetic on constants is
 //! evaluated.
 
 use crate::rewrite::{facts, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
 use shardwise_base::{Diagnostics, EntityVec, Literal, budget};
-use shardwise_ir::{Body, Module, Op, OpData, OpView, Region, Value};
+use shardwise_ir::{Body, Module, Op, OpData, OpView, Region, Value, ValueDef};
 use shardwise_ops::{Effects, NoRegions, Opcode, Semantics, constant_value, make};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
@@ -29,36 +29,83 @@ pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
+/// Removes from the branches and loops of the main function the results that nothing needs, and the ops that are dead
+/// then. Changes nothing if there are no such results.
+pub(crate) fn remove_unused_results(mut module: Module) -> Module {
+    let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return module };
+    if Liveness::compute(&module, &module[main].body).unused.is_empty() {
+        return module;
+    }
+    let mut body = std::mem::take(&mut module.funcs[main.index()].body);
+    remove_dead(&module, &mut body);
+    module.funcs[main.index()].body = body;
+    module
+}
+
 /// Runs one round over the body. Returns whether it changed something, so that another round may find more.
 fn round(module: &Module, body: &mut Body) -> bool {
-    let (live, renamed) = (live(module, body), EntityVec::filled(body.value_count(), None));
-    let entry = body.entry();
+    let live = keep_needed_results(module, body);
+    let (renamed, entry) = (EntityVec::filled(body.value_count(), None), body.entry());
     let mut cleanup =
         Cleanup { module, body, live, renamed, seen: FxHashMap::default(), is_isolated: false, is_changed: false };
     cleanup.region(entry);
     cleanup.is_changed
 }
 
-/// Removes the ops that nothing needs.
+/// Removes the ops that nothing needs, and the results of branches and loops that nothing needs.
 pub(crate) fn remove_dead(module: &Module, body: &mut Body) {
-    let live = live(module, body);
+    let live = keep_needed_results(module, body);
     for region in (0..body.region_count()).map(Region::new) {
         body.region_mut(region).ops.retain(|&op| live[op]);
     }
 }
 
-/// Returns the first op that nothing needs.
+/// Returns the first op that nothing needs, or that is a branch or a loop with a result that nothing needs.
 pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
-    let live = live(module, body);
-    body.walk().into_iter().find(|&op| !live[op])
+    let Liveness { live, unused } = Liveness::compute(module, body);
+    let is_dead = |op: Op| !live[op] || unused.iter().any(|(with_unused, _)| *with_unused == op);
+    body.walk().into_iter().find(|&op| is_dead(op))
 }
 
 /// Returns for each op whether anything needs it.
 pub(crate) fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
-    let mut used = EntityVec::filled(body.value_count(), false);
-    let mut live = EntityVec::filled(body.op_count(), false);
-    mark_live(module, body, body.entry(), &mut used, &mut live);
+    Liveness::compute(module, body).live
+}
+
+/// Removes the results of branches and loops that nothing needs. Returns for each op whether anything needs it.
+fn keep_needed_results(module: &Module, body: &mut Body) -> EntityVec<Op, bool> {
+    let Liveness { live, unused } = Liveness::compute(module, body);
+    unused.into_iter().for_each(|(op, is_kept)| keep_results(body, op, &is_kept));
     live
+}
+
+/// Removes the results of a branch or a loop for which `is_kept` is false. What its regions return for them, and the
+/// values that a loop carries for them, are removed as well.
+fn keep_results(body: &mut Body, op: Op, is_kept: &[bool]) {
+    let kept = |list: &[Value]| -> Vec<Value> {
+        list.iter().zip(is_kept).filter_map(|(&v, &is_kept)| is_kept.then_some(v)).collect()
+    };
+    let regions = body[op].regions.clone();
+    let is_loop = body[op].code == Opcode::While.into();
+    for &region in if is_loop { &regions[1..] } else { &regions[..] } {
+        let end = body.terminator(region).expect("a region ends in a terminator");
+        body.op_mut(end).operands = kept(&body[end].operands).into();
+    }
+    if is_loop {
+        body.op_mut(op).operands = kept(&body[op].operands).into();
+        for &region in &regions {
+            let args = kept(&body[region].args);
+            for (index, &v) in args.iter().enumerate() {
+                body.value_mut(v).def = ValueDef::Argument { region, index: index as u32 };
+            }
+            body.region_mut(region).args = args;
+        }
+    }
+    let results = kept(&body[op].results);
+    for (index, &v) in results.iter().enumerate() {
+        body.value_mut(v).def = ValueDef::Result { op, index: index as u32 };
+    }
+    body.op_mut(op).results = results.into();
 }
 
 /// Returns true if the region belongs to an async op. The op in it stays there, whatever the async op returns.
@@ -66,25 +113,137 @@ fn is_async(module: &Module, body: &Body, region: Region) -> bool {
     body[region].parent.is_some_and(|op| Opcode::of_view(&module.view(body, op)) == Opcode::AsyncStart)
 }
 
-/// Marks the live ops of a region and the values that they use. The walk is backwards, so that each op comes after the
-/// ops that read its results. What stands in the regions of a dead op needs nothing.
-fn mark_live(
-    module: &Module,
-    body: &Body,
-    region: Region,
-    used: &mut EntityVec<Value, bool>,
-    live: &mut EntityVec<Op, bool>,
-) {
-    let is_async = is_async(module, body, region);
-    for &op in body[region].ops.iter().rev() {
-        budget::poll();
-        let view = module.view(body, op);
-        let acts = is_async || is_terminator(&view) || facts(&view).effects(&view) == Effects::Ordered;
-        if acts || view.results().iter().any(|&v| used[v]) {
-            live[op] = true;
-            view.operands().iter().for_each(|&v| used[v] = true);
-            view.regions().iter().for_each(|&inner| mark_live(module, body, inner, used, live));
+/// The ops that something needs.
+struct Liveness {
+    live: EntityVec<Op, bool>,
+    /// The live branches and loops with results that nothing needs. The flags are true for their other results.
+    unused: Vec<(Op, Vec<bool>)>,
+}
+
+impl Liveness {
+    fn compute(module: &Module, body: &Body) -> Liveness {
+        let Needs { ops: live, values, .. } = Needs::compute(module, body);
+        let is_needed = |op: Op| body[op].results.iter().map(|&v| values[v]).collect::<Vec<bool>>();
+        let ops = (0..body.op_count()).map(Op::new).filter(|&op| live[op]);
+        let with_results = ops.filter(|&op| is_branch_or_loop(&module.view(body, op)));
+        let unused = with_results.map(|op| (op, is_needed(op))).filter(|(_, needed)| needed.contains(&false)).collect();
+        Liveness { live, unused }
+    }
+}
+
+/// The ops and values that something needs, while they are found.
+///
+/// What stands in the regions of an op that nothing needs is not needed. A branch needs what its regions return for a
+/// result that is needed. A loop needs what it carries at a position if the result at this position is needed, or if
+/// its condition or a needed op of its body uses the argument.
+struct Needs<'a> {
+    module: &'a Module,
+    body: &'a Body,
+    ops: EntityVec<Op, bool>,
+    values: EntityVec<Value, bool>,
+    /// The needed values whose sources have not been marked yet.
+    open: Vec<Value>,
+}
+
+impl<'a> Needs<'a> {
+    fn compute(module: &'a Module, body: &'a Body) -> Needs<'a> {
+        let ops = EntityVec::filled(body.op_count(), false);
+        let values = EntityVec::filled(body.value_count(), false);
+        let mut needs = Needs { module, body, ops, values, open: vec![] };
+        needs.region(body.entry());
+        while let Some(v) = needs.open.pop() {
+            needs.sources(v);
         }
+        needs
+    }
+
+    fn values(&mut self, values: &[Value]) {
+        for &v in values {
+            if !std::mem::replace(&mut self.values[v], true) {
+                self.open.push(v);
+            }
+        }
+    }
+
+    /// Marks the ops of a region that run in any case, and its terminator. What the region returns is marked as well,
+    /// unless it belongs to results of a branch or a loop.
+    fn region(&mut self, region: Region) {
+        let is_async = is_async(self.module, self.body, region);
+        for &op in &self.body[region].ops {
+            budget::poll();
+            let view = self.module.view(self.body, op);
+            if is_terminator(&view) {
+                self.ops[op] = true;
+                if !self.returns_results(region) {
+                    self.values(view.operands());
+                }
+            } else if is_async || acts(&view) {
+                self.op(&view);
+            }
+        }
+    }
+
+    /// Returns true if the region is that of a branch, or the body of a loop.
+    fn returns_results(&self, region: Region) -> bool {
+        let Some(parent) = self.body[region].parent else { return false };
+        let view = self.module.view(self.body, parent);
+        is_branch_or_loop(&view) && !(is_loop(&view) && view.regions()[0] == region)
+    }
+
+    /// Marks an op, its regions, and its operands except for the values that a loop carries.
+    fn op(&mut self, view: &OpView<'_>) {
+        if std::mem::replace(&mut self.ops[view.op], true) {
+            return;
+        }
+        if !is_loop(view) {
+            self.values(view.operands());
+        }
+        view.regions().iter().for_each(|&inner| self.region(inner));
+    }
+
+    /// Marks the values from which a needed value is computed or passed on.
+    fn sources(&mut self, v: Value) {
+        let body = self.body;
+        match body[v].def {
+            ValueDef::Result { op, index } => {
+                let view = self.module.view(body, op);
+                self.op(&view);
+                if is_branch_or_loop(&view) {
+                    let returning = view.regions().iter().filter(|&&r| self.returns_results(r));
+                    let mut from: Vec<Value> = returning.map(|&r| body.region_results(r)[index as usize]).collect();
+                    from.extend(is_loop(&view).then(|| view.operand(index as usize)));
+                    self.values(&from);
+                }
+            }
+            ValueDef::Argument { region, index } => {
+                let parent = body[region].parent.map(|op| self.module.view(body, op));
+                if let Some(view) = parent.filter(is_loop) {
+                    self.values(&[view.result(index as usize)]);
+                }
+            }
+        }
+    }
+}
+
+fn is_loop(view: &OpView<'_>) -> bool {
+    Opcode::of_view(view) == Opcode::While
+}
+
+fn is_branch(view: &OpView<'_>) -> bool {
+    matches!(Opcode::of_view(view), Opcode::Case | Opcode::If)
+}
+
+fn is_branch_or_loop(view: &OpView<'_>) -> bool {
+    is_loop(view) || is_branch(view)
+}
+
+/// Returns true if the op must run although nothing needs its results. A branch must if an op in it must, and a loop
+/// always, because it may run forever.
+fn acts(view: &OpView<'_>) -> bool {
+    let acts_inside = |&op: &Op| acts(&view.at(op));
+    match is_branch(view) {
+        true => view.regions().iter().flat_map(|&r| &view.body[r].ops).any(acts_inside),
+        false => !is_terminator(view) && facts(view).effects(view) == Effects::Ordered,
     }
 }
 

@@ -1,30 +1,35 @@
-//! Inlines calls, named computations and composites, so that one function remains.
+//! Inlines calls, named computations and composites, so that one function remains. Inlines branches that are known to
+//! run, and removes results of branches and values carried by loops that nothing needs.
 //!
 //! Callees are processed before their callers. The body that a call copies therefore contains no calls, and nothing
 //! recurses over the call graph. Inlined ops keep their locations, combined with the location of the call
 //! (`callsite(callee at caller)`).
 
+use crate::cleanup::remove_unused_results;
 use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Loc, LocKind};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op};
 use shardwise_ir::symbols::keep_referenced;
-use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Value, Visibility};
+use shardwise_ir::{Body, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Value, Visibility};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::{callee, callees_first};
+use shardwise_ops::control::taken_branch;
 
 /// The largest number of ops. Nested calls can double the size of the program at each level.
 const MAX_OPS: usize = 4_000_000;
 
 /// Inlines everything into the public functions and the main function, and removes the private functions that no op
-/// refers to any more.
+/// refers to any more. Removes from the main function's branches and loops the results that nothing needs.
 ///
 /// # Errors
 /// Fails if the program gets too large (`lower-size`), or if a collective moves data along axes that are not manual
 /// where it stands, or a device's position along such axes is read (`collective-axes`).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
-    if is_lowered(module) {
-        crate::processes::check_axes(module)?;
-        return Ok(module.clone());
-    }
+    let inlined = if is_lowered(module) { module.clone() } else { inline(module)? };
+    crate::processes::check_axes(&inlined)?;
+    Ok(remove_unused_results(inlined))
+}
+
+fn inline(module: &Module) -> Result<Module, Diagnostics> {
     let mut lowered: EntityVec<FuncId, Option<Func>> = EntityVec::filled(module.funcs.len(), None);
     for id in callees_first(module, (0..module.funcs.len()).map(FuncId::new).collect()) {
         let func = rewrite_func(module, &module[id], &mut Inliner { lowered: &lowered })?;
@@ -35,7 +40,6 @@ pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     let mut out = module.without_funcs();
     out.funcs = all.funcs.iter().filter(|f| is_kept(module, f)).cloned().collect();
     keep_referenced(&all, &mut out);
-    crate::processes::check_axes(&out)?;
     Ok(out)
 }
 
@@ -47,9 +51,18 @@ fn is_kept(module: &Module, func: &Func) -> bool {
 fn is_lowered(module: &Module) -> bool {
     module.funcs.iter().all(|func| {
         let view = |op| module.view(&func.body, op);
-        let is_plain = |op| view(op).data().code != Opcode::NamedComputation.into() && callee(&view(op)).is_none();
+        let is_plain = |op| spliced_region(&view(op)).is_none() && callee(&view(op)).is_none();
         is_kept(module, func) && func.body.walk().into_iter().all(is_plain)
     })
+}
+
+/// Returns the region whose contents take the place of the op: that of a named computation, or of the branch that is
+/// known to run.
+fn spliced_region(view: &OpView<'_>) -> Option<Region> {
+    match Opcode::of_view(view) {
+        Opcode::NamedComputation => Some(view.regions()[0]),
+        _ => taken_branch(view),
+    }
 }
 
 struct Inliner<'a> {
@@ -68,8 +81,8 @@ impl<'s> Rewrite<'s> for Inliner<'_> {
         }
         let results = if let Some(func) = callee(view).and_then(|id| self.lowered[id].as_ref()) {
             splice(func, &cloner.values(view.operands()), view.loc(), b)
-        } else if Opcode::of_view(view) == Opcode::NamedComputation {
-            self.contents(view, cloner, b)?
+        } else if let Some(region) = spliced_region(view) {
+            self.contents(view, region, cloner, b)?
         } else {
             return Ok(false);
         };
@@ -79,14 +92,16 @@ impl<'s> Rewrite<'s> for Inliner<'_> {
 }
 
 impl Inliner<'_> {
-    /// Copies the contents of a named computation to the builder's position and returns the values that it returns.
+    /// Copies the contents of a region of an op to the builder's position and returns the values that it returns. Its
+    /// arguments are the op's operands.
     fn contents<'s>(
         &mut self,
         view: &OpView<'s>,
+        region: Region,
         cloner: &mut Cloner<'s>,
         b: &mut Builder<'_>,
     ) -> Result<Vec<Value>, Diagnostics> {
-        let (source, region) = (cloner.source, view.regions()[0]);
+        let source = cloner.source;
         for (&arg, &operand) in source[region].args.iter().zip(view.operands()) {
             cloner.set(arg, cloner.get(operand));
         }

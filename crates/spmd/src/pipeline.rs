@@ -68,7 +68,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "lower",
         run: |m, _| lower::lower(&m),
-        describes: "inlines calls, named computations and composites",
+        describes: "inlines calls, named computations and composites, removes unused results of branches and loops",
         ensures: &[INLINED, MANUAL_COLLECTIVES],
     },
     Pass {
@@ -128,7 +128,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "cleanup",
         run: |m, _| cleanup::cleanup(m),
-        describes: "removes dead and repeated ops",
+        describes: "removes dead and repeated ops, and unused results of branches and loops",
         ensures: &[NO_DEAD_OPS],
     },
     Pass {

@@ -13,6 +13,7 @@ use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Literal, Loc, Stop, bud
 use shardwise_ir::{Func, Module};
 use std::any::Any;
 use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -224,13 +225,17 @@ impl<'a> Run<'a> {
                 continue;
             }
             let first = members.firsts[i];
-            if !known.contains_key(&(group, first)) {
-                let part = |&m: &u32| self.values[step.inputs[0].slot][m as usize].as_ref();
-                let parts: Vec<&Buffer> = group.iter().map(|m| part(m).expect("computed before it is used")).collect();
-                let others: Vec<&Buffer> = step.inputs[1..].iter().map(|input| self.buffer(input, first)).collect();
-                known.insert((group, first), fallback::exchange(&view, &parts, &others, captured)?);
-            }
-            let buffer = fill(self.memory, &known[&(group, first)][members.positions[i]])?;
+            let results = match known.entry((group, first)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let part = |&m: &u32| self.values[step.inputs[0].slot][m as usize].as_ref();
+                    let parts: Vec<&Buffer> =
+                        group.iter().map(|m| part(m).expect("computed before it is used")).collect();
+                    let others: Vec<&Buffer> = step.inputs[1..].iter().map(|input| self.buffer(input, first)).collect();
+                    new.insert(fallback::exchange(&view, &parts, &others, captured)?)
+                }
+            };
+            let buffer = fill(self.memory, &results[members.positions[i]])?;
             self.set(step, step.outputs[0], i, buffer);
         }
         Ok(())

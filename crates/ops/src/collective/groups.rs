@@ -3,7 +3,6 @@
 //! Members of a group are ordered by position along the axis list, major to minor. The order of the groups has no
 //! meaning.
 
-use super::permutation::prime_parts;
 use shardwise_base::{AxisIndex, AxisRef, Mesh};
 use std::sync::Arc;
 
@@ -94,7 +93,7 @@ pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>
 /// `[[0, 6], [1, 7]]` on `x=2, y=2, z=2` -> `x, y`
 pub fn axes_between<'a>(mesh: &Mesh, rows: impl Iterator<Item = &'a [usize]>) -> Option<Vec<AxisRef>> {
     let positions = mesh.positions();
-    let mut same = prime_parts(mesh);
+    let mut same = mesh.prime_parts();
     for row in rows {
         let members = row.iter().map(|&id| positions.of(id).map(|position| mesh.coordinates(position)));
         let members: Vec<Vec<usize>> = members.collect::<Option<_>>()?;

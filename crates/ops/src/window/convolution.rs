@@ -4,12 +4,15 @@
 //! are computed in `f64` if the operands are of type f64, and in `f32` otherwise, and are rounded once. Sums of
 //! integers wrap. Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
 
-use super::{WindowDim, WindowLabels, padded_by_windows, places, read_window, verified_window};
+use super::{
+    WindowDim, WindowLabels, before_paddings, padded_by_windows, places, read_window, verified_window, with_window,
+};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
 use crate::dot::linear_product;
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
+use crate::shapes::constant_operand;
 use crate::{Opcode, index};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
@@ -251,7 +254,16 @@ impl Facts for Convolution {
     answer!(index_bounds = none);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
-    answer!(read_through = none);
+
+    /// Returns the op with its windows over the operand of a `pad` that adds zeros.
+    fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
+        let dims = ConvDims::of(op)?;
+        let is_zero =
+            |_, pad: &OpView<'_>| constant_operand(pad, 1).is_some_and(|x| *x == Literal::zeros(x.dtype(), vec![]));
+        let (input, window) = before_paddings(op, &dims.window(op), &dims.input_spatial, 1, is_zero)?;
+        let operands = vec![input[0], op.operand(1)];
+        Some(ReadThrough { code: op.data().code, operands, attrs: with_window(op, &window, NAMES[2]) })
+    }
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let dims = ConvDims::of(op)?;

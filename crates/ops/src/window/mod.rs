@@ -11,10 +11,12 @@ pub use convolution::{ConvDims, Convolution, group_count};
 pub use reduce_window::{ReduceWindow, window as reduced_window};
 pub use select_and_scatter::{SelectAndScatter, window as selecting_window};
 
+use crate::Opcode;
 use crate::check::Check;
 use crate::movement::{Fill, Read, WindowsCx, WindowsDim};
+use crate::shapes::Pad;
 use shardwise_base::Literal;
-use shardwise_ir::{Attr, Attrs, OpView};
+use shardwise_ir::{Attr, Attrs, OpView, Value};
 
 /// The sizes with which a window moves along one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +86,70 @@ fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl F
         padding[row..row + 2].copy_from_slice(&[low, high]);
     }
     cx.op.attrs().clone().with("padding", Attr::Dense(Literal::new(vec![window.len(), 2], &padding)))
+}
+
+impl WindowDim {
+    /// Returns the window that meets the same elements as this one where the `padded` elements of its dimension are
+    /// `size` elements with padding before, after and between them. Returns `None` if there are no elements, if elements
+    /// that negative padding removes would be in the window's own padding, or if a number overflows.
+    fn before_padding(self, [low, high, interior]: [i64; 3], size: usize, padded: usize) -> Option<WindowDim> {
+        if [low, high, interior] == [0; 3] {
+            return Some(self);
+        }
+        let shows_removed = (low < 0 && self.low > 0) || (high < 0 && self.high > 0);
+        if shows_removed || size == 0 || padded == 0 {
+            return None;
+        }
+        let base = i64::try_from(self.base_dilation).ok()?;
+        let widened = |own: i64, by: i64| own.checked_add(by.checked_mul(base)?);
+        let step = usize::try_from(interior.checked_add(1)?).ok()?;
+        Some(WindowDim {
+            low: widened(self.low, low)?,
+            high: widened(self.high, high)?,
+            base_dilation: self.base_dilation.checked_mul(step)?,
+            ..self
+        })
+    }
+}
+
+/// Returns the operands of the `pad`s whose results are the first `count` operands of a window op, and how the op's
+/// window moves over them. The dimensions of `window` are the dimensions `dims` of the operands. Returns `None` if an
+/// operand is no padding with the elements that `is_fill` accepts, given the index of the operand and the `pad`. All
+/// must be padded alike, and along `dims` only.
+///
+/// ```text
+/// windows of 2 over pad(x, low = 1, high = 1, interior = 1)
+/// -> windows of 2 over x with low = 1, high = 1, base_dilation = 2
+/// ```
+fn before_paddings(
+    op: &OpView<'_>,
+    window: &[WindowDim],
+    dims: &[usize],
+    count: usize,
+    is_fill: impl Fn(usize, &OpView<'_>) -> bool,
+) -> Option<(Vec<Value>, Vec<WindowDim>)> {
+    let pad = |i: usize| op.operand_def(i).filter(|def| Opcode::of_view(def) == Opcode::Pad && is_fill(i, def));
+    let pads: Vec<OpView<'_>> = (0..count).map(pad).collect::<Option<_>>()?;
+    let first = pads.first()?;
+    let [low, high, interior] = Pad::amounts(first);
+    let amounts = |d: usize| [low[d], high[d], interior[d]];
+    let is_alike = |pad: &OpView<'_>| Pad::amounts(pad) == Pad::amounts(first);
+    let is_plain = |d: usize| dims.contains(&d) || amounts(d) == [0; 3];
+    if !pads.iter().all(is_alike) || !(0..low.len()).all(is_plain) {
+        return None;
+    }
+    let (shape, padded) = (first.operand_shape(0), first.result_shape(0));
+    let moved = window.iter().zip(dims).map(|(w, &d)| w.before_padding(amounts(d), shape[d], padded[d]));
+    Some((pads.iter().map(|pad| pad.operand(0)).collect(), moved.collect::<Option<_>>()?))
+}
+
+/// Returns the op's attributes with the padding and the dilations of the tensor that `window` has. `dilations` is the
+/// name of their attribute.
+fn with_window(op: &OpView<'_>, window: &[WindowDim], dilations: &str) -> Attrs {
+    let padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();
+    let steps: Vec<usize> = window.iter().map(|w| w.base_dilation).collect();
+    let padding = Attr::Dense(Literal::new(vec![window.len(), 2], &padding));
+    op.attrs().clone().with("padding", padding).with(dilations, Attr::sizes(&steps))
 }
 
 /// The labels of the constraints on a window, in the order of the specification. The first of two labels is for the

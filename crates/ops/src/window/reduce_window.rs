@@ -3,11 +3,15 @@
 //! Elements are combined in row-major order of the window, starting from the initial value. bf16 and f16 are combined
 //! in f32 and rounded once.
 
-use super::{WindowDim, WindowLabels, for_each_element, padded_by_windows, places, read_window, verified_window};
+use super::{
+    WindowDim, WindowLabels, before_paddings, for_each_element, padded_by_windows, places, read_window,
+    verified_window, with_window,
+};
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
+use crate::shapes::constant_operand;
 use crate::{Opcode, index, make, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
@@ -106,7 +110,19 @@ impl Facts for ReduceWindow {
     answer!(enlarged = by_types);
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
-    answer!(read_through = none);
+
+    /// Returns the op with its windows over the operands of `pad`s that add the initial values.
+    fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
+        let (window, n) = (window(op), arity(op));
+        let is_init = |i: usize, pad: &OpView<'_>| {
+            let known = constant_operand(pad, 1);
+            pad.operand(1) == op.operand(n + i) || (known.is_some() && known == constant_operand(op, n + i))
+        };
+        let dims: Vec<usize> = (0..window.len()).collect();
+        let (inputs, window) = before_paddings(op, &window, &dims, n, is_init)?;
+        let operands = [&inputs, &op.operands()[n..]].concat();
+        Some(ReadThrough { code: op.data().code, operands, attrs: with_window(op, &window, NAMES[2]) })
+    }
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };

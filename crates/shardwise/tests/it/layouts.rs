@@ -39,7 +39,7 @@ fn axes_of_size_1_are_part_of_types() {
 /// Tests that the layout of an array that the compiler split over a part of an axis can be asked for again.
 #[test]
 fn parts_of_axes_have_names() {
-    with_mesh(&Mesh::auto([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
         let y = jit(|x: &Array| x.reshape([2, 2, 2]))(&arange(0..8, F32).shard(P!("X"))).unwrap();
         let ty = "f32[2@X:(1)2,2@X:(2)2,2]";
         assert_eq!(y.ty().to_string(), ty);
@@ -65,7 +65,7 @@ fn parts_of_axes_have_names() {
 
 #[test]
 fn open_dimensions_leave_reduced_axes_out() {
-    with_mesh(&Mesh::explicit([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {
         let x = arange(0..8, F32).shard(P!("X"));
         assert_eq!(x.shard(P!(_).reduced("X")).ty().to_string(), "f32[8]{R:X}");
         let traced = jit(|x: &Array| x.shard(P!(_).reduced("X")))(&x).unwrap();
@@ -75,7 +75,7 @@ fn open_dimensions_leave_reduced_axes_out() {
 
 #[test]
 fn zeros_like_an_unreduced_sum() {
-    with_mesh(&Mesh::explicit([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {
         let open = ramp([8, 2], P!("X")).sum(0).shard(P!().unreduced("X"));
         let zeros = zeros_like(&open);
         assert_eq!((zeros.ty().to_string(), zeros.to_vec::<f32>().unwrap()), ("f32[2]{U:X}".into(), vec![0.0; 2]));
@@ -89,7 +89,7 @@ fn zeros_like_an_unreduced_sum() {
 /// Tests that a layout names whole axes.
 #[test]
 fn groups_are_no_layout() {
-    with_mesh(&Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
         let half = || groups("X", [[0, 1], [2, 3]]);
         let x = ramp([8, 8], P!("X", "Y"));
         assert_eq!(code(x.sum(0).shard(P!("Y").unreduced(half())).check()), "spec-unreduced");
@@ -126,7 +126,7 @@ fn branches_after_a_constant() {
 /// Tests that `explicit_axes` asks for the layouts of arrays from outside, also inside of a loop.
 #[test]
 fn layouts_that_the_compiler_decides_are_unknown_in_loops() {
-    with_mesh(&Mesh::auto([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
         let x = arange(0..8, F32).shard(P!("X"));
         let flat = jit(|x: &Array| {
             let b = x * 3.0;
@@ -178,7 +178,8 @@ fn over_x(level: Communicate, cols: usize, f: fn(&Array) -> Array, out: P) -> St
 #[test]
 fn collectives_beside_explicit_axes() {
     use Communicate::{Allow, Deny};
-    let cases: [(&str, usize, fn(&Array) -> Array, P); 10] = [
+    type Case = (&'static str, usize, fn(&Array) -> Array, P);
+    let cases: [Case; 10] = [
         ("psum", 8, |x| x.psum("X"), P!()),
         ("psum started", 8, |x| x.psum_start("X").done(), P!()),
         ("gather along rows", 8, |x| x.all_gather("X", 0), P!("X")),
