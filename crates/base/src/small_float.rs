@@ -56,8 +56,8 @@ impl DType {
     /// eight bits or less. In `f8E8M0FNU`, ties are rounded up.
     ///
     /// Numbers that are too large become infinity. If the type has no infinity they become NaN, and if it has no NaN
-    /// either, the largest value. NaN becomes zero if the type has no NaN. In `f8E8M0FNU`, numbers that are too large
-    /// become the largest value, and numbers that are not positive the least.
+    /// either, the largest value. NaN becomes zero if the type has no NaN. In `f8E8M0FNU`, numbers that are not positive
+    /// become NaN, and positive numbers that are too small the least value.
     pub fn small_float_code(self, x: f64) -> Option<u8> {
         if self == DType::F8E8M0FNU {
             return Some(power_code(x));
@@ -67,19 +67,15 @@ impl DType {
 }
 
 /// Returns the code of `f8E8M0FNU` for the power of two nearest to `x`. Ties are rounded up, as in MLIR, XLA and
-/// `ml_dtypes`: 3.0 becomes 4.0. Returns the largest code of a number if `x` is too large, the least code if `x` is not
-/// positive, and 255 if it is NaN.
+/// `ml_dtypes`: 3.0 becomes 4.0. Returns 255, the code of NaN, if `x` is too large, not positive or NaN, and 0 if it is
+/// too small.
 fn power_code(x: f64) -> u8 {
-    if x.is_nan() {
+    let exponent = x.log2().floor().max(-127.0);
+    if x.is_nan() || x <= 0.0 || exponent > 127.0 {
         return 255;
     }
-    if x <= 0.0 {
-        return 0;
-    }
-    let exponent = x.log2().floor().clamp(-127.0, 127.0);
-    let (lower, code) = (exponent.exp2(), (exponent + 127.0) as u8);
-    let is_upper = x >= 1.5 * lower;
-    code + u8::from(is_upper && code < 254)
+    let code = (exponent + 127.0) as u8;
+    code + u8::from(x >= 1.5 * exponent.exp2())
 }
 
 impl Format {
@@ -207,6 +203,11 @@ mod tests {
         let power = |x: f64| DType::F8E8M0FNU.small_float(power_code(x)).unwrap();
         for (x, expected) in [(3.0, 4.0), (1.5, 2.0), (0.75, 1.0), (1.4999, 1.0), (0.375, 0.5), (6.0, 8.0)] {
             assert_eq!(power(x), expected, "{x}");
+        }
+        let (least, most) = ((-127f64).exp2(), 127f64.exp2());
+        assert_eq!([power(least / 4.0), power(1.49 * least), power(1.49 * most)], [least, least, most]);
+        for x in [1.5 * most, f64::MAX, f64::INFINITY, 0.0, -1.0, f64::NEG_INFINITY, f64::NAN] {
+            assert!(power(x).is_nan(), "{x}");
         }
     }
 }

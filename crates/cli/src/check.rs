@@ -5,7 +5,7 @@
 //! of such a sum moved by a few units in the last place at random ([`noise`]). An element may differ by some
 //! [`roundings`] of itself and of the distance that it moved, and by at most the [`largest_share`] of the largest
 //! element. An element that is the small difference of large terms moves far. A small element beside a huge one does
-//! not.
+//! not. If all elements are such differences ([`is_noise`]), the largest one sets no limit.
 
 use crate::CheckWith;
 use crate::noise::{self, DIRECTIONS, Direction, PLACES};
@@ -92,15 +92,24 @@ pub fn nearness(got: &Literal, want: &Literal) -> String {
 /// Returns how far each element may be from `want` after sums of at most `terms` terms. `moved` are the results for
 /// terms that were moved by [`PLACES`] units in the last place.
 fn bounds(want: &Literal, terms: usize, moved: &[&Literal]) -> Vec<f64> {
-    let most = largest_share(want.dtype()) * compare::largest(want);
+    let moves = |i: usize| moved.iter().map(|m| compare::gap(m, want, i)).fold(0.0, f64::max);
+    let most = match is_noise(want, moves) {
+        true => f64::INFINITY,
+        false => largest_share(want.dtype()) * compare::largest(want),
+    };
     let bound = |i: usize| {
         let own = PLACES * compare::epsilon(want.dtype()) * compare::magnitude(want, i);
-        let moves = moved.iter().map(|m| compare::gap(m, want, i)).fold(0.0, f64::max);
-        let rounded = (roundings(want.dtype(), terms) / PLACES * (own + moves)).min(most);
+        let rounded = (roundings(want.dtype(), terms) / PLACES * (own + moves(i))).min(most);
         // A product that becomes subnormal is rounded by more than its last place.
         rounded.max(roundings(want.dtype(), terms) * smallest(want.dtype()))
     };
     (0..want.size()).map(bound).collect()
+}
+
+/// Returns whether each element moved by a sixteenth of itself or more, so that it is little else than the rounding of
+/// terms that cancel out, as in the sum of the deviations from a mean. `moves` is the distance by which an element moved.
+fn is_noise(want: &Literal, moves: impl Fn(usize) -> f64) -> bool {
+    (0..want.size()).all(|i| 16.0 * moves(i) >= compare::magnitude(want, i))
 }
 
 /// Returns by how many units in the last place of itself and of its terms an element may differ. The roundings of a sum
@@ -253,6 +262,17 @@ mod tests {
         assert!(said([0.1002, 1000.0]).is_ok());
         assert!(said([0.12, 1000.0]).is_err());
         assert!(said([0.1, 1000.01]).is_err());
+    }
+
+    #[test]
+    fn results_that_are_only_rounding_may_differ_as_far_as_their_terms_round() {
+        let x = |elements: [f32; 2]| [Literal::new([2], &elements)];
+        let said = |moved: [f32; 2], got: [f32; 2]| {
+            compare_results(&x(got), &x([1e-7, 2e-7]), 64, &mut |_| Ok(x(moved).to_vec())).unwrap().remove(0)
+        };
+        assert!(said([3e-7, 1e-7], [2e-7, 1e-7]).is_ok());
+        assert!(said([3e-7, 1e-7], [1e-5, 1e-7]).is_err(), "further than the terms round");
+        assert!(said([3e-7, 2e-7], [2e-7, 2e-7]).is_err(), "the second element is no noise, and sets a limit");
     }
 
     #[test]

@@ -116,6 +116,17 @@ pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     }
 }
 
+/// The rule that [`may_multiply`] checks.
+pub(crate) const MULTIPLY_RULE: &str =
+    "the operands' element types must be integers or floats, or both booleans, or both complex numbers";
+
+/// Returns true if a product of elements of these types is defined. Integers and floats, of any signs and widths, are
+/// converted to the type of the result, as by XLA.
+pub(crate) fn may_multiply(x: DType, y: DType) -> bool {
+    let is_real = |dtype: DType| matches!(dtype.kind(), Kind::Signed | Kind::Unsigned | Kind::Float);
+    x.kind() == y.kind() || is_real(x) && is_real(y)
+}
+
 /// Returns true if a computation on elements of type `to` accepts elements of type `from`. Both must be booleans, both
 /// integers (signed or not), both floats, or both complex numbers, and `from` must be no wider than `to`. Quantized
 /// types must represent the same floats, and the widths are those of their storage types. (The specification's

@@ -98,11 +98,13 @@ fn sizes(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
 }
 
-/// Returns that a product is linear in each operand, unless it converts integers to another type. The summands of a
-/// number that wraps around do not wrap in another type.
+/// Returns that a product is linear in each operand, unless it converts integers to another type or other numbers to
+/// integers. The summands of a number that wraps around do not wrap in another type, and the fractions of summands may
+/// add up to an integer.
 pub(crate) fn linear_product(op: &OpView<'_>) -> Linear {
     let to = op.result_tensor(0).dtype;
-    let is_converted = |dtype: DType| dtype != to && !dtype.is_float() && !dtype.is_complex();
+    let is_exact = |dtype: DType| !dtype.is_float() && !dtype.is_complex();
+    let is_converted = |dtype: DType| dtype != to && (is_exact(dtype) || is_exact(to));
     if (0..2).any(|i| is_converted(op.operand_tensor(i).dtype)) { Linear::No } else { Linear::Each }
 }
 
@@ -125,7 +127,7 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         "contracting dimensions must have equal sizes",
     )
     .that("dot_general_c11", check::precision_fits(op), check::PRECISION_RULE)
-    .that("dot_general_c13", x.dtype.kind() == y.dtype.kind(), "the operands' element types must be of one kind")
+    .that("dot_general_c13", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE)
     .that(
         "dot_general_c12",
         shape_fits(op, &dims, x, y),
@@ -196,7 +198,7 @@ fn infer_matrix(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     let [x, y] = check::tensors(op)?;
     let mut c = Check::new(op);
     let is_matrix = |t: &TensorType| t.rank() == 1 || t.rank() == 2;
-    c.that("dot_c1", x.dtype.kind() == y.dtype.kind(), "the operands' element types must be of one kind")
+    c.that("dot_c1", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE)
         .that("dot_c2", is_matrix(x) && is_matrix(y), "the operands must be vectors or matrices")
         .so_far()?;
     let dims = DotDims { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..DotDims::default() };

@@ -179,7 +179,7 @@ impl Facts for RaggedDot {
         check.that("ragged_dot_c7", sizes.rank() == 1 || per_batch, "group sizes are given once, or for each batch");
         let fits = dims.group.is_none_or(|d| y.shape[d] == count);
         check.that("ragged_dot_c8", fits, "there must be a size for each group");
-        check.that("ragged_dot_c9", x.dtype.kind() == y.dtype.kind(), "the operands' elements must be of one kind");
+        check.that("ragged_dot_c9", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE);
         check.so_far()?;
         check.give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape, count))
     }

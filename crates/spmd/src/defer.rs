@@ -36,11 +36,15 @@ const MAX_ROUNDS: usize = 4;
 /// Always returns `Ok`.
 pub fn defer(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
-        let plan = Plan::new(module, &func.body);
-        if plan.open.is_empty() {
-            return Ok(func.clone());
+        let mut func = func.clone();
+        // Two sums of one value may become one, which then can be taken together with a sum before it.
+        loop {
+            let plan = Plan::new(module, &func.body);
+            if plan.open.is_empty() {
+                return Ok(func);
+            }
+            func = rewrite_func(module, &func, &mut Defer { plan, pending: FxHashMap::default() })?;
         }
-        rewrite_func(module, func, &mut Defer { plan, pending: FxHashMap::default() })
     })
 }
 
