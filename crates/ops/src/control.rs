@@ -605,7 +605,7 @@ impl Facts for CustomCall {
 
 /// Returns the rule that is written on a call of an unknown target, with all factors whole except those that pass through
 /// and that every operand and every result has once. Along these, a call on blocks of the operands computes blocks of
-/// the results. Returns no rule if there is no such factor, or if the call has side effects.
+/// the results. Returns no rule if there is no such factor, if there are no operands, or if the call has side effects.
 ///
 /// ```text
 /// ([i, j, k])->([i, l, m], [i])  ->  ([i, j, k])->([i, l, m], [i]) need_replication={j, k, l, m}
@@ -616,7 +616,8 @@ fn batch_rule(op: &OpView<'_>) -> RuleFact {
         return RuleFact::None("nothing is known of the target");
     };
     let is_once = |m: &Mapping, factor| m.factors().filter(|&f| f == factor).count() == 1;
-    let is_batch = |&f: &Factor| rule.is_pass_through(f) && rule.mappings().all(|m| is_once(m, f));
+    let has_operands = !op.operands().is_empty();
+    let is_batch = |&f: &Factor| has_operands && rule.is_pass_through(f) && rule.mappings().all(|m| is_once(m, f));
     let (batch, whole): (Vec<Factor>, Vec<Factor>) = rule.all_factors().partition(is_batch);
     if batch.is_empty() {
         return RuleFact::None("its rule has no factor that all operands and results have");

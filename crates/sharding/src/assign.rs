@@ -36,6 +36,9 @@ pub struct Parties<'a> {
     /// Reduction factors that remain split as in the operands that have them, at any cost, because the program places
     /// their sums.
     pub summed: &'a [Factor],
+    /// The axes over which a product may be split though no tensor has them. These are none of the axes that are manual
+    /// where the op stands, and of the axes over which types state the layouts.
+    pub free: &'a [AxisRef],
 }
 
 /// Prices of an op's communication.

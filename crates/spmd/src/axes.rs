@@ -3,16 +3,17 @@
 //! Programs name devices by number: `replica_groups = dense<[[0, 1], [2, 3]]>`, `partition_id / 2 % 4`. Where the
 //! numbers are positions along mesh axes, they are replaced by these axes. Code that is not recognised is not changed.
 
-use crate::rewrite::{has_program_regions, is_terminator, map_main};
-use shardwise_base::{AxisRef, DType, Diagnostics, Loc, Mesh, budget};
+use crate::rewrite::{facts, has_program_regions, is_terminator, map_main};
+use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Loc, Mesh, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Uses, Value};
 use shardwise_ops::collective::{
     AxisList, CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
-    axes_of_groups, permutation_of_pairs,
+    axes_of_groups, permutation_of_pairs, with_index_in,
 };
-use shardwise_ops::{Opcode, constant_value, make, make_collective};
+use shardwise_ops::{NoRegions, Opcode, Semantics, constant_value, evaluate, make, make_collective};
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The largest mesh for which the meaning of a division by a constant is searched.
@@ -130,23 +131,62 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
-/// Returns whether the number of a device, which is the result of `view`, is only read to compute the device's position
-/// along some of the axes `along`. `uses` holds the uses of the op's body, once they are needed.
-pub(crate) fn is_read_along(view: &OpView<'_>, mesh: &Mesh, along: &[AxisRef], uses: &OnceCell<Uses>) -> bool {
-    let all_uses = uses.get_or_init(|| Uses::compute(view.body));
-    let is_within = |axes: &[AxisRef]| axes.iter().flat_map(|a| a.minus(mesh, along)).all(|a| a.size(mesh) == 1);
-    let mut numbers = vec![view.result(0)];
-    while let Some(number) = numbers.pop() {
-        for user in all_uses.of(number) {
-            let user = view.at(user.op);
-            match axes_of_arithmetic(&user, mesh, uses) {
-                Some(axes) if is_within(&axes) => {}
-                None if matches!(user.name(), "stablehlo.convert" | "stablehlo.divide") => numbers.push(user.result(0)),
-                _ => return false,
+/// Returns whether the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
+/// that are equal on all devices that differ along other axes than `along`. `uses` holds the uses of the op's body, once
+/// they are needed. Meshes of more than [`MAX_DEVICES`] devices are not looked at: the answer is true.
+pub(crate) fn is_read_along(
+    view: &OpView<'_>,
+    number: impl Fn(&[usize]) -> usize,
+    mesh: &Mesh,
+    along: &[AxisRef],
+    uses: &OnceCell<Uses>,
+) -> bool {
+    if mesh.size() > MAX_DEVICES {
+        return true;
+    }
+    let free: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, along)).collect();
+    let devices: Vec<Vec<usize>> = (0..mesh.size()).map(|p| mesh.coordinates(p)).collect();
+    let firsts: Vec<usize> = devices.iter().map(|at| mesh.position(&with_index_in(mesh, &free, at, 0))).collect();
+    let literal = |n: usize| match view.result_tensor(0).dtype {
+        DType::I32 => Literal::scalar(n as i32),
+        _ => Literal::scalar(n as u32),
+    };
+    let numbers: Vec<Literal> = devices.iter().map(|at| literal(number(at))).collect();
+    let mut open = vec![(view.result(0), numbers)];
+    let mut seen: HashSet<Op> = HashSet::new();
+    while let Some((number, values)) = open.pop() {
+        budget::poll();
+        if values.iter().zip(&firsts).all(|(value, &first)| *value == values[first]) {
+            continue;
+        }
+        for user in uses.get_or_init(|| Uses::compute(view.body)).of(number) {
+            if seen.insert(user.op) {
+                let user = view.at(user.op);
+                let Some(values) = scalars(&user, number, &values) else { return false };
+                open.push((user.result(0), values));
             }
         }
     }
     true
+}
+
+/// Returns the results of an op that computes a scalar from `number` and constants, one for each value of `number`.
+/// Returns `None` for other ops.
+fn scalars(view: &OpView<'_>, number: Value, values: &[Literal]) -> Option<Vec<Literal>> {
+    let is_scalar = view.results().len() == 1 && view.result_shape(0).is_empty() && view.regions().is_empty();
+    if !is_scalar || facts(view).semantics(view) != Semantics::Pure {
+        return None;
+    }
+    let others = (0..view.operands().len()).map(|i| match view.operand(i) == number {
+        true => Some(None),
+        false => constant_value(&view.operand_def(i)?).map(Some),
+    });
+    let others: Vec<Option<&Literal>> = others.collect::<Option<_>>()?;
+    let computed = |value: &Literal| {
+        let operands: Vec<Literal> = others.iter().map(|c| c.unwrap_or(value).clone()).collect();
+        evaluate(view, &operands, &mut NoRegions).ok()?.pop()
+    };
+    values.iter().map(computed).collect()
 }
 
 /// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and

@@ -158,13 +158,17 @@ fn reads_free_position(
     manual: &[AxisRef],
     uses: &OnceCell<Uses>,
 ) -> Option<Diagnostic> {
-    let free = free_axes(mesh, manual);
-    let is_read = |a: &AxisRef| match Opcode::of_view(view) {
-        Opcode::AxisIndex => AxisIndexOp::axes(view).is_some_and(|(_, own)| own.iter().any(|b| b.overlaps(*a, mesh))),
-        Opcode::PartitionId => !is_read_along(view, mesh, manual, uses),
-        _ => false,
+    let read: Vec<AxisRef> = match Opcode::of_view(view) {
+        Opcode::AxisIndex => AxisIndexOp::axes(view)?.1.to_vec(),
+        Opcode::PartitionId => mesh.all_axes().collect(),
+        _ => return None,
     };
-    let axis = free.iter().find(|a| is_read(a))?.display(mesh);
+    let free = free_axes(mesh, manual);
+    let is_read = |a: &&AxisRef| read.iter().any(|own| own.overlaps(**a, mesh));
+    let axis = free.iter().find(is_read)?.display(mesh);
+    if is_read_along(view, |at| AxisRef::index_in(mesh, &read, at), mesh, manual, uses) {
+        return None;
+    }
     let message =
         format!("`{}` reads the device's position along {axis}, which is not a manual axis there", view.name());
     let way_out = "add the axis to `manual_axes` of the `sdy.manual_computation`: along axes that are not manual a \

@@ -40,7 +40,7 @@ pub fn reshard(module: &Module, keeps_sums: bool, notes: &mut Diagnostics) -> Re
 
 fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool) -> (Func, Option<Diagnostic>) {
     let mut result_shardings = vec![];
-    let mut decisions = Decisions::default();
+    let mut decisions = Decisions::new(mesh);
     let Chosen { func: chosen, changes, note } =
         layouts::choose(module, func, mesh, &mut decisions, keeps_sums, layouts::MAX_EFFORT);
     let func = chosen.as_ref().unwrap_or(func);
@@ -304,7 +304,9 @@ impl Resharder<'_, '_, '_> {
         let inside = |list: &Wanted| list.iter().map(|s| s.as_ref().map(|s| without_axes(s, manual))).collect();
         self.define(region, &args, &inside(&ins), b);
         self.turns.enter(view, region);
+        let free = self.decisions.enter(self.mesh, manual);
         self.ops(region, "the manual computation", inside(&outs), &[], &mut Builder::at(b.body, new, b.loc.clone()));
+        self.decisions.leave(free);
         self.turns.leave();
         let results = self.clone_with(view.op, operands, vec![new], b);
         let op = *b.body[b.region].ops.last().expect("made just now");

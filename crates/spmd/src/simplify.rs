@@ -130,11 +130,10 @@ fn is_compound(view: &OpView<'_>) -> bool {
     is_promoted(view) || collective::is_variadic(view) || is_start_of_several(view)
 }
 
-/// Returns whether the op starts a collective of several operands that can be started one by one. The reducer must
-/// work on the elements of the operands: a region has no place for their conversion.
+/// Returns whether the op starts a collective of several operands, which can be started one by one.
 fn is_start_of_several(view: &OpView<'_>) -> bool {
     let Some(inner) = started_op(view) else { return false };
-    collective::is_variadic(&inner) && !is_promoted(&inner) && inner.operands().len() == inner.results().len()
+    collective::is_variadic(&inner) && inner.operands().len() == inner.results().len()
 }
 
 /// Returns the op in the region of an `async_start`, or `None` for other ops.

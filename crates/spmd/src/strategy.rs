@@ -27,9 +27,10 @@ pub(crate) type Served = SmallVec<[u64; 4]>;
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// The decisions made so far, by question. Many ops of a program ask the same question.
-#[derive(Default)]
 pub(crate) struct Decisions {
     pub kinds: Kinds,
+    /// The axes over which a product may be split though no tensor has them: the Auto axes that are not manual.
+    free: Rc<[AxisRef]>,
     known: FxHashMap<Question, Rc<Decision>>,
     pub prices: MovePrices,
     /// The number of decisions that were not known.
@@ -42,6 +43,7 @@ struct Question {
     kind: Kind,
     shardings: Shardings,
     served: Served,
+    free: Rc<[AxisRef]>,
 }
 
 impl Hash for Question {
@@ -75,6 +77,25 @@ pub(crate) enum Cause {
 }
 
 impl Decisions {
+    pub fn new(mesh: &Mesh) -> Decisions {
+        let is_auto = |a: &AxisRef| mesh.axes[a.axis.index()].kind == AxisKind::Auto;
+        let free = mesh.all_axes().filter(is_auto).collect();
+        let (kinds, known, prices) = (Kinds::default(), FxHashMap::default(), MovePrices::default());
+        Decisions { kinds, free, known, prices, made: 0 }
+    }
+
+    /// Decides for the body of a computation that is manual over `manual` from now on. Returns the free axes outside of
+    /// it, for [`Decisions::leave`].
+    pub fn enter(&mut self, mesh: &Mesh, manual: &[AxisRef]) -> Rc<[AxisRef]> {
+        let free = self.free.iter().flat_map(|a| a.minus(mesh, manual)).collect();
+        std::mem::replace(&mut self.free, free)
+    }
+
+    /// Decides for the ops around a manual computation again.
+    pub fn leave(&mut self, free: Rc<[AxisRef]>) {
+        self.free = free;
+    }
+
     /// Decides how an op of a kind with a rule runs. `shardings` are the layouts that the operands have, then the
     /// layouts that the results should have. `served` states how often the op runs for each move of each operand. An
     /// equal question is decided only once.
@@ -86,7 +107,7 @@ impl Decisions {
         shardings: Shardings,
         served: Served,
     ) -> Rc<Decision> {
-        let question = Question { kind, shardings, served };
+        let question = Question { kind, shardings, served, free: self.free.clone() };
         if let Some(known) = self.known.get(&question) {
             return known.clone();
         }
@@ -94,7 +115,7 @@ impl Decisions {
         let rule = self.kinds.rule(kind).expect("the kind has a rule");
         let (shardings, served) = (question.shardings.clone(), question.served.clone());
         let task = Task::new(view, facts(view), rule, mesh, shardings, served);
-        let decision = Rc::new(task.decide(view, &self.prices));
+        let decision = Rc::new(task.decide(view, &self.prices, &self.free));
         self.known.insert(question, decision.clone());
         decision
     }
@@ -185,8 +206,8 @@ impl Task {
         task
     }
 
-    fn decide(self, view: &OpView<'_>, prices: &MovePrices) -> Decision {
-        let assignment = self.assign(view, prices);
+    fn decide(self, view: &OpView<'_>, prices: &MovePrices, free: &[AxisRef]) -> Decision {
+        let assignment = self.assign(view, prices, free);
         let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
         let summed = assignment.reduction_axes(&self.rule, &self.mesh);
         let (partial, gathered) = if self.is_gathered { (vec![], summed) } else { (summed, vec![]) };
@@ -196,10 +217,10 @@ impl Task {
         Decision { task: self, assignment, layouts, partial, gathered, moved, reasons: RefCell::default() }
     }
 
-    fn assign(&self, view: &OpView<'_>, prices: &MovePrices) -> Assignment {
+    fn assign(&self, view: &OpView<'_>, prices: &MovePrices, free: &[AxisRef]) -> Assignment {
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.work, &self.asked_sums(view)[..]);
-        let parties = Parties { rule, mesh, shardings: &shardings, work, summed };
+        let parties = Parties { rule, mesh, shardings: &shardings, work, summed, free };
         assign(parties, &Priced { task: self, view, prices })
     }
 

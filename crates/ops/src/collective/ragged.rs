@@ -125,7 +125,8 @@ pub struct RowMove {
 /// Returns the rows that move in a group, from operands of `rows_in` rows to results of `rows_out` rows. Checks that
 /// all of them are within the arrays, and that no row of a result is written twice.
 ///
-/// # Errors `ragged-bounds` if a size is negative or rows are outside an array, `ragged-sizes` if a receiver expects
+/// # Errors
+/// `ragged-bounds` if a size is negative or rows are outside an array, `ragged-sizes` if a receiver expects
 /// another number of rows than the sender sends, `ragged-overlap` if a row of a result is written twice.
 pub fn row_moves(
     members: &[RaggedMember],

@@ -68,12 +68,13 @@ impl Search<'_> {
         }
     }
 
-    /// Compares the choices of a product that use axes that no tensor has, and parts of axes. One that moves less than
-    /// the best choice so far, and in which no device computes more, becomes the best. Changes nothing if there are too
-    /// many parts of axes.
+    /// Compares the choices of a product that use free axes, which no tensor has, and parts of axes. One that moves less
+    /// than the best choice so far, and in which no device computes more, becomes the best. Changes nothing if there are
+    /// too many parts of axes.
     fn refine(&mut self, parts: &[AxisRef], best: &mut Best) {
         let mesh = self.parties.mesh;
-        let fine = mesh.prime_parts();
+        let is_known = |part: &AxisRef| parts.iter().chain(self.parties.free).any(|known| known.contains(*part));
+        let fine: Vec<AxisRef> = mesh.prime_parts().into_iter().filter(is_known).collect();
         let first = best.first.as_ref().expect("there is a choice").clone();
         let is_cut = |part: &AxisRef| {
             let inner = fine.iter().filter(|f| part.contains(**f)).map(|f| f.size(mesh));

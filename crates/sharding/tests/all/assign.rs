@@ -2,6 +2,7 @@
 
 use crate::support::{Estimate, dims, mesh, sharding};
 use expect_test::{Expect, expect};
+use shardwise_base::AxisRef;
 use shardwise_sharding::{Assignment, Parties, Rule, assign};
 
 /// f32 tensors; `shardings` are operands, then results. `work` in bytes.
@@ -10,7 +11,8 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let rule: Rule = rule.parse().unwrap();
     let given: Vec<_> = shardings.iter().map(|s| (*s != "-").then(|| sharding(&mesh, s))).collect();
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
-    let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[] };
+    let free: Vec<AxisRef> = mesh.all_axes().collect();
+    let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free };
     let a = assign(parties, &Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo });
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
     let verdicts: Vec<_> = a.verdicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();

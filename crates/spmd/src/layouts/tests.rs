@@ -14,7 +14,7 @@ fn chosen(effort: (usize, usize)) -> Chosen {
     let module = text::parse("chain.mlir", source, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
     let module = run_until("join", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
-    choose(&module, func, mesh, &mut Decisions::default(), false, effort)
+    choose(&module, func, mesh, &mut Decisions::new(mesh), false, effort)
 }
 
 #[test]
