@@ -1,13 +1,15 @@
 //! Removes ops that are dead, repeated or without effect.
 //!
-//! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops are merged; an op in a region is also merged with an equal op of the function's own
-//! region. Ops that change nothing are replaced by their operand, and scalar integer arithmetic on constants is
-//! evaluated.
+//! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops are merged; an op in a
+//! region is also merged with an equal op of the function's own region. Ops that change nothing are replaced by their
+//! operand, and scalar integer arithmetic on constants is evaluated. Two permutations of devices, one after the other,
+//! become one, unless the program states one of them.
 
 use crate::rewrite::{facts, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
 use shardwise_base::{Diagnostics, EntityVec, Literal, budget};
-use shardwise_ir::{Body, Module, Op, OpData, OpView, Region, Value, ValueDef};
+use shardwise_ir::{Attrs, Body, Module, Op, OpData, OpView, Region, Value, ValueDef};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 use shardwise_ops::{Effects, NoRegions, Opcode, Semantics, constant_value, make};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
@@ -15,6 +17,9 @@ use std::hash::{Hash, Hasher};
 /// The largest number of rounds. Each round can merge ops that became equal in the round before; equal ops that are
 /// left after the last round stay.
 const MAX_ROUNDS: usize = 4;
+
+/// The largest mesh on which permutations of devices are joined.
+const MAX_DEVICES: usize = 1 << 12;
 
 /// Removes the dead ops of the main function, merges equal ops, and replaces ops that change nothing by their operand
 /// and scalar integer arithmetic on constants by its value. Always returns `Ok`.
@@ -288,6 +293,12 @@ impl Cleanup<'_> {
             self.region(inner);
         }
         self.is_isolated = outer;
+        if let Some((operand, attrs)) = self.joined_permutations(op) {
+            let data = self.body.op_mut(op);
+            data.operands[0] = operand;
+            data.attrs = attrs;
+            self.is_changed = true;
+        }
         let view = self.module.view(self.body, op);
         let is_plain = view.regions().is_empty() && view.results().len() == 1 && is_repeatable(&view);
         if !is_plain || is_async(self.module, self.body, region) {
@@ -305,6 +316,23 @@ impl Cleanup<'_> {
         let print = folded.map_or(print, |value| self.make_constant(op, value));
         self.seen.entry(print).or_default().push((op, region));
         true
+    }
+
+    /// Returns the operand and the attributes of the one permutation that does what the op and its operand's op do.
+    /// Returns `None` if they are not both permutations that the compiler made.
+    fn joined_permutations(&self, op: Op) -> Option<(Value, Attrs)> {
+        let mesh = self.module.main_mesh().filter(|mesh| mesh.size() <= MAX_DEVICES)?;
+        let permutation = |view: &OpView<'_>| {
+            let kind = CollectiveView::of(view).filter(|_| view.data().reason.is_some())?.kind;
+            if let CollectiveKind::CollectivePermute { permutation } = kind { Some(permutation) } else { None }
+        };
+        let view = self.module.view(self.body, op);
+        let next = permutation(&view)?;
+        let before = view.operand_def(0)?;
+        let joined = permutation(&before)?.then(&next, mesh)?;
+        let mut attrs = view.attrs().clone();
+        joined.write(&mut attrs);
+        Some((before.operand(0), attrs))
     }
 
     fn rename_operands(&mut self, op: Op) {

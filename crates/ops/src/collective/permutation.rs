@@ -232,6 +232,15 @@ impl Permutation {
         pairs
     }
 
+    /// Returns the permutation on `mesh` that moves values as this one and then `next` do. A device to which one of them
+    /// sends nothing gets zeros. Returns `None` if a device is not in the mesh. Takes time for each device.
+    pub fn then(&self, next: &Permutation, mesh: &Arc<Mesh>) -> Option<Permutation> {
+        let targets: HashMap<usize, usize> = next.to_device_pairs(mesh).into_iter().collect();
+        let pairs = self.to_device_pairs(mesh).into_iter();
+        let pairs: Vec<_> = pairs.filter_map(|(source, via)| Some((source, *targets.get(&via)?))).collect();
+        permutation_of_pairs(mesh, &pairs)
+    }
+
     /// Returns the axes of the mesh along which the result varies if the operand varies along the axes `operand`: only
     /// axes of the groups. Returns all of the groups' axes where the exact ones are not known, and no axes for pairs of
     /// process ids.

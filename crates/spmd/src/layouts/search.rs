@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use shardwise_ir::OpView;
 use shardwise_sharding::cost::STEP_BYTES;
-use shardwise_sharding::{AxisList, Factor, IfMissing, Rule, TensorFactors};
+use shardwise_sharding::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::{Hash, Hasher};
@@ -164,8 +164,8 @@ impl Search<'_, '_> {
 
     /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
     /// an op, these are also its second best choice, its tensors whole where elements move, its results split over the
-    /// axes that are summed, its results left as summands unless sums are kept, and all other tensors laid out as one
-    /// of them is.
+    /// axes that are summed, its results left as summands unless sums are kept, a factor of a product split over axes
+    /// that are idle, and all other tensors laid out as one of them is.
     fn seeds(&mut self, site: Site) -> Vec<Vec<Change>> {
         let asked: Vec<Change> = self.prices.asks(site).map(|ask| (ask.value, ask.layout)).collect();
         let mut seeds: Vec<Vec<Change>> = asked.iter().map(|&change| vec![change]).collect();
@@ -177,6 +177,9 @@ impl Search<'_, '_> {
         let mut found: Vec<Wanted> = runner_up.iter().map(|r| tensors.split_over(&r.axes)).collect();
         found.extend(tensors.whole_where_elements_move());
         found.extend(tensors.parts_of_sums(self.prices));
+        if tensors.is_product() {
+            found.extend(tensors.over_idle_axes());
+        }
         if !self.limits.keeps_sums {
             found.extend(tensors.summands());
         }
@@ -334,6 +337,44 @@ impl<'a> Tensors<'a> {
         let mut axes = self.decision.assignment.axes.clone();
         moved.iter().for_each(|f| axes[f.index()].clear());
         (!moved.is_empty()).then(|| self.split_over(&axes))
+    }
+
+    /// Returns whether the op is a product, in which no device may compute more than it must.
+    fn is_product(&self) -> bool {
+        self.decision.task.is_product()
+    }
+
+    /// Returns the layouts of all tensors if a factor is split over axes that the op does not use, in place of its own.
+    /// Its own axes are left out, or taken by a factor that is whole.
+    fn over_idle_axes(&self) -> Vec<Wanted> {
+        let axes = &self.decision.assignment.axes;
+        let is_idle = |part: &AxisRef| !axes.iter().flatten().any(|own| own.overlaps(*part, self.mesh));
+        let parts: Vec<AxisRef> = self.mesh.prime_parts().into_iter().filter(is_idle).collect();
+        let mut lists: Vec<AxisList> = parts.iter().map(|&part| [part].into_iter().collect()).collect();
+        if parts.len() > 1 {
+            let mut all = AxisList::new();
+            parts.iter().for_each(|&part| AxisRef::push_or_merge(&mut all, part, self.mesh));
+            lists.push(all);
+        }
+        let can_be_split = |f: &Factor, list: &AxisList| {
+            let shards = AxisRef::total_size(self.mesh, list);
+            self.rule.kind(*f) != FactorKind::NeedReplication && self.rule.size(*f).is_multiple_of(shards)
+        };
+        let mut found = vec![];
+        for list in &lists {
+            for factor in self.rule.all_factors().filter(|f| can_be_split(f, list)) {
+                let mut moved = axes.clone();
+                let own = std::mem::replace(&mut moved[factor.index()], list.clone());
+                found.push(self.split_over(&moved));
+                let is_free = |f: &Factor| moved[f.index()].is_empty() && can_be_split(f, &own);
+                for other in self.rule.all_factors().filter(|f| !own.is_empty() && is_free(f)) {
+                    let mut moved = moved.clone();
+                    moved[other.index()] = own.clone();
+                    found.push(self.split_over(&moved));
+                }
+            }
+        }
+        found
     }
 
     /// Returns the results of which each device has a summand, with their layouts.

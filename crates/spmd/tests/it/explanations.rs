@@ -197,13 +197,18 @@ func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 }"#,
         expect![[r#"
             kind                axes  local type            received  over the mesh  times  for
-            all-gather          x     f32[4,8] -> f32[8,8]  128 B     512 B          1      dot_general at program.mlir:4:3
-              why: `dot_general` runs with factor k whole, as operand 0 [{"x"}, {}] has it, and operand 1 is [{"x"}, {}]; operand 1 is argument 1 of the function
-              instead of: i whole, k over {"x"}, 192 B
-              least: 128 B from [{"x"}, {}] to [{}, {}]
-            all-gather          x     f32[4,8] -> f32[8,8]  128 B     512 B          1      custom_call at program.mlir:5:3
-              why: operand 0 of `custom_call`, which runs unsplit, is [{}, {}], and the value is [{"x"}, {}]
-              least: 128 B from [{"x"}, {}] to [{}, {}]
+            all-gather          x     f32[4,4] -> f32[8,4]  64 B      256 B          1      dot_general at program.mlir:4:3
+              why: `dot_general` runs with factor j over {"y"}, as result 0 [{"x"}, {"y"}] has it, and operand 1 is [{"x"}, {}]; operand 1 is argument 1 of the function
+              instead of: i whole, j over {"y"}, k over {"x"}, 128 B
+              least: 64 B from [{"x"}, {}] to [{}, {"y"}]
+              layout: result 0 is [{"x"}, {"y"}], where propagation had [{"x"}, {}]: the ops around it receive about 256 B with both, in fewer collectives or with less work
+            all-gather          x     f32[4,4] -> f32[8,4]  64 B      256 B          1      custom_call at program.mlir:5:3
+              why: operand 0 of `custom_call`, which runs unsplit, is [{}, {}], and the value is [{"x"}, {"y"}]
+              least: 192 B from [{"x"}, {"y"}] to [{}, {}]
+              layout: the value is [{"x"}, {"y"}], where propagation had [{"x"}, {}]: the ops around it receive about 256 B with both, in fewer collectives or with less work
+            all-gather          y     f32[8,4] -> f32[8,8]  128 B     512 B          1      custom_call at program.mlir:5:3
+              why: operand 0 of `custom_call`, which runs unsplit, is [{}, {}], and the value is [{"x"}, {"y"}]
+              least: counted above, for the whole reshard
             collective-permute  x,y   f32[4,4]              64 B      128 B          1      add at program.mlir:11:3
               why: result 0 of `add` is computed as [{"x"}, {"y"}] and wanted as [{}, {"x"}]; it is result 0 of the function
               least: 128 B from [{"x"}, {"y"}] to [{}, {"x"}]
