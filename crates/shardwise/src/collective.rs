@@ -18,7 +18,7 @@ use crate::manual::{AxisSet, ManualType, Scope};
 use crate::ops::{Checked, Dim, Site, site};
 use crate::spec::shown_axes;
 use crate::tree::{self, Tree};
-use crate::{context, hlo, mistakes, trace};
+use crate::{context, explicit, hlo, mistakes, trace};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{self, AxisList, axes_of_groups};
@@ -966,7 +966,11 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     let own = over.clone();
     let dtype = x.tensor().dtype;
     let bits = if dtype.has_zero() { x.clone() } else { hlo::bitcast(x, DType::U8) };
-    let masked = hlo::built(&[&bits], Some(state.clone()), move |b, x| only_at(b, x[0], source, &own));
+    // The selection is linear in the value, because the other elements change no sum.
+    let layout = explicit::given(&bits);
+    let masked =
+        explicit::silently(|| hlo::built(&[&bits], Some(state.clone()), move |b, x| only_at(b, x[0], source, &own)));
+    let masked = explicit::lay(&[masked], &[layout]).remove(0);
     let kind = if dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
     let state = state.without(&over.set);
     let op =
