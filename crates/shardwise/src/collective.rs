@@ -966,11 +966,10 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     let own = over.clone();
     let dtype = x.tensor().dtype;
     let bits = if dtype.has_zero() { x.clone() } else { hlo::bitcast(x, DType::U8) };
-    // The selection is linear in the value, because the other elements change no sum.
-    let layout = explicit::given(&bits);
-    let masked =
-        explicit::silently(|| hlo::built(&[&bits], Some(state.clone()), move |b, x| only_at(b, x[0], source, &own)));
-    let masked = explicit::lay(&[masked], &[layout]).remove(0);
+    let masked = hlo::built(&[&bits, &nothing_like(&bits)], Some(state.clone()), move |b, x| {
+        let is_source = is_at(b, source, &own);
+        make::select(b, is_source, x[0], x[1])
+    });
     let kind = if dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
     let state = state.without(&over.set);
     let op =
@@ -978,14 +977,19 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     Ok(Exchange::new(&[&masked], state, op).then_if(!dtype.has_zero(), move |sum| hlo::bitcast(sum, dtype)))
 }
 
-/// Returns the value on the device at `source`. The others have elements that change nothing when they are added.
-fn only_at(b: &mut Builder<'_>, x: Value, source: usize, over: &Over) -> Value {
-    let ty = b.body.ty(x).as_tensor().expect("a collective takes tensors").clone();
+/// Returns true on the device at `source`.
+fn is_at(b: &mut Builder<'_>, source: usize, over: &Over) -> Value {
     let index = make_collective::axis_index(b, over.mesh(), &over.list);
     let wanted = make::number(b, DType::I32, source as i64);
-    let is_source = make::compare(b, "EQ", index, wanted);
-    let others = make::full(b, &ty.shape, &nothing(ty.dtype));
-    make::select(b, is_source, x, others)
+    make::compare(b, "EQ", index, wanted)
+}
+
+/// Returns elements that change nothing when they are added, in the type and the layout of `x`. Where `x` is unreduced,
+/// they are, too.
+fn nothing_like(x: &Array) -> Array {
+    let ty = x.tensor();
+    let made = hlo::splat(&nothing(ty.dtype), &ty.shape);
+    explicit::lay(&[made], &[explicit::given(x)]).remove(0)
 }
 
 fn with_dim(x: &Array, dim: usize) -> Array {
