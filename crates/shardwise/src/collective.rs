@@ -785,9 +785,12 @@ impl Future {
     pub fn done(mut self) -> Array {
         match self.state.take().expect("only this takes it") {
             Err(bad) => bad,
-            Ok(Started { future, state, after }) => site("done", &[], |s| match hlo::finished(future, state) {
-                Some(out) => Ok(after(&out)),
-                None => s.fail(None, mistakes::future_elsewhere(self.name, self.at, &s.loc)),
+            Ok(Started { future, state, after }) => site("done", &[], |s| {
+                let made = || hlo::finished(future, state).into_iter().collect();
+                match explicit::function(self.name.into(), made).pop() {
+                    Some(out) => Ok(after(&out)),
+                    None => s.fail(None, mistakes::future_elsewhere(self.name, self.at, &s.loc)),
+                }
             }),
         }
     }

@@ -246,6 +246,19 @@ fn collectives_of_unreduced_values() {
     });
 }
 
+/// Tests that the message about a started collective names the collective.
+#[test]
+fn started_collectives_have_names() {
+    with_mesh(&Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
+        let map = shard_map(|x: &Array| x.psum_start("X").done() + 1.0).axes("X").in_specs(P!("X")).out_specs(P!());
+        expect![[r#"
+            error[communication-denied]: `psum_start` communicates without the program asking for it
+               | f32[2,8@Y]: `async_start` needs the whole of dim 1 of operand 0, which is sharded over "Y"
+               = mesh: X=4, Y=2
+               = help: `.shard(P!(None, None))`: moves data"#]].assert_eq(&show(jit(map)(&ramp([8, 8], P!("X", "Y")))));
+    });
+}
+
 /// Tests that `pbroadcast` takes a value that is unreduced over another axis, and leaves the sum for later.
 #[test]
 fn broadcasts_of_unreduced_values() {
