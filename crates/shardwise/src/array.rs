@@ -48,11 +48,14 @@ pub(crate) enum Held {
     Deleted,
 }
 
+/// Makes a result with the given layout.
+type MakeIn = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
+
 /// How to make a result when its layout is decided.
 #[derive(Clone)]
 pub(crate) struct Decide {
     /// Makes the result with the given layout.
-    pub make: Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>,
+    pub make: MakeIn,
     /// The axes over which the layout may be unreduced.
     pub sums: Vec<AxisRef>,
 }

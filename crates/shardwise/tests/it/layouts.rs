@@ -249,20 +249,21 @@ fn collectives_of_unreduced_values() {
 /// Tests that the message about a started collective names the collective.
 #[test]
 fn started_collectives_have_names() {
-    with_mesh(&Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
         let map = shard_map(|x: &Array| x.psum_start("X").done() + 1.0).axes("X").in_specs(P!("X")).out_specs(P!());
         expect![[r#"
             error[communication-denied]: `psum_start` communicates without the program asking for it
                | f32[2,8@Y]: `async_start` needs the whole of dim 1 of operand 0, which is sharded over "Y"
                = mesh: X=4, Y=2
-               = help: `.shard(P!(None, None))`: moves data"#]].assert_eq(&show(jit(map)(&ramp([8, 8], P!("X", "Y")))));
+               = help: `.shard(P!(None, None))`: moves data"#]]
+        .assert_eq(&show(jit(map)(&ramp([8, 8], P!("X", "Y")))));
     });
 }
 
 /// Tests that `pbroadcast` takes a value that is unreduced over another axis, and leaves the sum for later.
 #[test]
 fn broadcasts_of_unreduced_values() {
-    with_mesh(&Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
         let x = ramp([8, 8], P!("X", "Y"));
         let body = |x: &Array| x.sum(1).shard(P!().unreduced("Y")).pbroadcast("X", 3).shard(P!());
         let f = jit(shard_map(body).axes("X").in_specs(P!("X")).out_specs(P!()));
@@ -413,7 +414,7 @@ fn mapped_auto_axes_come_first() {
 /// Tests the names of parts of axes in layouts, and that a sum can only be left unreduced over its own axes.
 #[test]
 fn names_of_parts() {
-    with_mesh(&Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
         let reduced = arange(0..4, F32).shard(P!().reduced(("X:(2)2", "X:(1)2")));
         let x = arange(0..8, F32).reshape([4, 2]).shard(P!("X"));
         let y = || ones([4, 2], F32).shard(P!("X", "Y"));
@@ -453,7 +454,7 @@ fn names_of_parts() {
             f32[2,2@Y]{U:X} [12.0, 12.0, 16.0, 16.0]
             f32[2]{U:(X,Y)} [24.0, 32.0]"#]].assert_eq(&shown.join("\n"));
     });
-    with_mesh(&Mesh::auto([("X", 6)]).unwrap(), || {
+    with_mesh(Mesh::auto([("X", 6)]).unwrap(), || {
         let specs = [P!("X:(1)4"), P!("X:(1)2", "X:(3)2"), P!("X:(+1)2"), P!("X:(2)3", "X:(1)3")];
         let shown = specs.map(|spec| show(ones([6, 6], F32).shard(spec).check().cloned()));
         expect![[r#"
@@ -480,7 +481,7 @@ fn names_of_parts() {
 #[test]
 fn stated_axes_of_size_1() {
     for size in [2, 1] {
-        with_mesh(&Mesh::auto([("X", size), ("Y", 2)]).unwrap(), || {
+        with_mesh(Mesh::auto([("X", size), ("Y", 2)]).unwrap(), || {
             let x = arange(0..64, F32).reshape([8, 8]).shard(P!("X", "Y"));
             let y = jit(|x: &Array| (x * 2.0).shard(P!("X", "Y")))(&x).unwrap();
             assert_eq!(y.ty().to_string(), "f32[8@X,8@Y]");
@@ -491,7 +492,7 @@ fn stated_axes_of_size_1() {
 /// Tests that arrays like an unreduced array are unreduced if they are zeros, also in traces and in per-device code.
 #[test]
 fn like_unreduced() {
-    with_mesh(&Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
         let open = || arange(0..16, F32).reshape([8, 2]).shard(P!("X", "Y")).sum(0).shard(P!("Y").unreduced("X"));
         let (u, v) = (open(), open());
         let per_device = |f: fn(&Array) -> Array| {
@@ -519,7 +520,7 @@ fn like_unreduced() {
             f32[2@Y] [57.0, 65.0]"#]]
         .assert_eq(&shown.join("\n"));
     });
-    with_mesh(&Mesh::auto([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
         let x = arange(0..4, F32).shard(P!("X"));
         let c = x.clone();
         let shown =
@@ -531,7 +532,7 @@ fn like_unreduced() {
 /// Tests unreduced values in loops of no steps, in sums, and after mistakes in loops and branches.
 #[test]
 fn loops_of_unreduced_values() {
-    with_mesh(&Mesh::auto([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
         let map =
             |f: fn(&Array) -> Array| show(jit(shard_map(f).in_specs(P!("X")).out_specs(P!()))(&arange(0..16, F32)));
         fn open(x: &Array) -> Array {
@@ -576,7 +577,7 @@ fn loops_of_unreduced_values() {
                = help: sum it first: `.psum("X")`
             f32[] [120.0]"#]].assert_eq(&shown.join("\n"));
     });
-    with_mesh(&Mesh::explicit([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {
         let u = arange(0..16, F32).reshape([4, 2, 2]).shard(P!("X")).sum(0).shard(P!().unreduced("X"));
         let last = |n: usize| move |u: &Array| scan(u.i(0), u.i(0..n), |_, e| (e, ())).0.shard(P!());
         expect![[r#"
@@ -589,7 +590,7 @@ fn loops_of_unreduced_values() {
 /// Tests that `explicit_axes` and `auto_axes` take whole axes.
 #[test]
 fn modes_of_groups() {
-    with_mesh(&Mesh::explicit([("X", 4)]).unwrap(), || {
+    with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {
         let f = |x: &Array| auto_axes(groups("X", [[0, 1], [2, 3]]), P!(), || x.clone());
         expect![[r#"
             error[axis-mode]: `auto_axes` needs whole axes, and only groups of "X" are given
