@@ -140,14 +140,19 @@ fn kept_reduction(rule: &Rule) -> Option<Factor> {
     rule.all_factors().find(is_kept)
 }
 
-/// Returns the rule with each pass-through factor that only some of the results have marked as needing replication: if
-/// it were split, each device would compute the other results from its own part.
+/// Returns the rule with these pass-through factors marked as needing replication:
+///
+/// - Factors that only some of the results have. If one were split, each device would compute the other results from its
+///   own part.
+/// - Factors of results that no operand has. A kernel that gets no part of an operand cannot know which part of its
+///   results to compute.
 ///
 /// `([i, j])->([i, j], [j])` becomes `([i, j])->([i, j], [j]) need_replication={i}`.
 pub(crate) fn with_whole_factors(mut rule: Rule) -> Rule {
     for factor in rule.all_factors() {
         let count = rule.results.iter().filter(|m| m.contains(factor)).count();
-        if rule.is_pass_through(factor) && 0 < count && count < rule.results.len() {
+        let is_new = !rule.operands.iter().any(|m| m.contains(factor));
+        if rule.is_pass_through(factor) && 0 < count && (is_new || count < rule.results.len()) {
             rule.factors[factor.index()].kind = FactorKind::NeedReplication;
         }
     }
@@ -247,6 +252,8 @@ mod tests {
         assert_eq!(whole(one), one);
         let two = "([i, j])->([i, j], [j]) {i=8, j=4}";
         assert_eq!(whole(two), format!("{two} need_replication={{i}}"));
+        let new = "([i])->([i, j]) {i=8, j=4}";
+        assert_eq!(whole(new), format!("{new} need_replication={{j}}"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::Mistakes;
 use crate::manual::{AxisSet, ManualType};
 use crate::trace::{self, Traced};
 use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, limits, mistakes, runtime};
-use shardwise_base::{self as base, Diagnostic};
+use shardwise_base::{self as base, AxisRef, Diagnostic};
 use shardwise_engine::{ArrayHandle, ShardedType};
 use shardwise_ir::TensorType;
 use std::fmt;
@@ -49,7 +49,16 @@ pub(crate) enum Held {
 }
 
 /// Makes a result with the given layout.
-pub(crate) type Decide = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
+type MakeIn = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
+
+/// How to make a result when its layout is decided.
+#[derive(Clone)]
+pub(crate) struct Decide {
+    /// Makes the result with the given layout.
+    pub make: MakeIn,
+    /// The axes over which the layout may be unreduced.
+    pub sums: Vec<AxisRef>,
+}
 
 /// A result whose layout has been decided: a value, or only its type if the arguments have no values.
 pub(crate) enum Made {
@@ -59,8 +68,8 @@ pub(crate) enum Made {
 
 /// A function's result whose layout has not been decided.
 pub(crate) struct Undecided {
-    /// Makes the result with a given layout. `None` after the array was deleted.
-    pub make: Mutex<Option<Decide>>,
+    /// How to make the result with a given layout. `None` after the array was deleted.
+    pub decide: Mutex<Option<Decide>>,
     /// The mistake that any use but `.shard` is.
     pub question: Mistakes,
 }
@@ -70,7 +79,7 @@ pub(crate) struct Sum {
     /// Makes the result with the sum reduced.
     pub take: Box<dyn Fn() -> Result<ArrayHandle> + Send + Sync>,
     /// Makes the result with a given layout, which may leave the sum unreduced.
-    pub make: Decide,
+    pub decide: Decide,
 }
 
 /// An array's state is replaced as a whole, so unwinding cannot leave one half changed.
@@ -256,12 +265,12 @@ impl Array {
 
     pub(crate) fn undecided(
         ty: ShardedType,
-        make: Decide,
+        decide: Decide,
         question: Mistakes,
         at: &'static Location<'static>,
     ) -> Array {
-        let make = Mutex::new(Some(make));
-        Array::new(Some(ty), State::Undecided(Undecided { make, question }), at)
+        let decide = Mutex::new(Some(decide));
+        Array::new(Some(ty), State::Undecided(Undecided { decide, question }), at)
     }
 
     pub(crate) fn waiting_sum(ty: ShardedType, sum: Sum, at: &'static Location<'static>) -> Array {
@@ -364,7 +373,7 @@ impl Array {
         }
         let sharding = sharding.spec.on(&sharding.mesh, &ty, &loc).map_err(Error::one)?;
         let undecided = crate::layout::nothing_decides(&sharding, None, &ty.short(), &loc);
-        let wrong = undecided.or_else(|| explicit::misplaced_sum(None, &sharding, || ty.short(), &loc));
+        let wrong = undecided.or_else(|| explicit::misplaced_sum(&[], &sharding, || ty.short(), &loc));
         if let Some(d) = wrong {
             return Err(Error::one(d));
         }
@@ -635,9 +644,9 @@ impl Array {
     /// Errors: `deleted`.
     pub(crate) fn decide(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Result<Option<Decide>> {
         match &self.0.state {
-            State::Undecided(u) => look(&u.make).clone().ok_or_else(|| self.deleted(at)).map(Some),
+            State::Undecided(u) => look(&u.decide).clone().ok_or_else(|| self.deleted(at)).map(Some),
             State::Value(held) if !sharding.unreduced.is_empty() => match &*look(held) {
-                Held::Sum(sum) => Ok(Some(sum.make.clone())),
+                Held::Sum(sum) => Ok(Some(sum.decide.clone())),
                 Held::Deleted => Err(self.deleted(at)),
                 Held::Made(_) | Held::New(_) => Ok(None),
             },
@@ -755,7 +764,7 @@ impl Array {
     pub fn delete(self) {
         match &self.0.state {
             State::Value(held) => *look(held) = Held::Deleted,
-            State::Undecided(u) => *look(&u.make) = None,
+            State::Undecided(u) => *look(&u.decide) = None,
             State::Traced(_) | State::TypeOnly | State::Mistake(_) => {}
         }
     }

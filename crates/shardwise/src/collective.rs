@@ -18,7 +18,7 @@ use crate::manual::{AxisSet, ManualType, Scope};
 use crate::ops::{Checked, Dim, Site, site};
 use crate::spec::shown_axes;
 use crate::tree::{self, Tree};
-use crate::{context, hlo, mistakes, trace};
+use crate::{context, explicit, hlo, mistakes, trace};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{self, AxisList, axes_of_groups};
@@ -785,9 +785,12 @@ impl Future {
     pub fn done(mut self) -> Array {
         match self.state.take().expect("only this takes it") {
             Err(bad) => bad,
-            Ok(Started { future, state, after }) => site("done", &[], |s| match hlo::finished(future, state) {
-                Some(out) => Ok(after(&out)),
-                None => s.fail(None, mistakes::future_elsewhere(self.name, self.at, &s.loc)),
+            Ok(Started { future, state, after }) => site("done", &[], |s| {
+                let made = || hlo::finished(future, state).into_iter().collect();
+                match explicit::function(self.name.into(), made).pop() {
+                    Some(out) => Ok(after(&out)),
+                    None => s.fail(None, mistakes::future_elsewhere(self.name, self.at, &s.loc)),
+                }
             }),
         }
     }
@@ -966,7 +969,10 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     let own = over.clone();
     let dtype = x.tensor().dtype;
     let bits = if dtype.has_zero() { x.clone() } else { hlo::bitcast(x, DType::U8) };
-    let masked = hlo::built(&[&bits], Some(state.clone()), move |b, x| only_at(b, x[0], source, &own));
+    let masked = hlo::built(&[&bits, &nothing_like(&bits)], Some(state.clone()), move |b, x| {
+        let is_source = is_at(b, source, &own);
+        make::select(b, is_source, x[0], x[1])
+    });
     let kind = if dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
     let state = state.without(&over.set);
     let op =
@@ -974,14 +980,19 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     Ok(Exchange::new(&[&masked], state, op).then_if(!dtype.has_zero(), move |sum| hlo::bitcast(sum, dtype)))
 }
 
-/// Returns the value on the device at `source`. The others have elements that change nothing when they are added.
-fn only_at(b: &mut Builder<'_>, x: Value, source: usize, over: &Over) -> Value {
-    let ty = b.body.ty(x).as_tensor().expect("a collective takes tensors").clone();
+/// Returns true on the device at `source`.
+fn is_at(b: &mut Builder<'_>, source: usize, over: &Over) -> Value {
     let index = make_collective::axis_index(b, over.mesh(), &over.list);
     let wanted = make::number(b, DType::I32, source as i64);
-    let is_source = make::compare(b, "EQ", index, wanted);
-    let others = make::full(b, &ty.shape, &nothing(ty.dtype));
-    make::select(b, is_source, x, others)
+    make::compare(b, "EQ", index, wanted)
+}
+
+/// Returns elements that change nothing when they are added, in the type and the layout of `x`. Where `x` is unreduced,
+/// they are, too.
+fn nothing_like(x: &Array) -> Array {
+    let ty = x.tensor();
+    let made = hlo::splat(&nothing(ty.dtype), &ty.shape);
+    explicit::lay(&[made], &[explicit::given(x)]).remove(0)
 }
 
 fn with_dim(x: &Array, dim: usize) -> Array {

@@ -378,11 +378,12 @@ fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
     }
 }
 
-/// Returns element `i` of the first dimension, or zeros if `x` is empty (no step runs then).
+/// Returns element `i` of the first dimension, or zeros of its type if `x` is empty (no step runs then).
 fn row(x: &Array, i: &Array) -> Array {
     let ty = x.tensor().clone();
     if ty.shape[0] == 0 {
-        return hlo::zeros(&TensorType::new(ty.dtype, &ty.shape[1..]));
+        let zeros = hlo::zeros(&TensorType::new(ty.dtype, &ty.shape[1..])).made_in(x.node().manual.clone());
+        return explicit::lay(&[zeros], &[explicit::row(x)]).remove(0);
     }
     let zero = here(DType::I32, 0);
     let start: Vec<Array> = (0..ty.rank()).map(|d| if d == 0 { i.clone() } else { zero.clone() }).collect();

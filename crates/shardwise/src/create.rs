@@ -4,7 +4,7 @@ use crate::array::{Array, IntoShape};
 use crate::dtype::Number;
 use crate::eager::create;
 use crate::ops::{EitherKind, Operand, site};
-use crate::{DType, Element, context, hlo, limits, mistakes, runtime};
+use crate::{DType, Element, Layout, Mesh, P, context, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{self as base, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
@@ -24,7 +24,7 @@ fn filled(name: &'static str, shape: Vec<usize>, number: Number, dtype: DType) -
             Err(why) => return s.fail(Some(ty.clone()), mistakes::number(name, number, &ty.short(), why, &s.loc)),
         };
         s.fits(&ty)?;
-        if crate::trace::is_tracing() {
+        if trace::is_tracing() {
             return Ok(hlo::broadcast_in_dim(&hlo::constant(literal), &ty.shape, &[]));
         }
         let value = base::Literal::splat(ty.dtype, ty.shape.clone(), literal.element_bytes(0));
@@ -108,17 +108,45 @@ fn like(name: &'static str, x: &Array, n: u8) -> Array {
         let ty = x.tensor();
         let dtype = DType::of(ty.dtype);
         let made = filled(name, ty.shape.clone(), number(n, dtype), dtype);
-        let own = x.sharded().sharding.as_ref().filter(|_| !crate::trace::is_tracing());
-        if let Some(made) = own.and_then(|own| made.deferred_as(&summands(own, n), s.at)) {
-            return Ok(made);
+        let own = x.sharded().sharding.as_ref();
+        if trace::is_tracing() {
+            return Ok(traced_like(made, x, n, s.at));
         }
-        Ok(match x.sharding() {
-            Some(sharding) if x.traced().is_none() || crate::explicit::is_typing() => {
-                made.shard_at(crate::Layout::layout(sharding), s.at)
-            }
-            _ => made,
-        })
+        let Some(own) = own.map(|own| summands(own, n)) else { return Ok(made) };
+        Ok(made.deferred_as(&own, s.at).unwrap_or_else(|| in_layout(&made, &own, s.at)))
     })
+}
+
+/// Returns `made`, a new array of the active trace whose elements are all `n`, in the layout and the states of `x`.
+fn traced_like(made: Array, x: &Array, n: u8, at: &'static Location<'static>) -> Array {
+    let scope = trace::with(|t| t.scope());
+    let inner = |own: &Sharding| scope.as_ref().map_or_else(|| own.clone(), |s| s.inner_sharding(own));
+    let own = x.sharded().sharding.as_ref().filter(|_| x.traced().is_none() || explicit::is_typing());
+    let made = match own {
+        Some(own) if trace::with(|t| t.join_mesh(&Mesh(own.mesh.clone()))) => {
+            let summands = explicit::given(x).map(|own| summands(&inner(&own), n)).filter(|s| !s.unreduced.is_empty());
+            match summands {
+                Some(layout) => explicit::lay(&[made], &[Some(layout)]).remove(0),
+                None => in_layout(&made, &inner(own).with_unreduced(vec![]), at),
+            }
+        }
+        Some(own) => in_layout(&made, own, at),
+        None => made,
+    };
+    match scope {
+        Some(scope) if n == 0 => {
+            let unreduced = x.manual_in(&scope).unreduced;
+            let state = made.manual_in(&scope).with_unreduced(&unreduced);
+            made.made_in(Some(state))
+        }
+        _ => made,
+    }
+}
+
+/// Returns `made` in this layout, as [`Array::shard`] does.
+fn in_layout(made: &Array, layout: &Sharding, at: &'static Location<'static>) -> Array {
+    let layout = crate::Sharding { mesh: Mesh(layout.mesh.clone()), spec: P::of(layout) };
+    made.shard_at(layout.layout(), at)
 }
 
 /// Returns the layout for an array like one in this layout, whose elements are all `n`. Only zeros can be summands on
@@ -268,7 +296,7 @@ pub fn array<D: Data + ?Sized>(data: &D) -> Array {
 /// Creates a constant of the active trace. Outside of a trace, creates a value, which becomes an argument of the
 /// programs that use it.
 pub(crate) fn from_literal(literal: base::Literal, at: &'static Location<'static>) -> Array {
-    if crate::trace::is_tracing() {
+    if trace::is_tracing() {
         return context::within(at, || hlo::constant(literal));
     }
     let ty = TensorType::new(literal.dtype(), literal.shape());

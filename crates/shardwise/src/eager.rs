@@ -4,7 +4,7 @@
 //! operands' types, compiled through the same pipeline as every program, and cached by its name, constants, types and
 //! layouts.
 
-use crate::array::{Made, Sum};
+use crate::array::{Decide, Made, Sum};
 use crate::cache::{Cache, program_bytes};
 use crate::error::Mistakes;
 use crate::explicit::{Callee, Warned, maker};
@@ -12,7 +12,7 @@ use crate::layout::as_stated;
 use crate::runtime::{self, Compiled};
 use crate::trace::{self, Finished, Trace};
 use crate::{Array, Error, Mesh, Result, context, explicit, hlo, limits, mistakes};
-use shardwise_base as base;
+use shardwise_base::{self as base, AxisRef};
 use shardwise_engine::{Argument, ArrayHandle, ShardedType};
 use shardwise_ir::Module;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -139,7 +139,8 @@ fn type_of(a: Array, trace: &Trace, at: At) -> Array {
         let ty = ShardedType { sharding: Some(sharding.clone()), ..undecided.clone() };
         Ok(Made::Type(ty))
     };
-    Array::undecided(ty, Arc::new(make), Mistakes::one(question), at)
+    let decide = Decide { make: Arc::new(make), sums: explicit::sums(trace, traced) };
+    Array::undecided(ty, decide, Mistakes::one(question), at)
 }
 
 /// The key of an eager program in the cache.
@@ -186,7 +187,7 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
             undecided = Some((finished.module, results));
             return Err(Error::new([]));
         }
-        let sum = results.is_sum.then(|| finished.module.clone());
+        let sum = results.is_sum.then(|| (finished.module.clone(), results.sums[0].clone()));
         Ok(Prepared { sum, ..Prepared::new(finished, runtime::compile)? })
     });
     match (prepared, undecided) {
@@ -209,8 +210,9 @@ pub(crate) struct Prepared {
     results: Vec<Option<base::Sharding>>,
     /// `Some` if the program has warnings: the warnings and the program that they refer to.
     warned: Option<(Warned, Module)>,
-    /// `Some` if the only result is a sum over devices: the program before partitioning.
-    sum: Option<Module>,
+    /// `Some` if the only result is a sum over devices: the program before partitioning, and the axes over which the
+    /// result may be left unreduced.
+    sum: Option<(Module, Vec<AxisRef>)>,
     /// The bytes that the program takes, estimated.
     pub bytes: usize,
 }
@@ -250,7 +252,7 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
     let results_count = results.types.len();
     let module = Arc::new(module);
     let operands: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
-    let array = |(index, ty): (usize, ShardedType)| {
+    let array = |(index, (ty, sums)): (usize, (ShardedType, Vec<AxisRef>))| {
         let (module, operands) = (module.clone(), operands.clone());
         let make = move |sharding: &base::Sharding| {
             let mut module = Module::clone(&module);
@@ -262,9 +264,9 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
             let made = prepared.execute(prepared.lend(&operands.iter().collect::<Vec<_>>(), at)?, at)?;
             made.into_iter().nth(index).expect("as many as were traced").handle(at).map(Made::Value)
         };
-        Array::undecided(ty, Arc::new(make), question.clone(), at)
+        Array::undecided(ty, Decide { make: Arc::new(make), sums }, question.clone(), at)
     };
-    results.types.iter().cloned().enumerate().map(array).collect()
+    results.types.into_iter().zip(results.sums).enumerate().map(array).collect()
 }
 
 /// Returns a sum over devices, which is reduced when it is used. It uses the operands as they are now. `.shard` can
@@ -277,18 +279,19 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
     let mut ty = signature.outputs[0].clone();
     ty.sharding = ty.sharding.map(|own| as_stated(own, prepared.results[0].as_ref()));
     let lend = |lent: &[ArrayHandle]| lent.iter().cloned().map(Argument::Lent).collect();
+    let sums = prepared.sum.as_ref().map_or(vec![], |(_, sums)| sums.clone());
     let first = |made: Vec<ArrayHandle>| made.into_iter().next().expect("one result");
     let (program, args) = (prepared.clone(), lent.clone());
     let take = move || program.compiled.execute(lend(&args)).map(first);
     let make = move |sharding: &base::Sharding| -> Result<Made> {
-        let mut module = prepared.sum.clone().expect("it is a sum");
+        let mut module = prepared.sum.as_ref().expect("it is a sum").0.clone();
         let main = module.funcs.iter_mut().next().expect("a traced function");
         let result = main.body.results()[0];
         main.body.value_mut(result).sharding = None;
         main.result_shardings[0] = Some(sharding.canonical());
         runtime::compile(&module)?.execute(lend(&lent)).map(first).map(Made::Value)
     };
-    Ok(Array::waiting_sum(ty, Sum { take: Box::new(take), make: Arc::new(make) }, at))
+    Ok(Array::waiting_sum(ty, Sum { take: Box::new(take), decide: Decide { make: Arc::new(make), sums } }, at))
 }
 
 /// The results of a function that was traced as a program of its own.
@@ -298,6 +301,8 @@ struct Traced {
     question: Option<Mistakes>,
     /// True if the only result is a sum over devices that may be reduced without asking.
     is_sum: bool,
+    /// For each result, the axes over which its layout may be unreduced.
+    sums: Vec<Vec<AxisRef>>,
 }
 
 /// Traces a function of arguments of these types as a program of its own. If `out` is a layout, the results get it.
@@ -328,6 +333,7 @@ fn module(
         })
         .collect();
     let is_sum = out.is_none() && matches!(&results[..], [a] if explicit::is_sum(&trace, a));
+    let sums = results.iter().map(|a| a.traced().map_or(vec![], |v| explicit::sums(&trace, v))).collect();
     let question = Mistakes::join(&questions);
     if question.is_some() {
         results.iter().filter_map(Array::traced).for_each(|v| explicit::forget(&mut trace, v));
@@ -335,7 +341,7 @@ fn module(
     let values = results.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
     let types = results.iter().map(|a| a.sharded().clone()).collect();
     let shardings = vec![out.cloned(); values.len()];
-    Ok((trace.finish(&values, shardings, &loc), Traced { types, question, is_sum }))
+    Ok((trace.finish(&values, shardings, &loc), Traced { types, question, is_sum, sums }))
 }
 
 /// Adds an argument to the active trace and returns it as an array.

@@ -23,6 +23,7 @@ pub(crate) use warnings::{Warned, Warnings, report};
 
 use crate::ambient::{self, scoped};
 use crate::array::Array;
+use crate::manual::AxisSet;
 use crate::trace::{Trace, Traced};
 use crate::{Mesh, P, mesh, mistakes};
 use shardwise_base::{
@@ -31,7 +32,7 @@ use shardwise_base::{
 use shardwise_ir::{Body, Func, Op, Value};
 use shardwise_ops::Opcode;
 use shardwise_sharding::AxisList;
-use shardwise_sharding::explicit::{Layout, Move, Verdict};
+use shardwise_sharding::explicit::{Ambiguity, Layout, Move, Verdict};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -118,6 +119,22 @@ struct Cause {
     /// The op whose layout is not decided.
     op: Op,
     level: Communicate,
+    /// The axes over which the value can be left unreduced, because it is a sum over them or may become one.
+    sums: AxisList,
+}
+
+/// Returns the axes over which the results of an op with this verdict can be left unreduced. If the verdict is not
+/// about a sum, the op may still be one, over axes that depend on the layout that is chosen.
+fn sums_of(verdict: &Verdict, mesh: &shardwise_base::Mesh) -> AxisList {
+    match verdict {
+        Verdict::Moves(Move::Sum { axes }) | Verdict::Ambiguous(Ambiguity::Sum { axes, .. }) => axes.clone(),
+        Verdict::Clear | Verdict::Moves(Move::Shift { .. }) | Verdict::Ambiguous(Ambiguity::Regroup { .. }) => {
+            AxisList::new()
+        }
+        Verdict::Moves(Move::Whole { .. }) | Verdict::Ambiguous(Ambiguity::Differ { .. } | Ambiguity::Twice { .. }) => {
+            mesh.all_axes().collect()
+        }
+    }
 }
 
 /// The axes over which a value is not split, but which are still part of its type.
@@ -137,6 +154,16 @@ enum Why {
 impl Cause {
     fn is_ambiguous(&self) -> bool {
         matches!(self.why, Why::Verdict(Verdict::Ambiguous(_)))
+    }
+
+    /// Returns the cause with these axes added to those of its sums.
+    fn with_sums<'a>(self: Rc<Cause>, sums: impl Iterator<Item = &'a AxisRef>) -> Rc<Cause> {
+        let new: AxisList = sums.filter(|a| !self.sums.contains(a)).copied().collect();
+        if new.is_empty() {
+            return self;
+        }
+        let sums = self.sums.iter().chain(&new).copied().collect();
+        Rc::new(Cause { sums, ..Cause::clone(&self) })
     }
 
     /// Returns true if the preferred layout is taken without asking.
@@ -325,7 +352,7 @@ fn made(t: &mut Trace, function: &Function, traced: Traced) {
         frame,
         value,
         ways: SmallVec::from_elem(whole, 1),
-        cause: Rc::new(Cause { why: Why::Made, op, level: Communicate::Allow }),
+        cause: Rc::new(Cause { why: Why::Made, op, level: Communicate::Allow, sums: AxisList::new() }),
         name: function.callee.name,
         first_op: function.first_op,
         loc,
@@ -370,7 +397,7 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
             frame,
             value,
             ways: SmallVec::from_elem(own, 1),
-            cause: Rc::new(Cause { why, op, level }),
+            cause: Rc::new(Cause { why, op, level, sums: AxisList::new() }),
             name,
             first_op,
             loc,
@@ -488,6 +515,14 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
+/// Returns the layout of an element of the first dimension of `x`, or `None` if `x` has no layout.
+pub(crate) fn row(x: &Array) -> Option<Sharding> {
+    let own = given(x)?;
+    let layout: Layout = own.dims[1..].iter().map(|d| AxisList::from_slice(&d.axes)).collect();
+    let sums = Sums { unreduced: own.unreduced.clone(), reduced: own.reduced.clone() };
+    Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
+}
+
 /// Sets the layouts of values of the trace and returns these with their new types. A value whose layout is `None` or
 /// missing, or that is not traced, is returned unchanged.
 pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> {
@@ -544,16 +579,28 @@ pub(crate) fn decide(t: &mut Trace, traced: Traced, sharding: &Sharding) -> bool
     true
 }
 
-/// Returns the mistake of a layout that is unreduced over an axis over which the value is not.
+/// Returns the mistake of a layout that is unreduced over an axis that is not one of `sums`: the axes over which the
+/// value is unreduced, or may be left unreduced.
 pub(crate) fn misplaced_sum(
-    own: Option<&Sharding>,
+    sums: &[AxisRef],
     to: &Sharding,
     ty: impl FnOnce() -> String,
     loc: &Loc,
 ) -> Option<Diagnostic> {
-    let is_open = |a: &AxisRef| own.is_some_and(|s| s.unreduced.contains(a));
-    let axis = to.unreduced.iter().find(|a| !is_open(a))?;
+    let axis = to.unreduced.iter().find(|a| !sums.iter().any(|b| b.contains(**a)))?;
     Some(mistakes::new_sum(&ty(), &axis.display(&to.mesh).to_string(), loc))
+}
+
+/// Returns the axes over which `.shard` can leave a value unreduced: those over which it is unreduced, and those of the
+/// sum that is pending.
+pub(crate) fn sums(t: &Trace, traced: Traced) -> Vec<AxisRef> {
+    let (frame, value) = traced.key();
+    let Some(i) = t.explicit.find(frame, value) else {
+        return t.value_type(traced).and_then(|ty| ty.sharding).map_or(vec![], |s| s.unreduced.clone());
+    };
+    let p = &t.explicit.pending[i];
+    let unreduced = p.ways.iter().flat_map(|way| way.unreduced.iter());
+    AxisSet::new(&p.ways[0].mesh, unreduced.chain(&p.cause.sums).copied()).iter().collect()
 }
 
 /// Removes the reduced axes from a finished program, where a reduced value is the same as a replicated one.

@@ -72,11 +72,13 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
     let sharding = resolve(s, x, spec)?;
     let ty = ShardedType { ty: x.tensor().clone(), sharding: Some(sharding.clone()) };
     let poisoned = |e: Error| Array::poisoned(e.into_mistakes(), Some(ty.clone()), s.at);
-    if let Some(make) = x.decide(&sharding, s.at).map_err(poisoned)? {
-        if let Some(d) = nothing_decides(&sharding, None, &x.short_type(), &s.loc) {
+    if let Some(decide) = x.decide(&sharding, s.at).map_err(poisoned)? {
+        let wrong = nothing_decides(&sharding, None, &x.short_type(), &s.loc)
+            .or_else(|| explicit::misplaced_sum(&decide.sums, &sharding, || x.short_type(), &s.loc));
+        if let Some(d) = wrong {
             return Err(Array::mistake(d, Some(ty), s.at));
         }
-        return limits::run(s.at, || make(&sharding))
+        return limits::run(s.at, || (decide.make)(&sharding))
             .map(|made| match made {
                 Made::Value(handle) => Array::stated_value(handle, Some(&sharding), s.at),
                 Made::Type(ty) => Array::type_only(ty, s.at),
@@ -105,7 +107,8 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         return s.fail(Some(ty.ty), d);
     }
     let sharding = settle(&sharding, own);
-    if let Some(d) = explicit::misplaced_sum(own, &sharding, || x.short_type(), &s.loc) {
+    let sums = own.map_or(&[][..], |own| &own.unreduced);
+    if let Some(d) = explicit::misplaced_sum(sums, &sharding, || x.short_type(), &s.loc) {
         return s.fail(Some(ty.ty), d);
     }
     let ty = ShardedType { ty: ty.ty, sharding: Some(sharding.clone()) };
@@ -139,14 +142,13 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     }
     let own = trace::with(|t| t.value_type(traced)).and_then(|ty| ty.sharding);
     let sharding = trace::with(|t| t.explicit.settle_open(sharding, own.as_ref()));
+    let sums = trace::with(|t| explicit::sums(t, traced));
+    if let Some(d) = explicit::misplaced_sum(&sums, &sharding, || x.short_type(), &s.loc) {
+        return s.fail(Some(x.tensor().clone()), d);
+    }
     match trace::with(|t| explicit::decide(t, traced, &sharding)) {
         true => Ok(Array::of_traced(traced, s.at)),
-        false => {
-            if let Some(d) = explicit::misplaced_sum(own.as_ref(), &sharding, || x.short_type(), &s.loc) {
-                return s.fail(Some(x.tensor().clone()), d);
-            }
-            Ok(hlo::constrain(x, &sharding))
-        }
+        false => Ok(hlo::constrain(x, &sharding)),
     }
 }
 
@@ -184,7 +186,7 @@ pub(crate) fn as_stated(own: Sharding, stated: Option<&Sharding>) -> Sharding {
     let dims = (0..own.rank()).map(|i| DimSharding::closed(axes(i))).collect();
     let mut unreduced = own.unreduced.clone();
     unreduced.extend(stated.unreduced.iter().filter(is_unit).filter(|a| !own.unreduced.contains(a)));
-    unreduced.sort_by(|a, b| a.cmp_in_mesh(*b));
+    AxisRef::sort_and_merge(&mut unreduced, &own.mesh);
     own.with_dims(dims).with_unreduced(unreduced).with_reduced(stated.reduced.clone())
 }
 

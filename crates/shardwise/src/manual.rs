@@ -12,7 +12,7 @@ use crate::trace::Trace;
 use crate::{Array, mistakes};
 use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_ir::{ManualAxes, Op, OpView};
-use shardwise_ops::Opcode;
+use shardwise_ops::{Opcode, is_zero};
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
@@ -262,7 +262,7 @@ fn of_unreduced(
     let (mesh, axes) = (first.mesh(), first.unreduced.clone());
     let is_sum = |i: usize| types[i].unreduced == axes;
     let is_plain = |i: usize| types[i].unreduced.is_empty() && types[i].varying.and(&axes, mesh).is_empty();
-    let is_linear = Opcode::of_view(op).facts().linear(op).holds_for(types.len(), is_sum, |_| false);
+    let is_linear = Opcode::of_view(op).facts().linear(op).holds_for(types.len(), is_sum, |i| is_zero(op, i));
     if !is_linear || !(0..types.len()).all(|i| is_sum(i) || is_plain(i)) {
         let types: Vec<String> = operands.iter().map(|a| a.short_type()).collect();
         return Err(mistakes::unreduced_operand(op.name(), &types, &axes.show(mesh), &axes.argument(mesh), loc));
@@ -300,13 +300,15 @@ impl Predicate {
 /// The values that run through a loop or come out of a branch. Their states are widened until they hold every time.
 pub(crate) struct Carried {
     scope: Option<Arc<Scope>>,
-    types: Vec<ManualType>,
+    /// The states of each value, or `None` while only mistakes were found for it.
+    types: Vec<Option<ManualType>>,
     predicate: Option<Predicate>,
 }
 
 impl Carried {
     pub fn new(scope: Option<Arc<Scope>>, leaves: &[&Array]) -> Carried {
-        let types = scope.as_ref().map_or(vec![], |s| leaves.iter().map(|a| a.manual_in(s)).collect());
+        let known = |s: &Arc<Scope>, a: &Array| (!a.is_wrong()).then(|| a.manual_in(s));
+        let types = scope.as_ref().map_or(vec![], |s| leaves.iter().map(|a| known(s, a)).collect());
         Carried { scope, types, predicate: None }
     }
 
@@ -319,7 +321,11 @@ impl Carried {
     pub fn apply(&self, arrays: &[Array]) -> Vec<Array> {
         match self.scope {
             None => arrays.to_vec(),
-            Some(_) => arrays.iter().zip(&self.types).map(|(a, t)| a.made_in(Some(t.clone()))).collect(),
+            Some(_) => arrays
+                .iter()
+                .zip(&self.types)
+                .map(|(a, t)| a.made_in(t.clone().or_else(|| a.node().manual.clone())))
+                .collect(),
         }
     }
 
@@ -333,23 +339,25 @@ impl Carried {
         if all == own {
             return false;
         }
-        self.types.iter_mut().for_each(|t| *t = t.with_decided(&all));
+        self.types.iter_mut().flatten().for_each(|t| *t = t.with_decided(&all));
         self.predicate = Some(Predicate { varying: all, ..found });
         true
     }
 
     /// Widens the states to those after a turn. Returns true if they changed. Fails with the index of a leaf that is
-    /// unreduced over other axes than before the turn.
+    /// unreduced over other axes than before the turn. The states of mistakes are not known, and change nothing.
     pub fn widen(&mut self, leaves: &[&Array]) -> Result<bool, usize> {
         let Some(scope) = &self.scope else { return Ok(false) };
         let mut is_new = false;
-        for (i, (own, leaf)) in self.types.iter_mut().zip(leaves).enumerate() {
-            let mut next = own.join(&leaf.manual_in(scope)).ok_or(i)?;
+        let known = self.types.iter_mut().zip(leaves).enumerate().filter(|(_, (_, leaf))| !leaf.is_wrong());
+        for (i, (own, leaf)) in known {
+            let found = leaf.manual_in(scope);
+            let mut next = own.as_ref().map_or(Some(found.clone()), |own| own.join(&found)).ok_or(i)?;
             if let Some(p) = &self.predicate {
                 next = next.with_decided(&p.varying);
             }
-            is_new |= !next.same_states(own);
-            *own = next;
+            is_new |= own.as_ref().is_none_or(|own| !next.same_states(own));
+            *own = Some(next);
         }
         Ok(is_new)
     }

@@ -254,6 +254,13 @@ pub(crate) fn axis_mode(name: &str, axis: &str, kind: AxisKind, kinds: &str, loc
         .mesh_text(kinds)
 }
 
+/// Builds the error for an axis of which `name` was given groups.
+pub(crate) fn axis_mode_groups(name: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("axis-mode", loc, format!("`{name}` needs whole axes, and only groups of \"{axis}\" are given"))
+        .mesh_text(kinds)
+        .help(format!("name the axis: \"{axis}\"; `groups(..)` is for collectives"))
+}
+
 pub(crate) fn unconstrained(spec: &P, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("spec-unconstrained", loc, "`_` leaves part of the layout open, and nothing else decides it")
         .facts(format!("{ty} as {spec}"))
@@ -528,15 +535,15 @@ pub(crate) fn in_spec_differs(ty: &str, spec: &P, is_new_sum: bool, loc: &Loc) -
     }
 }
 
-/// Builds the error for an argument that is split by a mapped axis after an axis that is not mapped. `axes` are these two
-/// axes.
-pub(crate) fn in_spec_order(ty: &str, spec: &P, dim: usize, axes: [&str; 2], loc: &Loc) -> Diagnostic {
-    let [later, earlier] = axes;
+/// Builds the error for an argument of which dimension `dim` is split by an axis that is not mapped, and not by the
+/// axes of its spec before that. `axes` are the axes over which the dimension would have to be split.
+pub(crate) fn in_spec_order(ty: &str, spec: &P, dim: usize, axes: &str, loc: &Loc) -> Diagnostic {
     let message = "the axes of the shard_map must come first in the argument's layout: arrays are never moved \
                    implicitly over Explicit axes";
     Diagnostic::error("in-spec-layout", loc, message)
-        .facts(format!("{ty} as {spec}: dimension {dim} is split over \"{earlier}\" before \"{later}\""))
-        .help(format!("move it first, with \"{later}\" before \"{earlier}\", or add \"{earlier}\" to `.axes(..)`"))
+        .facts(format!("{ty} as {spec}"))
+        .expected(format!("dimension {dim} split over {axes}"))
+        .help("move it to this layout first, or name all axes of the dimension in `.axes(..)`")
 }
 
 pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {

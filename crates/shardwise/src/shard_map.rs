@@ -313,7 +313,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             return Err(mistakes::layout_mesh("layout", &mesh, other, loc));
         }
         let sharding = spec.spec.names_on(&mesh, shown, ty.rank(), loc)?;
-        let free = named_axes(&sharding).find(|a| !manual.contains(a));
+        let free = named_axes(&sharding).find(|a| !is_of(manual, *a));
         if let Some(free) = free {
             let facts = format!("{shown} as {}", spec.spec);
             return Err(mistakes::spec_not_manual(&facts, scope.name(free.axis), &scope.kinds(), loc));
@@ -466,10 +466,15 @@ fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
 /// Returns an array's layout along the manual axes.
 fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     let own = a.known_type().and_then(|ty| ty.sharding);
-    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| manual.contains(a)).collect::<Vec<_>>();
+    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| is_of(manual, *a)).collect::<Vec<_>>();
     let Some(own) = own else { return base::Sharding::replicated(&scope.mesh, a.rank()) };
     let dims = own.dims.iter().map(|d| keep(&d.axes)).collect();
     base::Sharding::closed(&scope.mesh, dims).with_unreduced(keep(&own.unreduced)).with_reduced(keep(&own.reduced))
+}
+
+/// Returns true if `axis` is one of these axes, or a part of one.
+fn is_of(axes: &[AxisRef], axis: AxisRef) -> bool {
+    axes.iter().any(|a| a.contains(axis))
 }
 
 /// Returns all axes that a spec names.
@@ -477,16 +482,20 @@ fn named_axes(sharding: &base::Sharding) -> impl Iterator<Item = AxisRef> + '_ {
     sharding.split_axes().chain(sharding.unreduced.iter().chain(&sharding.reduced).copied())
 }
 
-/// Returns a dimension of the array that is split by a manual axis after an Explicit axis that is not manual, with the
-/// two axes, or `None` if there is none. The part of a device along the manual axes alone would not be contiguous.
-fn interleaved(a: &Array, manual: &[AxisRef], scope: &Scope) -> Option<(usize, AxisRef, AxisRef)> {
+/// Returns a dimension of the array that an Explicit axis splits which is not manual, and in which the axes of the spec
+/// are not the only manual axes before it, or do not come first. Returns `None` if there is none.
+///
+/// A device's part along the manual axes would not be what the device holds, so that data would move over the Explicit
+/// axis. This also holds for manual axes that are Auto: an array in `[{"Y"}]` does not hold the parts of
+/// `[{"X", "Y"}]`.
+fn out_of_order(a: &Array, cut: &base::Sharding, manual: &[AxisRef], scope: &Scope) -> Option<usize> {
     let own = a.known_type()?.sharding?;
     let is_outer =
         |x: &AxisRef| !scope.axes.contains(&x.axis) && scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
-    own.dims.iter().enumerate().find_map(|(dim, d)| {
-        let first = d.axes.iter().position(is_outer)?;
-        let later = d.axes[first..].iter().find(|x| manual.contains(x))?;
-        Some((dim, *later, d.axes[first]))
+    own.dims.iter().zip(&cut.dims).position(|(own, cut)| {
+        let Some(first) = own.axes.iter().position(is_outer) else { return false };
+        let rest = own.axes[..first].strip_prefix(&cut.axes[..]);
+        rest.is_none_or(|rest| rest.iter().any(|x| is_of(manual, *x)))
     })
 }
 
@@ -502,16 +511,17 @@ fn check_explicit(
     let is_explicit = |x: &AxisRef| scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
     let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
     let own = over(a, scope, &explicit);
-    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| explicit.contains(a)).collect::<Vec<_>>();
-    if let Some((dim, later, earlier)) = interleaved(a, &explicit, scope) {
-        let axes = [later, earlier].map(|axis| scope.name(axis.axis));
-        return Err(mistakes::in_spec_order(&a.short_type(), spec, dim, axes, loc).mesh(&scope.mesh));
+    let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| is_of(&explicit, *a)).collect::<Vec<_>>();
+    if let Some(dim) = out_of_order(a, cut, manual, scope) {
+        let wanted = scope.outer_sharding(cut, a.sharded().sharding.as_ref());
+        let axes = shown_axes(&scope.mesh, &wanted.dims[dim].axes);
+        return Err(mistakes::in_spec_order(&a.short_type(), spec, dim, &axes, loc).mesh(&scope.mesh));
     }
     let fits = own.dims.iter().zip(&cut.dims).all(|(own, cut)| own.axes == keep(&cut.axes));
     let fits = fits && own.unreduced == cut.unreduced && own.reduced == cut.reduced;
     if fits {
         return Ok(());
     }
-    let is_new_sum = cut.unreduced.iter().any(|a| !own.unreduced.contains(a));
+    let is_new_sum = cut.unreduced.iter().any(|a| !is_of(&own.unreduced, *a));
     Err(mistakes::in_spec_differs(&a.short_type(), spec, is_new_sum, loc).mesh(&scope.mesh))
 }

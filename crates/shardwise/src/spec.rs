@@ -4,7 +4,7 @@ use crate::collective::{Axes, AxisName};
 use crate::error::Mistakes;
 use crate::mistakes::{self, Split};
 use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
-use shardwise_base::{self as base, AxisKind, AxisRef, Diagnostic, DimSharding, Loc};
+use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ impl P {
         loc: &Loc,
     ) -> Result<Vec<AxisRef>, Diagnostic> {
         let mut axes = self.axes(names, used, mesh, ty, loc)?;
-        axes.sort_by(|a, b| a.cmp_in_mesh(*b));
+        AxisRef::sort_and_merge(&mut axes, &mesh.0);
         let is_explicit = |a: &AxisRef| mesh.0.axes[a.axis.index()].kind == AxisKind::Explicit;
         match axes.iter().find(|a| !is_explicit(a)) {
             Some(axis) => Err(not_explicit(self, what, mesh.0.axis_name(axis.axis), mesh, ty, loc)),
@@ -175,8 +175,10 @@ impl P {
         let mut axes = vec![];
         for name in names {
             let axis = axis_of(&mesh.0, name).ok_or_else(|| unknown_axis(self, name, mesh, ty, loc))?;
-            let clashes = |u: &AxisRef| *u == axis || u.overlaps(axis, &mesh.0) || !u.can_coexist(axis);
-            if used.iter().any(clashes) {
+            if let Some(other) = used.iter().find(|u| !u.can_coexist(axis)) {
+                return Err(parts_clash(self, *other, axis, mesh, ty, loc));
+            }
+            if used.iter().any(|u| *u == axis || u.overlaps(axis, &mesh.0)) {
                 return Err(axis_twice(self, name, mesh, ty, loc));
             }
             used.push(axis);
@@ -192,11 +194,17 @@ fn axis_of(mesh: &base::Mesh, name: &str) -> Option<AxisRef> {
     if let Some(axis) = mesh.axis(name) {
         return Some(AxisRef::full(axis));
     }
-    let (axis, part) = name.rsplit_once(":(")?;
-    let (pre_size, size) = part.split_once(')')?;
-    let (axis, pre_size, size) = (mesh.axis(axis)?, pre_size.parse().ok()?, size.parse().ok()?);
+    let (axis, pre_size, size) = part_of(mesh, name)?;
     let is_part = size > 1 && pre_size > 0 && mesh.axis_size(axis).is_multiple_of(usize::checked_mul(pre_size, size)?);
     is_part.then(|| AxisRef::sub(mesh, axis, pre_size, size))
+}
+
+/// Returns the axis, the `pre_size` and the `size` of a name such as `X:(2)4`. The axis need not have such a part.
+fn part_of(mesh: &base::Mesh, name: &str) -> Option<(AxisIndex, usize, usize)> {
+    let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit()).then(|| n.parse().ok()).flatten();
+    let (axis, part) = name.rsplit_once(":(")?;
+    let (pre_size, size) = part.split_once(')')?;
+    Some((mesh.axis(axis)?, number(pre_size)?, number(size)?))
 }
 
 /// Formats axes as Rust code names them: `"X"`, `("X", "Y")`.
@@ -216,10 +224,35 @@ fn spec_rank(spec: &P, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Diagnos
 }
 
 fn unknown_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    if let Some((axis, ..)) = part_of(&mesh.0, name) {
+        return unknown_part(spec, name, axis, mesh, ty, loc);
+    }
     let d = Diagnostic::error("spec-unknown-axis", loc, format!("the mesh has no axis \"{name}\""))
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0);
     mesh.0.near_axis(name).into_iter().fold(d, Diagnostic::help)
+}
+
+/// Builds the error for a part that an axis of the mesh does not have.
+fn unknown_part(spec: &P, name: &str, axis: AxisIndex, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    let (axis, size) = (mesh.0.axis_name(axis), mesh.0.axis_size(axis));
+    Diagnostic::error("spec-unknown-axis", loc, format!("axis \"{axis}\" of size {size} has no part \"{name}\""))
+        .facts(format!("{ty} as {spec}"))
+        .mesh(&mesh.0)
+        .help(format!("in \"{axis}:(M)N\", N is at least 2 and M times N divides {size}"))
+}
+
+/// Builds the error for two parts of an axis that do not belong to one division of the axis.
+fn parts_clash(spec: &P, first: AxisRef, second: AxisRef, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
+    let axis = mesh.0.axis_name(first.axis);
+    let major = if first.pre_size() <= second.pre_size() { first } else { second };
+    let end = major.next_pre_size(&mesh.0);
+    let [first, second, major] = [first, second, major].map(|a| a.display(&mesh.0).to_string().replace('"', ""));
+    let message = format!("the layout cannot use both \"{first}\" and \"{second}\"");
+    Diagnostic::error("spec-axis-twice", loc, message)
+        .facts(format!("{ty} as {spec}"))
+        .mesh(&mesh.0)
+        .help(format!("a part that follows \"{major}\" begins with \"{axis}:({end})\", or with a multiple of {end}"))
 }
 
 fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {

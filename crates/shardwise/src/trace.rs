@@ -69,7 +69,7 @@ pub(crate) struct Finished {
     pub module: Module,
     /// The arrays that are passed for its last arguments.
     pub captured: Vec<Array>,
-    /// The stated layout of each result. Compiled programs do not record the axes that it is reduced over, nor axes of
+    /// The stated layout of each result: the one that was asked for, or else the value's own. Compiled programs do not record the axes that it is reduced over, nor axes of
     /// size 1.
     pub results: Vec<Option<base::Sharding>>,
     /// Warnings about communication over Explicit axes that the program did not ask for, one for each line.
@@ -554,7 +554,8 @@ impl Trace {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
         let shardings = self.explicit.bind_ends(&mut main.func.body, results, shardings);
-        let stated = shardings.clone();
+        let own = |v: Value| main.func.body.sharding(v).cloned();
+        let stated = results.iter().zip(&shardings).map(|(&v, asked)| asked.clone().or_else(|| own(v))).collect();
         let others = std::mem::take(&mut self.module.funcs);
         self.module.funcs = std::iter::once(main.finish(results, shardings, loc)).chain(others).collect();
         self.module.funcs.iter_mut().for_each(explicit::forget_reduced);

@@ -112,11 +112,9 @@ fn find(callee: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Loc
     let kinds = scope.as_ref().map_or_else(|| mesh.with_kinds(), |s| s.kinds());
     let place = |name: &AxisName| {
         let axis = name.name();
-        let is_whole = matches!(name, AxisName::Whole(_));
-        let found =
-            mesh.0.axis(axis).filter(|_| is_whole).filter(|a| mesh.0.axes[a.index()].kind == kind && !is_manual(a));
-        let shown = if is_whole { axis.to_string() } else { format!("groups of {axis}") };
-        found.unwrap_or_else(|| give_up(mistakes::axis_mode(callee, &shown, kind, &kinds, &loc), at))
+        let AxisName::Whole(_) = name else { give_up(mistakes::axis_mode_groups(callee, axis, &kinds, &loc), at) };
+        let found = mesh.0.axis(axis).filter(|a| mesh.0.axes[a.index()].kind == kind && !is_manual(a));
+        found.unwrap_or_else(|| give_up(mistakes::axis_mode(callee, axis, kind, &kinds, &loc), at))
     };
     axes.names().iter().map(place).collect()
 }

@@ -1,7 +1,7 @@
 //! Computes the layouts of an op's results from those of its operands.
 
 use super::memo::{Answered, Memo};
-use super::{Cause, Pending, State, Sums, Why, words};
+use super::{Cause, Pending, State, Sums, Why, sums_of, words};
 use shardwise_base::{AxisRef, Diagnostic, Sharding};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Opcode, PropagationClass, is_zero};
@@ -190,6 +190,8 @@ impl Typer<'_> {
             (Some(p), Verdict::Clear | Verdict::Moves(_)) => p.cause.clone(),
             (_, verdict) => self.cause(verdict),
         };
+        let own = sums_of(ways.verdict(), self.state.mesh.as_ref().expect("types are over the axes of a mesh"));
+        let cause = cause.with_sums(pending().flat_map(|p| &p.cause.sums).chain(&own));
         Ok(Typed::Pending(ways, cause))
     }
 
@@ -204,7 +206,8 @@ impl Typer<'_> {
     }
 
     fn cause(&self, verdict: &Verdict) -> Rc<Cause> {
-        Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level() })
+        let sums = sums_of(verdict, self.state.mesh.as_ref().expect("types are over the axes of a mesh"));
+        Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
     /// Types an op whose operands are all constants. Its users decide the layout if the op passes it on. Otherwise, the

@@ -240,6 +240,12 @@ struct Named<T = Array> {
     a: std::collections::BTreeMap<String, T>,
 }
 
+/// `P` is not a `Tree`, so that there are no specs of this form.
+#[derive(Tree, Clone)]
+struct OfTrees<T: Tree = Array> {
+    a: Vec<T>,
+}
+
 /// Tests that `#[derive(Tree)]` accepts any parameter, bounds on it, and maps.
 #[test]
 fn parameters_of_trees() {
@@ -252,6 +258,8 @@ fn parameters_of_trees() {
         assert_eq!(bounded(&Bounded { a: one() }).unwrap().ty().to_string(), "f32[2@X]");
         let wheres = jit(|x: &Where| x.a.clone()).in_shardings(Where { a: P!("X") });
         assert_eq!(wheres(&Where { a: one() }).unwrap().ty().to_string(), "f32[2@X]");
+        let trees = jit(|x: &OfTrees| x.a[0].clone()).in_shardings(P!("X"));
+        assert_eq!(trees(&OfTrees { a: vec![one()] }).unwrap().ty().to_string(), "f32[2@X]");
         let named = Named { a: [("k".to_string(), one())].into() };
         let specs = tree::MapLeaves::map_leaves(&named, &mut |_: &Array| P!("X"));
         let f = jit(|x: &Named| x.a["k"].clone()).in_shardings(specs);

@@ -79,3 +79,31 @@ func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
     let x = arange(0..8, F32);
     assert_eq!(run(text, &x)[0].to_vec::<f32>().unwrap(), x.to_vec::<f32>().unwrap());
 }
+
+/// Tests that a factor that no operand has is not split: the kernel cannot know which part to compute.
+#[test]
+fn a_factor_of_no_operand_stays_whole() {
+    let kernel = |shape: fn(&TensorType) -> Vec<usize>| {
+        Kernel::new(
+            move |x, _| Ok(vec![TensorType::new(x[0].dtype, shape(&x[0]))]),
+            |call| {
+                let shape = call.results[0].shape.to_vec();
+                let n = shape.iter().product::<usize>();
+                Ok(vec![Literal::new(shape, &(0..n).map(|i| i as f32).collect::<Vec<_>>())])
+            },
+        )
+    };
+    register("it.iota", kernel(|_| vec![8]).with_rule("([])->([i])")).unwrap();
+    register("it.rows", kernel(|x| vec![x.shape[0], 8]).with_rule("([i])->([i, j])")).unwrap();
+    for (name, from, to, layout) in [("iota", "", "8x", r#"{"X"}"#), ("rows", "1x", "1x8x", r#"{}, {"X"}"#)] {
+        let text = format!(
+            r#"sdy.mesh @mesh = <["X"=4]>
+func.func public @main(%x: tensor<{from}f32>) -> (tensor<{to}f32> {{sdy.sharding = #sdy.sharding<@mesh, [{layout}]>}}) {{
+  %0 = stablehlo.custom_call @it.{name}(%x) : (tensor<{from}f32>) -> tensor<{to}f32>
+  return %0 : tensor<{to}f32>
+}}"#
+        );
+        let x = if from.is_empty() { scalar(1.0, F32) } else { ones([1], F32) };
+        assert_eq!(run(&text, &x)[0].to_vec::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    }
+}

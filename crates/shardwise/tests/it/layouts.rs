@@ -246,6 +246,36 @@ fn collectives_of_unreduced_values() {
     });
 }
 
+/// Tests that the message about a started collective names the collective.
+#[test]
+fn started_collectives_have_names() {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
+        let map = shard_map(|x: &Array| x.psum_start("X").done() + 1.0).axes("X").in_specs(P!("X")).out_specs(P!());
+        expect![[r#"
+            error[communication-denied]: `psum_start` communicates without the program asking for it
+               | f32[2,8@Y]: `async_start` needs the whole of dim 1 of operand 0, which is sharded over "Y"
+               = mesh: X=4, Y=2
+               = help: `.shard(P!(None, None))`: moves data"#]]
+        .assert_eq(&show(jit(map)(&ramp([8, 8], P!("X", "Y")))));
+    });
+}
+
+/// Tests that `pbroadcast` takes a value that is unreduced over another axis, and leaves the sum for later.
+#[test]
+fn broadcasts_of_unreduced_values() {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
+        let x = ramp([8, 8], P!("X", "Y"));
+        let body = |x: &Array| x.sum(1).shard(P!().unreduced("Y")).pbroadcast("X", 3).shard(P!());
+        let f = jit(shard_map(body).axes("X").in_specs(P!("X")).out_specs(P!()));
+        assert_eq!(f(&x).unwrap().to_vec::<f32>().unwrap(), x.sum(1).shard(P!()).i(6..).to_vec::<f32>().unwrap());
+        let moved = f.lower(&x).and_then(|l| l.communication()).unwrap();
+        let moved: Vec<String> = moved.into_iter().map(|c| format!("{} {}", c.kind, c.axes)).collect();
+        expect!["all-reduce X, all-reduce Y"].assert_eq(&moved.join(", "));
+        let kept = jit(shard_map(|x: &Array| x.pbroadcast("X", 3)).axes("X").in_specs(P!("X")).out_specs(P!()));
+        assert_eq!(kept(&x).unwrap().ty().to_string(), "f32[2,8@Y]");
+    });
+}
+
 /// Tests that a `shard_map` over the minor one of two Explicit axes that split a dimension is refused: the parts along
 /// it alone are not contiguous.
 #[test]
@@ -259,10 +289,313 @@ fn mapped_axes_come_first() {
         let shown: Vec<&str> = text.lines().filter(|l| !l.contains("-->")).collect();
         expect![[r#"
             error[in-spec-layout]: shard_map of a closure in `mapped_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
-               | f32[16@(Y,X)] as P!("X"): dimension 0 is split over "Y" before "X"
+               | f32[16@(Y,X)] as P!("X")
+               = expected: dimension 0 split over ("X", "Y")
                = mesh: X=4, Y=2
-               = help: move it first, with "X" before "Y", or add "Y" to `.axes(..)`"#]].assert_eq(&shown.join("\n"));
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`"#]].assert_eq(&shown.join("\n"));
         let right = map()(&x(P!(("X", "Y")))).unwrap();
         assert_eq!(right.ty().to_string(), "f32[16@(X,Y)]");
+    });
+}
+
+fn show(a: Result<Array>) -> String {
+    let shown = a.and_then(|a| Ok(format!("{} {:?}", a.ty(), a.to_vec::<f32>()?)));
+    let text = shown.unwrap_or_else(|e| e.to_string());
+    text.lines().filter(|l| !l.contains("-->")).collect::<Vec<_>>().join("\n")
+}
+
+/// Tests that `shard_map` sees layouts over parts of axes: it moves no array over them implicitly, and its specs can
+/// name them.
+#[test]
+fn parts_of_mapped_axes() {
+    let mesh = Mesh::explicit([("X", 4)]).unwrap().communication(Communicate::Deny);
+    with_mesh(&mesh, || {
+        let double = |ins: Option<P>, out: P| {
+            let map = shard_map(|x: &Array| x * 2.0).out_specs(out);
+            jit(match ins {
+                Some(ins) => map.in_specs(ins),
+                None => map,
+            })
+        };
+        let x = arange(0..4, F32).shard(P!("X:(1)2"));
+        let sum = arange(0..8, F32).reshape([4, 2]).shard(P!("X:(1)2")).sum(0).shard(P!().unreduced("X:(1)2"));
+        let captured = jit(|x: &Array| {
+            let c = x * 1.0;
+            shard_map(|y: &Array| y + &c).in_specs(P!()).out_specs(P!())(&zeros([4], F32))
+        });
+        let part = || P!("X:(1)2");
+        let shown = [
+            show(double(Some(P!()), P!())(&x)),
+            show(double(None, P!())(&x)),
+            show(captured(&x)),
+            show(double(Some(P!()), P!())(&sum)),
+            show(double(Some(part()), part())(&x)),
+            show(double(None, part())(&x)),
+            show(double(Some(P!("X:(2)2")), part())(&x)),
+            show(jit(shard_map(|x: &Array| x.psum("X")).in_specs(part()).out_specs(P!()))(&x)),
+            show(jit(shard_map(|x: &Array| x.psum("X")).in_specs(P!().unreduced("X:(1)2")).out_specs(P!()))(&sum)),
+        ];
+        expect![[r#"
+            error[in-spec-layout]: shard_map of a closure in `parts_of_mapped_axes`, in_specs of `args`: the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes
+               | f32[4@X:(1)2] as P!()
+               = mesh: X=4
+               = help: move it first: `.shard(P!())`, or leave out `.in_specs(..)` to use the arguments' layouts
+            error[out-spec-varying]: shard_map of a closure in `parts_of_mapped_axes`, out_specs of `result`: the spec requires a result that is replicated along X:(1)2, and it varies over X:(1)2
+               | f32[2]{V:X:(1)2} as P!()
+               = mesh: X=4
+               = help: make it replicated with `.psum(..)`, `.pmax(..)` or `.all_gather_replicated(..)`, or add X:(1)2 to the spec
+            error[captured-layout]: the mapped function captures an array that is split or unreduced, and arrays are never moved implicitly over Explicit axes
+               | f32[4@X:(1)2]
+               = help: pass it as an argument with its own spec, or gather it first: `.shard(P!())`
+            error[in-spec-layout]: shard_map of a closure in `parts_of_mapped_axes`, in_specs of `args`: the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes
+               | f32[2]{U:X:(1)2} as P!()
+               = mesh: X=4
+               = help: move it first: `.shard(P!())`, or leave out `.in_specs(..)` to use the arguments' layouts
+            f32[4@X:(1)2] [0.0, 2.0, 4.0, 6.0]
+            f32[4@X:(1)2] [0.0, 2.0, 4.0, 6.0]
+            error[in-spec-layout]: shard_map of a closure in `parts_of_mapped_axes`, in_specs of `args`: the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes
+               | f32[4@X:(1)2] as P!("X:(2)2")
+               = mesh: X=4
+               = help: move it first: `.shard(P!("X:(2)2"))`, or leave out `.in_specs(..)` to use the arguments' layouts
+            error[mixed-states]: `psum` over "X" needs a value that is in the same state along all of them
+               | f32[2]{V:X:(1)2}
+               = help: to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`
+            error[mixed-states]: `psum` over "X" needs a value that is in the same state along all of them
+               | f32[2]{U:X:(1)2}
+               = help: to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`"#]].assert_eq(&shown.join("\n"));
+    });
+}
+
+/// Tests that a `shard_map` over an Auto axis moves no argument over an Explicit axis.
+#[test]
+fn mapped_auto_axes_come_first() {
+    let mesh = Mesh::new([Axis::auto("X", 4), Axis::explicit("Y", 2)]).unwrap().communication(Communicate::Deny);
+    with_mesh(&mesh, || {
+        let map = |spec: P| shard_map(|x: &Array| x * 2.0).axes("X").in_specs(spec.clone()).out_specs(spec);
+        let x = |spec: P| arange(0..8, F32).shard(spec);
+        let moved = |spec: P, y: &Array| {
+            let lowered = jit(map(spec)).lower(y).and_then(|l| l.communication());
+            let kinds = lowered.map(|c| c.into_iter().map(|c| format!("{} {}", c.kind, c.axes)).collect::<Vec<_>>());
+            kinds.map_or_else(|e| show(Err(e)), |kinds| format!("{} {kinds:?}", y.ty()))
+        };
+        let then = jit(|x: &Array| map(P!("X"))(&x.shard(P!(("X", "Y")))));
+        let shown = [
+            moved(P!("X"), &x(P!("Y"))),
+            moved(P!("X"), &x(P!(("Y", "X")))),
+            moved(P!("X"), &x(P!(("X", "Y")))),
+            moved(P!(), &x(P!(("X", "Y")))),
+            moved(P!(), &x(P!(("Y", "X")))),
+            moved(P!(), &x(P!("Y"))),
+            show(then(&x(P!("Y")))),
+        ];
+        expect![[r#"
+            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
+               | f32[8@Y] as P!("X")
+               = expected: dimension 0 split over ("X", "Y")
+               = mesh: X=4, Y=2
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`
+            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
+               | f32[8@(Y,X)] as P!("X")
+               = expected: dimension 0 split over ("X", "Y")
+               = mesh: X=4, Y=2
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`
+            f32[8@(X,Y)] []
+            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
+               | f32[8@(X,Y)] as P!()
+               = expected: dimension 0 split over "Y"
+               = mesh: X=4, Y=2
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`
+            f32[8@(Y,X)] ["all-gather X"]
+            f32[8@Y] []
+            f32[8@(X,Y)] [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]"#]].assert_eq(&shown.join("\n"));
+    });
+}
+
+/// Tests the names of parts of axes in layouts, and that a sum can only be left unreduced over its own axes.
+#[test]
+fn names_of_parts() {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
+        let reduced = arange(0..4, F32).shard(P!().reduced(("X:(2)2", "X:(1)2")));
+        let x = arange(0..8, F32).reshape([4, 2]).shard(P!("X"));
+        let y = || ones([4, 2], F32).shard(P!("X", "Y"));
+        let chain = |x: &Array, y: &Array| einsum("ab,bc,c->a", (x.t(), y, ones([2], F32).shard(P!("Y"))));
+        let product = |spec: P| move |x: &Array, y: &Array| x.t().matmul(y).shard(spec.clone());
+        let shown = [
+            show(Ok(&reduced + arange(0..4, F32).shard(P!().reduced("X")))),
+            show(Ok(x.sum(0).shard(P!().unreduced("Y")))),
+            show(jit(|x: &Array| x.sum(0).shard(P!().unreduced("Y")))(&x)),
+            show(jit(|x: &Array| (arange(0..2, F32) + 0.0 * x.sum(0)).shard(P!().unreduced("Y")))(&x)),
+            show(jit(|_: &Array| arange(0..2, F32).shard(P!().unreduced("Y")))(&x)),
+            show(Ok(x.sum(0).shard(P!().unreduced("X")))),
+            show(Ok(x.sum(0).shard(P!().unreduced("X:(1)2")))),
+            show(Ok(x.sum(0).shard(P!().unreduced("X")).shard(P!().unreduced("X:(2)2")))),
+            show(jit(|x: &Array| x.sum(0).shard(P!().unreduced("X")).shard(P!().unreduced("X:(2)2")))(&x)),
+            show(jit(product(P!(None, "Y").unreduced("X")))(&x, &y())),
+            show(jit(|x: &Array, y: &Array| chain(x, y).shard(P!().unreduced(("X", "Y"))))(&x, &y())),
+        ];
+        expect![[r#"
+            f32[4]{R:X} [0.0, 2.0, 4.0, 6.0]
+            error[spec-unreduced]: the array is not an unreduced sum over "Y"
+               | f32[2]
+               = help: use `.unreduced` right after the product or reduction that makes the sum: later, the sum is complete
+            error[spec-unreduced]: the array is not an unreduced sum over "Y"
+               | f32[2]
+               = help: use `.unreduced` right after the product or reduction that makes the sum: later, the sum is complete
+            error[spec-unreduced]: the array is not an unreduced sum over "Y"
+               | f32[2]
+               = help: use `.unreduced` right after the product or reduction that makes the sum: later, the sum is complete
+            error[spec-unreduced]: the array is not an unreduced sum over "Y"
+               | f32[2]
+               = help: use `.unreduced` right after the product or reduction that makes the sum: later, the sum is complete
+            f32[2]{U:X} [12.0, 16.0]
+            f32[2]{U:X:(1)2} [12.0, 16.0]
+            f32[2]{U:X:(2)2} [12.0, 16.0]
+            f32[2]{U:X:(2)2} [12.0, 16.0]
+            f32[2,2@Y]{U:X} [12.0, 12.0, 16.0, 16.0]
+            f32[2]{U:(X,Y)} [24.0, 32.0]"#]].assert_eq(&shown.join("\n"));
+    });
+    with_mesh(Mesh::auto([("X", 6)]).unwrap(), || {
+        let specs = [P!("X:(1)4"), P!("X:(1)2", "X:(3)2"), P!("X:(+1)2"), P!("X:(2)3", "X:(1)3")];
+        let shown = specs.map(|spec| show(ones([6, 6], F32).shard(spec).check().cloned()));
+        expect![[r#"
+            error[spec-unknown-axis]: axis "X" of size 6 has no part "X:(1)4"
+               | f32[6,6] as P!("X:(1)4")
+               = mesh: X=6
+               = help: in "X:(M)N", N is at least 2 and M times N divides 6
+            error[spec-axis-twice]: the layout cannot use both "X:(1)2" and "X:(3)2"
+               | f32[6,6] as P!("X:(1)2", "X:(3)2")
+               = mesh: X=6
+               = help: a part that follows "X:(1)2" begins with "X:(2)", or with a multiple of 2
+            error[spec-unknown-axis]: the mesh has no axis "X:(+1)2"
+               | f32[6,6] as P!("X:(+1)2")
+               = mesh: X=6
+            error[spec-axis-twice]: the layout cannot use both "X:(2)3" and "X:(1)3"
+               | f32[6,6] as P!("X:(2)3", "X:(1)3")
+               = mesh: X=6
+               = help: a part that follows "X:(1)3" begins with "X:(3)", or with a multiple of 3"#]]
+        .assert_eq(&shown.join("\n"));
+    });
+}
+
+/// Tests that results of traced functions have the types that `.shard` states, also over axes of size 1.
+#[test]
+fn stated_axes_of_size_1() {
+    for size in [2, 1] {
+        with_mesh(Mesh::auto([("X", size), ("Y", 2)]).unwrap(), || {
+            let x = arange(0..64, F32).reshape([8, 8]).shard(P!("X", "Y"));
+            let y = jit(|x: &Array| (x * 2.0).shard(P!("X", "Y")))(&x).unwrap();
+            assert_eq!(y.ty().to_string(), "f32[8@X,8@Y]");
+        });
+    }
+}
+
+/// Tests that arrays like an unreduced array are unreduced if they are zeros, also in traces and in per-device code.
+#[test]
+fn like_unreduced() {
+    with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
+        let open = || arange(0..16, F32).reshape([8, 2]).shard(P!("X", "Y")).sum(0).shard(P!("Y").unreduced("X"));
+        let (u, v) = (open(), open());
+        let per_device = |f: fn(&Array) -> Array| {
+            let ins = P!("Y").unreduced("X");
+            show(jit(shard_map(f).axes("X").in_specs(P!().unreduced("X")).out_specs(P!()))(&open().shard(ins)))
+        };
+        let shown = [
+            show(Ok(zeros_like(&u))),
+            show(Ok(ones_like(&u))),
+            show(jit(zeros_like)(&u)),
+            show(jit(ones_like)(&u)),
+            show(jit(move |_: &Array| ones_like(&v))(&u)),
+            show(jit(|u: &Array| fori_loop(0..2, zeros_like(u), |_, c| c + u).shard(P!("Y")))(&u)),
+            per_device(|u| (zeros_like(u) + u).psum("X")),
+            per_device(|u| ones_like(u) + u.psum("X")),
+        ];
+        expect![[r#"
+            f32[2@Y]{U:X} [0.0, 0.0]
+            f32[2@Y] [1.0, 1.0]
+            f32[2@Y]{U:X} [0.0, 0.0]
+            f32[2@Y] [1.0, 1.0]
+            f32[2@Y] [1.0, 1.0]
+            f32[2@Y] [112.0, 128.0]
+            f32[2@Y] [56.0, 64.0]
+            f32[2@Y] [57.0, 65.0]"#]]
+        .assert_eq(&shown.join("\n"));
+    });
+    with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
+        let x = arange(0..4, F32).shard(P!("X"));
+        let c = x.clone();
+        let shown =
+            show(jit(shard_map(move |x: &Array| zeros_like(&c).i(..1) + x).in_specs(P!("X")).out_specs(P!("X")))(&x));
+        assert_eq!(shown, "f32[4@X] [0.0, 1.0, 2.0, 3.0]");
+    });
+}
+
+/// Tests unreduced values in loops of no steps, in sums, and after mistakes in loops and branches.
+#[test]
+fn loops_of_unreduced_values() {
+    with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
+        let map =
+            |f: fn(&Array) -> Array| show(jit(shard_map(f).in_specs(P!("X")).out_specs(P!()))(&arange(0..16, F32)));
+        fn open(x: &Array) -> Array {
+            x.pcast("X", Pcast::Unreduced)
+        }
+        fn rows(x: &Array, n: usize) -> Array {
+            scan(zeros([], F32), x.i(0..n), |c, e| (c, open(&e))).1.psum("X").sum(0)
+        }
+        fn last(x: &Array, n: usize) -> Array {
+            scan(open(x).i(0), open(x).i(0..n), |_, e| (e, ())).0.psum("X")
+        }
+        fn branches(x: &Array, wrong: usize) -> Array {
+            let branch = |k: usize| if k == wrong { open(x).exp() } else { open(x) };
+            cond(x.psum("X").sum(..).gt(0.0), || branch(1), || branch(0)).psum("X")
+        }
+        let shown = [
+            map(|x| rows(x, 1)),
+            map(|x| rows(x, 0)),
+            map(|x| last(x, 1)),
+            map(|x| last(x, 0)),
+            map(|x| fori_loop(0..2, open(x), |_, c| c.exp()).psum("X")),
+            map(|x| branches(x, 0)),
+            map(|x| branches(x, 1)),
+            map(|x| open(x).sum(0).psum("X")),
+        ];
+        expect![[r#"
+            f32[] [24.0]
+            f32[] [0.0]
+            f32[] [24.0]
+            f32[] [24.0]
+            error[unreduced]: `exponential` cannot take a value that is unreduced over X
+               | f32[4]{U:X}
+               = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
+               = help: sum it first: `.psum("X")`
+            error[unreduced]: `exponential` cannot take a value that is unreduced over X
+               | f32[4]{U:X}
+               = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
+               = help: sum it first: `.psum("X")`
+            error[unreduced]: `exponential` cannot take a value that is unreduced over X
+               | f32[4]{U:X}
+               = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
+               = help: sum it first: `.psum("X")`
+            f32[] [120.0]"#]].assert_eq(&shown.join("\n"));
+    });
+    with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {
+        let u = arange(0..16, F32).reshape([4, 2, 2]).shard(P!("X")).sum(0).shard(P!().unreduced("X"));
+        let last = |n: usize| move |u: &Array| scan(u.i(0), u.i(0..n), |_, e| (e, ())).0.shard(P!());
+        expect![[r#"
+            f32[2] [24.0, 28.0]
+            f32[2] [24.0, 28.0]"#]]
+        .assert_eq(&[show(jit(last(1))(&u)), show(jit(last(0))(&u))].join("\n"));
+    });
+}
+
+/// Tests that `explicit_axes` and `auto_axes` take whole axes.
+#[test]
+fn modes_of_groups() {
+    with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {
+        let f = |x: &Array| auto_axes(groups("X", [[0, 1], [2, 3]]), P!(), || x.clone());
+        expect![[r#"
+            error[axis-mode]: `auto_axes` needs whole axes, and only groups of "X" are given
+               = mesh: X=4 Explicit
+               = help: name the axis: "X"; `groups(..)` is for collectives"#]]
+        .assert_eq(&show(jit(f)(&ones([4], F32))));
     });
 }
