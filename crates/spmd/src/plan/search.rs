@@ -4,7 +4,7 @@
 //! told a cost that is no use, and does not enter layouts from which the target costs more ([`Probes`]). Permutations
 //! cost the same between all layouts with the same numbers of shards, so that only the first such layout is permuted.
 
-use super::{Move as OneMove, Step, StepKind, is_local, padded_size};
+use super::{Move as OneMove, Step, StepKind, Work, is_local, padded_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
@@ -125,17 +125,17 @@ struct Space<'a> {
 }
 
 /// Returns a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or the search
-/// gives up. Adds the number of edges that the search looks at to `edge_count`.
+/// gives up, as it does at once if `work` is spent. Adds the number of edges that the search looks at to `work`.
 pub(super) fn shortest(
     from: &Sharding,
     to: &Sharding,
     shape: &[usize],
     dtype: DType,
     limit: u64,
-    edge_count: &mut usize,
+    work: &mut Work,
 ) -> Option<Vec<Step>> {
     let pieces = common_pieces(from, to);
-    if pieces.len() > usize::from(Piece::MAX) {
+    if pieces.len() > usize::from(Piece::MAX) || work.is_spent() {
         return None;
     }
     let mesh = &from.mesh;
@@ -152,7 +152,7 @@ pub(super) fn shortest(
     let start = space.layout(from);
     space.target = space.layout(to);
     let mut search = Search { space: &space, probes: Probes::of(&space), visits: vec![], index: FxHashMap::default() };
-    let path = search.run(start.clone(), limit, edge_count)?;
+    let path = search.run(start.clone(), limit, work)?;
     Some(space.steps(start, path, to))
 }
 
@@ -225,7 +225,7 @@ struct Search<'s, 'a> {
 }
 
 impl Search<'_, '_> {
-    fn run(&mut self, start: Layout, mut limit: u64, edge_count: &mut usize) -> Option<Vec<(Move, Layout)>> {
+    fn run(&mut self, start: Layout, mut limit: u64, work: &mut Work) -> Option<Vec<(Move, Layout)>> {
         let start = self.visit(start);
         self.visits[start].cost = 0;
         let mut queue = BinaryHeap::from([Reverse((0u64, start))]);
@@ -241,13 +241,16 @@ impl Search<'_, '_> {
             }
             edges.clear();
             self.space.edges(&self.visits[at].layout, &mut permuted, &mut edges);
-            *edge_count += edges.len();
+            work.done += edges.len();
             for (mv, next, price) in edges.drain(..) {
                 let cost = cost + price;
                 if cost >= limit {
                     continue;
                 }
                 let next = next.unwrap_or_else(|| mv.applied(&self.visits[at].layout));
+                if cost + STEP_BYTES >= limit && !next.is_prefix_of(&self.space.target) {
+                    continue;
+                }
                 let next = self.visit(next);
                 let visit = &mut self.visits[next];
                 if cost < visit.cost && cost + visit.rest < limit {

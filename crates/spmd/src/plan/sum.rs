@@ -1,6 +1,6 @@
 //! The price of a sum over devices and of the reshard that follows it.
 
-use super::{Step, StepKind, cost, is_local_between, local_bytes, plan_counted, total_bytes};
+use super::{Step, StepKind, Work, cost, is_local_between, local_bytes, plan_counted, total_bytes};
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_sharding::Price;
@@ -9,11 +9,15 @@ use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
 
+/// The work of planning after which moves are priced without a search for paths, and after twice of it without exchanges
+/// of boxes. It takes about a second.
+pub(crate) const MAX_WORK: usize = 1_500_000;
+
 /// Prices of moves, each computed once.
 #[derive(Default)]
 pub(crate) struct MovePrices {
     known: RefCell<FxHashMap<Move, Price>>,
-    edge_count: Cell<usize>,
+    work: Cell<usize>,
 }
 
 /// The move of a value that is partial over `summed` from one layout to another.
@@ -47,35 +51,35 @@ impl MovePrices {
         if let Some(price) = self.known.borrow().get(&question) {
             return *price;
         }
-        let mut edge_count = self.edge_count.get();
-        let price = price_counted(from, summed, to, shape, dtype, &mut edge_count);
-        self.edge_count.set(edge_count);
+        let mut work = Work { done: self.work.get(), most: MAX_WORK };
+        let price = price_counted(from, summed, to, shape, dtype, &mut work);
+        self.work.set(work.done);
         self.known.borrow_mut().insert(question, price);
         price
     }
 
-    /// Returns the number of edges that searches for plans have looked at so far.
-    pub fn edge_count(&self) -> usize {
-        self.edge_count.get()
+    /// Returns the work of planning so far.
+    pub fn work(&self) -> usize {
+        self.work.get()
     }
 }
 
 /// Returns the price of bringing a value that is partial over `summed` from one layout to another. Axes that are summed
 /// over and split in the first step are summed by a reduce-scatter, and the others by an all-reduce.
 pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
-    price_counted(from, summed, to, shape, dtype, &mut 0)
+    price_counted(from, summed, to, shape, dtype, &mut Work::unlimited())
 }
 
-/// Returns [`price_of_sum`], and adds the number of edges that a search for the plan looks at to `edge_count`.
+/// Returns [`price_of_sum`], and adds the work of planning to `work`.
 fn price_counted(
     from: &Sharding,
     summed: &[AxisRef],
     to: &Sharding,
     shape: &[usize],
     dtype: DType,
-    edge_count: &mut usize,
+    work: &mut Work,
 ) -> Price {
-    let steps = plan_counted(from, to, shape, dtype, edge_count);
+    let steps = plan_counted(from, to, shape, dtype, work);
     let moved = Price { bytes: total_bytes(&steps), starts: cost(&steps) - total_bytes(&steps) };
     if summed.is_empty() {
         return moved;
