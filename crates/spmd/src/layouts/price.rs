@@ -19,6 +19,11 @@ use std::sync::Arc;
 /// The number of known ratings that take as long as a new decision.
 const DECISION: usize = 100;
 
+/// The work of planning reshards that takes as long as a known rating ([`MovePrices::work`]).
+///
+/// [`MovePrices::work`]: crate::plan::MovePrices::work
+const PLANNING: usize = 8;
+
 /// A price that nothing is worth.
 const FORBIDDEN: u64 = 1 << 50;
 
@@ -73,7 +78,8 @@ pub(super) struct Prices<'a> {
     received: u64,
     /// The price of the work of all ops but products, on one device.
     work: u64,
-    /// The number of ratings so far, with each new decision counted as [`DECISION`].
+    /// The number of ratings so far, with each new decision counted as [`DECISION`], and with the work of
+    /// planning ([`PLANNING`]).
     pub effort: usize,
 }
 
@@ -337,10 +343,12 @@ impl<'a> Prices<'a> {
         if let Some(known) = self.known.get(&question) {
             return known.clone();
         }
+        let work = self.decisions.prices.work();
         let mut rated = match &data.kind {
             SiteKind::Op { .. } => self.rate_op(data, &question.1),
             SiteKind::Edge { .. } => self.rate_edge(data),
         };
+        self.effort += (self.decisions.prices.work() - work) / PLANNING;
         rated.number = self.known.len() + 1;
         let rated = Rc::new(rated);
         self.known.insert(question, rated.clone());

@@ -1,12 +1,16 @@
 //! Notes of the search for layouts.
 
 use super::*;
+use crate::plan::MAX_WORK;
 use crate::{Options, run_until};
 use expect_test::expect;
 use shardwise_ir::text;
 
 /// Two chains of products whose layouts the search changes.
 const CHAIN: &str = include_str!("../../tests/filetests/reshard/layouts_chain.mlir");
+
+/// A windowed attention in five dimensions over four axes, with uneven blocks.
+const ATTENTION: &str = include_str!("windowed_attention.mlir");
 
 /// Returns what a search with this budget of effort chooses.
 fn chosen(effort: (usize, usize)) -> Chosen {
@@ -41,4 +45,16 @@ fn what_was_found_before_the_budget_ended_stands() {
         note[layouts-budget]: the search for the layouts of `main` ended with its budget: of 3 places where data moves, 3 were not fully looked at
           --> chain.mlir:4:1
            = note: the best layouts found so far stand: the results are correct, but more data may move than has to"#]].assert_eq(&note.to_string());
+}
+
+#[test]
+fn the_work_of_planning_uneven_reshards_is_bounded() {
+    let module = text::parse("attention.mlir", ATTENTION, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
+    let module = run_until("join", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
+    let mut decisions = Decisions::default();
+    let chosen = choose(&module, func, mesh, &mut decisions, false, MAX_EFFORT);
+    let work = decisions.prices.work();
+    assert!(work < 2 * MAX_WORK, "{work}");
+    assert!(chosen.note.is_some(), "the work of planning counts as effort");
 }

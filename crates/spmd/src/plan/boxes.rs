@@ -15,7 +15,7 @@
 //! The axes by which both layouts split a dimension first are left out: the exchange is the same for each coordinate
 //! along them. The plan does not depend on the number of devices along these and along unused axes.
 
-use super::is_local;
+use super::{Work, is_local};
 use crate::colour::coloured;
 use shardwise_base::{AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_ops::collective::with_index_in;
@@ -29,6 +29,12 @@ const MAX_GROUP: usize = 256;
 
 /// The most boxes that a device may need.
 const MAX_BOXES: usize = 4 * MAX_ROUNDS;
+
+/// The work after which the search for an exchange ends, with the best one found so far.
+const MAX_WORK: usize = 40_000;
+
+/// The number of boxes that take as long as an edge of a search for a path. Work is counted in such edges.
+const BOXES: usize = 16;
 
 /// One number for each dimension.
 pub(crate) type Index = SmallVec<[usize; 4]>;
@@ -143,24 +149,46 @@ impl Boxes {
     /// in each dimension. Returns `None` if the value has no elements, if too many devices exchange boxes, if a device
     /// needs too many boxes, or if all exchanges take too many rounds.
     pub fn between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Boxes> {
+        let best = Best::between(from, to, shape, dtype, &mut Work::unlimited())?;
+        let rounds = best.group.rounds(&best.lines, &best.chosen);
+        Some(Boxes { rounds, along: best.group.along, price: best.price })
+    }
+}
+
+/// The cheapest exchange between two layouts.
+pub(super) struct Best {
+    group: Group,
+    pub price: Price,
+    lines: Vec<Line>,
+    chosen: Vec<usize>,
+}
+
+impl Best {
+    /// Returns the exchange of [`Boxes::between`], without its rounds. Adds what it takes to `work`. If that
+    /// is spent, the first exchange that is found is returned, and later on none.
+    pub fn between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Option<Best> {
+        if work.is_overspent() {
+            return None;
+        }
         let group = Group::new(from, to, shape, dtype)?;
+        let most_work = work.done + MAX_WORK;
         let mut best: Option<(Price, Vec<Line>, Vec<usize>)> = None;
         for ends in group.ends() {
+            work.done += group.blocks[0].len() * shape.len() / BOXES;
             let Some((lines, least)) = group.lines(&ends) else { continue };
-            for chosen in choices(&lines) {
-                budget::poll();
-                if best.as_ref().is_some_and(|(price, ..)| price.total() <= least) {
-                    break;
-                }
-                let cut: Vec<&Parts> = lines.iter().zip(&chosen).map(|(line, &i)| &line.cuts[i]).collect();
-                let Some(price) = group.price(&cut) else { continue };
-                if best.as_ref().is_none_or(|(least, ..)| price.order() < least.order()) {
-                    best = Some((price, lines.clone(), chosen));
-                }
+            let price = best.as_ref().map(|(price, ..)| *price);
+            let mut choice =
+                Choice { group: &group, lines: &lines, least, chosen: vec![], price, best: None, work, most_work };
+            let counts = |needed: &Index| {
+                let has_boxes = lines.iter().zip(needed).all(|(line, &n)| !line.whole.of[n].is_empty());
+                if has_boxes { (1, 1) } else { (0, 0) }
+            };
+            choice.choose(&group.blocks[1].iter().map(counts).collect::<Vec<_>>());
+            if let (Some(price), Some(chosen)) = (choice.price, choice.best) {
+                best = Some((price, lines, chosen));
             }
         }
-        let (price, lines, chosen) = best?;
-        Some(Boxes { rounds: group.rounds(&lines, &chosen), along: group.along, price })
+        best.map(|(price, lines, chosen)| Best { group, price, lines, chosen })
     }
 }
 
@@ -176,13 +204,85 @@ impl Price {
     }
 }
 
-/// Returns every choice of one cut for each dimension, by position in [`Line::cuts`].
-fn choices(lines: &[Line]) -> Vec<Vec<usize>> {
-    let longer = |choices: Vec<Vec<usize>>, line: &Line| {
-        let with = |choice: &Vec<usize>| (0..line.cuts.len()).map(|i| [&choice[..], &[i]].concat()).collect::<Vec<_>>();
-        choices.iter().flat_map(with).collect()
-    };
-    lines.iter().fold(vec![vec![]], longer)
+/// The search for the best choice of one cut for each dimension, by position in [`Line::cuts`].
+struct Choice<'a> {
+    group: &'a Group,
+    lines: &'a [Line],
+    least: LeastPrice,
+    /// The cuts of the first dimensions.
+    chosen: Vec<usize>,
+    /// The best price so far.
+    price: Option<Price>,
+    /// The choice that has the best price, unless an earlier search found that price.
+    best: Option<Vec<usize>>,
+    work: &'a mut Work,
+    /// The work at which the search ends.
+    most_work: usize,
+}
+
+/// A price that no choice of cuts can be below.
+#[derive(Clone, Copy)]
+struct LeastPrice {
+    bytes: u64,
+    round_count: u64,
+}
+
+impl LeastPrice {
+    fn total(&self) -> u64 {
+        self.bytes + self.round_count * STEP_BYTES
+    }
+}
+
+impl Choice<'_> {
+    /// Tries all choices that begin with those made. For each device, `counts` are the numbers of all its boxes and of
+    /// those in its own block, in the dimensions chosen so far. Both are 0 if the device needs no elements.
+    fn choose(&mut self, counts: &[(usize, usize)]) {
+        budget::poll();
+        self.work.done += counts.len() / BOXES + 1;
+        if self.is_hopeless(counts) || self.is_over() {
+            return;
+        }
+        let d = self.chosen.len();
+        if d == self.lines.len() {
+            return self.compare(counts);
+        }
+        for (i, parts) in self.lines[d].cuts.iter().enumerate() {
+            let blocks =
+                self.group.blocks[0].iter().zip(&self.group.blocks[1]).map(|(held, needed)| (held[d], needed[d]));
+            let longer = |(&(all, own), (held, needed)): (&(usize, usize), (usize, usize))| {
+                let parts = &parts.of[needed];
+                (all * parts.len(), own * parts.iter().filter(|p| p.held == held).count())
+            };
+            let counts: Vec<(usize, usize)> = counts.iter().zip(blocks).map(longer).collect();
+            self.chosen.push(i);
+            self.choose(&counts);
+            self.chosen.pop();
+        }
+    }
+
+    /// Returns true if the work is done: all of it for this exchange, or all that is planned and an exchange is known.
+    fn is_over(&self) -> bool {
+        self.work.done >= self.most_work || (self.work.is_spent() && self.price.is_some())
+    }
+
+    /// Returns true if no choice is better than the best one, or possible at all: a device receives at most one box in
+    /// a round.
+    fn is_hopeless(&self, counts: &[(usize, usize)]) -> bool {
+        let received = counts.iter().map(|(all, own)| all.saturating_sub(*own) as u64).max().unwrap_or(0);
+        let round_count = received.max(self.least.round_count);
+        let total = LeastPrice { round_count, ..self.least }.total();
+        let is_dear = |price: &Price| price.total() < total || price.total() <= self.least.total();
+        round_count > MAX_ROUNDS as u64 || self.price.as_ref().is_some_and(is_dear)
+    }
+
+    fn compare(&mut self, counts: &[(usize, usize)]) {
+        self.work.done += counts.iter().map(|(all, _)| all).sum::<usize>() / BOXES;
+        let cut: Vec<&Parts> = self.lines.iter().zip(&self.chosen).map(|(line, &i)| &line.cuts[i]).collect();
+        let Some(price) = self.group.price(&cut) else { return };
+        if self.price.is_none_or(|least| price.order() < least.order()) {
+            (self.price, self.best) = (Some(price), Some(self.chosen.clone()));
+        }
+    }
 }
 
 impl Group {
@@ -254,7 +354,7 @@ impl Group {
 
     /// Returns the dimensions and the least price that an exchange may have. Returns `None` if a device needs too many
     /// boxes.
-    fn lines(&self, ends: &Index) -> Option<(Vec<Line>, u64)> {
+    fn lines(&self, ends: &Index) -> Option<(Vec<Line>, LeastPrice)> {
         let blocks = |d: usize| [0, 1].map(|side| self.shape[d].div_ceil(self.counts[side][d]));
         let mut whole: Vec<Parts> =
             (0..ends.len()).map(|d| Parts::new(blocks(d), self.counts[1][d], ends[d])).collect();
@@ -273,7 +373,7 @@ impl Group {
 
     /// Marks the parts of which a device receives a box. Returns the price of the boxes without further cuts, in as
     /// many rounds as a device receives boxes. Returns `None` if a device needs too many boxes.
-    fn mark_moved(&self, whole: &mut [Parts]) -> Option<u64> {
+    fn mark_moved(&self, whole: &mut [Parts]) -> Option<LeastPrice> {
         let mut moved: Vec<(usize, usize, usize)> = vec![];
         let (mut most_elements, mut most_boxes) = (0, 0);
         let parts: Vec<&Parts> = whole.iter().collect();
@@ -293,31 +393,47 @@ impl Group {
         for (d, n, held) in moved {
             whole[d].of[n].iter_mut().filter(|p| p.held == held).for_each(|p| p.is_moved = true);
         }
-        Some(most_elements * self.element_bytes + most_boxes * STEP_BYTES)
+        Some(LeastPrice { bytes: most_elements * self.element_bytes, round_count: most_boxes })
     }
 
     /// Returns the price of an exchange of these parts, or `None` if it takes too many rounds or if a device needs too
     /// many boxes.
     fn price(&self, parts: &[&Parts]) -> Option<Price> {
-        let class_count: usize = parts.iter().map(|p| p.lengths.len()).product();
         let block_count = self.holders.len();
-        let mut received = vec![0usize; class_count];
-        let mut most_received = vec![0usize; class_count];
-        let mut wanted = vec![0usize; class_count * block_count];
-        let elements = |class: usize| shape_of_class(parts, class).iter().product::<usize>() as u64;
-        let elements: Vec<u64> = (0..class_count).map(elements).collect();
+        // The shapes that occur, each of which takes a round at least.
+        let mut classes: SmallVec<[usize; MAX_ROUNDS]> = SmallVec::new();
+        let mut elements: Vec<u64> = vec![];
+        let mut received = vec![0usize; MAX_ROUNDS];
+        let mut most_received = vec![0usize; MAX_ROUNDS];
+        let mut wanted: Vec<usize> = vec![];
         let mut most_elements = 0;
         for (held, needed) in self.blocks[0].iter().zip(&self.blocks[1]) {
             received.fill(0);
             let own = self.number(held.iter().copied());
+            let mut has_too_many = false;
             for_each_box(parts, needed, |chosen| {
                 let block = self.number(chosen.iter().map(|p| p.held));
-                if block != own {
-                    let class = class_of(parts, chosen);
-                    received[class] += 1;
-                    wanted[class * block_count + block] += 1;
+                if block == own || has_too_many {
+                    return;
                 }
+                let class = class_of(parts, chosen);
+                let known = classes.iter().position(|&c| c == class);
+                if known.is_none() && classes.len() == MAX_ROUNDS {
+                    has_too_many = true;
+                    return;
+                }
+                let number = known.unwrap_or_else(|| {
+                    classes.push(class);
+                    elements.push(shape_of_class(parts, class).iter().product::<usize>() as u64);
+                    wanted.resize(classes.len() * block_count, 0);
+                    classes.len() - 1
+                });
+                received[number] += 1;
+                wanted[number * block_count + block] += 1;
             })?;
+            if has_too_many {
+                return None;
+            }
             most_received.iter_mut().zip(&received).for_each(|(most, n)| *most = (*most).max(*n));
             most_elements = most_elements.max(received.iter().zip(&elements).map(|(&n, e)| n as u64 * e).sum());
         }
@@ -325,7 +441,7 @@ impl Group {
             let wanted = wanted[class * block_count..][..block_count].iter().zip(&self.holders);
             wanted.map(|(n, holders)| n.div_ceil(holders.len().max(1))).max().unwrap_or(0)
         };
-        let counts: Vec<u64> = (0..class_count).map(|class| most_received[class].max(sent(class)) as u64).collect();
+        let counts: Vec<u64> = (0..classes.len()).map(|class| most_received[class].max(sent(class)) as u64).collect();
         let round_count = counts.iter().sum();
         let elements_in_rounds: u64 = counts.iter().zip(&elements).map(|(n, e)| n * e).sum();
         (round_count <= MAX_ROUNDS as u64).then_some(Price {

@@ -30,6 +30,8 @@ pub use bound::{bytes_missing, rounds_needed};
 pub(crate) use boxes::Boxes;
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_sharding::cost::STEP_BYTES;
+#[cfg(test)]
+pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
 pub(crate) use sum::{MovePrices, hash_layout};
 
@@ -45,6 +47,29 @@ pub struct Step {
     pub to: Sharding,
     /// The bytes that the device that receives most receives.
     pub bytes_received: u64,
+}
+
+/// The work of planning: the number of edges that are looked at, or as much work on boxes. When it is spent, paths are no
+/// longer searched for.
+#[derive(Clone, Copy)]
+pub(crate) struct Work {
+    done: usize,
+    most: usize,
+}
+
+impl Work {
+    fn unlimited() -> Work {
+        Work { done: 0, most: usize::MAX }
+    }
+
+    fn is_spent(&self) -> bool {
+        self.done >= self.most
+    }
+
+    /// Returns true if twice the work is done, so that exchanges of boxes are not looked for either.
+    fn is_overspent(&self) -> bool {
+        self.done / 2 >= self.most
+    }
 }
 
 /// The kind of a collective.
@@ -77,17 +102,22 @@ pub struct Move {
 /// The sequence is empty if both layouts are the same. Unreduced axes are ignored: they are summed before a value is
 /// resharded. `shape` is the global shape. The meshes of the layouts may differ.
 pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
+    plan_counted(from, to, shape, dtype, &mut Work::unlimited())
+}
+
+/// Returns [`plan_reshard`], and adds what it takes to `work`.
+fn plan_counted(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Vec<Step> {
     let (from, to) = (&layout_only(from), &layout_only(to));
     if from.same_layout(to) {
         return vec![];
     }
     if !from.mesh.same_devices(&to.mesh) {
-        return between_meshes(from, to, shape, dtype);
+        return between_meshes(from, to, shape, dtype, work);
     }
     direct(from, to, shape, dtype)
         .filter(|steps| is_without_padding(steps, from, to, shape, dtype))
-        .or_else(|| by_exchange(from, to, shape, dtype))
-        .or_else(|| search::shortest(from, to, shape, dtype, u64::MAX))
+        .or_else(|| by_exchange(from, to, shape, dtype, work))
+        .or_else(|| search::shortest(from, to, shape, dtype, u64::MAX, work))
         .unwrap_or_else(|| through_replicated(from, to, shape, dtype))
 }
 
@@ -102,7 +132,7 @@ pub fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtyp
     let found = [
         direct(from, to, shape, dtype),
         exchange::plan_of_collectives(from, to, shape, dtype),
-        search::shortest(from, to, shape, dtype, u64::MAX),
+        search::shortest(from, to, shape, dtype, u64::MAX, &mut Work::unlimited()),
     ];
     found.into_iter().flatten().chain([plain]).min_by_key(|steps| total_bytes(steps)).expect("one is always possible")
 }
@@ -115,42 +145,57 @@ fn is_without_padding(steps: &[Step], from: &Sharding, to: &Sharding, shape: &[u
 /// Returns the plan that follows from the digits of the layouts, or that of [`by_boxes`] if there is none or if the
 /// latter costs less because blocks have padding. Returns `None` if there is neither. In place of a plan that follows
 /// from digits, the plan through the replicated value is returned if it costs less.
-fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
-    let Some(plan) = exchange::plan(from, to, shape, dtype) else { return by_boxes(from, to, shape, dtype) };
+fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Option<Vec<Step>> {
+    let Some(plan) = exchange::plan(from, to, shape, dtype) else {
+        return by_boxes(from, to, shape, dtype, work);
+    };
     let plan = least_cost(plan, from, to, shape, dtype)?;
     if from.divides(shape) && to.divides(shape) {
         return Some(plan);
     }
-    [Some(plan), by_boxes(from, to, shape, dtype)].into_iter().flatten().min_by_key(|steps| cost(steps))
+    let boxes = by_boxes(from, to, shape, dtype, work);
+    [Some(plan), boxes].into_iter().flatten().min_by_key(|steps| cost(steps))
 }
 
 /// Returns the exchange of boxes, or other collectives if they cost less because they are fewer. Returns `None` if
 /// [`boxes_between`] returns no exchange.
-fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
-    let price = boxes_between(from, to, shape, dtype)?.price;
+fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Option<Vec<Step>> {
+    let price = price_of_boxes(from, to, shape, dtype, work)?;
     let kind = StepKind::Exchange { collective_count: price.round_count };
     let step = Step { kind, to: to.clone(), bytes_received: price.bytes_received };
     let plan = least_cost(vec![step], from, to, shape, dtype)?;
     if price.round_count <= FEW_ROUNDS {
         return Some(plan);
     }
-    search::shortest(from, to, shape, dtype, cost(&plan)).or(Some(plan))
+    search::shortest(from, to, shape, dtype, cost(&plan), work).or(Some(plan))
 }
 
 /// Returns the boxes that an exchange between the layouts consists of. Returns `None` if an exchange that follows from
 /// their digits costs no more, or if there is no exchange of boxes.
 pub(crate) fn boxes_between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Boxes> {
+    price_of_boxes(from, to, shape, dtype, &mut Work::unlimited())?;
+    Boxes::between(from, to, shape, dtype)
+}
+
+/// Returns the price of [`boxes_between`], and adds what it takes to `work`.
+fn price_of_boxes(
+    from: &Sharding,
+    to: &Sharding,
+    shape: &[usize],
+    dtype: DType,
+    work: &mut Work,
+) -> Option<boxes::Price> {
     let by_digits = exchange::step(from, to, shape, dtype);
     if by_digits.is_some() && from.divides(shape) && to.divides(shape) {
         return None;
     }
-    let boxes = Boxes::between(from, to, shape, dtype)?;
-    by_digits.is_none_or(|step| boxes.price.total() < cost(&[step])).then_some(boxes)
+    let price = boxes::Best::between(from, to, shape, dtype, work)?.price;
+    by_digits.is_none_or(|step| price.total() < cost(&[step])).then_some(price)
 }
 
 /// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal, the first
 /// step goes to the same layout on the target mesh. Otherwise, the value is gathered and sliced.
-fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
+fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Vec<Step> {
     let sizes = |s: &Sharding| s.mesh.axes.iter().map(|a| a.size).collect::<Vec<_>>();
     if sizes(from) != sizes(to) || from.split_axes().next().is_none() {
         return through_replicated(from, to, shape, dtype);
@@ -158,7 +203,7 @@ fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType)
     let there = from.clone().with_mesh(to.mesh.clone());
     let bytes_received = local_bytes(from, shape, dtype);
     let mut steps = vec![Step { kind: StepKind::CollectivePermute, to: there.clone(), bytes_received }];
-    steps.extend(plan_reshard(&there, to, shape, dtype));
+    steps.extend(plan_counted(&there, to, shape, dtype, work));
     steps
 }
 

@@ -1,11 +1,16 @@
 //! Uniform-cost search over layouts.
+//!
+//! The layouts of few pieces are thousands, and a program is planned with thousands of searches. The search is therefore
+//! told a cost that is no use, and does not enter layouts from which the target costs more ([`Probes`]). Permutations
+//! cost the same between all layouts with the same numbers of shards, so that only the first such layout is permuted.
 
-use super::{Move as OneMove, Step, StepKind, is_local, padded_size};
+use super::{Move as OneMove, Step, StepKind, Work, is_local, padded_size};
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// The number of layouts after which the search gives up.
@@ -14,11 +19,74 @@ const MAX_LAYOUTS: usize = 5_000;
 /// With more pieces than this, a permutation is only tried if it reaches the target.
 const MAX_PIECES_PERMUTED: usize = 5;
 
+/// The number of devices whose missing elements bound the cost from below.
+const MAX_PROBES: usize = 16;
+
 /// An indivisible part of an axis, identified by its position in [`Space::pieces`].
 type Piece = u8;
 
+/// One number for each dimension.
+type Counts = SmallVec<[usize; 6]>;
+
 /// The pieces of each dimension, major to minor.
-type Layout = SmallVec<[SmallVec<[Piece; 4]>; 4]>;
+#[derive(PartialEq, Eq, Hash)]
+struct Layout {
+    rank: usize,
+    /// The number of pieces of each dimension, then the pieces.
+    bytes: SmallVec<[u8; 24]>,
+}
+
+impl Clone for Layout {
+    fn clone(&self) -> Layout {
+        Layout { rank: self.rank, bytes: SmallVec::from_slice(&self.bytes) }
+    }
+}
+
+impl Layout {
+    fn whole(rank: usize) -> Layout {
+        Layout { rank, bytes: SmallVec::from_elem(0, rank) }
+    }
+
+    /// Returns the position after the last piece of a dimension.
+    fn end(&self, dim: usize) -> usize {
+        self.rank + self.bytes[..=dim].iter().map(|&n| usize::from(n)).sum::<usize>()
+    }
+
+    fn len(&self, dim: usize) -> usize {
+        usize::from(self.bytes[dim])
+    }
+
+    fn list(&self, dim: usize) -> &[Piece] {
+        let end = self.end(dim);
+        &self.bytes[end - self.len(dim)..end]
+    }
+
+    fn lists(&self) -> impl Iterator<Item = &[Piece]> {
+        (0..self.rank).map(|dim| self.list(dim))
+    }
+
+    /// Returns the pieces of all dimensions.
+    fn pieces(&self) -> &[Piece] {
+        &self.bytes[self.rank..]
+    }
+
+    fn push(&mut self, dim: usize, piece: Piece) {
+        self.bytes.insert(self.end(dim), piece);
+        self.bytes[dim] += 1;
+    }
+
+    /// Removes the last `count` pieces of a dimension, and returns them.
+    fn pop(&mut self, dim: usize, count: usize) -> SmallVec<[Piece; 8]> {
+        let end = self.end(dim);
+        self.bytes[dim] -= count as u8;
+        self.bytes.drain(end - count..end).collect()
+    }
+
+    /// Returns true if slices alone turn this layout into `target`.
+    fn is_prefix_of(&self, target: &Layout) -> bool {
+        self.lists().zip(target.lists()).all(|(own, target)| target.starts_with(own))
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Move {
@@ -28,201 +96,329 @@ enum Move {
     Permute,
 }
 
+impl Move {
+    /// Returns the layout after a move that is no permutation.
+    fn applied(&self, layout: &Layout) -> Layout {
+        let mut next = layout.clone();
+        match *self {
+            Move::Slice { dim, piece } => next.push(dim, piece),
+            Move::Gather { dim, count } => _ = next.pop(dim, count),
+            Move::AllToAll { source, target, count } => {
+                next.pop(source, count).into_iter().for_each(|piece| next.push(target, piece));
+            }
+            Move::Permute => unreachable!("a permutation has its own target"),
+        }
+        next
+    }
+}
+
 /// Everything that the cost and the legality of an edge depend on.
 struct Space<'a> {
     mesh: &'a Arc<Mesh>,
     shape: &'a [usize],
     element_bytes: u64,
     pieces: Vec<AxisRef>,
+    sizes: Vec<usize>,
+    /// For each piece, whether it can be used beside each other piece.
+    conflicts: Vec<Vec<bool>>,
     target: Layout,
 }
 
 /// Returns a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or the search
-/// gives up.
-pub(super) fn shortest(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, limit: u64) -> Option<Vec<Step>> {
+/// gives up, as it does at once if `work` is spent. Adds the number of edges that the search looks at to `work`.
+pub(super) fn shortest(
+    from: &Sharding,
+    to: &Sharding,
+    shape: &[usize],
+    dtype: DType,
+    limit: u64,
+    work: &mut Work,
+) -> Option<Vec<Step>> {
     let pieces = common_pieces(from, to);
-    if pieces.len() > usize::from(Piece::MAX) {
+    if pieces.len() > usize::from(Piece::MAX) || work.is_spent() {
         return None;
     }
-    let element_bytes = dtype.storage_bytes() as u64;
-    let mut space = Space { mesh: &from.mesh, shape, element_bytes, pieces, target: Layout::new() };
+    let mesh = &from.mesh;
+    let conflict = |a: AxisRef, b: AxisRef| a.overlaps(b, mesh) || !a.can_coexist(b);
+    let mut space = Space {
+        mesh,
+        shape,
+        element_bytes: dtype.storage_bytes() as u64,
+        sizes: pieces.iter().map(|p| p.size(mesh)).collect(),
+        conflicts: pieces.iter().map(|&a| pieces.iter().map(|&b| conflict(a, b)).collect()).collect(),
+        pieces,
+        target: Layout::whole(shape.len()),
+    };
     let start = space.layout(from);
     space.target = space.layout(to);
-    let path = space.search(start.clone(), limit)?;
+    let mut search = Search { space: &space, probes: Probes::of(&space), visits: vec![], index: FxHashMap::default() };
+    let path = search.run(start.clone(), limit, work)?;
     Some(space.steps(start, path, to))
+}
+
+/// Devices, and the elements that they need in the end.
+struct Probes {
+    /// For each device, its index along each piece, and the interval of each dimension that it needs.
+    devices: Vec<(SmallVec<[usize; 8]>, Vec<(usize, usize)>)>,
+}
+
+impl Probes {
+    /// Returns some devices that differ along the pieces. There are none if pieces contradict each other.
+    fn of(space: &Space<'_>) -> Probes {
+        let count = space.sizes.iter().fold(1usize, |n, &size| n.saturating_mul(size));
+        let is_alone = |(i, row): (usize, &Vec<bool>)| row.iter().enumerate().all(|(j, &conflict)| i == j || !conflict);
+        if !space.conflicts.iter().enumerate().all(is_alone) {
+            return Probes { devices: vec![] };
+        }
+        let needed = |at: SmallVec<[usize; 8]>| {
+            let held = (0..space.shape.len()).map(|d| space.interval(&space.target, d, &at)).collect();
+            (at, held)
+        };
+        // Of many devices, those at the ends and in the middle of the pieces are taken.
+        let device = |number: usize| match count <= MAX_PROBES {
+            true => (space.sizes.iter())
+                .scan(number, |rest, &size| {
+                    let at = *rest % size;
+                    *rest /= size;
+                    Some(at)
+                })
+                .collect(),
+            false => {
+                let at = |(i, &size): (usize, &usize)| match (number >> (i % 4)) & 1 {
+                    0 => i / 4 % size,
+                    _ => size - 1 - i / 4 % size,
+                };
+                space.sizes.iter().enumerate().map(at).collect()
+            }
+        };
+        Probes { devices: (0..count.min(MAX_PROBES)).map(device).map(needed).collect() }
+    }
+
+    /// Returns the bytes that the device that lacks most has yet to receive. No path from the layout moves less.
+    fn bytes_missing(&self, space: &Space<'_>, layout: &Layout) -> u64 {
+        let missing = |(at, needed): &(SmallVec<[usize; 8]>, Vec<(usize, usize)>)| {
+            let (mut needs, mut has) = (1, 1);
+            for (d, &(low, high)) in needed.iter().enumerate() {
+                let (own_low, own_high) = space.interval(layout, d, at);
+                needs *= (high - low) as u64;
+                has *= high.min(own_high).saturating_sub(low.max(own_low)) as u64;
+            }
+            needs - has
+        };
+        self.devices.iter().map(missing).max().unwrap_or(0) * space.element_bytes
+    }
 }
 
 struct Visit {
     cost: u64,
+    /// No path from the layout to the target costs less.
+    rest: u64,
     came_by: Option<(usize, Move)>,
     layout: Layout,
 }
 
-impl Space<'_> {
-    fn search(&self, start: Layout, limit: u64) -> Option<Vec<(Move, Layout)>> {
-        let mut visits = vec![Visit { cost: 0, came_by: None, layout: start.clone() }];
-        let mut index: HashMap<Layout, usize> = HashMap::from([(start, 0)]);
-        let mut queue = BinaryHeap::from([Reverse((0u64, 0usize))]);
+struct Search<'s, 'a> {
+    space: &'s Space<'a>,
+    probes: Probes,
+    visits: Vec<Visit>,
+    index: FxHashMap<Layout, usize>,
+}
+
+impl Search<'_, '_> {
+    fn run(&mut self, start: Layout, mut limit: u64, work: &mut Work) -> Option<Vec<(Move, Layout)>> {
+        let start = self.visit(start);
+        self.visits[start].cost = 0;
+        let mut queue = BinaryHeap::from([Reverse((0u64, start))]);
+        let mut permuted: FxHashSet<Counts> = FxHashSet::default();
+        let mut edges = vec![];
         while let Some(Reverse((cost, at))) = queue.pop() {
             budget::poll();
-            if cost > visits[at].cost {
+            if cost > self.visits[at].cost || cost + self.visits[at].rest > limit {
                 continue;
             }
-            if visits[at].layout == self.target {
-                return Some(path(&visits, at));
+            if self.visits[at].layout == self.space.target {
+                return Some(path(&self.visits, at));
             }
-            for (mv, layout, price) in self.edges(&visits[at].layout) {
+            edges.clear();
+            self.space.edges(&self.visits[at].layout, &mut permuted, &mut edges);
+            work.done += edges.len();
+            for (mv, next, price) in edges.drain(..) {
                 let cost = cost + price;
                 if cost >= limit {
                     continue;
                 }
-                let next = *index.entry(layout.clone()).or_insert_with(|| {
-                    visits.push(Visit { cost: u64::MAX, came_by: None, layout });
-                    visits.len() - 1
-                });
-                if cost < visits[next].cost {
-                    visits[next].cost = cost;
-                    visits[next].came_by = Some((at, mv));
+                let next = next.unwrap_or_else(|| mv.applied(&self.visits[at].layout));
+                if cost + STEP_BYTES >= limit && !next.is_prefix_of(&self.space.target) {
+                    continue;
+                }
+                let next = self.visit(next);
+                let visit = &mut self.visits[next];
+                if cost < visit.cost && cost + visit.rest < limit {
+                    (visit.cost, visit.came_by) = (cost, Some((at, mv)));
                     queue.push(Reverse((cost, next)));
+                    // A path that costs as much as the first one is no use.
+                    limit = if visit.layout == self.space.target { cost } else { limit };
                 }
             }
-            if visits.len() > MAX_LAYOUTS {
+            if self.visits.len() > MAX_LAYOUTS {
                 return None;
             }
         }
         None
     }
 
-    fn edges(&self, layout: &Layout) -> Vec<(Move, Layout, u64)> {
-        let mut edges = vec![];
-        self.slices(layout, &mut edges);
-        self.gathers(layout, &mut edges);
-        self.all_to_alls(layout, &mut edges);
-        self.permutes(layout, &mut edges);
-        edges
+    /// Returns the number of a layout, which is recorded if it is new.
+    fn visit(&mut self, layout: Layout) -> usize {
+        if let Some(&known) = self.index.get(&layout) {
+            return known;
+        }
+        let start = if layout.is_prefix_of(&self.space.target) { 0 } else { STEP_BYTES };
+        let rest = self.probes.bytes_missing(self.space, &layout) + start;
+        self.index.insert(layout.clone(), self.visits.len());
+        self.visits.push(Visit { cost: u64::MAX, rest, came_by: None, layout });
+        self.visits.len() - 1
+    }
+}
+
+/// An edge, its price, and the layout after it if it is a permutation.
+type Edge = (Move, Option<Layout>, u64);
+
+impl Space<'_> {
+    /// Finds the edges from a layout. Permutations are only found if no layout with the same numbers of shards is in
+    /// `permuted`, where these numbers are then recorded: layouts that are reached later cannot be permuted for less.
+    fn edges(&self, layout: &Layout, permuted: &mut FxHashSet<Counts>, edges: &mut Vec<Edge>) {
+        let counts: Counts = layout.lists().map(|list| self.count(list)).collect();
+        let blocks: Counts = self.shape.iter().zip(&counts).map(|(&n, &count)| n.div_ceil(count)).collect();
+        self.slices(layout, &counts, edges);
+        self.gathers(layout, &counts, &blocks, edges);
+        self.all_to_alls(layout, &counts, &blocks, edges);
+        if permuted.insert(counts.clone()) {
+            self.permutes(layout, &counts, edges);
+        }
     }
 
-    fn slices(&self, layout: &Layout, edges: &mut Vec<(Move, Layout, u64)>) {
+    fn slices(&self, layout: &Layout, counts: &Counts, edges: &mut Vec<Edge>) {
         for piece in self.free_pieces(layout) {
-            for dim in 0..layout.len() {
-                let mut next = layout.clone();
-                next[dim].push(piece);
-                if self.is_local(dim, layout, &next) {
-                    edges.push((Move::Slice { dim, piece }, next, 1));
+            for (dim, &count) in counts.iter().enumerate() {
+                if is_local(self.shape[dim], count, count * self.size(piece)) {
+                    edges.push((Move::Slice { dim, piece }, None, 1));
                 }
             }
         }
     }
 
-    fn gathers(&self, layout: &Layout, edges: &mut Vec<(Move, Layout, u64)>) {
-        for dim in 0..layout.len() {
-            for count in 1..=layout[dim].len() {
-                let mut next = layout.clone();
-                next[dim].truncate(layout[dim].len() - count);
-                if self.is_local(dim, layout, &next) {
-                    let bytes = self.gather_bytes(layout, &next);
-                    edges.push((Move::Gather { dim, count }, next, bytes + STEP_BYTES));
+    fn gathers(&self, layout: &Layout, counts: &Counts, blocks: &Counts, edges: &mut Vec<Edge>) {
+        for dim in 0..layout.rank {
+            let mut after = counts[dim];
+            for (i, &piece) in layout.list(dim).iter().rev().enumerate() {
+                after /= self.size(piece);
+                if is_local(self.shape[dim], counts[dim], after) {
+                    let bytes = self.gather_bytes(dim, counts[dim], after, blocks);
+                    edges.push((Move::Gather { dim, count: i + 1 }, None, bytes + STEP_BYTES));
                 }
             }
         }
     }
 
-    fn all_to_alls(&self, layout: &Layout, edges: &mut Vec<(Move, Layout, u64)>) {
-        for source in 0..layout.len() {
-            for count in 1..=layout[source].len() {
-                for target in (0..layout.len()).filter(|&t| t != source) {
-                    let next = self.moved(layout, source, target, count);
-                    if self.is_local(source, layout, &next) && self.is_local(target, layout, &next) {
-                        let bytes = self.all_to_all_bytes(layout, &next, source, count);
-                        edges.push((Move::AllToAll { source, target, count }, next, bytes + STEP_BYTES));
+    fn all_to_alls(&self, layout: &Layout, counts: &Counts, blocks: &Counts, edges: &mut Vec<Edge>) {
+        for source in 0..layout.rank {
+            let mut group = 1;
+            for (i, &piece) in layout.list(source).iter().rev().enumerate() {
+                group *= self.size(piece);
+                let after = counts[source] / group;
+                if !is_local(self.shape[source], counts[source], after) {
+                    continue;
+                }
+                for target in (0..layout.rank).filter(|&t| t != source) {
+                    if is_local(self.shape[target], counts[target], counts[target] * group) {
+                        let bytes = self.all_to_all_bytes(source, target, group, counts, blocks);
+                        edges.push((Move::AllToAll { source, target, count: i + 1 }, None, bytes + STEP_BYTES));
                     }
                 }
             }
         }
     }
 
-    fn moved(&self, layout: &Layout, source: usize, target: usize, count: usize) -> Layout {
-        let mut next = layout.clone();
-        let at = layout[source].len() - count;
-        let suffix: SmallVec<[Piece; 4]> = next[source].drain(at..).collect();
-        next[target].extend(suffix);
-        next
-    }
-
-    /// Returns the bytes of the shards that are joined, except for the device's own one. Their padding is counted.
-    fn gather_bytes(&self, layout: &Layout, next: &Layout) -> u64 {
-        let size = |d: usize| {
-            let (n, a, b) = (self.shape[d], self.count(&layout[d]), self.count(&next[d]));
-            (padded_size(n, a).max(padded_size(n, b)) / b) as u64
-        };
-        let joined: u64 = (0..self.shape.len()).map(size).product();
-        joined * self.element_bytes - self.bytes(layout)
+    /// Returns the bytes of the shards that are joined in a dimension, which was in `count` shards and is in `after`
+    /// shards then, except for the device's own one. Their padding is counted.
+    fn gather_bytes(&self, dim: usize, count: usize, after: usize, blocks: &Counts) -> u64 {
+        let n = self.shape[dim];
+        let mut joined = blocks.clone();
+        joined[dim] = padded_size(n, count).max(padded_size(n, after)) / after;
+        self.bytes(&joined) - self.bytes(blocks)
     }
 
     /// Returns the bytes of a device's shard except for its own part. The shard is padded if a dimension is split
     /// unevenly.
-    fn all_to_all_bytes(&self, layout: &Layout, next: &Layout, source: usize, count: usize) -> u64 {
-        let at = layout[source].len() - count;
-        let group: u64 = layout[source][at..].iter().map(|&p| self.size(p) as u64).product();
-        let whole = self.bytes(layout).max(self.bytes(next));
-        CollectiveCost::AllToAll.bytes_received(whole, group)
+    fn all_to_all_bytes(&self, source: usize, target: usize, group: usize, counts: &Counts, blocks: &Counts) -> u64 {
+        let mut next = blocks.clone();
+        next[source] = self.shape[source].div_ceil(counts[source] / group);
+        next[target] = self.shape[target].div_ceil(counts[target] * group);
+        CollectiveCost::AllToAll.bytes_received(self.bytes(blocks).max(self.bytes(&next)), group as u64)
     }
 
-    fn permutes(&self, layout: &Layout, edges: &mut Vec<(Move, Layout, u64)>) {
-        let price = self.bytes(layout) + STEP_BYTES;
-        let counts: Vec<usize> = layout.iter().map(|list| self.count(list)).collect();
+    fn permutes(&self, layout: &Layout, counts: &Counts, edges: &mut Vec<Edge>) {
+        let price = self.layout_bytes(layout) + STEP_BYTES;
         let mut found = vec![];
         if self.pieces.len() <= MAX_PIECES_PERMUTED {
-            self.fill(&counts, &mut Layout::from_elem(SmallVec::new(), layout.len()), 0, &mut found);
-        } else if self.target.iter().zip(&counts).all(|(list, &n)| self.count(list) == n) {
+            self.fill(counts, &mut Layout::whole(layout.rank), 0, &mut found);
+        } else if self.target.lists().zip(counts).all(|(list, &n)| self.count(list) == n) {
             found.push(self.target.clone());
         }
-        edges.extend(found.into_iter().filter(|next| next != layout).map(|next| (Move::Permute, next, price)));
+        let others = found.into_iter().filter(|next| next != layout);
+        edges.extend(others.map(|next| (Move::Permute, Some(next), price)));
     }
 
     /// Finds every layout with these numbers of shards in the dimensions from `dim` on.
-    fn fill(&self, counts: &[usize], partial: &mut Layout, dim: usize, found: &mut Vec<Layout>) {
+    fn fill(&self, counts: &Counts, partial: &mut Layout, dim: usize, found: &mut Vec<Layout>) {
         if dim == counts.len() {
             return found.push(partial.clone());
         }
-        let have = self.count(&partial[dim]);
+        let have = self.count(partial.list(dim));
         if have == counts[dim] {
             return self.fill(counts, partial, dim + 1, found);
         }
         for piece in self.free_pieces(partial) {
             if counts[dim].is_multiple_of(have * self.size(piece)) {
-                partial[dim].push(piece);
+                partial.push(dim, piece);
                 self.fill(counts, partial, dim, found);
-                partial[dim].pop();
+                partial.pop(dim, 1);
             }
         }
     }
 
     /// Returns the pieces that do not overlap the pieces in use.
-    fn free_pieces(&self, layout: &Layout) -> Vec<Piece> {
-        let used = |p: AxisRef| layout.iter().flatten().any(|&q| self.conflict(p, self.pieces[usize::from(q)]));
-        (0..self.pieces.len() as Piece).filter(|&p| !used(self.pieces[usize::from(p)])).collect()
+    fn free_pieces(&self, layout: &Layout) -> SmallVec<[Piece; 8]> {
+        let is_used = |p: Piece| layout.pieces().iter().any(|&q| self.conflicts[usize::from(p)][usize::from(q)]);
+        (0..self.pieces.len() as Piece).filter(|&p| !is_used(p)).collect()
     }
 
-    fn conflict(&self, a: AxisRef, b: AxisRef) -> bool {
-        a.overlaps(b, self.mesh) || !a.can_coexist(b)
-    }
-
-    fn is_local(&self, dim: usize, a: &Layout, b: &Layout) -> bool {
-        is_local(self.shape[dim], self.count(&a[dim]), self.count(&b[dim]))
+    /// Returns the interval of a dimension that a device holds, which is at these indices along the pieces.
+    fn interval(&self, layout: &Layout, dim: usize, at: &[usize]) -> (usize, usize) {
+        let index = |(index, count): (usize, usize), &p: &Piece| {
+            (index * self.size(p) + at[usize::from(p)], count * self.size(p))
+        };
+        let (index, count) = layout.list(dim).iter().fold((0, 1), index);
+        let (n, block) = (self.shape[dim], self.shape[dim].div_ceil(count));
+        ((index * block).min(n), ((index + 1) * block).min(n))
     }
 
     fn size(&self, piece: Piece) -> usize {
-        self.pieces[usize::from(piece)].size(self.mesh)
+        self.sizes[usize::from(piece)]
     }
 
     fn count(&self, list: &[Piece]) -> usize {
         list.iter().map(|&p| self.size(p)).product()
     }
 
-    fn bytes(&self, layout: &Layout) -> u64 {
-        let blocks = self.shape.iter().zip(layout).map(|(&n, list)| n.div_ceil(self.count(list)) as u64);
-        blocks.product::<u64>() * self.element_bytes
+    /// Returns the number of bytes of a block of this shape.
+    fn bytes(&self, block: &Counts) -> u64 {
+        block.iter().map(|&n| n as u64).product::<u64>() * self.element_bytes
+    }
+
+    fn layout_bytes(&self, layout: &Layout) -> u64 {
+        let blocks = self.shape.iter().zip(layout.lists()).map(|(&n, list)| n.div_ceil(self.count(list)));
+        self.bytes(&blocks.collect())
     }
 }
 
@@ -236,7 +432,11 @@ impl Space<'_> {
             let parts: Vec<usize> = whole.map_or_else(|| (0..self.pieces.len()).filter(within).collect(), |i| vec![i]);
             parts.into_iter().map(|i| i as Piece)
         };
-        sharding.dims.iter().map(|d| d.axes.iter().flat_map(|&a| pieces_of(a)).collect()).collect()
+        let mut layout = Layout::whole(sharding.rank());
+        for (dim, d) in sharding.dims.iter().enumerate() {
+            d.axes.iter().flat_map(|&a| pieces_of(a)).for_each(|piece| layout.push(dim, piece));
+        }
+        layout
     }
 
     fn axes(&self, list: &[Piece]) -> Vec<AxisRef> {
@@ -248,7 +448,7 @@ impl Space<'_> {
     }
 
     fn sharding(&self, layout: &Layout) -> Sharding {
-        Sharding::closed(self.mesh, layout.iter().map(|list| self.axes(list)).collect())
+        Sharding::closed(self.mesh, layout.lists().map(|list| self.axes(list)).collect())
     }
 
     fn steps(&self, start: Layout, path: Vec<(Move, Layout)>, to: &Sharding) -> Vec<Step> {
@@ -267,24 +467,25 @@ impl Space<'_> {
 
     fn step(&self, mv: &Move, at: &Layout, next: &Layout) -> Step {
         let one_dim = |dim: usize, list: &[Piece]| {
-            let mut lists = vec![vec![]; at.len()];
+            let mut lists = vec![vec![]; at.rank];
             lists[dim] = self.axes(list);
             lists
         };
+        let suffix = |dim: usize, count: usize| &at.list(dim)[at.len(dim) - count..];
+        let counts: Counts = at.lists().map(|list| self.count(list)).collect();
+        let blocks: Counts = self.shape.iter().zip(&counts).map(|(&n, &count)| n.div_ceil(count)).collect();
         let (kind, bytes_received) = match *mv {
             Move::Slice { dim, piece } => (StepKind::AllSlice { axes: one_dim(dim, &[piece]) }, 0),
             Move::Gather { dim, count } => {
-                let kind = StepKind::AllGather { axes: one_dim(dim, &at[dim][at[dim].len() - count..]) };
-                (kind, self.gather_bytes(at, next))
+                let kind = StepKind::AllGather { axes: one_dim(dim, suffix(dim, count)) };
+                (kind, self.gather_bytes(dim, counts[dim], self.count(next.list(dim)), &blocks))
             }
             Move::AllToAll { source, target, count } => {
-                let axes = self.axes(&at[source][at[source].len() - count..]);
-                (
-                    StepKind::AllToAll { moves: vec![OneMove { axes, source, target }] },
-                    self.all_to_all_bytes(at, next, source, count),
-                )
+                let pieces = suffix(source, count);
+                let kind = StepKind::AllToAll { moves: vec![OneMove { axes: self.axes(pieces), source, target }] };
+                (kind, self.all_to_all_bytes(source, target, self.count(pieces), &counts, &blocks))
             }
-            Move::Permute => (StepKind::CollectivePermute, self.bytes(at)),
+            Move::Permute => (StepKind::CollectivePermute, self.bytes(&blocks)),
         };
         Step { kind, to: self.sharding(next), bytes_received }
     }

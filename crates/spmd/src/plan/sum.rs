@@ -1,17 +1,24 @@
 //! The price of a sum over devices and of the reshard that follows it.
 
-use super::{Step, StepKind, cost, is_local_between, local_bytes, plan_reshard, total_bytes};
+use super::{Step, StepKind, Work, cost, is_local_between, local_bytes, plan_counted, total_bytes};
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_sharding::Price;
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
 use smallvec::SmallVec;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
+
+/// The work of planning after which moves are priced without a search for paths, and after twice of it without exchanges
+/// of boxes. It takes about a second.
+pub(crate) const MAX_WORK: usize = 1_500_000;
 
 /// Prices of moves, each computed once.
 #[derive(Default)]
-pub(crate) struct MovePrices(RefCell<FxHashMap<Move, Price>>);
+pub(crate) struct MovePrices {
+    known: RefCell<FxHashMap<Move, Price>>,
+    work: Cell<usize>,
+}
 
 /// The move of a value that is partial over `summed` from one layout to another.
 #[derive(PartialEq, Eq)]
@@ -41,19 +48,38 @@ impl MovePrices {
     /// Returns [`price_of_sum`].
     pub fn of(&self, from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
         let question = Move { from: from.clone(), summed: summed.into(), to: to.clone(), shape: shape.into(), dtype };
-        if let Some(price) = self.0.borrow().get(&question) {
+        if let Some(price) = self.known.borrow().get(&question) {
             return *price;
         }
-        let price = price_of_sum(from, summed, to, shape, dtype);
-        self.0.borrow_mut().insert(question, price);
+        let mut work = Work { done: self.work.get(), most: MAX_WORK };
+        let price = price_counted(from, summed, to, shape, dtype, &mut work);
+        self.work.set(work.done);
+        self.known.borrow_mut().insert(question, price);
         price
+    }
+
+    /// Returns the work of planning so far.
+    pub fn work(&self) -> usize {
+        self.work.get()
     }
 }
 
 /// Returns the price of bringing a value that is partial over `summed` from one layout to another. Axes that are summed
 /// over and split in the first step are summed by a reduce-scatter, and the others by an all-reduce.
 pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
-    let steps = plan_reshard(from, to, shape, dtype);
+    price_counted(from, summed, to, shape, dtype, &mut Work::unlimited())
+}
+
+/// Returns [`price_of_sum`], and adds the work of planning to `work`.
+fn price_counted(
+    from: &Sharding,
+    summed: &[AxisRef],
+    to: &Sharding,
+    shape: &[usize],
+    dtype: DType,
+    work: &mut Work,
+) -> Price {
+    let steps = plan_counted(from, to, shape, dtype, work);
     let moved = Price { bytes: total_bytes(&steps), starts: cost(&steps) - total_bytes(&steps) };
     if summed.is_empty() {
         return moved;
