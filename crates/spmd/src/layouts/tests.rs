@@ -52,7 +52,7 @@ fn the_work_of_planning_uneven_reshards_is_bounded() {
     let module = text::parse("attention.mlir", ATTENTION, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
     let module = run_until("join", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
-    let mut decisions = Decisions::default();
+    let mut decisions = Decisions::new(mesh);
     let chosen = choose(&module, func, mesh, &mut decisions, false, MAX_EFFORT);
     let work = decisions.prices.work();
     assert!(work < 2 * MAX_WORK, "{work}");

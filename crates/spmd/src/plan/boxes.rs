@@ -404,7 +404,7 @@ impl Group {
         let mut classes: SmallVec<[usize; MAX_ROUNDS]> = SmallVec::new();
         let mut elements: Vec<u64> = vec![];
         let mut received = vec![0usize; MAX_ROUNDS];
-        let mut most_received = vec![0usize; MAX_ROUNDS];
+        let mut most_received = [0usize; MAX_ROUNDS];
         let mut wanted: Vec<usize> = vec![];
         let mut most_elements = 0;
         for (held, needed) in self.blocks[0].iter().zip(&self.blocks[1]) {

@@ -158,9 +158,11 @@ pub(super) fn shortest(
 
 /// Devices, and the elements that they need in the end.
 struct Probes {
-    /// For each device, its index along each piece, and the interval of each dimension that it needs.
-    devices: Vec<(SmallVec<[usize; 8]>, Vec<(usize, usize)>)>,
+    devices: Vec<Probe>,
 }
+
+/// The index of a device along each piece, and the interval of each dimension that it needs.
+type Probe = (SmallVec<[usize; 8]>, Vec<(usize, usize)>);
 
 impl Probes {
     /// Returns some devices that differ along the pieces. There are none if pieces contradict each other.
@@ -196,7 +198,7 @@ impl Probes {
 
     /// Returns the bytes that the device that lacks most has yet to receive. No path from the layout moves less.
     fn bytes_missing(&self, space: &Space<'_>, layout: &Layout) -> u64 {
-        let missing = |(at, needed): &(SmallVec<[usize; 8]>, Vec<(usize, usize)>)| {
+        let missing = |(at, needed): &Probe| {
             let (mut needs, mut has) = (1, 1);
             for (d, &(low, high)) in needed.iter().enumerate() {
                 let (own_low, own_high) = space.interval(layout, d, at);
