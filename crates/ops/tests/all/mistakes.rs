@@ -178,7 +178,7 @@ fn dot_general() {
     codes(Opcode::DotGeneral, "f32[2,3] f32[3,5]", &of(&[1], &[]), "", &["dot_general_c2"]);
     codes(Opcode::DotGeneral, "f32[2,3] f32[3,5]", &of(&[1, 1], &[0, 0]), "", &["dot_general_c3", "dot_general_c4"]);
     codes(Opcode::DotGeneral, "f32[2,3] f32[3,5]", &of(&[2], &[0]), "", &["dot_general_c6"]);
-    codes(Opcode::DotGeneral, "f32[2,3] i32[3,5]", &of(&[1], &[0]), "", &["dot_general_c13"]);
+    codes(Opcode::DotGeneral, "f32[2,3] c64[3,5]", &of(&[1], &[0]), "", &["dot_general_c13"]);
     codes(Opcode::DotGeneral, "f32[2,3] f32[3,5]", &of(&[1], &[0]), "f32[5,2]", &["dot_general_c12"]);
     assert_eq!(
         outcome(Opcode::DotGeneral, "bf16[2,3] bf16[3,5]", &of(&[1], &[0]), "f32[2,5]").as_deref(),
