@@ -256,7 +256,8 @@ fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
         ops::Groups::All if collective.ids == IdSpace::CrossReplica && frame.replica_count() > 1 => {
             dense_groups(&[(0..frame.replica_count()).collect()], collective.ids, frame)
         }
-        ops::Groups::All => vec![(0..frame.process_count).collect()],
+        // In the order of the numbers of the devices.
+        ops::Groups::All => vec![(0..frame.process_count).map(|d| frame.process_of_device(d)).collect()],
     }
 }
 

@@ -523,7 +523,10 @@ impl Facts for CustomCall {
 
     answer!(forwards = none);
     answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
+    /// Returns that a call whose rule is written on it is split evenly: the rule has the sizes of the whole dimensions.
+    fn splits(&self, op: &OpView<'_>) -> Splits {
+        if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
+    }
     answer!(partial_result = rewritten);
     answer!(movement = none);
     answer!(read_through = none);

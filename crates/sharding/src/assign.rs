@@ -275,12 +275,13 @@ impl<'a> Search<'a> {
     }
 
     /// Returns true if axes fit a factor: the shards are even if the factor shares a dimension, and there are no more
-    /// shards than elements unless the factor passes through the op, so that shards without elements can be padded.
+    /// shards than elements unless the factor passes through the op and has several elements. Shards without elements
+    /// can then be padded.
     fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
         let (size, shards) = (self.parties.rule.size(factor), AxisRef::total_size(self.parties.mesh, axes));
         match self.is_in_compound[factor.index()] {
             true => size.is_multiple_of(shards) && shards <= size,
-            false => shards <= size || self.parties.rule.kind(factor) == FactorKind::PassThrough,
+            false => shards <= size || size > 1 && self.parties.rule.kind(factor) == FactorKind::PassThrough,
         }
     }
 
