@@ -25,8 +25,8 @@ pub fn page() -> Result<Page> {
         "Each op by the kinds of factors that its rules have. A size that stands in a cell was run: a program of the op, its \
          operands and results split along such a factor, evenly, unevenly, and where the factor has size 0 or 1, gave what \
          the whole program gives, bit for bit, in the interpreter and on the host engine. *In parts*: the op ran on the \
-         devices' parts; *whole*: its operands were gathered first, as always if the factor has size 0 or 1. An empty cell: no rule of the op has such a \
-         factor. In all {} cells in parts, {} whole.",
+         devices' parts; *whole*: its operands were gathered first, as always if the factor has size 0 or 1. An empty \
+         cell: no rule of the op has such a factor. In all {} cells in parts, {} whole.",
         count(Ran::InParts),
         count(Ran::Whole)
     );
