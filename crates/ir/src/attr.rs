@@ -4,6 +4,10 @@ use crate::Type;
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};
 use std::sync::Arc;
 
+/// The largest number of elements of a splat that is read as a list. The text of a longer one would take a few bytes,
+/// and its list any amount of memory. Lists of dimensions are shorter, and the ids in a list of devices differ.
+const MAX_SPLAT: usize = 1 << 16;
+
 /// A constant part of an op. An attribute that the text engine does not understand is kept verbatim ([`Attr::Opaque`]).
 #[derive(Clone, PartialEq, Debug)]
 pub enum Attr {
@@ -122,13 +126,13 @@ impl Attr {
     }
 
     /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`. The elements of `dense`
-    /// are in row-major order. Returns `None` for any other attribute.
+    /// are in row-major order. Returns `None` for any other attribute, and for a splat of more than 65,536
+    /// elements.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         match self {
             Attr::Ints { values, .. } => Some(values.clone()),
-            Attr::Dense(literal) if !literal.dtype().is_float() && !literal.dtype().is_complex() => {
-                Some(literal.to_i64s())
-            }
+            Attr::Dense(list) if list.is_splat() && list.size() > MAX_SPLAT => None,
+            Attr::Dense(list) if !list.dtype().is_float() && !list.dtype().is_complex() => Some(list.to_i64s()),
             Attr::Array(items) => items.iter().map(Attr::as_int).collect(),
             _ => None,
         }

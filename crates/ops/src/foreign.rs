@@ -6,48 +6,49 @@ use shardwise_ir::{OpView, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 /// Returns the rule along which shardings propagate through a call of one of JAX's foreign functions, such as `Eigh` or
-/// `ApproxTopK`. Returns `None` for other ops and targets, for calls with other numbers or ranks of operands and
-/// results, and for an `X64Combine` whose result is not the state of a random bit generator.
+/// `ApproxTopK`. Returns `None` for other ops and targets, for calls with operands and results of other numbers or
+/// shapes than JAX's, and for an `X64Combine` whose result is not the state of a random bit generator.
 pub(crate) fn propagation_rule(view: &OpView<'_>) -> Option<Rule> {
-    let shape = |v: Option<&Value>| v.map(|&v| view.body.ty(v).shape().to_vec());
-    let first = shape(view.operands().first())?;
-    let counts = (view.operands().len(), view.results().len());
-    let rank = |v: &Value| view.body.ty(*v).shape().len();
-    let mut rule = RuleBuilder::new(view.operands().iter().map(rank), view.results().iter().map(rank));
-    let batch = first.len().checked_sub(2);
+    let shapes = |values: &[Value]| values.iter().map(|&v| view.body.ty(v).shape().to_vec()).collect::<Vec<_>>();
+    let (operands, results) = (shapes(view.operands()), shapes(view.results()));
+    let first = operands.first()?;
+    let ranks = |shapes: &[Vec<usize>]| shapes.iter().map(Vec::len).collect::<Vec<_>>();
+    let mut rule = RuleBuilder::new(ranks(&operands), ranks(&results));
     let whole = FactorSpec::need_replication;
-    match (CustomCall::target(view)?, counts) {
-        ("X64Combine", (2, 1)) if feeds_random_bits(view) => {
-            rule.add_pointwise_with(&first, |_, size| whole(size).blocked_if(true));
+    // The rows and columns of the matrices, which are the last two dimensions, and a vector for each matrix.
+    let matrix = first.len().checked_sub(2).map(|m| (m, m + 1));
+    let is_vector = |shape: &[usize], m: usize| shape.len() == m + 1 && shape[..m] == first[..m];
+    match (CustomCall::target(view)?, &operands[1..], &results[..]) {
+        ("X64Combine", [second], [all]) if feeds_random_bits(view) && second == first && all == first => {
+            rule.add_pointwise_with(first, |_, size| whole(size).blocked_if(true));
         }
-        ("Eigh", (1, 2)) => {
-            let (m, n) = (batch?, batch? + 1);
+        ("Eigh", [], [vectors, values]) => {
+            let (m, n) = matrix.filter(|&(m, n)| vectors == first && is_vector(values, m) && values[m] == first[n])?;
             rule.add_pointwise(&first[..m]);
             rule.add_factor(&[Some(m)], &[Some(m), None], FactorSpec::pass_through(first[m]));
             rule.add_factor(&[Some(n)], &[Some(n), Some(m)], FactorSpec::pass_through(first[n]));
         }
-        ("Qr" | "QrDecompositionBlock", (1, 2)) => {
-            let (m, n) = (batch?, batch? + 1);
-            let reflectors = *shape(view.results().get(1))?.get(m)?;
+        ("Qr" | "QrDecompositionBlock", [], [product, reflectors]) => {
+            let (m, n) = matrix.filter(|&(m, _)| product == first && is_vector(reflectors, m))?;
             rule.add_pointwise(&first[..m]);
             rule.add_factor(&[Some(m)], &[Some(m), None], whole(first[m]));
             rule.add_factor(&[Some(n)], &[Some(n), None], whole(first[n]));
-            rule.add_factor(&[None], &[None, Some(m)], whole(reflectors));
+            rule.add_factor(&[None], &[None, Some(m)], whole(reflectors[m]));
         }
-        ("ProductOfElementaryHouseholderReflectors", (2, 1)) => {
-            let (m, n) = (batch?, batch? + 1);
-            let reflectors = *shape(view.operands().get(1))?.get(m)?;
+        ("ProductOfElementaryHouseholderReflectors", [reflectors], [product]) => {
+            let (m, n) = matrix.filter(|&(m, _)| product == first && is_vector(reflectors, m))?;
             rule.add_pointwise(&first[..m]);
             rule.add_factor(&[Some(m), None], &[Some(m)], whole(first[m]));
             rule.add_factor(&[Some(n), None], &[Some(n)], whole(first[n]));
-            rule.add_factor(&[None, Some(m)], &[None], whole(reflectors));
+            rule.add_factor(&[None, Some(m)], &[None], whole(reflectors[m]));
         }
-        ("ApproxTopK" | "PartialReduce", (4, 2)) => {
-            let out = shape(view.results().first())?;
-            if out.len() != first.len() {
+        ("ApproxTopK" | "PartialReduce", [indices, init, index_init], [out, out_indices]) => {
+            let is_scalar = |shape: &[usize]| shape.is_empty();
+            let are_pairs = indices == first && out_indices == out && is_scalar(init) && is_scalar(index_init);
+            if !are_pairs || out.len() != first.len() {
                 return None;
             }
-            for (d, (&from, &to)) in first.iter().zip(&out).enumerate() {
+            for (d, (&from, &to)) in first.iter().zip(out).enumerate() {
                 let dim = Some(d);
                 if from == to {
                     rule.add_factor(&[dim, dim, None, None], &[dim, dim], FactorSpec::pass_through(from));

@@ -195,11 +195,18 @@ impl Campaign<'_> {
         }
     }
 
-    fn spawn(&self, kind: Kind, seeds: &std::ops::Range<u64>) -> Result<Child> {
+    /// Returns the command of a worker for this kind and seed, under the limit of virtual memory.
+    fn worker(&self, kind: Kind, seed: u64) -> Command {
         let limit = if self.options.sanitize { "unlimited".to_string() } else { MAX_VIRTUAL_KIB.to_string() };
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -v {limit}; ulimit -c 0; exec \"$0\" \"$@\"")]).arg(&self.worker);
-        command.args([kind.name().to_string(), seeds.start.to_string(), (seeds.end - seeds.start).to_string()]);
+        command.args([kind.name().to_string(), seed.to_string()]);
+        command
+    }
+
+    fn spawn(&self, kind: Kind, seeds: &std::ops::Range<u64>) -> Result<Child> {
+        let mut command = self.worker(kind, seeds.start);
+        command.arg((seeds.end - seeds.start).to_string());
         if self.options.sanitize {
             // The sanitizer does not know where a buffer ends within a mapping.
             command.env("SHARDWISE_GUARD", "a5");
@@ -228,10 +235,22 @@ impl Campaign<'_> {
 
     fn note(&self, case: Case, found: Option<(String, String)>) -> Result<()> {
         if let Some((what, details)) = &found {
-            keep(&case, what, details)?;
+            self.keep(&case, what, details)?;
         }
         self.tally.lock().map_err(|_| anyhow!("a thread has panicked"))?.add(case, found.map(|f| f.0));
         Ok(())
+    }
+
+    /// Writes the program of a finding to a file, with the finding in comments. The program is missing if a worker
+    /// cannot make it either.
+    fn keep(&self, case: &Case, what: &str, details: &str) -> Result<()> {
+        let (kind, seed) = (case.kind, case.seed);
+        let made = self.worker(kind, seed).stderr(Stdio::null()).output().context("cannot start a worker")?;
+        let text = String::from_utf8_lossy(&made.stdout);
+        let comment: String = format!("{what}\n{details}").lines().map(|line| format!("// {line}\n")).collect();
+        let path = folder()?.join(format!("{}-{seed}.mlir", kind.name()));
+        shardwise_base::file::write(&path, format!("{text}\n{comment}"))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
@@ -269,16 +288,6 @@ fn processor_time(process: &Child) -> Duration {
 
 fn folder() -> Result<PathBuf> {
     repo::target_dir("fuzz")
-}
-
-/// Writes the program of a finding to a file, with the finding in comments.
-fn keep(case: &Case, what: &str, details: &str) -> Result<()> {
-    let (kind, seed) = (case.kind, case.seed);
-    let text = std::panic::catch_unwind(|| fuzz::text(kind, seed)).unwrap_or_default();
-    let comment: String = format!("{what}\n{details}").lines().map(|line| format!("// {line}\n")).collect();
-    let path = folder()?.join(format!("{}-{seed}.mlir", kind.name()));
-    shardwise_base::file::write(&path, format!("{text}\n{comment}"))
-        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Returns the reports of a worker, which a thread reads until the first line that is no report.

@@ -235,16 +235,20 @@ pub fn groups_of(attr: &Attr) -> Option<Groups> {
     match attr {
         Attr::Axes { mesh, axes } => Some(Groups::Axes { mesh: mesh.clone(), axes: axes.clone() }),
         Attr::Dense(ids) if ids.size() == 0 => Some(Groups::All),
-        Attr::Dense(ids) => Some(Groups::Dense(rows(ids)?)),
+        Attr::Dense(ids) => {
+            let [_, width] = *ids.shape() else { return None };
+            let row = |row: &[i64]| row.iter().filter(|&&id| id != -1).map(|&id| usize::try_from(id).ok()).collect();
+            let rows: Option<Vec<Vec<usize>>> = ids_of(attr)?.chunks(width).map(row).collect();
+            Some(Groups::Dense(rows?))
+        }
         _ => None,
     }
 }
 
-fn rows(ids: &Literal) -> Option<Vec<Vec<usize>>> {
-    let [_, width] = *ids.shape() else { return None };
-    let ids = ids.dtype().is_integer().then(|| ids.to_i64s())?;
-    let row = |row: &[i64]| row.iter().filter(|&&id| id != -1).map(|&id| usize::try_from(id).ok()).collect();
-    ids.chunks(width).map(row).collect()
+/// Returns the elements of a literal of integers in row-major order. Returns `None` for any other attribute, and for a
+/// splat too large for a list.
+fn ids_of(attr: &Attr) -> Option<Vec<i64>> {
+    attr.as_dense().filter(|ids| ids.dtype().is_integer()).and_then(|_| attr.to_ints())
 }
 
 /// Reads the pairs of source and target from `dense<[[0, 1], [1, 2]]>`. Returns `None` if the attribute is not an array
@@ -255,9 +259,8 @@ pub fn pairs_of(attr: &Attr) -> Option<Vec<(usize, usize)>> {
         return Some(vec![]);
     }
     let [_, 2] = *ids.shape() else { return None };
-    let ids = ids.dtype().is_integer().then(|| ids.to_i64s())?;
     let id = |id: i64| usize::try_from(id).ok();
-    ids.chunks(2).map(|pair| Some((id(pair[0])?, id(pair[1])?))).collect()
+    ids_of(attr)?.chunks(2).map(|pair| Some((id(pair[0])?, id(pair[1])?))).collect()
 }
 
 /// Builds the attribute for pairs of source and target, such as `dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>`.

@@ -82,7 +82,7 @@ fn window_text(attr: &Attr) -> Option<String> {
         Attr::Ints { values, dtype: DType::I64 } => format!("{values:?}"),
         Attr::Bools(values) => format!("{values:?}"),
         Attr::Dense(padding) if padding.dtype() == DType::I64 && padding.rank() == 2 && padding.shape()[1] == 2 => {
-            let values = padding.to_i64s();
+            let values = attr.to_ints()?;
             let pairs: Vec<&[i64]> = values.chunks(2).collect();
             format!("{pairs:?}")
         }
