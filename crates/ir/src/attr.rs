@@ -122,7 +122,8 @@ impl Attr {
     }
 
     /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`. The elements of `dense`
-    /// are in row-major order. Returns `None` for any other attribute.
+    /// are in row-major order, and booleans in it are 0 or 1. Returns `None` for any other attribute, also for a list
+    /// with an element that is not an integer.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         match self {
             Attr::Ints { values, .. } => Some(values.clone()),

@@ -6,8 +6,10 @@ use shardwise_ir::{OpView, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 /// Returns the rule along which shardings propagate through a call of one of JAX's foreign functions, such as `Eigh` or
-/// `ApproxTopK`. Returns `None` for other ops and targets, for calls with other numbers or ranks of operands and
-/// results, and for an `X64Combine` whose result is not the state of a random bit generator.
+/// `ApproxTopK`. Returns `None` for other ops and targets, for calls with other numbers of operands and results, for
+/// decompositions of operands of a rank less than 2, for selections whose first result has another rank than the first
+/// operand, and for an `X64Combine` whose result is not the state of a random bit generator. All other ranks must be
+/// those of JAX's function.
 pub(crate) fn propagation_rule(view: &OpView<'_>) -> Option<Rule> {
     let shape = |v: Option<&Value>| v.map(|&v| view.body.ty(v).shape().to_vec());
     let first = shape(view.operands().first())?;

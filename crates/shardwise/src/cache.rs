@@ -25,13 +25,13 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V> Cache<K, V> {
-    /// Returns the value of a key.
+    /// Returns the value of a key, or `None` if the map does not have the key.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.entries.get(key)
     }
 
-    /// Inserts a value of `bytes` bytes. If the map is full, all other entries are removed first and returned. The
-    /// caller drops them after it has released its locks.
+    /// Inserts a value of `bytes` bytes. If the map would then have too many entries or bytes, all other entries are
+    /// removed first and returned. The caller drops them after it has released its locks.
     #[must_use = "the removed entries may be large, and are dropped by the caller"]
     pub fn insert(&mut self, key: K, value: V, bytes: usize) -> HashMap<K, V> {
         let is_full = self.entries.len() >= MOST_ENTRIES || self.bytes.saturating_add(bytes) > MOST_BYTES;

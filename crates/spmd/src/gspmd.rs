@@ -27,8 +27,8 @@ const ATTR: &str = "mhlo.sharding";
 ///
 /// # Errors
 /// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation is
-/// malformed, does not fit its values, or has no equal in Shardy's, or splits a value over an axis that is manual already
-/// (`sdy-manual-bound`).
+/// malformed, does not fit its values, or has no equal in Shardy's, or splits a value over an axis that is manual
+/// already (`sdy-manual-bound`).
 pub fn import(module: Module) -> Result<Module, Diagnostics> {
     refuse_local(&module)?;
     let found = find(&module)?;
@@ -60,7 +60,7 @@ pub fn import(module: Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-/// Fails if the program has already been partitioned, which the global types of its arguments show.
+/// Fails if the program has already been partitioned, which the global types of its arguments or results show.
 fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
     let Some(main) = module.main() else { return Ok(()) };
     match main.arg_attrs.iter().chain(&main.result_attrs).any(|attrs| attrs.contains(GLOBAL_TYPE)) {
@@ -201,7 +201,8 @@ impl Meshes {
     }
 
     /// Returns the sharding of a value of this shape in Shardy's form, or `None` if it is an empty tuple, which
-    /// specifies nothing. Fails if it is manual, if it is a tuple of several shardings, or if it has another rank.
+    /// specifies nothing. Fails if it is manual over some or all axes, if it is a tuple that is not empty, if it has
+    /// another rank, or if it does not name each device once.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),

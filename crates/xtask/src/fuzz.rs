@@ -381,7 +381,7 @@ impl Tally {
     }
 
     /// Lists the ops, features, strategies and special cases that too few of the valid programs have, among those that
-    /// ran. Also lists the ops that the host engine does not run.
+    /// ran. Also lists the ops that the host engine does not run. Returns an empty text if no valid program ran.
     fn shares(&self) -> String {
         let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
         if all == 0 {
