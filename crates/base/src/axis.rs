@@ -51,7 +51,8 @@ impl AxisRef {
         AxisRef { axis, sub: None }
     }
 
-    /// Returns the sub-axis `(pre_size)size` of `axis`, or the whole axis if the sub-axis covers all of it.
+    /// Returns the sub-axis `(pre_size)size` of `axis`, or the whole axis if the sub-axis covers all of it. The numbers
+    /// are not checked.
     pub fn sub(mesh: &Mesh, axis: AxisIndex, pre_size: usize, size: usize) -> AxisRef {
         let is_whole = pre_size == 1 && size == mesh.axis_size(axis);
         AxisRef { axis, sub: (!is_whole).then_some(SubAxis { pre_size, size }) }
@@ -62,7 +63,7 @@ impl AxisRef {
         self.sub.map_or_else(|| mesh.axis_size(self.axis), |s| s.size)
     }
 
-    /// Returns the product of the sizes of the more major sub-axes of the same axis.
+    /// Returns the product of the sizes of the more major sub-axes of the same axis, which is 1 for a whole axis.
     pub fn pre_size(self) -> usize {
         self.sub.map_or(1, |s| s.pre_size)
     }
@@ -102,7 +103,8 @@ impl AxisRef {
 
 /// Operations on sets of axes: union and difference.
 impl AxisRef {
-    /// Returns the sorted, disjoint, merged list that covers what `axes` cover.
+    /// Returns the merged list of disjoint parts of axes that covers what `axes` cover, sorted by the position of the
+    /// axis in the mesh and then major to minor. Axes of size 1 are left out.
     ///
     /// If parts of one axis cannot coexist (`(1)2` and `(1)3`), the list has the whole axis in place of all parts of
     /// this axis.
@@ -118,7 +120,7 @@ impl AxisRef {
             let axis = AxisIndex::new(i);
             spans.sort_unstable();
             let compatible = spans.windows(2).all(|w| {
-                let cuts = [w[0].1, w[1].0, w[1].1];
+                let cuts = [w[0].0, w[0].1, w[1].0, w[1].1];
                 cuts.iter().all(|&x| cuts.iter().all(|&y| x % y == 0 || y % x == 0))
             });
             if !compatible {
@@ -139,7 +141,8 @@ impl AxisRef {
         out
     }
 
-    /// Returns the parts of `self` that none of `axes` covers, major to minor.
+    /// Returns the parts of `self` that none of `axes` covers, major to minor. Those of `axes` that are parts of the
+    /// same axis must be able to coexist with `self`.
     pub fn minus(self, mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
         let mut spans = vec![(self.pre_size(), self.next_pre_size(mesh))];
         for a in axes.iter().filter(|a| a.axis == self.axis) {
@@ -150,7 +153,8 @@ impl AxisRef {
         spans.into_iter().map(|(l, h)| AxisRef::sub(mesh, self.axis, l, h / l)).collect()
     }
 
-    /// Returns whether `self` and `other` share a part.
+    /// Returns true if `self` and `other` are references to one axis and share a part, even if they cannot coexist.
+    /// `_mesh` is not used.
     pub fn overlaps(self, other: AxisRef, _mesh: &Mesh) -> bool {
         self.shares_part(other)
     }
@@ -163,7 +167,8 @@ impl AxisRef {
 /// consecutive factors: `(1)2` and `(2)2` can coexist, `(1)2` and `(1)3` cannot. For two that cannot coexist, the
 /// operations below return no overlap and no remainder.
 impl AxisRef {
-    /// Returns whether `other` is a part of `self`: `"x"` ⊇ `"x":(2)2`, `"x":(1)4` ⊇ `"x":(2)2`.
+    /// Returns true if `other` is a part of `self` or equal to it: `"x"` ⊇ `"x":(2)2`, `"x":(1)4` ⊇ `"x":(2)2`. The two
+    /// must be able to coexist.
     pub fn contains(self, other: AxisRef) -> bool {
         self.axis == other.axis
             && match (self.sub, other.sub) {
@@ -173,17 +178,20 @@ impl AxisRef {
             }
     }
 
-    /// Returns whether `self` is the major part of `other`, or all of it: `"x":(2)2` of `"x":(2)4`.
+    /// Returns true if `self` is the major part of `other`, or all of it: `"x":(2)2` of `"x":(2)4`. The two must be
+    /// able to coexist.
     pub fn prefix_of(self, other: AxisRef) -> bool {
         other.contains(self) && self.pre_size() == other.pre_size()
     }
 
-    /// Returns whether `self` is the minor part of `other`, or all of it: `"x":(4)2` of `"x":(2)4`.
+    /// Returns true if `self` is the minor part of `other`, or all of it: `"x":(4)2` of `"x":(2)4`. The two must be
+    /// able to coexist.
     pub fn suffix_of(self, other: AxisRef, mesh: &Mesh) -> bool {
         other.contains(self) && self.next_pre_size(mesh) == other.next_pre_size(mesh)
     }
 
-    /// Returns whether both may be used in one module without splitting the axis in contradictory ways.
+    /// Returns true if both may be used in one module without splitting the axis in contradictory ways. This holds for
+    /// parts of different axes, and if one of the two is a whole axis.
     pub fn can_coexist(self, other: AxisRef) -> bool {
         match (self.sub, other.sub) {
             (Some(a), Some(b)) if self.axis == other.axis => a.can_coexist(b),
@@ -230,7 +238,8 @@ impl AxisRef {
         (to > from).then(|| AxisRef::part(self.axis, from, to / from))
     }
 
-    /// Returns the shorter of the two if it is the major part of the longer one, else `None`.
+    /// Returns the shorter of the two if it is the major part of the longer one, else `None`. The two must be able to
+    /// coexist.
     pub fn greatest_common_prefix(self, other: AxisRef) -> Option<AxisRef> {
         if self.prefix_of(other) { Some(self) } else { other.prefix_of(self).then_some(other) }
     }
@@ -253,9 +262,9 @@ impl AxisRef {
         AxisRef::sub(mesh, self.axis, self.pre_size(), self.size(mesh) * other.size(mesh))
     }
 
-    /// Compares by the position of the axis in the mesh, then from major to minor.
+    /// Compares by the position of the axis in the mesh, then by `pre_size`, then by size.
     ///
-    /// Within one axis, a whole axis is greater than the sub-axes with `pre_size` 1 and less than all other sub-axes.
+    /// A whole axis has `pre_size` 1 and is greater than every sub-axis of the same axis with this `pre_size`.
     pub fn cmp_in_mesh(self, other: AxisRef) -> Ordering {
         self.axis.cmp(&other.axis).then_with(|| self.cmp_within_axis(other))
     }
@@ -280,7 +289,7 @@ impl AxisRef {
             }
     }
 
-    /// Returns a part that is known not to be the whole axis.
+    /// Returns the sub-axis `(pre_size)size` of `axis`, which must not be the whole axis.
     fn part(axis: AxisIndex, pre_size: usize, size: usize) -> AxisRef {
         AxisRef { axis, sub: Some(SubAxis { pre_size, size }) }
     }
@@ -341,14 +350,16 @@ impl AxisRef {
         *list = merged;
     }
 
-    /// Returns the longest major part of `self` that shares nothing with any of `others`, or `None` if there is none or
-    /// if one of `others` cannot coexist with `self`.
+    /// Returns the longest major part of `self` that shares nothing with any of `others`.
+    ///
+    /// `self` is shortened for one of `others` after another. Returns `None` if nothing is left, or if one of `others`
+    /// cannot coexist with the part that is left when its turn comes.
     pub fn prefix_without_overlaps(self, others: &[AxisRef]) -> Option<AxisRef> {
         others.iter().try_fold(self, |rest, &other| rest.prefix_without_overlap(other))
     }
 
     /// Removes the first axis that shares a part with any of `others` or cannot coexist with it, and all axes after it.
-    /// The longest major part of this axis that shares nothing with `others` is kept.
+    /// The part of this first axis that [`AxisRef::prefix_without_overlaps`] returns is kept, if there is one.
     pub fn truncate_overlaps(list: &mut Vec<AxisRef>, others: &[AxisRef]) {
         for i in 0..list.len() {
             let prefix = list[i].prefix_without_overlaps(others);
@@ -449,6 +460,17 @@ mod tests {
             assert_eq!(a.prefix_without_overlap(b), if disjoint { Some(a) } else { part(al, bl) });
             assert_eq!(a.suffix_without_overlap(b, mesh), if disjoint { Some(a) } else { part(bh, ah) });
             assert_eq!(a.greatest_common_prefix(b), if al == bl { part(al, ah.min(bh)) } else { None });
+        });
+    }
+
+    #[test]
+    fn a_union_covers_each_part_and_is_the_axis_if_parts_cannot_coexist() {
+        pairs(|mesh, a, b| {
+            let union = AxisRef::union(mesh, [a, b]);
+            assert!([a, b].iter().all(|part| union.iter().any(|of| of.contains(*part))));
+            if !a.can_coexist(b) {
+                assert_eq!(union, [AxisRef::full(a.axis)]);
+            }
         });
     }
 

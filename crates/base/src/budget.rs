@@ -85,8 +85,8 @@ impl Account {
         }))
     }
 
-    /// Returns the account of the process, whose limit is [`default_max_bytes`]. Data made outside every
-    /// [`Budget::run`] is charged to it.
+    /// Returns the account of the process, whose limit is [`default_max_bytes`]. The data of threads that run under no
+    /// budget is charged to it.
     pub fn of_process() -> &'static Account {
         static PROCESS: OnceLock<Account> = OnceLock::new();
         PROCESS.get_or_init(|| Account::with_limit(default_max_bytes()))
@@ -128,7 +128,8 @@ impl Account {
     /// Reserves `bytes` until the returned reservation is dropped.
     ///
     /// # Errors
-    /// Fails if the sum of the reservations would exceed the limit of this account or of an outer one.
+    /// Fails if the sum of the reservations would exceed the limit of this account or of an outer one, or if
+    /// [`Account::fail_at`] makes this reservation fail.
     pub fn reserve(&self, bytes: usize) -> Result<Reservation, OutOfMemory> {
         let counts = &*self.0;
         let outer = counts.outer.as_ref().map(|o| o.reserve(bytes)).transpose()?.map(Box::new);
@@ -149,7 +150,8 @@ impl Account {
         self.reserve(bytes).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
 
-    /// Fails as [`Account::reserve`] would, but reserves nothing. Plans that know their peak use it.
+    /// Fails as [`Account::reserve`] would, but reserves nothing and ignores [`Account::fail_at`]. Plans that know
+    /// their peak use it.
     pub fn check(&self, bytes: usize) -> Result<(), OutOfMemory> {
         self.0.outer.as_ref().map_or(Ok(()), |o| o.check(bytes))?;
         match self.in_use().checked_add(bytes) {
@@ -170,7 +172,7 @@ impl Account {
     }
 }
 
-/// Subtracts 1 from a counter that is not 0. Returns whether this made it 0.
+/// Subtracts 1 from a counter that is not 0. Returns true if this made it 0.
 pub fn counts_down_to_0(counter: &AtomicU64) -> bool {
     counter.load(Relaxed) > 0 && counter.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) == Ok(1)
 }
@@ -224,7 +226,8 @@ impl CancelToken {
         CancelToken { of: Some(tokens.into_iter().collect()), ..CancelToken::default() }
     }
 
-    /// Returns a token that is cancelled when it is polled for the `n`th time. For failure injection.
+    /// Returns a token that is cancelled when it is polled for the `n`th time, or never if `n` is 0. For failure
+    /// injection.
     pub fn at_poll(n: u64) -> CancelToken {
         CancelToken { cancels_in: Some(Arc::new(AtomicU64::new(n))), ..CancelToken::default() }
     }
@@ -240,7 +243,7 @@ impl CancelToken {
         self.request.clone()
     }
 
-    /// Returns whether this token, or one of the tokens that it was made from, was cancelled. Counts as a poll.
+    /// Returns true if this token, or one of the tokens that it was made from, was cancelled. Counts as a poll.
     pub fn is_cancelled(&self) -> bool {
         if self.cancels_in.as_ref().is_some_and(|n| counts_down_to_0(n)) {
             self.cancel();
@@ -311,7 +314,7 @@ impl Budget {
         self.0.steps.load(Relaxed)
     }
 
-    /// Runs `f` under this budget.
+    /// Runs `f` under this budget. Panics of `f` pass through.
     ///
     /// # Errors
     /// Returns the [`Stop`] that stopped `f`.
@@ -360,12 +363,13 @@ pub fn take_steps(count: u64) {
     taken.unwrap_or_else(|stop| stop.raise());
 }
 
-/// Takes one step for each 2^16 of `operations` element operations or multiply-adds, rounded down.
+/// Takes one step for each 2^16 of `operations` element operations or multiply-adds, rounded down, as [`take_steps`]
+/// does.
 pub fn take_operations(operations: u64) {
     take_steps(operations / OPERATIONS_PER_STEP);
 }
 
-/// Stops the computation if its run is cancelled.
+/// Stops the computation if its run is cancelled or has exceeded its limit of steps already.
 pub fn poll() {
     take_steps(0);
 }
@@ -381,7 +385,8 @@ pub fn poll() {
 pub struct Meter(u64);
 
 impl Meter {
-    /// Counts `operations` element operations or multiply-adds.
+    /// Counts `operations` element operations or multiply-adds, and takes a step, as [`take_steps`] does, for each 2^16
+    /// that have been counted.
     pub fn add(&mut self, operations: u64) {
         self.0 += operations;
         if self.0 >= OPERATIONS_PER_STEP {
@@ -469,14 +474,16 @@ pub fn peak_resident_bytes() -> Option<usize> {
     reported_bytes("/proc/self/status", "VmHWM:")
 }
 
-/// Returns the bytes that a file of Linux reports behind a label, which are given in kB.
+/// Returns the number in the first line of the file at `path` that starts with `label`, converted from kB to bytes.
+/// Returns `None` if there is no such file, line or number.
 fn reported_bytes(path: &str, label: &str) -> Option<usize> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix(label))?;
     line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
 }
 
-/// Returns the smallest memory limit, in bytes, of the control groups that this process is in.
+/// Returns the smallest memory limit, in bytes, of the control groups that this process is in and of the groups that
+/// contain them. Returns `None` if none of them has a limit that can be read.
 fn group_bytes() -> Option<usize> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let limits = groups.lines().flat_map(|line| {

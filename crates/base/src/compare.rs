@@ -141,6 +141,9 @@ fn same_type(index: usize, got: &Literal, want: &Literal) -> Result<(), Mismatch
 
 /// Counts the elements of two arrays of the same type that are further apart than `tolerance` allows, and describes the
 /// first of those that are furthest apart. Returns `None` if there are no such elements.
+///
+/// # Panics
+/// Panics if the element types or shapes differ.
 pub fn different_elements(got: &Literal, want: &Literal, tolerance: Tolerance<'_>) -> Option<Elements> {
     if got == want {
         return None;
@@ -162,8 +165,12 @@ pub fn different_elements(got: &Literal, want: &Literal, tolerance: Tolerance<'_
     (count > 0).then_some(Elements { count, size: got.size(), worst: i, indices, got: a, want: b, apart })
 }
 
-/// Returns the largest distance between elements of two arrays of the same type, in the tolerance's units. Returns
-/// `None` if the distance of any two elements cannot be counted.
+/// Returns the largest distance between elements at the same position of two arrays of the same type, in the
+/// tolerance's units. This is 0 for arrays without elements. Returns `None` if a distance cannot be counted (integers,
+/// infinities, NaN) or exceeds a tolerance without a count.
+///
+/// # Panics
+/// Panics if the element types or shapes differ.
 pub fn distance(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> Option<u64> {
     distances(tolerance, got, want).try_fold(0, |worst, apart| Some(apart?.max(worst)))
 }
@@ -171,6 +178,9 @@ pub fn distance(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> Opti
 /// Returns the row-major position of the element that is furthest apart in two arrays of the same type, or 0 if they
 /// have no elements. Distances that cannot be counted are the largest. If there are several such elements, returns the
 /// last one.
+///
+/// # Panics
+/// Panics if the element types or shapes differ.
 pub fn farthest(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> usize {
     let all = distances(tolerance, got, want).enumerate();
     all.max_by_key(|(_, apart)| apart.unwrap_or(u64::MAX)).map_or(0, |(i, _)| i)
@@ -178,7 +188,7 @@ pub fn farthest(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> usiz
 
 /// Returns the distance of each element in the tolerance's units. For complex numbers this is the larger distance of
 /// their two parts. It is `None` for elements that differ in a way that cannot be counted (integers, infinities, NaN)
-/// or that exceeds a tolerance without a count.
+/// or that exceeds a tolerance without a count. The arrays must have the same type.
 fn distances<'a>(
     tolerance: Tolerance<'a>,
     got: &'a Literal,
@@ -241,7 +251,8 @@ struct Part {
 }
 
 impl Part {
-    /// Returns the position among the numbers of the type; zeros of both signs are at 0.
+    /// Returns the position among the numbers of the type. Neighbouring numbers are 1 apart, and zeros of both signs
+    /// are at 0.
     fn place(self) -> i64 {
         if self.dtype == DType::F8E8M0FNU {
             return self.bits as i64; // it has no sign
@@ -283,8 +294,8 @@ fn is_flushed(a: Part, b: Part) -> bool {
     (a.value == 0.0 || b.value == 0.0) && a.value.abs().max(b.value.abs()) < smallest_normal
 }
 
-/// Returns the distance from 1 to the next larger number of a float type, or of the parts of a complex type. For types
-/// that are only stored and never computed with, returns that of `bf16`.
+/// Returns the distance from 1 to the next larger number of `f64`, `f32`, `f16` or `bf16`, or of the parts of a complex
+/// type. For all other types, returns that of `bf16`.
 pub fn epsilon(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => f64::EPSILON,
@@ -306,12 +317,12 @@ pub fn magnitude(x: &Literal, i: usize) -> f64 {
     parts(x, i).map(finite).into_iter().fold(0.0, f64::max)
 }
 
-/// Returns the largest difference of two arrays, relative to the largest expected element. `index` is the number of the
-/// array in the error.
+/// Returns the largest difference of two arrays, divided by the largest finite magnitude of an expected element, or by
+/// the smallest normal `f64` if that is larger. `index` is the number of the array in the error.
 ///
 /// # Errors
-/// Fails if the types differ, if integers or booleans differ, or if one element is a NaN or an infinity and the other
-/// is not the same one.
+/// Fails if the types differ, if integers or booleans differ, if one element is a NaN or an infinity and the other is
+/// not the same one, or if a difference is too large for `f64`.
 pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f64, Mismatch> {
     let bounds = vec![f64::MAX; want.size()];
     compare_one(index, got, want, Tolerance::Bounds(&bounds))?;
@@ -320,7 +331,8 @@ pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f
 }
 
 /// Returns the absolute difference of element `i` of two arrays of one type, for complex numbers the larger difference
-/// of both parts. It is 0 for two NaNs or equal infinities, and infinite for a NaN and a number.
+/// of both parts. It is 0 for two NaNs or equal infinities, and infinite for every other pair with a NaN or an
+/// infinity.
 pub fn gap(a: &Literal, b: &Literal, i: usize) -> f64 {
     let apart = |(a, b): (Part, Part)| match (a.value.is_nan(), b.value.is_nan()) {
         (true, true) => 0.0,
@@ -332,7 +344,8 @@ pub fn gap(a: &Literal, b: &Literal, i: usize) -> f64 {
 }
 
 /// Returns how many representable numbers two elements of one float or complex type are apart, for complex numbers the
-/// larger distance of both parts. Returns `None` if one is not finite and the other differs.
+/// larger distance of both parts. Two NaNs are 0 apart, and so are zeros of both signs. Returns `None` if one element
+/// or part is not finite and the other differs.
 pub fn ulps(a: &Literal, b: &Literal, i: usize) -> Option<u64> {
     let [[a, b], [c, d]] = [parts(a, i), parts(b, i)];
     let apart = |a, b| Tolerance::Ulps(0).apart(i, 0.0, a, b);
@@ -351,7 +364,8 @@ pub fn element_text(x: &Literal, i: usize) -> String {
     }
 }
 
-/// Converts a row-major position to indices.
+/// Converts the row-major position of an element to its indices in an array of this shape. A position beyond the last
+/// element wraps around.
 pub fn indices(shape: &[usize], mut position: usize) -> Vec<usize> {
     let mut out = vec![0; shape.len()];
     for (index, &n) in out.iter_mut().zip(shape).rev() {

@@ -74,12 +74,13 @@ impl Diagnostic {
         self.with(NoteKind::Expected, text)
     }
 
-    /// Adds a description of the mesh, such as `X=4, Y=2`, before the first help note.
+    /// Adds a description of the mesh, such as `X=4, Y=2`, before the first help note, or at the end if there is none.
     pub fn mesh(self, mesh: &crate::Mesh) -> Diagnostic {
         self.mesh_text(mesh.to_string())
     }
 
-    /// Adds a description of the mesh such as `X=4 Manual, Y=2 Auto`. It is placed before the first help note.
+    /// Adds a description of the mesh such as `X=4 Manual, Y=2 Auto`. It is placed before the first help note, or at
+    /// the end if there is none.
     pub fn mesh_text(mut self, text: impl Into<String>) -> Diagnostic {
         let place = self.notes.iter().position(|n| n.kind == NoteKind::Help).unwrap_or(self.notes.len());
         self.notes.insert(place, Note { kind: NoteKind::Mesh, text: text.into() });
@@ -134,12 +135,12 @@ impl Diagnostics {
         self.0.push(diagnostic);
     }
 
-    /// Returns whether there are no messages.
+    /// Returns true if there are no messages.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns whether one of the messages is an error.
+    /// Returns true if one of the messages is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }

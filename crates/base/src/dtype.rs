@@ -25,7 +25,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// Returns the name that JAX's short types use: `bf16`, `u8`, `c64`, `bool`.
+            /// Returns the name that JAX's short types use: `bf16`, `u8`, `c64`, `bool`. Quantized types have the name
+            /// that [`DType::name`] returns.
             pub fn short(self) -> &'static str {
                 match self {
                     $(DType::$variant => $short,)*
@@ -33,7 +34,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// Returns the number of bits that carry information.
+            /// Returns the number of bits that carry information. For a quantized type, this is the number of its
+            /// integers.
             pub fn bits(self) -> usize {
                 match self {
                     $(DType::$variant => $bits,)*
@@ -112,39 +114,39 @@ impl DType {
         DType::ALL.iter().copied().find(|d| d.name() == name)
     }
 
-    /// Returns whether this is a float type. Complex and quantized types are none.
+    /// Returns true if this is a float type. Complex and quantized types are none.
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), Kind::Float)
     }
 
-    /// Returns whether this is a complex type.
+    /// Returns true if this is a complex type.
     pub const fn is_complex(self) -> bool {
         matches!(self.kind(), Kind::Complex)
     }
 
-    /// Returns whether this is a signed or unsigned integer type; `i1` is neither.
+    /// Returns true if this is a signed or unsigned integer type; `i1` is neither.
     pub const fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
-    /// Returns whether this is a signed integer type.
+    /// Returns true if this is a signed integer type.
     pub const fn is_signed(self) -> bool {
         matches!(self.kind(), Kind::Signed)
     }
 
-    /// Returns whether this is the type of truth values, `i1`.
+    /// Returns true if this is the type of truth values, `i1`.
     pub const fn is_bool(self) -> bool {
         matches!(self, DType::I1)
     }
 
-    /// Returns whether kernels and the Rust front end compute on this type. Other types are converted before they are
+    /// Returns true if kernels and the Rust front end compute on this type. Other types are converted before they are
     /// computed with.
     pub const fn is_computed(self) -> bool {
         use DType::*;
         matches!(self, I1 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | BF16 | F16 | F32 | F64 | C64 | C128)
     }
 
-    /// Returns whether the type can represent 0, so that sums have an identity. `f8E8M0FNU` has powers of two only.
+    /// Returns true if the type can represent 0, so that sums have an identity. `f8E8M0FNU` has powers of two only.
     pub fn has_zero(self) -> bool {
         self != DType::F8E8M0FNU
     }

@@ -20,7 +20,7 @@ use std::ops::{Index, IndexMut};
 
 /// A typed index.
 pub trait Entity: Copy {
-    /// Returns the entity with this number.
+    /// Returns the entity with this number. Panics if the type cannot hold the number.
     fn from_index(index: usize) -> Self;
 
     /// Returns the entity's number.
@@ -100,7 +100,7 @@ impl<K: Entity, T> EntityVec<K, T> {
         self.items.len()
     }
 
-    /// Returns whether there are no items.
+    /// Returns true if there are no items.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

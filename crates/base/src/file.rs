@@ -18,10 +18,11 @@ use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The largest number of symbolic links that are followed.
+/// A path that leads through this many symbolic links, one after the other, is refused.
 const MAX_LINKS: usize = 40;
 
-/// Writes a whole file, or leaves the old one unchanged.
+/// Writes a whole file, or leaves the old one unchanged. Symbolic links are followed. A target that is no ordinary file
+/// (a terminal, a pipe) is written in place.
 ///
 /// # Errors
 /// Returns the error of the system. The folder must exist.
@@ -45,8 +46,8 @@ impl NewFile {
     /// Starts a file that will be at `path`, or at the end of the symbolic links if `path` is one.
     ///
     /// # Errors
-    /// Fails if the folder does not exist or cannot be written, or if the target is a folder or a file that may not be
-    /// written.
+    /// Fails if the folder does not exist or cannot be written, if the target is a folder or a file that may not be
+    /// written, or if there are 40 symbolic links or more.
     pub fn create(path: &Path) -> io::Result<NewFile> {
         let target = followed(path)?;
         let existing = match fs::metadata(&target) {
@@ -67,7 +68,8 @@ impl NewFile {
         Ok(NewFile { writer: Some(BufWriter::new(Disk(file))), target, temporary })
     }
 
-    /// Writes everything to the disk and moves the file to its target.
+    /// Writes everything to the disk and moves the file to its target. For a target that is written in place, only
+    /// writes the rest of the buffered bytes.
     ///
     /// # Errors
     /// Returns the error of the system. The target is then unchanged, unless it is written in place.
@@ -115,8 +117,8 @@ impl Drop for NewFile {
     }
 }
 
-/// Follows the symbolic links from `path` and returns the last path, which is no link and may not exist. Fails after
-/// [`MAX_LINKS`] links.
+/// Follows the symbolic links from `path` and returns the last path, which is no link and may not exist. Fails if there
+/// are [`MAX_LINKS`] links or more.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {

@@ -78,7 +78,8 @@ impl Tiling {
     }
 }
 
-/// Returns the runs whose product is a line of devices, major to minor, or `None` if there are none.
+/// Returns the runs whose product is `line`, major to minor. There are no runs if `line` is device 0 alone. Returns
+/// `None` if the line is no product of runs or does not start at device 0. It must not be empty.
 fn runs_of(line: &[usize]) -> Option<Vec<Run>> {
     if line.len() == 1 {
         return (line[0] == 0).then_some(vec![]);
@@ -175,8 +176,8 @@ impl Rest {
     }
 }
 
-/// Prints `<=[8]` or `<=[2,4]T(1,0)`: the runs sorted by stride, and their order. Consecutive runs that form one run
-/// are merged.
+/// Prints `<=[8]` or `<=[2,4]T(1,0)`: the sizes of the runs sorted by stride, the largest stride first, and the places
+/// of `runs` in this order if they are not sorted already. Consecutive runs that form one run are merged first.
 fn write_iota(f: &mut fmt::Formatter<'_>, runs: &[Run]) -> fmt::Result {
     let mut merged: Vec<Run> = vec![];
     for &run in runs {
@@ -306,7 +307,8 @@ impl Parser<'_> {
         if self.eat("manual") { Ok(Rest::Manual) } else { Err(self.error("`replicated` or `manual`")) }
     }
 
-    /// Parses `[2,4]T(1,0)`: the numbers from 0 on, reshaped and transposed.
+    /// Parses `[2,4]` or `[2,4]T(1,0)`. Returns the numbers from 0 on, reshaped and, with `T`, transposed, in row-major
+    /// order. Fails if the text has another form or there are more than [`MAX_DEVICES`] numbers.
     fn iota(&mut self) -> Result<Vec<usize>, HloShardingError> {
         self.expect("[", "`[`")?;
         let dims = self.numbers()?;

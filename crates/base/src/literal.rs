@@ -103,7 +103,8 @@ impl Literal {
         Literal::new(vec![], &[value])
     }
 
-    /// Returns a literal whose elements all have the bytes `element`.
+    /// Returns a literal whose elements all have the bytes `element`. The shape may have at most [`MAX_ELEMENTS`]
+    /// elements, which is not checked.
     ///
     /// # Panics
     /// Panics if `element` has another size than an element of `dtype`.
@@ -112,15 +113,16 @@ impl Literal {
         Literal { dtype: dtype.storage(), shape: shape.into(), words: words_of(element), is_splat: true }
     }
 
-    /// Returns a literal whose elements are all zero (false).
+    /// Returns a splat whose bytes are all zero, which is 0 or false, but 2^-127 in `f8E8M0FNU`. The shape may have at
+    /// most [`MAX_ELEMENTS`] elements, which is not checked.
     pub fn zeros(dtype: DType, shape: impl Into<Vec<usize>>) -> Literal {
         Literal::splat(dtype, shape, &vec![0; dtype.storage_bytes()])
     }
 
-    /// Returns a literal whose elements are all zero and are all stored.
+    /// Returns a literal whose elements are all stored and whose bytes are all zero.
     ///
     /// # Errors
-    /// Returns [`LiteralError::TooLarge`] if the number of bytes overflows.
+    /// Returns [`LiteralError::TooLarge`] if the shape has more than [`MAX_ELEMENTS`] elements.
     pub fn dense_zeros(dtype: DType, shape: &[usize]) -> Result<Literal, LiteralError> {
         let bytes = byte_count(dtype, shape)?;
         Ok(Literal {
@@ -134,7 +136,7 @@ impl Literal {
     /// Returns the literal whose element `i`, row-major, is `element(i)`. Takes a step for each 2^16 elements.
     ///
     /// # Panics
-    /// Panics if the number of elements overflows.
+    /// Panics if the shape has more than [`MAX_ELEMENTS`] elements.
     pub fn from_fn<T: Element>(shape: impl Into<Vec<usize>>, mut element: impl FnMut(usize) -> T) -> Literal {
         let mut out = Literal::dense_zeros(T::DTYPE, &shape.into()).expect("the caller has checked the shape");
         let (mut index, mut meter) = (0, Meter::default());
@@ -148,10 +150,10 @@ impl Literal {
         out
     }
 
-    /// Returns the literal with these little-endian bytes of all elements.
+    /// Returns the literal with these little-endian bytes of all elements, row-major.
     ///
     /// # Errors
-    /// Fails if the number of bytes overflows or is not that of the shape.
+    /// Fails if the shape has more than [`MAX_ELEMENTS`] elements, or if the number of bytes is not that of the shape.
     pub fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Literal, LiteralError> {
         let expected = byte_count(dtype, shape)?;
         if bytes.len() != expected {
@@ -176,22 +178,28 @@ impl Literal {
     }
 
     /// Returns the number of elements.
+    ///
+    /// # Panics
+    /// Panics if this is a splat of more than [`MAX_ELEMENTS`] elements.
     pub fn size(&self) -> usize {
         checked_count(&self.shape).expect("checked when made")
     }
 
-    /// Returns whether only one element is stored, which all positions have.
+    /// Returns true if only one element is stored, which all positions have.
     pub fn is_splat(&self) -> bool {
         self.is_splat
     }
 
-    /// Returns the stored bytes: of one element for a splat, else of all elements.
+    /// Returns the stored bytes: of one element for a splat, even if its shape has no elements, else of all elements.
     pub fn raw_bytes(&self) -> &[u8] {
         let count = if self.is_splat { 1 } else { self.size() };
         &bytemuck::cast_slice(&self.words)[..count * self.dtype.storage_bytes()]
     }
 
     /// Returns the bytes of element `index`, row-major.
+    ///
+    /// # Panics
+    /// Panics if there is no such element. A splat accepts every index.
     pub fn element_bytes(&self, index: usize) -> &[u8] {
         let n = self.dtype.storage_bytes();
         let at = if self.is_splat { 0 } else { index * n };
@@ -199,6 +207,9 @@ impl Literal {
     }
 
     /// Returns element `index`, row-major, as a scalar.
+    ///
+    /// # Panics
+    /// Panics if there is no such element. A splat accepts every index.
     pub fn element(&self, index: usize) -> Literal {
         Literal { shape: vec![], is_splat: false, words: words_of(self.element_bytes(index)), ..*self }
     }
@@ -248,7 +259,7 @@ impl Literal {
     /// Returns element `index`, row-major.
     ///
     /// # Panics
-    /// Panics if this has another element type.
+    /// Panics if this has another element type, or if there is no such element. A splat accepts every index.
     pub fn get<T: Element>(&self, index: usize) -> T {
         assert_eq!(T::DTYPE, self.dtype, "element type");
         bytemuck::pod_read_unaligned(self.element_bytes(index))
@@ -264,7 +275,10 @@ impl Literal {
         Literal { shape, ..self.clone() }
     }
 
-    /// Returns element `index` as `f64`: the number for integers and booleans, the real part for complex types.
+    /// Returns element `index` as `f64`: the nearest number for integers and booleans, the real part for complex types.
+    ///
+    /// # Panics
+    /// Panics if there is no such element. A splat accepts every index.
     pub fn get_f64(&self, index: usize) -> f64 {
         let b = self.element_bytes(index);
         macro_rules! read {
@@ -295,7 +309,7 @@ impl Literal {
     /// Returns element `index` of an integer or boolean type.
     ///
     /// # Panics
-    /// Panics if this has another element type.
+    /// Panics if this has another element type, or if there is no such element. A splat accepts every index.
     pub fn get_i128(&self, index: usize) -> i128 {
         let b = self.element_bytes(index);
         macro_rules! read {
@@ -319,24 +333,24 @@ impl Literal {
     /// Returns the elements of an integer or boolean literal. Numbers beyond `i64` wrap.
     ///
     /// # Panics
-    /// Panics if this has another element type.
+    /// Panics if this has elements of another type.
     pub fn to_i64s(&self) -> Vec<i64> {
         (0..self.size()).map(|i| self.get_i128(i) as i64).collect()
     }
 
-    /// Returns whether both share the same storage, shape and element type. This is a cheap sufficient test of
+    /// Returns true if both share the same storage, shape and element type. This is a cheap sufficient test of
     /// equality.
     pub fn same_storage(&self, other: &Literal) -> bool {
         Arc::ptr_eq(&self.words, &other.words) && self.shape == other.shape && self.dtype == other.dtype
     }
 
-    /// Returns whether every element has the same bytes as the first.
+    /// Returns true if all elements have the same bytes, also if there are no elements.
     pub fn is_uniform(&self) -> bool {
         self.is_splat || (1..self.size()).all(|i| self.element_bytes(i) == self.element_bytes(0))
     }
 }
 
-/// Returns 8-aligned words that hold `bytes`.
+/// Returns 8-aligned words that hold `bytes`, followed by zeros up to a whole word.
 fn words_of(bytes: &[u8]) -> Arc<Data<u64>> {
     let mut words = Data::zeroed(bytes.len().div_ceil(8));
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
@@ -363,7 +377,7 @@ impl LiteralWriter {
     /// Starts a literal.
     ///
     /// # Panics
-    /// Panics if the number of its elements overflows.
+    /// Panics if the shape has more than [`MAX_ELEMENTS`] elements.
     pub fn new(dtype: DType, shape: &[usize]) -> LiteralWriter {
         let literal = Literal::dense_zeros(dtype, shape).expect("the caller has checked the shape");
         LiteralWriter { literal, at: 0, meter: Meter::default() }

@@ -53,7 +53,7 @@ impl Loc {
         Loc(Some(Arc::new(kind)))
     }
 
-    /// Returns the place in the Rust program that called a `#[track_caller]` function.
+    /// Returns the location of a place in a Rust program, such as the caller of a `#[track_caller]` function.
     pub fn caller(at: &std::panic::Location<'_>) -> Loc {
         Loc::file(at.file(), at.line(), at.column())
     }
@@ -80,12 +80,13 @@ impl Loc {
         self.0.as_deref()
     }
 
-    /// Returns whether this is [`Loc::UNKNOWN`].
+    /// Returns true if this is [`Loc::UNKNOWN`].
     pub fn is_unknown(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Returns the nearest file position, to which a diagnostic points.
+    /// Returns the first file position within the location, to which a diagnostic points, or `None` if there is none.
+    /// In a call site, the callee comes before the caller.
     pub fn file_pos(&self) -> Option<&FilePos> {
         match self.kind()? {
             LocKind::File(pos) => Some(pos),

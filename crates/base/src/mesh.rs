@@ -110,8 +110,8 @@ impl Mesh {
         Mesh { name: name.into(), axes, device_ids: None, topology: None, communicate: Communicate::default() }
     }
 
-    /// Returns the mesh with these devices at the positions of its grid. The identity is stored as
-    /// `None`, except on a mesh without axes, which may have any single device and always keeps its id.
+    /// Returns the mesh with these devices at the positions of its grid. The identity is stored as `None`, except on a
+    /// mesh without axes, which may have any single device and always keeps its id.
     ///
     /// # Errors
     /// Fails if the mesh is not valid or `ids` is no permutation of its devices.
@@ -167,7 +167,8 @@ impl Mesh {
         Ok(())
     }
 
-    /// Returns whether the mesh has no axes and a single device: `[], device_ids=[k]`.
+    /// Returns true if the mesh has no axes and lists a single device: `[], device_ids=[k]`. A mesh without axes and
+    /// without a list of devices is not maximal.
     pub fn is_maximal(&self) -> bool {
         self.axes.is_empty() && self.device_ids.as_ref().is_some_and(|ids| ids.len() == 1)
     }
@@ -182,7 +183,8 @@ impl Mesh {
         self.axes.iter().position(|a| &*a.name == name).map(AxisIndex::new)
     }
 
-    /// Returns the help text for a name that no axis has, which names the most similar axis if there is one.
+    /// Returns the help text for a name that no axis has, which names the most similar axis, or `None` if no axis is
+    /// similar enough ([`did_you_mean`]).
     pub fn near_axis(&self, name: &str) -> Option<String> {
         did_you_mean(name, self.axes.iter().map(|a| &*a.name)).map(|near| format!("did you mean \"{near}\"?"))
     }

@@ -140,7 +140,8 @@ impl Quantized {
         Ok(())
     }
 
-    /// Checks the constraints of the spec on tensors of this element type.
+    /// Checks the constraints of the spec on tensors of this element type. A type with one scale for the whole tensor
+    /// accepts every shape.
     ///
     /// # Errors
     /// Returns the first constraint that does not hold.
@@ -182,7 +183,7 @@ fn parameter((&scale, &zero_point): (&f64, &i64)) -> String {
     if zero_point == 0 { text } else { format!("{text}:{zero_point}") }
 }
 
-/// Returns the number of a float type that is nearest to `x`.
+/// Returns the number of the float type `to` that is nearest to `x`, or NaN if `to` is no float type.
 fn rounded(x: f64, to: DType) -> f64 {
     match to {
         DType::F64 => x,

@@ -93,8 +93,9 @@ impl Sharding {
         Sharding::new(mesh, vec![DimSharding::closed(vec![]); rank])
     }
 
-    /// Returns the sharding without axes of size 1, which split nothing. If the mesh has such axes, all reduced axes
-    /// are dropped too, and closed dimensions that are left without axes lose their priorities.
+    /// Returns the sharding without axes of size 1, which split nothing. Parts of one axis that become neighbours are
+    /// merged, and closed dimensions without axes lose their priorities. If the mesh has no axis of size 1, returns the
+    /// sharding unchanged.
     pub fn without_unit_axes(&self) -> Sharding {
         let mesh = &self.mesh;
         if mesh.axes.iter().all(|a| a.size != 1) {
@@ -116,8 +117,8 @@ impl Sharding {
         .into()
     }
 
-    /// Returns the sharding with those of these axes that it does not mention declared as replicated, so that
-    /// propagation does not use them.
+    /// Returns the sharding in which those parts of `axes` that split no dimension and are not unreduced are declared
+    /// as replicated, so that propagation does not use them.
     pub fn with_rest_replicated(&self, axes: &[AxisRef]) -> Sharding {
         let used = self.split_axes().chain(self.replicated.iter().copied()).chain(self.unreduced.iter().copied());
         let used: Vec<AxisRef> = used.collect();
@@ -140,7 +141,7 @@ impl Sharding {
         Sharding::new(mesh, dims.into_iter().map(DimSharding::closed).collect())
     }
 
-    /// Returns the same sharding on another mesh.
+    /// Returns the same sharding on another mesh. Axes are identified by their positions in the mesh.
     pub fn with_mesh(mut self, mesh: Arc<Mesh>) -> Sharding {
         self.mesh = mesh;
         self
@@ -168,7 +169,7 @@ impl Sharding {
         self
     }
 
-    /// Returns whether no dimension is open.
+    /// Returns true if no dimension is open.
     pub fn is_closed(&self) -> bool {
         self.dims.iter().all(|d| !d.is_open)
     }
@@ -178,7 +179,7 @@ impl Sharding {
         self.dims.len()
     }
 
-    /// Returns whether no dimension is split and no axis is unreduced.
+    /// Returns true if no dimension has axes, even of size 1, and no axis is unreduced.
     pub fn is_replicated(&self) -> bool {
         self.unreduced.is_empty() && self.dims.iter().all(|d| d.axes.is_empty())
     }
@@ -199,7 +200,7 @@ impl Sharding {
         global.iter().zip(&self.dims).map(|(&n, d)| n.div_ceil(d.shard_count(&self.mesh))).collect()
     }
 
-    /// Returns whether every shard has the same shape.
+    /// Returns true if every shard has the same shape.
     pub fn divides(&self, global: &[usize]) -> bool {
         global.iter().zip(&self.dims).all(|(&n, d)| n.is_multiple_of(d.shard_count(&self.mesh)))
     }
@@ -220,8 +221,8 @@ impl Sharding {
         Sharding::new(&self.mesh, dims).with_unreduced(self.unreduced.clone())
     }
 
-    /// Returns whether both distribute a tensor in the same way, apart from what is open, explicitly replicated or
-    /// reduced.
+    /// Returns true if both have the same axes at each dimension, the same unreduced axes, and meshes with the same
+    /// axes and devices. Open dimensions, priorities, and explicitly replicated or reduced axes are not compared.
     pub fn same_layout(&self, other: &Sharding) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
             || self.mesh.same_devices(&other.mesh)

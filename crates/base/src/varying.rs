@@ -19,13 +19,13 @@ pub enum Varying {
 }
 
 impl Varying {
-    /// Returns the set of these axes.
+    /// Returns the set of these axes, or `Nowhere` if none of them is larger than 1.
     pub fn over(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> Varying {
         let axes = AxisRef::union(mesh, axes);
         if axes.is_empty() { Varying::Nowhere } else { Varying::Over(axes.into()) }
     }
 
-    /// Returns whether the value is equal on all devices.
+    /// Returns true if the value is equal on all devices.
     pub fn is_uniform(&self) -> bool {
         *self == Varying::Nowhere
     }

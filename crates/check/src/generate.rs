@@ -201,8 +201,8 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Applies an op to `x`, and makes the result live. Sometimes this is `x + 1`, after which padding is no longer
-    /// zero.
+    /// Applies an op to `x`, and makes the result live. In half of the cases this is `x + 1`, unless the bound on
+    /// elements would become too large. Padding is then no longer zero.
     fn unary(&mut self, b: &mut Builder<'_>, x: Live) {
         if self.choose.one_in(2) && x.bound < MAX_BOUND {
             let ty = make::type_of(b, x.value);
@@ -254,9 +254,9 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Sums over a dimension that several axes split, and splits another dimension over these axes in any order: a
-    /// reduce-scatter. Does nothing if there are too few axes or dimensions, or if the bound on elements would become
-    /// too large.
+    /// Sums over a dimension that all axes of the mesh split, and splits another dimension over these axes in any
+    /// order: a reduce-scatter. Does nothing if there are fewer than two axes or dimensions of more than one element,
+    /// or if the bound on elements would become too large.
     fn scattered_sum(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let mut axes = self.axes();
         let mut dims: Vec<usize> = (0..ty.rank()).filter(|&d| ty.shape[d] > 1).collect();
@@ -302,7 +302,8 @@ impl Generator {
         self.push(value, x.bound);
     }
 
-    /// Splits a dimension, or merges two dimensions.
+    /// Splits a dimension, or merges two dimensions, and makes the result live. Does nothing if `x` is a scalar, or if
+    /// the dimension to split is empty.
     fn reshape(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         if ty.rank() == 0 {
             return;

@@ -52,7 +52,7 @@ impl Mutant {
     /// none. Ops inside regions of other ops stay as they are.
     ///
     /// # Panics
-    /// Panics if the module has no main function.
+    /// Panics if the module has functions but no main function.
     pub fn apply(&self, module: &Module) -> Option<Module> {
         let mut out = module.clone();
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, module.main().expect("a main")))?;
@@ -181,7 +181,8 @@ fn axis_index_next(op: &OpView<'_>, _: &[Value], b: &mut Builder<'_>) -> Option<
     Some(vec![make::add(b, index, one)])
 }
 
-/// Returns true for the comparison in a mask: of positions along a dimension with its size. The programs' own
+/// Returns true if the op is a comparison whose first operand is an iota, or is made of one by additions and
+/// broadcasts. This is the comparison in a mask: of positions along a dimension with its size. The programs' own
 /// comparisons compare data.
 fn is_limit(op: &OpView<'_>) -> bool {
     only(op, Opcode::Compare) && is_position(op.operand_def(0))
@@ -203,7 +204,8 @@ fn mask_forgotten(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<V
     is_mask(op).then(|| vec![x[1]])
 }
 
-/// Makes the mask exclude the last element that it should keep.
+/// Makes the mask exclude the last element that it should keep. Returns `None` unless the op is the comparison in a
+/// mask.
 fn mask_narrow(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     is_limit(op).then(|| {
         let ty = op.operand_tensor(1).clone();
@@ -260,7 +262,9 @@ fn all_to_all_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Opti
     Some(vec![make_collective::all_to_all(b, x[0], split, concat, mesh, &swapped)])
 }
 
-/// Exchanges the two dimensions, where the shapes allow it.
+/// Makes an all-to-all split the dimension that it should join, and join the one that it should split. The result is
+/// reshaped to its type. Returns `None` for other ops, for empty arrays, and if the other dimension cannot be split
+/// evenly.
 fn all_to_all_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     let (split, concat) = exchanged_dims(op)?;
     let (mesh, axes) = groups(op)?;
@@ -291,7 +295,8 @@ fn mask_ones(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Va
     })
 }
 
-/// Makes the mask keep the first element of the padding.
+/// Makes the mask keep the first element of the padding. Returns `None` unless the op is the comparison in a mask and
+/// compares by `LT`.
 fn mask_wide(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     (is_limit(op) && Compare::direction(op) == Some("LT")).then(|| vec![make::compare(b, "LE", x[0], x[1])])
 }

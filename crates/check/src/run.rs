@@ -33,8 +33,9 @@ pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Ve
     Ok(program.execute(args)?.iter().map(|r| r.to_literal()).collect())
 }
 
-/// Returns the results of a program in text: those of the whole program in the interpreter. Returns an error unless
-/// both engines have equal results for the partitioned program.
+/// Returns the results of a program in text: those of the whole program in the interpreter. Returns an error if the
+/// text is not a valid program, if it cannot be run or partitioned, or unless both engines have these results bit for
+/// bit for the partitioned program.
 pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let at = |stage: &str, e: &dyn std::fmt::Display| format!("{stage}: {e}\n{text}");
     let module = text::parse("test.mlir", text, &OPS).and_then(|m| verify(&m).or(m)).map_err(|e| at("text", &e))?;

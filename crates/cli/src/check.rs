@@ -47,7 +47,7 @@ type Again<'a> = dyn FnMut(Direction) -> Result<Vec<Literal>, Diagnostics> + 'a;
 
 /// Returns how close each result is, or how it differs. If the number of results is wrong, that is the only difference
 /// in the list. `terms` is the number of terms of the longest sum of floats, or 0. `again` runs the reference with
-/// moved terms, and is only called if floats differ.
+/// moved terms, and is only called if floats differ. Fails if `again` fails.
 fn compare_results(
     results: &[Literal],
     expected: &[Literal],
@@ -106,8 +106,9 @@ fn bounds(want: &Literal, terms: usize, moved: &[&Literal]) -> Vec<f64> {
     (0..want.size()).map(bound).collect()
 }
 
-/// Returns whether each element moved by a sixteenth of itself or more, so that it is little else than the rounding of
-/// terms that cancel out, as in the sum of the deviations from a mean. `moves` is the distance by which an element moved.
+/// Returns true if every element moved by a sixteenth of itself or more, so that it is little else than the rounding of
+/// terms that cancel out, as in the sum of the deviations from a mean. `moves` is the distance by which an element
+/// moved.
 fn is_noise(want: &Literal, moves: impl Fn(usize) -> f64) -> bool {
     (0..want.size()).all(|i| 16.0 * moves(i) >= compare::magnitude(want, i))
 }
@@ -131,7 +132,7 @@ fn smallest(dtype: DType) -> f64 {
     }
 }
 
-/// Returns the largest difference between elements of a type, as a share of the largest element.
+/// Returns the largest difference that is allowed between elements of a type, as a share of the largest element.
 fn largest_share(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => 1e-10,
@@ -141,7 +142,8 @@ fn largest_share(dtype: DType) -> f64 {
     }
 }
 
-/// Returns an error if devices that should hold equal parts of an array do not. `what` says what the arrays are.
+/// Returns an error if devices that should hold equal parts of an array do not. `what` is the word for one of the
+/// arrays in the message: `argument` or `result`.
 pub fn replicas(what: &str, arrays: &[ArrayHandle]) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::default();
     for (i, array) in arrays.iter().enumerate() {

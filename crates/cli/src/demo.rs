@@ -91,7 +91,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Parses the axes of a mesh: `X=4,Y=2`.
+/// Parses the axes of a mesh: `X=4,Y=2`. Fails if a part between commas has another form.
 fn mesh_axes(text: &str) -> Result<Vec<Axis>, Diagnostics> {
     let axis = |part: &str| {
         let (name, size) = part.split_once('=')?;
@@ -101,7 +101,7 @@ fn mesh_axes(text: &str) -> Result<Vec<Axis>, Diagnostics> {
     text.split(',').map(|part| axis(part).ok_or_else(|| bad_mesh(text, part).into())).collect()
 }
 
-/// Parses a layout: `X,-` or `X+Y,-`.
+/// Parses a layout: `X,-` or `X+Y,-`. A dimension with `-` or without a name is not split.
 fn spec(text: &str) -> P {
     let dim = |part: &str| match part.trim() {
         "-" | "" => DimSpec::Axes(vec![]),

@@ -89,8 +89,9 @@ fn multiplied(b: &mut Builder<'_>, x: Value, noise: Literal) -> Value {
 /// rounded.
 pub const PLACES: f64 = 4.0;
 
-/// Returns an array of this type whose elements are near 1. Returns `None` for types other than floats of at least 16
-/// bits and complex numbers.
+/// Returns an array of this type whose elements are 1 plus or minus [`PLACES`] units in the last place. `is_above` is
+/// called for each element, and returns true for plus. Returns `None` for types other than floats of at least 16 bits
+/// and complex numbers.
 fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal> {
     if !matches!(ty.dtype.real(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
         return None;

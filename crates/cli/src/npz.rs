@@ -148,8 +148,8 @@ fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
     Ok(done)
 }
 
-/// Returns the first byte that is not a value of its type, if there is one: types of less than eight bits do not use
-/// all bits.
+/// Returns a [`Mismatch::Range`] for the first byte that is not a value of the type, or `None` if there is none. Types
+/// of less than eight bits do not use all bits. For all other types, returns `None`.
 fn in_range(x: &Literal, dtype: DType) -> Option<Mismatch> {
     let bits = if dtype.kind() == Kind::Bool { 1 } else { dtype.bits() };
     if bits >= 8 {
@@ -172,7 +172,7 @@ pub fn check_writable(path: &Path) -> Result<(), Diagnostics> {
     NewFile::create(path).map(drop).map_err(|e| unwritable(&loc, &e.to_string()).into())
 }
 
-/// Writes `out0`, `out1`, …. If this fails, the file is not changed.
+/// Writes `out0`, `out1`, …. If this fails, an ordinary file is not changed.
 pub fn write_results(path: &Path, results: &[Literal]) -> Result<(), Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
     write_file(path, "out", results).map_err(|e| unwritable(&loc, &e.to_string()).into())
@@ -202,7 +202,8 @@ fn numpy_name(dtype: DType) -> String {
     name.into()
 }
 
-/// Returns true if numpy's type `given` may hold elements of `dtype`.
+/// Returns true if numpy's type `given` may hold elements of `dtype`: if it is the type's own name, or `u2` for bf16 or
+/// `u1` for f8. Types in big-endian order are not accepted.
 fn accepts(dtype: DType, given: &str) -> bool {
     let given = given.trim_start_matches(['<', '|', '=']);
     let expected = numpy_name(dtype);
@@ -283,7 +284,8 @@ impl Seek for UntilFailure {
     }
 }
 
-/// Returns the header in version 1.0 of the `.npy` format: magic, length, and a Python dictionary padded to 64 bytes.
+/// Returns the header in version 1.0 of the `.npy` format: magic, length, and a Python dictionary, padded to a multiple
+/// of 64 bytes in all.
 fn npy_header(array: &Literal) -> Vec<u8> {
     let name = numpy_name(array.dtype());
     let order = if array.dtype().storage_bytes() == 1 { '|' } else { '<' };

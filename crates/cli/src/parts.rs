@@ -11,7 +11,7 @@ use crate::{RunArgs, out, run};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::Module;
 
-/// Runs all parts. Returns an error if one failed.
+/// Runs all parts of the file, and prints a line for each. Returns an error if one failed.
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
     let (name, mut parts) = args.source.parts()?;
     parts.retain(|p| p.line > 0);

@@ -4,9 +4,10 @@ use shardwise_base::threefry::Stream;
 use shardwise_base::{DType, Kind, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::TensorType;
 
-/// Returns an array for each type. Floats of at least 16 bits are multiples of 1/8 between -2 and 2, whose sums are
-/// exact in any order. Integers are between 0 and 7, so that they can also be indices, and smaller if the type has no
-/// such numbers. Floats of at most 8 bits have such integers as their bits.
+/// Returns an array for each type. Floats of at least 16 bits and both parts of complex numbers are multiples of 1/8
+/// between -2 and 2, whose sums are exact in any order. Integers are between 0 and 7, so that they can also be indices,
+/// or between 0 and 1 in types of two bits. Booleans are random. Floats of at most 8 bits have integers between 0 and 7
+/// as their bits.
 pub fn inputs(seed: u64, types: &[TensorType]) -> Vec<Literal> {
     types.iter().enumerate().map(|(i, ty)| input(&mut Stream::new(seed, i as u64), ty)).collect()
 }

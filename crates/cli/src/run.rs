@@ -66,8 +66,9 @@ fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> 
     Ok(())
 }
 
-/// Returns the results of the program for the inputs that the command names. Prints what the program prints if only the
-/// interpreter can run it.
+/// Returns the results of the program for the inputs that the command names. Prints the warnings of the partitioner,
+/// and writes the stages if `--dump` is set. If only the interpreter can run the program, prints what the program
+/// prints instead.
 pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
     let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {
@@ -93,7 +94,8 @@ fn engine(args: &RunArgs) -> Box<dyn Engine> {
     }
 }
 
-/// Returns the types of the program's arguments. Each must be an array.
+/// Returns the types of the program's arguments. Fails if the module has no function, or if an argument or a result is
+/// not an array.
 fn argument_types(module: &Module) -> Result<Vec<TensorType>, Diagnostics> {
     let main = module.main().ok_or_else(|| no_function(&module.loc))?;
     Ok(Signature::of(main)?.inputs.into_iter().map(|input| input.ty).collect())
@@ -116,7 +118,8 @@ fn inputs(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> 
     }
 }
 
-/// Parses arrays that are written as an attribute of MLIR. Fails if their types are not `types`.
+/// Parses arrays that are written as an attribute of MLIR: `[dense<1> : tensor<2xi32>, ..]`. Fails if the text is no
+/// such list, or if the types of the arrays are not `types`.
 fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
     if text.trim().is_empty() {
         return Err(not_arrays(text).into());

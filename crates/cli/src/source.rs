@@ -40,7 +40,8 @@ impl Source {
         parts.iter().map(|part| parse(&name, &part.text)).collect()
     }
 
-    /// Returns the name of the text in locations, and its parts.
+    /// Reads the text. Returns its name in locations, and its parts, which are not parsed. Parts without any text are
+    /// left out.
     pub fn parts(&self) -> Result<(String, Vec<Part>), Diagnostics> {
         let (name, source) = self.named_text()?;
         Ok((name, split(&source.text)))
@@ -53,7 +54,7 @@ impl Source {
         Ok((name, source))
     }
 
-    /// Partitions the program, prints its warnings, and writes its stages if `--dump` asks for it.
+    /// Partitions the program, prints its warnings, and writes its stages if `--dump` is set.
     pub fn partition(&self, module: &Module) -> Result<Partitioned, Diagnostics> {
         let mut dumper = self.dumper()?;
         let partitioned = partition(module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
@@ -62,8 +63,8 @@ impl Source {
         Ok(partitioned)
     }
 
-    /// Returns the hook that writes each pass's result, if `--dump` asks for it. The folder is created at once, so that
-    /// a mistake is found early.
+    /// Returns the writer of each pass's result, which writes nothing unless `--dump` is set. The folder is created at
+    /// once, so that a mistake is found early. Fails if the folder cannot be created.
     pub fn dumper(&self) -> Result<Dumper<'_>, Diagnostics> {
         let dir = self.dump.as_deref();
         if let Some(dir) = dir {
@@ -93,7 +94,7 @@ pub fn printed(module: &Module, options: &PrintOptions) -> Printed {
     Printed { text: mlir::print(module, options), _reserved: reserved }
 }
 
-/// Returns the bytes that the elements of all constants take in text: two digits for each byte.
+/// Estimates the bytes that the elements of all constants take in text, as two digits for each byte that is stored.
 fn text_bytes(module: &Module) -> usize {
     let of_attr = |attr: &Attr| attr.as_dense().map_or(0, |x| x.raw_bytes().len().saturating_mul(2));
     let ops = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| f.body.op(op)));

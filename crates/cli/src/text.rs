@@ -72,8 +72,8 @@ fn read_file(path: &Path) -> Result<Text, Unreadable> {
     counted(file, if found.is_file() { found.len() } else { 0 })
 }
 
-/// Reads everything. Reserves `expected` bytes before the first read, and more as needed. Fails if memory is refused,
-/// or if the bytes are not UTF-8.
+/// Reads everything. Reserves `expected` bytes before the first read, and more as needed. Fails if a read fails, if
+/// memory is refused, or if the bytes are not UTF-8.
 fn counted(mut reader: impl Read, expected: u64) -> Result<Text, Unreadable> {
     let mut text = Growing { bytes: vec![], reserved: vec![] };
     text.grow(usize::try_from(expected).unwrap_or(usize::MAX))?;
@@ -111,7 +111,7 @@ impl Growing {
         Ok(())
     }
 
-    /// Reserves `more` bytes beyond the capacity.
+    /// Reserves `more` bytes beyond the capacity. Fails if the account or the system refuses them.
     fn grow(&mut self, more: usize) -> Result<(), Unreadable> {
         let account = Account::current();
         self.reserved.push(account.reserve(more).map_err(Unreadable::Memory)?);

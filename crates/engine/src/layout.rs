@@ -32,7 +32,7 @@ fn box_at(global: &[usize], sharding: &Sharding, index: &[usize]) -> ShardBox {
     ShardBox { offset, shape }
 }
 
-/// Returns the part of `global` that is in a box.
+/// Returns the part of `global` that is in a box. The box must be within the array.
 pub fn cut(global: &Literal, part: &ShardBox) -> Literal {
     if global.is_splat() {
         return Literal::splat(global.dtype(), part.shape.clone(), global.raw_bytes());
@@ -45,7 +45,8 @@ pub fn cut(global: &Literal, part: &ShardBox) -> Literal {
     out
 }
 
-/// Returns `shard` enlarged to `shape` with zeros at the end of each dimension.
+/// Returns `shard` enlarged to `shape` with zeros at the end of each dimension. No dimension of `shape` may be smaller
+/// than that of the shard.
 pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     if shard.shape() == shape {
         return shard.clone();
@@ -208,7 +209,7 @@ pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (V
     out.finish()
 }
 
-/// Two devices that should hold equal shards, but do not.
+/// The positions in the mesh of two devices that should hold equal shards, but do not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Disagreement {
     pub first: usize,

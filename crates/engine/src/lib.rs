@@ -145,7 +145,10 @@ pub trait Executable: Send + Sync {
     /// Fails if an argument cannot be used, if the run is stopped, or if an op fails.
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
-    /// Executes the program and measures the time of each instruction.
+    /// Executes the program as [`Executable::execute`] does. Returns its results, and the time of each instruction.
+    ///
+    /// # Errors
+    /// Fails as [`Executable::execute`] does.
     fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics>;
 }
 
@@ -157,12 +160,18 @@ pub trait Engine: Send + Sync {
     /// Returns the name by which users select the engine.
     fn name(&self) -> &'static str;
 
-    /// Distributes an array. In an unreduced layout the first devices along the unreduced axes hold the shards and the
-    /// others hold zeros, which are negative for floats ([`layout::shard`]).
+    /// Distributes an array, which must have the global type of `ty`. In an unreduced layout the first devices along
+    /// the unreduced axes hold the shards and the others hold zeros, which are negative for floats ([`layout::shard`]).
+    ///
+    /// # Errors
+    /// An engine may refuse an array of another type.
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
 
-    /// Distributes an array that is computed by a function of the offset and shape of each distinct shard, without a
-    /// full copy. Unreduced layouts are treated as in [`Engine::put`].
+    /// Distributes an array that `shard` computes from the offset and the shape of each distinct shard, so that an
+    /// engine needs no full copy. Unreduced layouts are treated as in [`Engine::put`].
+    ///
+    /// # Errors
+    /// An engine may refuse a shard of another shape or element type.
     fn put_shards(
         &self,
         ty: &ShardedType,
@@ -170,5 +179,9 @@ pub trait Engine: Send + Sync {
     ) -> Result<ArrayHandle, Diagnostics>;
 
     /// Compiles a localized module.
+    ///
+    /// # Errors
+    /// Fails if the module has no function, if an argument or result is not an array, or if the engine cannot run the
+    /// module.
     fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics>;
 }

@@ -24,6 +24,9 @@ pub const MAX_SOURCES: usize = 512;
 /// combined. The kernel's operands are the sources in order, followed by the result.
 ///
 /// Shape:  sources `shape` with strides `from`, result `shape` with strides `to`, in elements
+///
+/// # Panics
+/// Panics if `from` or `to` does not have one stride for each dimension of `shape`.
 pub fn reduction(
     elems: [Elem; 2],
     reducer: Reducer,

@@ -57,22 +57,22 @@ impl Elem {
         }
     }
 
-    /// Returns whether the elements are floats, whose arithmetic rounds.
+    /// Returns true if the elements are floats, whose arithmetic rounds. Complex numbers are not floats.
     pub const fn is_float(self) -> bool {
         matches!(self, Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64)
     }
 
-    /// Returns whether the elements are signed integers.
+    /// Returns true if the elements are signed integers.
     pub const fn is_signed(self) -> bool {
         matches!(self, Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64)
     }
 
-    /// Returns whether the elements are unsigned integers.
+    /// Returns true if the elements are unsigned integers. Truth values are not integers.
     pub const fn is_unsigned(self) -> bool {
         matches!(self, Elem::U8 | Elem::U16 | Elem::U32 | Elem::U64)
     }
 
-    /// Returns whether the elements are pairs of floats.
+    /// Returns true if the elements are complex numbers, which are pairs of floats.
     pub const fn is_complex(self) -> bool {
         matches!(self, Elem::C64 | Elem::C128)
     }
@@ -82,7 +82,7 @@ impl Elem {
         matches!(self, Elem::I64 | Elem::U64 | Elem::F64)
     }
 
-    /// Returns the type in which sums of this type are computed.
+    /// Returns the type in which sums of this type are computed: `F32` for `BF16` and `F16`, and this type otherwise.
     pub const fn summed(self) -> Elem {
         match self {
             Elem::BF16 | Elem::F16 => Elem::F32,

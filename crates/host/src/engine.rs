@@ -67,7 +67,7 @@ struct HostArray {
 }
 
 /// Returns the points with distinct parts of an array. Summands of an unreduced array differ between devices as shards
-/// do.
+/// do. Without a sharding, there is one point.
 fn points_of(ty: &ShardedType) -> Points {
     match &ty.sharding {
         Some(s) => {

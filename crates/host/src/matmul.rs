@@ -48,7 +48,7 @@ pub struct Batch {
     rows: Option<RowsGemm>,
 }
 
-/// The number of pieces of a single product.
+/// The number of pieces of all products together, unless pieces would be too small or too large for that.
 const PIECES: usize = 8;
 /// The smallest number of operations of a piece.
 const PIECE_OPERATIONS: usize = 40_000_000;
@@ -99,12 +99,14 @@ impl Batch {
         self
     }
 
-    /// Returns whether this kernel can add the products to the values in the results without rounding a sum in between.
+    /// Returns true if this kernel can add the products to the values in the results without rounding a sum in between.
+    /// The kernel for few rows cannot, and results of 16-bit floats cannot hold such sums.
     pub fn accumulates(&self) -> bool {
         self.rows.is_none() && !matches!(self.gemm.out, Elem::BF16 | Elem::F16)
     }
 
-    /// Returns the kernel for few rows, if it is the one to use.
+    /// Returns the kernel for few rows if it is the one to use for these groups. In tests, `by` can request or exclude
+    /// it.
     fn rows(&self, by: By, groups: &[Group]) -> Option<RowsGemm> {
         let suits = |rows: &RowsGemm| groups.iter().all(|g| rows.suits(g.rows.len()));
         match by {
@@ -116,7 +118,7 @@ impl Batch {
         }
     }
 
-    /// Computes the products of all batches.
+    /// Computes the products of all batches. A batch is given by the operands of its product at index 0 of all loops.
     ///
     /// # Panics
     /// Panics if an operand has fewer bytes than are reached.
@@ -124,8 +126,8 @@ impl Batch {
         self.run_at(Level::best(), By::Best, workers, batches);
     }
 
-    /// Returns the number of bytes that [`Batch::run`] charges for batches whose operands `a`, `b` and `c` are at these
-    /// addresses.
+    /// Returns the largest number of bytes that [`Batch::run`] charges at one time for batches whose operands `a`, `b`
+    /// and `c` are at these addresses.
     pub fn scratch_bytes(&self, workers: &Workers, batches: &[[usize; 3]]) -> usize {
         let batches: Vec<Places> = batches.iter().map(|&[a, b, c]| Places::at(a, b, c)).collect();
         let level = Level::best();
@@ -197,7 +199,8 @@ impl Gemm {
         Gemm { elem, out: elem, m, n, k, a: rows(k), b: rows(n), c: rows(n), accumulate: false }
     }
 
-    /// Returns whether there is a kernel for these types.
+    /// Returns true if there is a kernel for these types: `out` is the type of the operands, or widens `i8` to `i32`,
+    /// or `bf16` or `f16` to `f32`.
     pub fn is_supported(&self) -> bool {
         let widened = [(Elem::I8, Elem::I32), (Elem::BF16, Elem::F32), (Elem::F16, Elem::F32)];
         self.elem == self.out || widened.contains(&(self.elem, self.out))
@@ -290,6 +293,8 @@ impl Gemm {
         packed::scratch_bytes(self, &tile, workers, &groups, self.effort(products.len()))
     }
 
+    /// Computes the products of this shape whose operands are at the addresses `products`.
+    ///
     /// # Safety
     /// The operands must be valid for their shapes and strides, and results must overlap nothing else.
     unsafe fn run(&self, level: Level, workers: &Workers, products: &[Places]) {
@@ -357,7 +362,9 @@ impl Gemm {
         [needed.div_ceil(columns).clamp(1, self.m.div_ceil(48)), columns]
     }
 
-    /// Returns piece `part` as a shape and its offsets in `a`, `b` and `c`, in elements.
+    /// Returns piece `part` of a product that is divided into these numbers of pieces along rows and columns, as a
+    /// shape and its offsets in `a`, `b` and `c`, in elements. Pieces are numbered row-major, and the last ones of a
+    /// dimension may be smaller or empty.
     fn piece(&self, [rows, columns]: [usize; 2], part: usize) -> (Gemm, [isize; 3]) {
         let cut = |n: usize, pieces: usize, unit: usize, part: usize| match pieces {
             1 => 0..n,

@@ -2,9 +2,9 @@
 //!
 //! Every buffer is charged to the [`Account`] that is current where it is allocated; there are no other limits. A fresh
 //! page costs more than most kernels that fill it, so memory that a buffer frees is kept, by size, for the next buffer.
-//! The kept memory is bounded: the written pages never exceed the most bytes that buffers held at one time by more than 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries. Those
-//! of 64 KiB or more start at different offsets within their pages, so that eight of them that are read together do not
-//! compete for the same cache sets.
+//! The kept memory is bounded: the written pages never exceed the most bytes that buffers held at one time by more than
+//! 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries. Those of 64 KiB or more start at different
+//! offsets within their pages, so that eight of them that are read together do not compete for the same cache sets.
 //!
 //! **Guarded memory** ([`Memory::guarded`], or the variable `SHARDWISE_GUARD` for [`Memory::default`]) is for tests.
 //! Each buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is
@@ -154,8 +154,9 @@ impl Memory {
         Memory(Arc::default())
     }
 
-    /// Returns memory that finds accesses outside of buffers. Each buffer is followed by an inaccessible page. The buffer
-    /// and the bytes in front of it are filled with `fill`, and dropping it panics if those in front were changed.
+    /// Returns memory that finds accesses outside of buffers. Each buffer ends at an inaccessible page. The buffer, and
+    /// the bytes in front of it from the start of its first page on, are filled with `fill`. Dropping the buffer panics
+    /// if those in front were changed.
     pub fn guarded(fill: u8) -> Memory {
         Memory::of_kind(Kind::Guarded { fill, alignment: 1 })
     }
@@ -182,7 +183,8 @@ impl Memory {
         self.state().peak
     }
 
-    /// Returns a buffer of `len` bytes whose contents are arbitrary.
+    /// Returns a buffer of `len` bytes whose contents are arbitrary. Until it is freed, `len` rounded up to a multiple
+    /// of 512, but at least 512 bytes, is charged to the current account.
     ///
     /// # Errors
     /// Fails if the account refuses the bytes or the system has no memory.
@@ -238,7 +240,7 @@ fn size_class(len: usize) -> usize {
 impl State {
     /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Kept blocks are evicted
     /// before a new one is made if the written bytes would exceed the peak of live buffers, or `limit` if that is less,
-    /// by more than [`SLACK`]. Returns `None` if the system has no memory.
+    /// by more than [`SLACK`], and if the system has no memory. Returns `None` if it has none after that either.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
         let bound = self.peak.max(self.in_use + bytes).min(limit).saturating_add(SLACK);
@@ -278,8 +280,8 @@ impl State {
         self.peak = self.peak.max(self.in_use);
     }
 
-    /// Records that the first `bytes` of a block will be written. If too many bytes are written in all, the pages after
-    /// them are returned to the system.
+    /// Records that the first `bytes` of a block will be written. If more than `bound` bytes of all blocks are written,
+    /// the pages after them are returned to the system.
     fn write(&mut self, block: &mut Block, bytes: usize, bound: usize) {
         if block.written > bytes && self.written > bound {
             self.written -= block.give_back(bytes);
@@ -324,8 +326,8 @@ impl State {
         Some(Block { start, class, written: 0, home })
     }
 
-    /// Takes back the block of a buffer of `len` bytes. A guarded block is checked and unmapped, and all others are
-    /// kept.
+    /// Takes back the block of a buffer of `len` bytes. A guarded block is checked, which may panic, and unmapped. All
+    /// others are kept.
     fn release(&mut self, block: Block, len: usize) {
         self.in_use -= padded(len);
         match block.home {
@@ -375,8 +377,9 @@ impl State {
 }
 
 impl Block {
-    /// Returns the pages after the first `keep` bytes to the system. Returns the number of bytes that were written
-    /// there. Does nothing and returns 0 for blocks of fewer than [`DISCARDED`] bytes.
+    /// Returns the written pages after the first `keep` bytes to the system. Returns the number of bytes that were
+    /// written there. Does nothing and returns 0 for blocks of fewer than [`DISCARDED`] bytes, or if there is no whole
+    /// page to return.
     fn give_back(&mut self, keep: usize) -> usize {
         let address = self.start.as_ptr() as usize;
         let from = (address + keep).next_multiple_of(PAGE);
@@ -405,7 +408,7 @@ impl Block {
         Some(Block { start, class: len, written: 0, home: Home::Guarded(mapping, fill) })
     }
 
-    /// Panics if bytes before or after a guarded block of `len` bytes were changed.
+    /// Panics if bytes before or after a guarded block of `len` bytes were changed. Does nothing for other blocks.
     fn check_guard(&self, len: usize) {
         let Home::Guarded(mapping, fill) = &self.home else { return };
         // SAFETY: these are the accessible bytes of the mapping; the block is no longer in use.
@@ -464,7 +467,7 @@ impl Buffer {
         Arc::strong_count(&self.0)
     }
 
-    /// Returns whether two buffers are the same memory.
+    /// Returns true if both are owners of the same buffer.
     pub fn same_as(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -552,7 +555,7 @@ enum Frame {
 }
 
 impl Scratch {
-    /// Returns the number of bytes to charge for scratch memory of `len` bytes, which is 0 for small frames.
+    /// Returns the number of bytes to charge for scratch memory of `len` bytes, which is 0 up to 128 KiB.
     pub fn charge(len: usize) -> usize {
         if len <= FRAME { 0 } else { len.saturating_add(ALIGNMENT) }
     }
@@ -641,8 +644,8 @@ unsafe impl Sync for Mapping {}
 
 #[cfg(unix)]
 impl Mapping {
-    /// Maps at least `len` bytes that start at a huge page. The part that consists of whole huge pages uses them.
-    /// Returns `None` if the system has no memory.
+    /// Maps at least `len` bytes that start at the boundary of a huge page. Advises the system to use huge pages for
+    /// the bytes that fill whole ones. Returns `None` if the system has no memory.
     fn new(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?;
         let huge = len.checked_add(LACKING)? / HUGE_PAGE * HUGE_PAGE;
@@ -657,7 +660,7 @@ impl Mapping {
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 
-    /// Maps whole pages for `len` bytes, followed by an inaccessible page.
+    /// Maps whole pages for `len` bytes, followed by an inaccessible page. Returns `None` if the system has no memory.
     fn guarded(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
         let start = map_pages(len)?;
@@ -723,7 +726,8 @@ impl Mapping {
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 
-    /// Maps whole pages for `len` bytes and one more. All pages are accessible on this system.
+    /// Maps whole pages for `len` bytes and one more. All pages are accessible on this system. Returns `None` if the
+    /// system has no memory.
     fn guarded(len: usize) -> Option<Mapping> {
         Mapping::new(len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?)
     }

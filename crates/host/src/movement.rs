@@ -14,8 +14,8 @@ use sizes::{LONG_COPY, PART, SMALL};
 use std::sync::OnceLock;
 use strided::copy_bytes;
 
-/// Returns whether stores of outputs of this many bytes, over all instances, should bypass the caches if the outputs
-/// are not read soon.
+/// Returns true if stores of outputs of this many bytes, over all instances, should bypass the caches when the outputs
+/// are not read soon: they are larger than the third cache, or than 32 MiB if its size is not known.
 pub fn streams(output_bytes: usize) -> bool {
     static CACHE: OnceLock<usize> = OnceLock::new();
     output_bytes > *CACHE.get_or_init(|| last_cache_bytes().unwrap_or(32 << 20))
@@ -65,7 +65,7 @@ pub fn copy_short(from: &[u8], to: &mut [u8]) {
 /// Fills an array with rows of `row_bytes` bytes: row `i` is a copy of `from(i)`.
 ///
 /// # Panics
-/// Panics if `from(i)` has another length than the row.
+/// Panics if `from(i)` has another length than the row, or if `row_bytes` is 0 and `to` is not empty.
 pub fn gather_rows<'a>(workers: &Workers, row_bytes: usize, to: &mut [u8], from: impl Fn(usize) -> &'a [u8] + Sync) {
     if row_bytes > PART {
         return copy(workers, to.chunks_mut(row_bytes).enumerate().map(|(i, row)| (from(i), row)));
@@ -84,7 +84,11 @@ fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
 }
 
-/// Fills an array with copies of an element, given by its bytes, of which there must be at least one.
+/// Fills an array with copies of an element, given by its bytes. If the array does not consist of whole elements, the
+/// last copy is cut off.
+///
+/// # Panics
+/// Panics if the element has no bytes, or more than 512 KiB.
 pub fn fill(workers: &Workers, to: &mut [u8], element: &[u8]) {
     let effort = effort(to.len());
     let parts = to.chunks_mut(PART / element.len() * element.len()).collect();

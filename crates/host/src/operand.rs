@@ -136,10 +136,11 @@ impl Reach {
     }
 }
 
-/// Returns true if no two indices of some dimensions lead to elements of `size` bytes that overlap. Each dimension is
-/// given by its number of indices and by its stride in bytes.
+/// Returns true if the strides show that no two indices of some dimensions lead to elements of `size` bytes that
+/// overlap. Each dimension is given by its number of indices and by its stride in bytes.
 ///
 /// The test is sufficient but not necessary: each stride must be at least as large as all that the smaller ones reach.
+/// Dimensions with one index do not count. If a dimension has no indices, nothing overlaps.
 pub fn are_apart(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> bool {
     let mut dims: Vec<(usize, usize)> = dims.into_iter().map(|(n, s)| (s.unsigned_abs(), n)).collect();
     if dims.iter().any(|d| d.1 == 0) {

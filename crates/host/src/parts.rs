@@ -86,6 +86,9 @@ impl<'a, T> Grid<'a, T> {
     }
 
     /// Divides the columns, in order, into grids of `size` columns. The last one may have fewer.
+    ///
+    /// # Panics
+    /// Panics if `size` is 0.
     pub fn columns(self, size: usize) -> impl Iterator<Item = Grid<'a, T>> {
         let Grid { start, rows, stride, width, matrix } = self;
         (0..width.div_ceil(size)).map(move |part| {
@@ -139,7 +142,7 @@ impl<'a, T> Grid<'a, T> {
     /// Returns the elements of these columns in row `row`.
     ///
     /// # Panics
-    /// Panics if there are not so many rows.
+    /// Panics if `row` is not less than the number of rows.
     #[inline]
     pub fn row(&mut self, row: usize) -> &mut [T] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
@@ -151,8 +154,8 @@ impl<'a, T> Grid<'a, T> {
     #[inline]
     fn first(self) -> &'a mut [T] {
         assert!(self.rows > 0, "a row");
-        // SAFETY: the matrix has the row, and these columns of it, which no other grid has: `columns` takes the grid that it
-        // cuts, and cuts it at different places, and other grids of rows are made one for each row.
+        // SAFETY: the matrix has the row, and these columns of it, which no other grid has: `columns` takes the grid
+        // that it cuts, and cuts it at different places, and other grids of rows are made one for each row.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.width) }
     }
 }

@@ -5,8 +5,8 @@
 //! and nothing ever waits for a part that has not begun. A call from within a part, or while another thread uses the
 //! helpers, runs on its own thread.
 //!
-//! Helpers work under the caller's [`Budget`] and [`Guard`]. Between parts every worker checks whether the run is cancelled. After a
-//! part has panicked or was stopped, no other part begins, and the caller unwinds with the panic or the stop.
+//! Helpers work under the caller's [`Budget`] and [`Guard`]. Between parts every worker checks if the run is cancelled.
+//! After a part has panicked or was stopped, no other part begins, and the caller unwinds with the panic or the stop.
 //!
 //! ```
 //! use shardwise_host::pool::{Effort, Workers};
@@ -88,14 +88,15 @@ thread_local! {
 }
 
 impl Workers {
-    /// Returns the pool of the process. It has as many workers as the machine has cores, or as `SHARDWISE_WORKERS`
-    /// states.
+    /// Returns the pool of the process. It has as many workers as the machine has cores, or as the environment variable
+    /// `SHARDWISE_WORKERS` states, but at least 1 and at most 1024. It has fewer if the system refuses threads.
     pub fn global() -> &'static Workers {
         static GLOBAL: OnceLock<Workers> = OnceLock::new();
         GLOBAL.get_or_init(|| Workers::new(default_count()))
     }
 
-    /// Returns a pool of `count` workers, including the caller, or of fewer if the system refuses threads.
+    /// Returns a pool of `count` workers, including the caller, or of fewer if the system refuses threads. For a
+    /// `count` of 0 the caller is the only worker.
     pub fn new(count: usize) -> Workers {
         let shared = Arc::new(Shared::default());
         let helpers = (1..count).filter_map(|i| Helper::start(i, &shared)).collect();
@@ -107,12 +108,14 @@ impl Workers {
         self.helpers.len() + 1
     }
 
-    /// Returns the largest number of these parts that run at one time.
+    /// Returns the largest number of `parts` parts that [`Workers::run`] runs at one time with this effort.
     pub fn at_once(&self, parts: usize, effort: Effort) -> usize {
         if effort == Effort::Small { parts.min(1) } else { parts.min(self.count()) }
     }
 
-    /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done.
+    /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done. The calling thread runs all
+    /// parts, in order, if the effort is small, if this is called from within a part, or while another thread uses the
+    /// helpers.
     ///
     /// If a part ends early by a panic or a [`Stop`], no other part begins, and the panic or stop is raised here after
     /// the parts that had begun are done.
@@ -191,13 +194,13 @@ static PANICS_IN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::n
 pub const INJECTED: &str = "an injected panic";
 
 /// Makes the `n`th part from now panic; 0 disarms. Returns the number of parts that were left until an earlier injected
-/// panic. For failure injection.
+/// panic, or 0 if none was armed. For failure injection.
 #[doc(hidden)]
 pub fn panic_at(n: u64) -> u64 {
     PANICS_IN.swap(n, SeqCst)
 }
 
-/// Runs two parts that wait for each other, up to `patience`. Returns whether they met, which shows that the pool runs
+/// Runs two parts that wait for each other, up to `patience`. Returns true if they met, which shows that the pool runs
 /// two parts at one time. For tests.
 #[doc(hidden)]
 pub fn parts_meet(workers: &Workers, patience: Duration) -> bool {
@@ -250,7 +253,8 @@ impl Spin {
 }
 
 impl Job<'_> {
-    /// Takes parts until none is left or one ends early.
+    /// Takes parts until none is left or one of its own ends early. In the latter case no worker takes another part,
+    /// and the reason is recorded as the job's failure unless there is one already.
     fn work(&self) {
         INSIDE.set(true);
         let ended = catch_unwind(AssertUnwindSafe(|| Stop::catch(|| self.take_parts())));
@@ -321,7 +325,7 @@ fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     shared.epoch.load(SeqCst) != seen
 }
 
-/// Spins until the epoch is not `seen`. Returns false if that takes too long.
+/// Spins until the epoch is not `seen` and returns true. Returns false if that takes longer than [`SPIN`].
 #[cfg(not(loom))]
 fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     let start = Instant::now();
@@ -338,9 +342,9 @@ fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     }
 }
 
-/// Sleeps until woken, unless a kernel was opened before the opener could see `asleep`. The epoch is read by an
-/// operation that also writes. So this operation either comes before the caller's, and the caller sees `asleep`, or it
-/// sees the caller's epoch.
+/// Sleeps until woken. Returns at once if the pool is being dropped, or if a kernel was opened before the opener could
+/// see `asleep`. The epoch is read by an operation that also writes. So this operation either comes before the
+/// opener's, and the opener sees `asleep`, or it sees the opener's epoch.
 fn sleep(shared: &Shared, asleep: &AtomicBool, seen: usize) {
     asleep.store(true, SeqCst);
     if shared.epoch.fetch_add(0, SeqCst) == seen && !shared.stop.load(SeqCst) {
@@ -349,7 +353,8 @@ fn sleep(shared: &Shared, asleep: &AtomicBool, seen: usize) {
     asleep.store(false, SeqCst);
 }
 
-/// Divides `0..len` into pieces of `size` and returns the range of piece `part`.
+/// Divides `0..len` into pieces of `size` and returns the range of piece `part`. The last piece may be shorter, and all
+/// pieces after it are empty.
 pub(crate) fn piece(len: usize, size: usize, part: usize) -> std::ops::Range<usize> {
     (part * size).min(len)..((part + 1) * size).min(len)
 }

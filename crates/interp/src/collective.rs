@@ -68,7 +68,8 @@ impl<'m> Machine<'m> {
         Ok(results)
     }
 
-    /// Starts an asynchronous op. The body runs at once, and the future holds its results.
+    /// Runs the body of an asynchronous op at once. Returns one value: for each process, a future that holds the
+    /// results of the body, or `None` if the process lacks one of them.
     fn async_start(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let args = env.all(view.operands());
         let values = self.region(env, frame, view.regions()[0], args, active)?;
@@ -80,13 +81,16 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// Returns what each member of a group gets as result `index` of a collective, given the matching operands of all
-/// members.
+/// Returns result `index` of a collective for each member of a group, in the order of the members. `parts` holds
+/// operand `index` of each member and must not be empty.
 ///
-/// `roots` is the operand that states, for each result, the member that counts as the first, if the op has one.
+/// If the op has an operand that states the roots, `roots` is that operand: element `index` is the root's position in
+/// the group. Otherwise the first member is the root. A reduction combines the root's part first, then the others in
+/// the order of the group. `regions` evaluates a reducer that is a region.
 ///
 /// # Errors
-/// Fails if the op is no collective that can be run here, or if the root is no member of the group.
+/// Fails if the op is not a collective, if it is a permutation or a ragged all-to-all, if the root is not a position in
+/// the group, or if a part cannot be converted to the type of the reducer or the reducer cannot be evaluated.
 pub fn exchange(
     view: &OpView<'_>,
     index: usize,
@@ -104,7 +108,8 @@ pub fn exchange(
 }
 
 /// Returns the result of a collective for each member of a group, given the operands of all members, which have been
-/// converted to the types of the reduction. The root's part is first, and so is its result.
+/// converted to the types of the reduction. The root's part is first, and so is its result. If only the root receives
+/// the result of a reduction, the others get zeros. Fails for a permutation and for a ragged all-to-all.
 fn exchanged(
     view: &OpView<'_>,
     kind: &CollectiveKind,
@@ -135,7 +140,8 @@ fn exchanged(
     })
 }
 
-/// Combines the parts in the order of the group. An arbitrary reducer is applied element by element.
+/// Combines the parts of one type and shape element by element, first to last. Uses the reducer `kind` if it is given
+/// and exists for their type, and otherwise runs the op's first region.
 fn combine(
     view: &OpView<'_>,
     kind: Option<ReduceKind>,
@@ -157,12 +163,13 @@ fn combine(
     Ok(out.finish())
 }
 
-/// Returns the member that is the root of a group of `n`. Fails if there is no such member.
+/// Returns `root` as a position in a group of `n` members. Fails if it is negative or not less than `n`.
 fn root_of(view: &OpView<'_>, root: i128, n: usize) -> Result<usize, Diagnostic> {
     usize::try_from(root).ok().filter(|&r| r < n).ok_or_else(|| no_such_root(view, root, n))
 }
 
-/// Returns the result of each member of a group.
+/// Returns the result of each member of a group, in the order of `group`: the member's operand 1, in which the rows
+/// that members send to it are overwritten. Fails if [`ops::row_moves`] refuses the offsets and sizes.
 fn ragged_all_to_all(
     view: &OpView<'_>,
     operands: &[PerProcess],
@@ -197,8 +204,9 @@ fn ragged_all_to_all(
     Ok(results.into_iter().map(layout::Dense::finish).collect())
 }
 
-/// Moves values from sources to targets, given as pairs of processes. A process that receives nothing gets zeros. Fails
-/// if only one process of a pair is active.
+/// Returns the operands after each target has received the values of its source. `moves` holds pairs of source and
+/// target processes. An active process that receives nothing gets zeros, and an inactive one has no value. Fails if
+/// only one process of a pair is active.
 fn permute(env: &Env<'_>, frame: &Frame, view: &OpView<'_>, moves: &[(usize, usize)], active: &Active) -> Results {
     let mut results = vec![];
     for operand in &env.all(view.operands()) {
@@ -248,7 +256,9 @@ fn async_done(future: &PerProcess, result_count: usize) -> Vec<PerProcess> {
     (0..result_count).map(|i| future.iter().map(|f| f.as_ref().map(|d| part(d, i))).collect()).collect()
 }
 
-/// Returns the groups of a collective as processes of this grid.
+/// Returns the groups of a collective as processes of this grid. A collective without a list of groups has one group of
+/// all processes, in the order of their devices. If it is across replicas and the grid has several, it has one group of
+/// replicas for each partition.
 fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
     match &collective.groups {
         ops::Groups::Axes { axes, .. } => groups_over(axes, frame),
@@ -261,8 +271,8 @@ fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
     }
 }
 
-/// Returns the groups of processes that differ only in their position along `axes`, ordered by this position, major to
-/// minor. Without a mesh, each process is a group.
+/// Returns the groups of processes that differ only in their position along `axes`. Each group is ordered by this
+/// position, major to minor. Without a mesh, each process is a group of its own.
 pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     let Some(mesh) = &frame.mesh else { return (0..frame.process_count).map(|p| vec![p]).collect() };
     let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, axes)).collect();
@@ -276,7 +286,9 @@ pub(crate) fn groups_over(axes: &[AxisRef], frame: &Frame) -> Groups {
     groups.into_values().map(|group| group.into_values().collect()).collect()
 }
 
-/// Returns the groups of the rows of ids, each group once. Devices that one process stands for count once.
+/// Returns the groups of processes for rows of ids: one group for each row and each of its [`repetitions`]. Ids without
+/// a process are skipped. A process occurs once in a group, also if it stands for several of the devices. Equal groups
+/// are returned once, and empty ones not at all.
 fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
     let mut seen: HashSet<Vec<usize>> = HashSet::new();
     let mut groups: Groups = vec![];
@@ -292,8 +304,8 @@ fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
     groups
 }
 
-/// Returns the lists of replicas or partitions for which a row of ids is repeated. Each list makes one group of the
-/// row.
+/// Returns the lists of replicas or partitions for which a row of ids is repeated. Each list makes one group, whose
+/// members are the processes of all ids for the first number in the list, then for the second, and so on.
 fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
     match ids {
         IdSpace::CrossReplica => (0..frame.partition_count).map(|p| vec![p]).collect(),
@@ -306,7 +318,8 @@ fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
 }
 
 /// Returns the process of an id, or `None` if the grid has no such process. `other` is the partition if the id is a
-/// replica, and the replica if it is a partition. A grid with a mesh has one replica, whose partitions are the devices.
+/// replica, the replica if it is a partition, and ignored if it is a device. A grid with a mesh has one replica, whose
+/// partitions are the devices. There an id that is a partition or a device must be a device of the mesh.
 fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize> {
     let p = match ids {
         IdSpace::CrossPartition | IdSpace::Flattened if frame.mesh.is_some() => frame.process_of_device(id),
@@ -325,7 +338,8 @@ fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize
     Some(p).filter(|&p| p < frame.process_count)
 }
 
-/// Returns the pairs of source and target as processes.
+/// Returns the pairs of source and target of a permutation as processes, sorted, each pair once. Pairs with an id that
+/// has no process are left out. Without a mesh, a permutation that is not a list of pairs has none.
 fn moves(permutation: &Permutation, ids: IdSpace, frame: &Frame) -> Vec<(usize, usize)> {
     let mut moves: Vec<(usize, usize)> = match (permutation, &frame.mesh) {
         (Permutation::Processes(pairs), _) => {
@@ -345,7 +359,8 @@ fn moves(permutation: &Permutation, ids: IdSpace, frame: &Frame) -> Vec<(usize, 
     moves
 }
 
-/// Checks that in every group either all processes are active or none.
+/// Checks that in every group either all processes are active or none. Fails with the first group for which this is not
+/// so.
 fn complete(view: &OpView<'_>, frame: &Frame, groups: &Groups, active: &Active) -> Result<(), Diagnostic> {
     let broken = groups.iter().find(|g| {
         let here = g.iter().filter(|&&p| active[p]).count();
@@ -357,8 +372,9 @@ fn complete(view: &OpView<'_>, frame: &Frame, groups: &Groups, active: &Active) 
     }
 }
 
-/// Returns whether a collective changes the sizes of a part by the same factors as its type says. The values may be
-/// smaller than their types, which are those of all devices along axes that are not manual.
+/// Returns true if a collective changes each size of a part by the same factor as its type says. `part` is the shape of
+/// operand `i` of one process, and `made` that of result `i`. The values may be smaller than their types, which are
+/// those of all devices along axes that are not manual.
 fn is_resized_as_typed(view: &OpView<'_>, i: usize, part: &[usize], made: &[usize]) -> bool {
     let (from, to) = (view.operand_shape(i), view.result_shape(i));
     let product = |a: usize, b: usize| a as u128 * b as u128;

@@ -24,13 +24,17 @@ impl Datum {
         }
     }
 
-    /// Returns whether this boolean or integer scalar is not zero.
+    /// Returns true if this boolean or integer scalar is not zero.
+    ///
+    /// # Panics
+    /// Panics if this is not an array. The verifier excludes this.
     pub fn is_true(&self) -> bool {
         self.tensor().get_i128(0) != 0
     }
 
-    /// Returns true if both are arrays with the same storage or both are tokens, so that one evaluation serves both.
-    /// Tuples and futures are never the same.
+    /// Returns true if both are arrays with the same storage, shape and element type, or both are tokens, so that one
+    /// evaluation serves both. Arrays with equal elements in different storage are not the same. Tuples and futures are
+    /// never the same.
     pub fn same(&self, other: &Datum) -> bool {
         match (self, other) {
             (Datum::Tensor(a), Datum::Tensor(b)) => a.same_storage(b),

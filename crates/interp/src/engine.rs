@@ -78,8 +78,9 @@ impl Program {
         self.module.main_mesh().map_or(1, |m| m.size())
     }
 
-    /// Returns the part of an argument for each process: its shard, padded to the common shape. The padding is poison, so
-    /// that a program whose results depend on it has wrong results.
+    /// Returns the part of an argument for each process: its shard, padded to the common shape, or the whole array if
+    /// the argument has no sharding. The padding is poison, so that a program whose results depend on it has wrong
+    /// results.
     fn spread(&self, argument: &Argument, ty: &ShardedType) -> Vec<Literal> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let value = array.to_literal();

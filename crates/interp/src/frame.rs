@@ -30,19 +30,21 @@ impl Frame {
         Frame::new(None, vec![], 1, 1)
     }
 
-    /// Returns a grid of `process_count` processes, one for each device. It has all axes of the mesh, which must have
-    /// as many devices, or no axes without a mesh.
+    /// Returns a grid of `process_count` processes, one for each device, which are the partitions of one replica. It
+    /// has all axes of the mesh, which must have as many devices, or no axes without a mesh.
     pub fn grid(mesh: Option<Arc<Mesh>>, process_count: usize) -> Frame {
         let axes = mesh.as_ref().map_or(vec![], |m| m.all_axes().collect());
         Frame::new(mesh, axes, process_count, process_count)
     }
 
-    /// Returns a grid of replicas of a program for several partitions, without a mesh.
+    /// Returns a grid without a mesh, of `replica_count` replicas with `partition_count` processes each.
     pub fn replicas(replica_count: usize, partition_count: usize) -> Frame {
         Frame::new(None, vec![], replica_count * partition_count, partition_count)
     }
 
-    /// Returns the grid of a manual computation over `axes` within this grid.
+    /// Returns the grid of a manual computation over `axes` of `mesh` within this grid. Its axes are those of this grid
+    /// and after them, as the minor ones, `axes`. Each process `p` of this grid becomes `n` processes, of which the
+    /// first is `p * n`, where `n` is the product of the sizes of `axes`.
     pub fn nested(&self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Frame {
         let mut all = self.axes.clone();
         all.extend(axes);
@@ -70,13 +72,14 @@ impl Frame {
         coordinates
     }
 
-    /// Returns the process at these coordinates of the mesh, or process 0 without a mesh.
+    /// Returns the process at these coordinates of the mesh, or process 0 without a mesh. Coordinates along axes that
+    /// are not in the grid are ignored.
     pub fn process(&self, coordinates: &[usize]) -> usize {
         self.mesh.as_ref().map_or(0, |mesh| AxisRef::index_in(mesh, &self.axes, coordinates))
     }
 
     /// Returns the number of the device that process `p` stands for, or `p` without a mesh. If it stands for several
-    /// devices, this is the first of them.
+    /// devices, this is the one whose coordinates are 0 along the axes that are not in the grid.
     pub fn device(&self, p: usize) -> usize {
         match &self.mesh {
             Some(mesh) => mesh.device(mesh.position(&self.coordinates(p))),
@@ -94,12 +97,13 @@ impl Frame {
         if self.mesh.is_some() { self.device(p) } else { p % self.partition_count }
     }
 
-    /// Returns the result of `replica_id` in process `p`.
+    /// Returns the result of `replica_id` in process `p`: the number of the replica that contains it.
     pub fn replica(&self, p: usize) -> usize {
         p / self.partition_count
     }
 
-    /// Returns the process that stands for a device, which has the device's number without a mesh.
+    /// Returns the process that stands for the device with this number, or `device` itself without a mesh. `device`
+    /// must be in the mesh if there is one.
     pub fn process_of_device(&self, device: usize) -> usize {
         match &self.mesh {
             Some(mesh) => {

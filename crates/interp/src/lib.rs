@@ -30,10 +30,12 @@ pub use machine::RegionRunner;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_ir::{Func, Module};
 
-/// Runs a module in the global view, as if on one device. This defines what the program means.
+/// Runs a module in the global view, as if on one device. This defines what the program means. Text that the program
+/// prints is dropped.
 ///
 /// # Errors
-/// Fails if the module has no main function, if the arguments do not match its parameters, or if an op fails.
+/// Fails if the module has no functions, if the arguments do not match the parameters of its main function, if an op
+/// fails, or if the run is stopped.
 pub fn run(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     run_printing(module, args).results
 }
@@ -44,7 +46,8 @@ pub struct Outcome {
     pub printed: String,
 }
 
-/// Runs a module as [`run`] does, and returns the text that ops of the `interpreter` dialect print.
+/// Runs a module as [`run`] does. Returns the results or the errors, and the text that ops of the `interpreter` dialect
+/// printed, also if the run failed.
 pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     let failed = |e| Outcome { results: Err(e), printed: String::new() };
     let func = match main_func(module).and_then(|f| check_args(f, args).map(|()| f)) {
@@ -58,11 +61,12 @@ pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     Outcome { results: results.map(first), printed: machine.bench.printed }
 }
 
-/// Runs a localized module on `process_count` processes. `args[i][p]` is argument `i` of process `p`, and the results
-/// have the same form.
+/// Runs a localized module on `process_count` processes, as many as its mesh has devices if it has a mesh. `args[i][p]`
+/// is argument `i` of process `p`, and the results have the same form. The arguments must match the parameters of the
+/// main function, which is not checked.
 ///
 /// # Errors
-/// Fails if the module has no main function, or if an op fails.
+/// Fails if the module has no functions, if an op fails, or if the run is stopped.
 pub fn run_grid(
     module: &Module,
     process_count: usize,
@@ -73,12 +77,13 @@ pub fn run_grid(
     machine::Machine::new(module).run_main(func, frame, args)
 }
 
-/// Runs a module by shards, on global arrays and with global results. All its values must have shardings and its ops
-/// must agree with them, as after `reshard` and before `localize`. A module without a mesh is run as by [`run`].
+/// Runs a module by shards, on global arrays and with global results, both without the padding that the module records.
+/// All its values must have shardings and its ops must agree with them, as after `reshard` and before `localize`. A
+/// module without a mesh is run as by [`run`].
 ///
 /// # Errors
-/// Fails if the module has no main function, if the arguments do not match its parameters, if an op fails, or if
-/// devices that should hold equal parts do not.
+/// Fails if the module has no functions, if the arguments do not match the parameters of its main function, if an op
+/// fails, if the run is stopped, or if devices that should hold equal parts do not.
 pub fn run_by_shards(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     shards::run(module, main_func(module)?, args)
 }
@@ -91,7 +96,8 @@ fn main_func(module: &Module) -> Result<&Func, Diagnostics> {
     })
 }
 
-/// Checks that there are as many arguments as the function has parameters, each of the parameter's type.
+/// Checks that there are as many arguments as the function has parameters, each of the parameter's type. A quantized
+/// parameter takes an array of its stored integers. Fails with all arguments of other types.
 fn check_args(func: &Func, args: &[Literal]) -> Result<(), Diagnostics> {
     let params = func.body.args();
     if params.len() != args.len() {

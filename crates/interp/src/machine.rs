@@ -48,7 +48,8 @@ impl<'m> Env<'m> {
         Env { body, values: Data::from_fn(body.value_count(), |_| None), reserved: vec![] }
     }
 
-    /// Sets a value for the active processes; the values of the others are kept.
+    /// Sets a value for the active processes. The others keep the data that they have. If no process has the value yet,
+    /// all of `new` is stored.
     pub fn set(&mut self, v: Value, new: PerProcess, active: &Active) {
         let slot = &mut self.values[v.index()];
         match slot {
@@ -68,7 +69,7 @@ impl<'m> Env<'m> {
         }
     }
 
-    /// Returns a value.
+    /// Returns a value: a datum for each process.
     ///
     /// # Panics
     /// Panics if the value is not set. The verifier excludes this.
@@ -77,6 +78,9 @@ impl<'m> Env<'m> {
     }
 
     /// Returns copies of several values.
+    ///
+    /// # Panics
+    /// Panics if one of them is not set, as [`Env::get`] does.
     pub fn all(&self, values: &[Value]) -> Vec<PerProcess> {
         values.iter().map(|&v| self.get(v).clone()).collect()
     }
@@ -101,7 +105,8 @@ impl<'m> Machine<'m> {
         Machine { is_by_shards: true, ..self }
     }
 
-    /// Runs a function on arrays: `args[i][p]` is argument `i` of process `p`.
+    /// Runs a function on arrays with all processes: `args[i][p]` is argument `i` of process `p`, and the results,
+    /// which must be arrays, have the same form. Fails as [`Machine::run`] does.
     pub fn run_main(
         &mut self,
         func: &'m Func,
@@ -115,18 +120,20 @@ impl<'m> Machine<'m> {
         Ok(results.into_iter().map(|r| r.into_iter().map(tensor).collect()).collect())
     }
 
-    /// Runs a function with all processes. If the run is stopped, returns an error at the op that was running.
+    /// Runs a function with all processes, and returns its results. Fails if an op fails. If the run is stopped,
+    /// returns an error at the op that was running.
     pub fn run(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>) -> Results {
         self.stoppable(|machine| machine.call(func, frame, args, &frame.all_active()))
     }
 
-    /// Runs a function with the active processes.
+    /// Runs a function with the active processes, and returns its results.
     pub fn call(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>, active: &Active) -> Results {
         let mut env = Env::new(&func.body);
         self.region(&mut env, frame, func.body.entry(), args, active)
     }
 
-    /// Runs a region with these arguments. Returns the operands of its terminator.
+    /// Runs a region with these arguments for the active processes. Returns the operands of its terminator. Fails if an
+    /// op fails, or if calls and regions nest more than [`MAX_DEPTH`] deep.
     pub fn region(
         &mut self,
         env: &mut Env<'m>,
@@ -154,7 +161,7 @@ impl<'m> Machine<'m> {
         Ok(env.all(&body[last].operands))
     }
 
-    /// Runs one op for the active processes.
+    /// Runs one op for the active processes, and returns its results.
     pub fn op(&mut self, env: &mut Env<'m>, frame: &Frame, op: Op, active: &Active) -> Results {
         let view = OpView::new(self.module, env.body, op);
         self.step(&view);
@@ -190,8 +197,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Evaluates a pure op for each active process. Neighbours among the active processes share one evaluation if their
-    /// operands have the same storage.
+    /// Evaluates a pure op for each active process. Inactive processes get no results. A process shares the results of
+    /// the active process before it, without an evaluation of its own, if the operands of both have the same storage.
     fn pure(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let operands = env.all(view.operands());
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];
@@ -225,7 +232,8 @@ impl<'m> Machine<'m> {
         Ok(values.into_iter().map(Datum::Tensor).collect())
     }
 
-    /// Runs an op that controls its regions, or that otherwise needs more than its operands.
+    /// Runs an op that controls its regions, or that otherwise needs more than its operands. Fails if the interpreter
+    /// does not implement the op.
     pub(crate) fn control(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         match Opcode::of_view(view) {
             Opcode::Call | Opcode::Composite => self.call_op(env, frame, view, active),
@@ -284,8 +292,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Runs each branch with the processes that take it. An index out of range takes the last branch, as the spec
-    /// requires.
+    /// Runs each branch of a `case` or `if` with the processes that take it. A branch that no process takes is not run.
+    /// A `case` with an index out of range takes the last branch, as the spec requires.
     fn case(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let last = view.regions().len() - 1;
         let is_if = Opcode::of_view(view) == Opcode::If;
@@ -308,7 +316,7 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// Overwrites the parts of the active processes.
+/// Overwrites the data of the active processes in `old` with those in `new`.
 fn merge(old: &mut PerProcess, new: PerProcess, active: &Active) {
     for ((old, new), active) in old.iter_mut().zip(new).zip(active) {
         if *active {
@@ -376,7 +384,7 @@ fn too_deep(loc: &Loc) -> Diagnostic {
         .help("turn deep chains of calls into loops")
 }
 
-/// Returns process numbers as text, for messages.
+/// Returns process numbers as text for messages, separated by commas.
 pub fn processes(list: impl IntoIterator<Item = usize>) -> Arc<str> {
     let names: Vec<String> = list.into_iter().map(|p| p.to_string()).collect();
     names.join(", ").into()
@@ -400,7 +408,7 @@ impl<'m> RegionRunner<'m> {
         body.value_count() * (size_of::<Option<PerProcess>>() + size_of::<Option<Datum>>())
     }
 
-    /// Defines a value of the surrounding program, for regions that capture it.
+    /// Defines a value of the surrounding program, for regions that capture it. Replaces an earlier definition.
     pub fn define(&mut self, v: Value, literal: Literal) {
         self.env.set(v, vec![Some(Datum::Tensor(literal))], &vec![true]);
     }

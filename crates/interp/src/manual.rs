@@ -1,6 +1,6 @@
 //! Manual computations on global values: cuts the operands, runs the body on the grid of the manual axes and joins the
-//! results. The first device along unreduced axes gets the whole operand, and the others get elements that change nothing
-//! when they are added.
+//! results. The first device along unreduced axes gets the whole operand, and the others get elements that change
+//! nothing when they are added.
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
@@ -64,7 +64,8 @@ fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
     Diagnostic::error("manual-mesh", view.loc(), message).mesh(mesh).help("use one mesh for both")
 }
 
-/// Returns the sharding with manual axes only, over which the body's types are local.
+/// Returns the sharding without the axes that no axis in `manual` contains. The body's types are local over the axes
+/// that are kept. All dimensions are closed.
 fn over(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let keep = |axes: &[AxisRef]| -> Vec<AxisRef> {
         axes.iter().copied().filter(|a| manual.iter().any(|m| m.contains(*a))).collect()
@@ -80,8 +81,9 @@ fn cut_datum(datum: &Datum, sharding: &Sharding, coordinates: &[usize]) -> Datum
     }
 }
 
-/// Joins the whole array from its parts at each position along the manual axes. If several positions hold the same
-/// part, the first one is used: an unchecked program may claim an equality that does not hold.
+/// Joins the array of shape `shape` from its parts at each position along the manual axes. If several positions hold
+/// the same part, the first one is used: an unchecked program may claim an equality that does not hold. Returns the
+/// first datum if it is not an array.
 fn join_datum(parts: &[Option<Datum>], sharding: &Sharding, shape: &[usize], frame: &Frame) -> Datum {
     let first = parts[0].as_ref().expect("the body ran");
     let Datum::Tensor(like) = first else { return first.clone() };

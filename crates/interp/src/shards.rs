@@ -49,8 +49,9 @@ pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal
     results.into_iter().enumerate().map(gather).collect()
 }
 
-/// Returns the arguments with the padding that the function's parameters record. It holds poison, so that a program whose
-/// results depend on it has wrong results.
+/// Returns the arguments with the padding that the function's parameters record. It holds poison, so that a program
+/// whose results depend on it has wrong results. An argument that does not have the parameter's shape without padding
+/// is returned unchanged.
 fn with_padding(func: &Func, args: &[Literal]) -> Vec<Literal> {
     let params = func.body.args();
     let padded = |(i, arg): (usize, &Literal)| match params.get(i).map(|&v| func.body.value(v)) {
@@ -60,8 +61,9 @@ fn with_padding(func: &Func, args: &[Literal]) -> Vec<Literal> {
     args.iter().enumerate().map(padded).collect()
 }
 
-/// Cuts a whole value into the part of each device. If the sharding is unreduced, only the first device along the
-/// unreduced axes has its part, and the others have elements that change nothing when they are added.
+/// Cuts a whole value into the part of each device, which is the whole value if there is no sharding. If the sharding
+/// is unreduced, only the first device along the unreduced axes has its part, and the others have elements that change
+/// nothing when they are added.
 fn scatter(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame) -> PerProcess {
     let parts = (0..frame.process_count).map(|p| Some(Datum::Tensor(part(whole, sharding, frame, p)))).collect();
     match sharding {
@@ -74,13 +76,14 @@ fn part(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame, p: usize) -
     sharding.map_or_else(|| whole.clone(), |s| cut(whole, &shard_box(whole.shape(), s, &frame.coordinates(p))))
 }
 
-/// Returns whether all of the devices have the value.
+/// Returns true if all of the devices have the value.
 fn has_all(value: &PerProcess, devices: &[usize]) -> bool {
     devices.iter().all(|&p| value[p].is_some())
 }
 
-/// Joins the whole value from the parts of some devices. Elements that none of them has change nothing when they are
-/// added. Fails with two devices that disagree.
+/// Joins the whole value from the parts of some devices, which must have the value. Without a sharding, each part is
+/// the whole value. Elements that no part contains are set to elements that change nothing when they are added. Fails
+/// with two devices that should hold equal parts and do not.
 fn join(
     value: &PerProcess,
     devices: &[usize],
@@ -149,7 +152,9 @@ impl<'m> Machine<'m> {
         groups_over(&free, frame)
     }
 
-    /// Returns the same value in the layout of the result.
+    /// Returns operand 0, whose data are `value`, in the layout of result 0. A value that is not an array is returned
+    /// unchanged. Devices have no result if a device that holds the same global value has no operand. Fails if devices
+    /// that should hold equal parts of the operand do not.
     fn relayout(&self, value: &PerProcess, frame: &Frame, view: &OpView<'m>) -> Result<PerProcess, Diagnostic> {
         if !value.iter().flatten().all(|datum| matches!(datum, Datum::Tensor(_))) {
             return Ok(value.clone());
@@ -165,7 +170,8 @@ impl<'m> Machine<'m> {
         Ok(out)
     }
 
-    /// Joins operand `i` from the parts that the devices of one set hold.
+    /// Joins operand `i` from the parts that the devices of one set hold. Fails if two of them should hold equal parts
+    /// and do not.
     fn whole(
         &self,
         value: &PerProcess,
@@ -222,8 +228,9 @@ impl<'m> Machine<'m> {
     }
 
     /// Returns the results of the op on device `p`, of which it has one partial result. The op is evaluated on the
-    /// device's slice along reduction factors and on the whole operands along all others. Initial values, and results
-    /// that are not computed from slices, are replaced by neutral elements unless this is partial result 0.
+    /// device's slice along reduction factors and on the whole operands along all others. Unless this is partial result
+    /// 0, initial values are replaced by neutral elements of the reducer, and so are sums that are not computed from
+    /// slices. Other results that are not computed from slices are kept, because their reducers are idempotent.
     fn evaluate_partial(
         &mut self,
         env: &mut Env<'m>,
@@ -263,8 +270,8 @@ struct Partial {
     axes: Vec<AxisRef>,
     /// For each operand, whether each dimension belongs to a reduction factor.
     dims: Vec<Vec<bool>>,
-    /// True if a partial result is computed from sliced operands. Otherwise one device computes all of it and the
-    /// others use the neutral element.
+    /// True if a partial result is computed from sliced operands. Otherwise it is the whole result, which for sums is
+    /// replaced by neutral elements except in partial result 0.
     is_sliced: bool,
     /// The operands that are initial values, which only one of the partial results may include.
     once: Range<usize>,
@@ -297,12 +304,15 @@ impl Partial {
         Partial { axes, dims, is_sliced, once, kind: Some(kind) }
     }
 
-    /// Returns the number of the partial result that a device computes.
+    /// Returns the number of the partial result that device `p` computes: its position along the axes that split
+    /// reduction factors. It is 0 without a mesh.
     fn index(&self, frame: &Frame, p: usize) -> usize {
         frame.mesh.as_ref().map_or(0, |mesh| AxisRef::index_in(mesh, &self.axes, &frame.coordinates(p)))
     }
 
-    /// Returns the part of operand `i` that the device at `coordinates` uses.
+    /// Returns the part of operand `i` that the device at `coordinates` uses: its own slice along the dimensions of
+    /// reduction factors, and all of the other dimensions. It is the whole operand if it has no sharding or the op is
+    /// not evaluated on slices.
     fn slice(&self, whole: &Literal, sharding: Option<&Sharding>, i: usize, coordinates: &[usize]) -> Literal {
         let (Some(sharding), Some(dims), true) = (sharding, self.dims.get(i), self.is_sliced) else {
             return whole.clone();
@@ -329,7 +339,8 @@ fn neutral(kind: ReduceKind, value: &Literal) -> Literal {
     }
 }
 
-/// Returns the value on the first device along `axes`. The others have elements that change nothing when they are added.
+/// Returns the value with the data of the devices at position 0 along `axes`. The other devices that have the value get
+/// elements that change nothing when they are added.
 pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> PerProcess {
     let mesh = frame.mesh.as_ref().expect("by shards there is a mesh");
     let is_first = |p: usize| AxisRef::index_in(mesh, axes, &frame.coordinates(p)) == 0;
@@ -338,7 +349,7 @@ pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> P
     value.iter().enumerate().map(own).collect()
 }
 
-/// Combines values as [`combined`] does. Fails if the reducer does not exist for the values' type.
+/// Combines values over `axes` as [`combined`] does. Fails if the reducer does not exist for the values' type.
 pub(crate) fn sum(
     view: &OpView<'_>,
     value: &PerProcess,
@@ -349,8 +360,8 @@ pub(crate) fn sum(
     combined(value, axes, kind, frame).ok_or_else(|| cannot_run(view))
 }
 
-/// Combines each device's value with those of its group. Groups that do not run have no value. Returns `None` if the
-/// reducer does not exist for the values' type.
+/// Combines each device's value with those of its group, the devices that differ from it only along `axes`. A group in
+/// which a device has no value gets none. Returns `None` if the reducer does not exist for the values' type.
 fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Frame) -> Option<PerProcess> {
     let mut out = vec![None; frame.process_count];
     for group in groups_over(axes, frame) {
@@ -362,7 +373,8 @@ fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Fram
     Some(out)
 }
 
-/// Checks that the padding of a result holds what is recorded.
+/// Checks that the padding of result `index` holds the elements that are recorded for it. Padding that may hold
+/// anything is not checked.
 fn check_padding(view: &OpView<'_>, index: usize, value: &Literal) -> Result<(), Diagnostic> {
     let Some(padding) = &view.body[view.result(index)].padding else { return Ok(()) };
     for PaddedDim { dim, size, holds } in padding.iter() {

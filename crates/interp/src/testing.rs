@@ -24,7 +24,9 @@ pub(crate) struct Bench<'m> {
 
 impl<'m> Machine<'m> {
     /// Runs a grid of programs. Different programs run one after the other, in the order of their first processes, so a
-    /// program can only receive what an earlier program or it itself has sent. Fails if several processes run the op.
+    /// program can only receive what an earlier program or it itself has sent. Returns the results of process 0, then
+    /// those of process 1, and so on. Fails if several processes run the op, if a named function does not exist, or if
+    /// a program fails.
     pub(crate) fn run_parallel(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {
         let Some((names, partitions)) = RunParallel::programs(view).filter(|_| frame.process_count == 1) else {
             return Err(nested(view));
@@ -68,7 +70,7 @@ impl<'m> Machine<'m> {
         Ok(vec![])
     }
 
-    /// Prints `tensor<..> {..}` for each active process.
+    /// Appends `tensor<..> {..}` to the printed text for each active process.
     pub(crate) fn print_value(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
         for (_, d) in active_values(env.get(view.operand(0)), active) {
             self.bench.printed.push_str(&written(d.tensor()));
@@ -77,8 +79,8 @@ impl<'m> Machine<'m> {
         Ok(vec![])
     }
 
-    /// Appends the operands of each active process to the queue of the channel, from which `recv` takes the oldest
-    /// entry.
+    /// Appends the operands of each active process, without the token, to the queue of the channel, from which `recv`
+    /// takes the oldest entry. Returns a token.
     pub(crate) fn send(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let (_, operands) = view.operands().split_last().expect("verified: a token");
         for p in (0..frame.process_count).filter(|&p| active[p]) {
@@ -142,7 +144,8 @@ fn tokens(frame: &Frame) -> PerProcess {
 }
 
 /// Returns an array as text. A scalar is on one line: `tensor<i32> {5}`. Otherwise each list of the innermost dimension
-/// is on a line of its own: `tensor<2xi32> {`, `[0, 1]` and `}` are three lines.
+/// is on a line of its own, and so is each bracket of the outer dimensions: `tensor<2xi32> {`, `[0, 1]` and `}` are
+/// three lines.
 fn written(x: &Literal) -> String {
     let ty = shardwise_ir::Type::tensor(x.dtype(), x.shape());
     match x.rank() {

@@ -31,7 +31,7 @@ pub struct ValueData {
 }
 
 impl ValueData {
-    /// Returns the shape of a tensor without the padding that is recorded.
+    /// Returns the shape of a tensor without the padding that is recorded. It is empty if the value is not a tensor.
     pub fn shape_without_padding(&self) -> Vec<usize> {
         let mut shape = self.ty.shape().to_vec();
         self.padding.iter().flat_map(|dims| dims.iter()).for_each(|p| shape[p.dim] = p.size);
@@ -109,7 +109,8 @@ impl Body {
         Body::default()
     }
 
-    /// Returns a body with one empty region, and with room for as many values and ops as `like` has.
+    /// Returns a body with one empty region, and with room for as many values and ops as `like` has. Nothing is copied
+    /// from `like`.
     pub fn with_capacity_of(like: &Body) -> Body {
         let (values, ops) = (Vec::with_capacity(like.value_count()), Vec::with_capacity(like.op_count()));
         let entry = RegionData { ops: Vec::with_capacity(like[like.entry()].ops.len()), ..RegionData::default() };
@@ -186,7 +187,7 @@ impl Body {
         &self[self.entry()].args
     }
 
-    /// Returns the last op of a region, if it has one.
+    /// Returns the last op of a region, or `None` if the region has no ops. The op is not checked to be a terminator.
     pub fn terminator(&self, r: Region) -> Option<Op> {
         self[r].ops.last().copied()
     }
@@ -235,7 +236,7 @@ impl Body {
         self.arenas().add_region()
     }
 
-    /// Adds an argument at the end of a region's list.
+    /// Adds an argument at the end of a region's list, and returns it.
     pub fn add_arg(&mut self, region: Region, ty: Type, loc: Loc) -> Value {
         let arenas = self.arenas();
         let args = &mut arenas.regions[region.index()].args;
@@ -271,7 +272,7 @@ impl Body {
         op
     }
 
-    /// Adds a value for each type to an op that has no results yet.
+    /// Adds a value for each type to an op that has no results yet. With debug assertions, panics if it has results.
     pub fn add_results(&mut self, op: Op, types: impl IntoIterator<Item = Type>) {
         debug_assert!(self[op].results.is_empty(), "the op has results");
         let loc = self[op].loc.clone();

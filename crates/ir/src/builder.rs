@@ -26,7 +26,7 @@ impl<'a> Builder<'a> {
         self.body.add_arg(self.region, ty, self.loc.clone())
     }
 
-    /// Appends an op with any number of results.
+    /// Appends an op without regions, with any number of results, and returns it.
     pub fn op(
         &mut self,
         code: impl Into<OpCode>,
@@ -60,7 +60,8 @@ impl<'a> Builder<'a> {
         self.body[op].results[0]
     }
 
-    /// Builds a region with `f`, which receives its arguments and makes its terminator.
+    /// Builds a region with `f`, which receives a builder inside the region and the region's arguments, and makes its
+    /// terminator. Returns the region, which no op holds yet. The position of `self` does not change.
     pub fn region(&mut self, arg_types: &[Type], f: impl FnOnce(&mut Builder<'_>, &[Value])) -> Region {
         let region = self.body.add_region();
         let args: Vec<Value> =

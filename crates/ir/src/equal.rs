@@ -7,8 +7,9 @@
 use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
 use shardwise_base::Loc;
 
-/// Returns a description of the first difference between two modules, or `None` if they are the same program. Locations
-/// and the modules' names are only compared if `locations` is true.
+/// Returns a description of the first difference between two modules, or `None` if they are the same program. The
+/// numbers of values, ops and regions may differ. Locations and the modules' names are only compared if `locations` is
+/// true.
 pub fn difference(a: &Module, b: &Module, locations: bool) -> Option<String> {
     let meshes = a.meshes != b.meshes || !same_attrs(&a.mesh_attrs, &b.mesh_attrs);
     if meshes || !same_attrs(&a.attrs, &b.attrs) || (locations && (&a.name, &a.loc) != (&b.name, &b.loc)) {

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Module {
-    /// Returns a hash of the meshes, and of the names, signatures and ops of the functions. It ignores locations, with
-    /// them the names of functions' arguments, and the attributes of the module, of meshes and of functions themselves.
-    /// Modules that [`difference`](crate::difference) finds equal have different hashes if their values have different
-    /// numbers. The hash is stable within a process.
+    /// Returns a hash of the meshes and of the functions: their names, the types, shardings and attributes of their
+    /// arguments and results, and their ops. It ignores the module's name, the visibility of functions, the attributes
+    /// of the module, of meshes and of functions themselves, all locations, and the padding, manual axes, varying axes
+    /// and reasons in bodies. Modules that [`difference`](crate::difference) finds equal may have different hashes,
+    /// because the numbers of their values are hashed. The hash is stable within a process.
     pub fn structure_hash(&self) -> u64 {
         let mut h = DefaultHasher::new();
         self.meshes.hash(&mut h);
@@ -22,9 +23,9 @@ impl Module {
 }
 
 impl Attrs {
-    /// Hashes the attributes quickly: equal attributes have equal hashes. Different ones may have equal hashes too. Of
-    /// a literal, at most three elements are hashed. Names, and the values of some attributes such as booleans, floats
-    /// and shardings, are not hashed.
+    /// Feeds the values of the attributes to `h`. This is quick, because not everything is hashed: of a literal at most
+    /// three elements, and neither names nor the values of some attributes such as booleans, floats and shardings.
+    /// Equal attributes have equal hashes, and different ones may have equal hashes too.
     pub fn quick_hash(&self, h: &mut impl Hasher) {
         self.iter().for_each(|(_, attr)| quick_hash(attr, h));
     }

@@ -112,7 +112,8 @@ impl Module {
         self.func_id(name).map(|id| &self[id])
     }
 
-    /// Returns the function that runs: `main`, or else the first public one, or else the first.
+    /// Returns the function that runs: the one named `main`, or else the first public one, or else the first. Returns
+    /// `None` if there are no functions.
     pub fn main(&self) -> Option<&Func> {
         self.func("main")
             .or_else(|| self.funcs.iter().find(|f| f.visibility == Visibility::Public))
@@ -123,7 +124,8 @@ impl Module {
         self.meshes.iter().find(|m| &*m.name == name)
     }
 
-    /// Returns the mesh on which the module's program runs: see [`main_mesh`].
+    /// Returns the mesh on which the module's program runs, or `None` if the module has no mesh. It is the first mesh
+    /// that has axes, or else the first mesh.
     pub fn main_mesh(&self) -> Option<&Arc<Mesh>> {
         main_mesh(&self.meshes)
     }
@@ -133,7 +135,8 @@ impl Module {
     }
 }
 
-/// Returns the first mesh that has axes, or else the first mesh. A mesh without axes names a single device.
+/// Returns the first mesh that has axes, or else the first mesh, or `None` if there are no meshes. A mesh without axes
+/// names a single device.
 pub(crate) fn main_mesh(meshes: &[Arc<Mesh>]) -> Option<&Arc<Mesh>> {
     meshes.iter().find(|m| !m.axes.is_empty()).or(meshes.first())
 }

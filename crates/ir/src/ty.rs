@@ -48,13 +48,14 @@ impl TensorType {
         self.shape.len()
     }
 
-    /// Returns the number of elements. The text engine and the builder refuse types for which it overflows.
+    /// Returns the number of elements. The product of the sizes must not overflow, for which
+    /// [`TensorType::checked_bytes`] is a test.
     pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Returns the number of bytes in memory. Returns `None` if it overflows, or if there are more than
-    /// [`MAX_ELEMENTS`] elements; dimensions of size 0 count as 1 for this.
+    /// Returns the number of bytes in memory, which is 0 if a dimension has size 0. Returns `None` if, with such
+    /// dimensions counted as 1, there are more than [`MAX_ELEMENTS`] elements or the bytes do not fit `isize`.
     pub fn checked_bytes(&self) -> Option<usize> {
         let elements = self.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)))?;
         if elements > MAX_ELEMENTS {

@@ -1,7 +1,7 @@
 //! Numbers of about 31 digits, as sums of two `f64`: for sums whose parts cancel.
 //!
-//! Source: Dekker, "A floating-point technique for extending the available precision" (1971); Hida, Li and Bailey, "Library
-//! for double-double and quad-double arithmetic" (2007).
+//! Source: Dekker, "A floating-point technique for extending the available precision" (1971); Hida, Li and Bailey,
+//! "Library for double-double and quad-double arithmetic" (2007).
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -15,14 +15,14 @@ pub(crate) struct Double {
 pub(crate) const LN_2: Double = Double { hi: std::f64::consts::LN_2, lo: 2.319_046_813_846_299_6e-17 };
 pub(crate) const PI: Double = Double { hi: std::f64::consts::PI, lo: 1.224_646_799_147_353_2e-16 };
 
-/// `a + b`, exactly.
+/// Returns `a + b` with its rounding error in `lo`: the sum is exact if it does not overflow.
 pub(crate) fn sum(a: f64, b: f64) -> Double {
     let hi = a + b;
     let b_rounded = hi - a;
     Double { hi, lo: (a - (hi - b_rounded)) + (b - b_rounded) }
 }
 
-/// `a * b`, exactly.
+/// Returns `a * b` with its rounding error in `lo`: the product is exact if no part of it overflows or underflows.
 fn product(a: f64, b: f64) -> Double {
     let hi = a * b;
     Double { hi, lo: a.mul_add(b, -hi) }
@@ -106,14 +106,14 @@ pub(crate) fn exp(x: Double) -> Double {
     (e + 1.0.into()).halved(-(n as i32))
 }
 
-/// The natural logarithm of a positive number: one of Newton's steps from that of `f64`.
+/// Returns the natural logarithm of a positive number: one of Newton's steps from that of `f64`.
 pub(crate) fn ln(x: Double) -> Double {
     let near = libm::log(x.hi);
     let rest = x * exp((-near).into()) - 1.0.into();
     Double::from(near) + rest - (rest * rest).halved(1)
 }
 
-/// The sine and the cosine of `x` between -2 and 2, by their Taylor series.
+/// Returns the sine and the cosine of `x` between -2 and 2, by their Taylor series.
 pub(crate) fn sin_cos(x: Double) -> (Double, Double) {
     let square = -(x * x);
     let series = |first: Double, start: i32| {

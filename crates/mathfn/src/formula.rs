@@ -1,7 +1,7 @@
 //! The formulas of the vectorised `f32` functions, over [`Lanes`].
 //!
-//! All are polynomials after an argument reduction, without tables. The largest errors in ulps, over all floats, are in the
-//! tests of `scalar`. NaN, infinities, zeros' signs and subnormal results are as IEEE 754 and C define them.
+//! All are polynomials after an argument reduction, without tables. The largest errors in ulps, over all floats, are in
+//! the tests of `scalar`. NaN, infinities, zeros' signs and subnormal results are as IEEE 754 and C define them.
 
 use crate::lanes::{Lanes, power_of_two};
 
@@ -34,7 +34,7 @@ fn with_sign_of<V: Lanes>(magnitude: V, x: V) -> V {
     magnitude.bit_or(x.bit_and(V::splat_bits(SIGN)))
 }
 
-/// `x = n ln 2 + r`: returns `n` and `exp(r) - 1`.
+/// Splits `x = n ln 2 + r`, where `n` is the nearest integer to `x / ln 2`. Returns the float `n` and `e^r - 1`.
 #[inline(always)]
 fn reduced_exp<V: Lanes>(x: V) -> (V, V) {
     let magic = V::splat(MAGIC);
@@ -81,7 +81,8 @@ pub fn logistic<V: Lanes>(x: V) -> V {
     V::choose(x.lt(V::splat(0.0)), e, one).div(e.add(one))
 }
 
-/// Splits normal positive `x = 2^k m`, `m` in `[sqrt 1/2, sqrt 2)`; returns the words `k` and `m`.
+/// Splits a normal positive `x = 2^k m`, with `m` in `[sqrt 1/2, sqrt 2)`. Returns the integer word `k` and the float
+/// `m`.
 #[inline(always)]
 fn split<V: Lanes>(x: V) -> (V, V) {
     let root_half = V::splat_bits(0x3f35_04f3);
@@ -90,7 +91,7 @@ fn split<V: Lanes>(x: V) -> (V, V) {
     (word.int_sar::<23>(), m)
 }
 
-/// `k ln 2 + ln(1 + f)` for `1 + f` in `[sqrt 1/2, sqrt 2)`.
+/// Returns `k ln 2 + ln(1 + f)` for a float `k` and `1 + f` in `[sqrt 1/2, sqrt 2)`.
 #[inline(always)]
 fn log_of_split<V: Lanes>(k: V, f: V) -> V {
     const P: [f32; 9] = [
@@ -110,7 +111,8 @@ fn log_of_split<V: Lanes>(k: V, f: V) -> V {
     k.fma(V::splat(LN2_HI), f.add(y))
 }
 
-/// `y`, the logarithm of finite positive `u`, set right for `u` negative, zero, infinite or NaN.
+/// Returns the logarithm of `u`: `y` where `u` is finite and positive, -infinity where it is zero, infinity where it is
+/// infinity, and NaN where it is negative or NaN.
 #[inline(always)]
 fn log_domain<V: Lanes>(u: V, y: V) -> V {
     let zero = V::splat(0.0);
@@ -198,7 +200,7 @@ pub fn erf_inv<V: Lanes>(x: V) -> V {
 /// Beyond this, reduction by a three-part pi/2 would lose bits, and lanes go to `f64` one by one.
 const REDUCTION_LIMIT: f32 = 65_536.0;
 
-/// `x = j pi/2 + r`: returns the word `j` (its low bits) and `r`.
+/// Splits `x = j pi/2 + r`. Returns a word with the low bits of `j`, and the float `r`.
 #[inline(always)]
 fn quarter_turns<V: Lanes>(x: V) -> (V, V) {
     let magic = V::splat(MAGIC);
@@ -209,7 +211,7 @@ fn quarter_turns<V: Lanes>(x: V) -> (V, V) {
     (t, j.fma(V::splat(1.715_124_5e-15), r))
 }
 
-/// The sine of `x` turned by `quarters` quarter turns, `x` within the reduction limit.
+/// Returns `sin(x + quarters * pi/2)` for an `x` of at most [`REDUCTION_LIMIT`] in magnitude.
 #[inline(always)]
 fn turned_sine<V: Lanes>(x: V, quarters: u32) -> V {
     let (t, r) = quarter_turns(x);

@@ -1,7 +1,7 @@
 //! The logarithm of the gamma function and its derivative.
 //!
-//! Left of zero both are differences of large numbers, which cancel where the function is zero; these differences are taken of
-//! [`Double`]s. No formula in `f64` keeps digits there: the zeros themselves are between two numbers.
+//! Left of zero both are differences of large numbers, which cancel where the function is zero. These differences are
+//! taken of [`Double`]s. No formula in `f64` keeps digits there: the zeros themselves are between two numbers.
 
 use crate::double::{self, Double};
 use std::f64::consts::PI;
@@ -18,7 +18,8 @@ pub fn lgamma_f64(x: f64) -> f64 {
     if cancels { lgamma_by_shift(x).value() } else { libm::lgamma(x) }
 }
 
-/// `ln gamma(x + n) - ln |x (x + 1) .. (x + n - 1)|`, with `x + n` large enough for Stirling's series.
+/// Returns `ln |gamma(x)|` as `ln gamma(x + n) - ln |x (x + 1) .. (x + n - 1)|`, with `x + n` large enough for
+/// Stirling's series. `x` must not be a pole.
 fn lgamma_by_shift(x: f64) -> Double {
     let (mut z, mut product) = (Double::from(x), Double::from(1.0));
     while z.hi < SERIES_FROM {
@@ -49,7 +50,11 @@ const BERNOULLI: [(f64, f64); 13] = [
     (657_931.0, 12.0),
 ];
 
-/// `(z - 1/2) ln z - z + ln(2 pi) / 2 + sum of B(2k) / (2k (2k - 1) z^(2k - 1))`
+/// Returns `ln gamma(z)` for `z` of at least [`SERIES_FROM`], by Stirling's series:
+///
+/// ```text
+/// (z - 1/2) ln z - z + ln(2 pi) / 2 + sum of B(2k) / (2k (2k - 1) z^(2k - 1))
+/// ```
 fn stirling(z: Double) -> Double {
     const HALF_LN_TAU: Double = Double { hi: 0.918_938_533_204_672_8, lo: -3.878_294_158_067_241_4e-17 };
     let inverse = Double::from(1.0) / z;
@@ -102,7 +107,7 @@ fn digamma_of_positive(x: f64) -> (f64, f64) {
     (log - 0.5 / y - tail - shift, log)
 }
 
-/// Digamma where it is not infinite, of 31 digits.
+/// Returns digamma of `x`, which must not be a pole, to 31 digits.
 fn digamma_in_full(x: f64) -> Double {
     if x > 0.0 {
         return digamma_by_shift(x.into());

@@ -1,15 +1,15 @@
 //! The order in which reductions combine their elements: a function of the shape alone.
 //!
 //! Drop the dimensions of size 1 of the reduced operand and merge neighbours that are both kept or both reduced. If the
-//! innermost dimension is then reduced, its elements form the *rows* of a result element; else each element is a row of its
-//! own. With `op` and its identity:
+//! innermost dimension is then reduced, its elements form the *rows* of a result element; else each element is a row of
+//! its own. With `op` and its identity:
 //!
-//! 1. A row of [`SEGMENT`] elements or fewer: element `i` is folded into partial `i % lanes`, in increasing `i`, all partials
-//!    starting at the identity; then the upper half of the partials is folded into the lower half until one is left
-//!    (`lanes` is [`LANES_32`] for types computed in 32 bits, [`LANES_64`] for those in 64 bits).
+//! 1. A row of [`SEGMENT`] elements or fewer: element `i` is folded into partial `i % lanes`, in increasing `i`, all
+//!    partials starting at the identity; then the upper half of the partials is folded into the lower half until one is
+//!    left (`lanes` is [`LANES_32`] for types computed in 32 bits, [`LANES_64`] for those in 64 bits).
 //! 2. A longer row: its segments' results are folded from the left, starting with the first.
-//! 3. The rows of one result element, in row-major order, are folded from the left in chunks of [`CHUNK`] rows, each chunk
-//!    starting with its first row; then the chunks' results are folded from the left.
+//! 3. The rows of one result element, in row-major order, are folded from the left in chunks of [`CHUNK`] rows, each
+//!    chunk starting with its first row; then the chunks' results are folded from the left.
 //! 4. The result is `op(init, total)`, or `init` if there was no element.
 //!
 //! Sums of `bf16` and `f16` are computed in `f32` and rounded once, after step 4.

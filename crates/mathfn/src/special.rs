@@ -15,7 +15,7 @@ pub fn bessel_i1e_f64(x: f64) -> f64 {
     y.copysign(x)
 }
 
-/// `e^-x` times the sum of `(x/2)^(2k+1) / (k! (k+1)!)`.
+/// Returns `e^-x` times the sum of `(x/2)^(2k+1) / (k! (k+1)!)`, for an `x` that is not negative.
 fn power_series(x: f64) -> f64 {
     let half = Double::from(x / 2.0);
     let (square, mut term, mut sum, mut k) = (half * half, half, half, 1.0);
@@ -27,7 +27,7 @@ fn power_series(x: f64) -> f64 {
     (sum * double::exp((-x).into())).value()
 }
 
-/// `1 / sqrt(2 pi x) * (1 - 3/(8x) + (3)(-5)/(2! (8x)^2) - ..)`
+/// Returns `1 / sqrt(2 pi x) * (1 - 3/(8x) + (3)(-5)/(2! (8x)^2) - ..)`, for a large `x`.
 fn asymptotic_series(x: f64) -> f64 {
     let (mut term, mut sum, mut k) = (1.0, 1.0, 1.0);
     while f64::abs(term) > f64::EPSILON / 4.0 && k < 40.0 {
@@ -126,7 +126,8 @@ fn euler_maclaurin(x: f64, q: f64) -> f64 {
     sum
 }
 
-/// Returns the derivative of order `n` of the digamma function; NaN unless `n` is a natural number.
+/// Returns the derivative of order `n` of the digamma function, which is digamma itself for 0. The result is NaN if `n`
+/// is negative or not an integer.
 pub fn polygamma_f64(n: f64, x: f64) -> f64 {
     if n.is_nan() || n < 0.0 || n != n.floor() {
         return f64::NAN;
@@ -138,7 +139,7 @@ pub fn polygamma_f64(n: f64, x: f64) -> f64 {
     sign * factorial(n) * zeta_f64(n + 1.0, x)
 }
 
-/// `n!`, rounded once; infinite from 171 on.
+/// Returns `n!` of an integral `n`, rounded once. It is infinite from 171 on.
 fn factorial(n: f64) -> f64 {
     if n > 170.0 {
         return f64::INFINITY;

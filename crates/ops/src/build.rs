@@ -6,14 +6,18 @@ use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpDef, Region, Type, Value}
 
 /// Returns the result types that the facts of an op in `body` infer. The declared types of its results are read only if
 /// the operands and attributes do not determine the types (`convert`, `reshape`).
+///
+/// # Errors
+/// Returns the errors that the op's facts report.
 pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnostics> {
     let view = module.view(body, op);
     infer_op(&view)
 }
 
-/// Appends an op with inferred result types. Nothing is appended if the op's facts report errors.
+/// Appends an op with inferred result types, and returns it. `module` has the functions that calls and composites name.
 ///
-/// `module` is where the functions that calls and composites name are looked up.
+/// # Errors
+/// Returns the errors that the op's facts report, and appends nothing then.
 pub fn build(
     module: &Module,
     builder: &mut Builder<'_>,
@@ -25,9 +29,12 @@ pub fn build(
     build_as(module, builder, opcode, operands, attrs, regions, [])
 }
 
-/// Appends an op with declared result types, for ops whose operands do not determine them (`convert`, `reshape`). If
-/// the list is empty, the types are inferred. Nothing is appended if the op's facts report errors, or if the declared
-/// types are not those that the facts allow.
+/// Appends an op with declared result types, for ops whose operands do not determine them (`convert`, `reshape`), and
+/// returns it. If the list is empty, the types are inferred.
+///
+/// # Errors
+/// Fails if the op's facts report errors, or if the declared types are not those that the facts allow. Nothing is
+/// appended then.
 pub fn build_as(
     module: &Module,
     builder: &mut Builder<'_>,

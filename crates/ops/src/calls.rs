@@ -57,7 +57,7 @@ pub fn calls(module: &Module, id: FuncId) -> Vec<(Op, FuncId)> {
     body.walk().into_iter().filter_map(|op| Some((op, callee(&module.view(body, op))?))).collect()
 }
 
-/// Fails if a function calls itself, directly or through others.
+/// Fails if a function calls itself or runs itself as a decomposition, directly or through others.
 pub fn refuse_recursion(module: &Module) -> Result<(), Diagnostics> {
     let callees: Vec<Vec<(Op, FuncId)>> = (0..module.funcs.len()).map(|i| calls(module, FuncId::new(i))).collect();
     // 0: not visited, 1: being visited, 2: done.

@@ -19,7 +19,7 @@ impl<'a, 'v> Check<'a, 'v> {
         Check { op, found: Diagnostics::default() }
     }
 
-    /// Reports that the constraint `label` is broken unless `holds`. `rule` is the constraint in words.
+    /// Reports that the constraint `label` is broken if `holds` is false. `rule` is the constraint in words.
     pub fn that(&mut self, label: &'static str, holds: bool, rule: &str) -> &mut Self {
         if !holds {
             self.found.push(constraint(self.op, label, rule));
@@ -27,7 +27,8 @@ impl<'a, 'v> Check<'a, 'v> {
         self
     }
 
-    /// Reports that the constraint `label` is broken unless `holds`, and returns `holds`.
+    /// Returns `holds`. If it is false, reports that the constraint `label` is broken. `rule` is the constraint in
+    /// words.
     pub fn holds(&mut self, label: &'static str, holds: bool, rule: &str) -> bool {
         self.that(label, holds, rule);
         holds
@@ -159,7 +160,7 @@ fn types(op: &OpView<'_>, values: &[Value]) -> String {
     format!("({})", types.join(", "))
 }
 
-/// Reports that a constraint of the specification is broken.
+/// Returns the error for a broken constraint of the specification. `rule` is the constraint in words.
 pub(crate) fn constraint(op: &OpView<'_>, label: &'static str, rule: &str) -> Diagnostic {
     Diagnostic::error(label, op.loc(), format!("`{}`: {rule}", op.name())).facts(signature(op))
 }
@@ -242,7 +243,8 @@ pub(crate) fn types_of(op: &OpView<'_>, values: &[Value]) -> Vec<Type> {
     values.iter().map(|&v| op.body.ty(v).clone()).collect()
 }
 
-/// Returns an attribute that is a list of dimensions or sizes, or `default` if it is absent.
+/// Returns an attribute that is a list of dimensions or sizes, or `default` if it is absent. Fails if it is something
+/// else.
 pub(crate) fn sizes_or(op: &OpView<'_>, name: &'static str, default: Vec<usize>) -> Result<Vec<usize>, Diagnostics> {
     if op.attrs().contains(name) { sizes(op, name) } else { Ok(default) }
 }

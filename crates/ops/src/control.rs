@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub use crate::trip_count::trip_count;
 
 /// Returns the region that a `case` or `if` runs, if the program decides it: the op has one region, or its operand is a
-/// constant. Returns `None` for other ops. An index out of range selects the last region.
+/// constant. Otherwise, and for other ops, returns `None`. A constant index out of range selects the last region.
 pub fn taken_branch(op: &OpView<'_>) -> Option<Region> {
     let regions = op.regions();
     let is_if = match Opcode::of_view(op) {
@@ -242,7 +242,8 @@ impl Facts for OptimizationBarrier {
     );
 }
 
-/// Returns the result types of a callee in the module, or else those of the op.
+/// Returns the result types of the function `callee`, or those of the op if `callee` is `None` or the module has no
+/// such function.
 fn declared_results(op: &OpView<'_>, callee: Option<&str>) -> Vec<Type> {
     match callee.and_then(|name| op.module.func(name)) {
         Some(f) => f.result_types.clone(),
@@ -606,9 +607,10 @@ impl Facts for CustomCall {
     );
 }
 
-/// Returns the rule that is written on a call of an unknown target, with all factors whole except those that pass through
-/// and that every operand and every result has once. Along these, a call on blocks of the operands computes blocks of
-/// the results. Returns no rule if there is no such factor, if there are no operands, or if the call has side effects.
+/// Returns the rule that is written on a call of an unknown target, with all factors whole except those that pass
+/// through and that every operand and every result has once. Along these, a call on blocks of the operands computes
+/// blocks of the results. Returns no rule if none is written, if there is no such factor, if there are no operands, or
+/// if the call has side effects.
 ///
 /// ```text
 /// ([i, j, k])->([i, l, m], [i])  ->  ([i, j, k])->([i, l, m], [i]) need_replication={j, k, l, m}

@@ -124,8 +124,8 @@ impl Dynamic {
     }
 }
 
-/// Checks `known_expanding_dimensions` and `known_nonexpanding_dimensions`, which list dimensions of the operand. No
-/// dimension may be in both.
+/// Checks that `known_expanding_dimensions` and `known_nonexpanding_dimensions` list dimensions of an operand of this
+/// rank, none of them twice or in both.
 fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
     let [expanding, other] = [OWN[0], OWN[1]].map(|name| op.ints(name));
     let mut all = [&expanding[..], &other].concat();
@@ -535,7 +535,7 @@ pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
         .expected(format!("{:?}", op.result_shape(0)))
 }
 
-/// Reports that with these sizes the op cannot have its declared result type.
+/// Returns the error for an op that cannot have its declared result type with these sizes. `found` has the reasons.
 fn unfit(op: &OpView<'_>, found: Diagnostics) -> Diagnostic {
     let message = format!("`{}` cannot have this result with the sizes that its operands have", op.name());
     let first = found.iter().map(|d| label(d.code)).find(|code| code.starts_with("dynamic_"));

@@ -47,7 +47,8 @@ struct Form {
     has_constant: bool,
 }
 
-/// Returns the form of a check, given its name without `check.`, or `None` if there is no such check.
+/// Returns the form of the check with this name, without `check.`, or `None` if there is no such check. The tolerance
+/// and the ulps are those of the attributes of `op`, or their defaults.
 fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     let ulps = |name: &str| op.attrs().int(name).and_then(|n| u64::try_from(n).ok());
     let tolerance = match op.attr("tolerance") {
@@ -70,7 +71,7 @@ fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     Some(Form { nearness, has_constant })
 }
 
-/// The difference in ulps that the custom call allows, which has no attribute for it.
+/// The largest difference in ulps that `expect_close` allows without `max_ulp_difference`, which custom calls lack.
 const DEFAULT_ULPS: u64 = 3;
 
 fn form_of(op: &OpView<'_>) -> Option<Form> {
@@ -239,7 +240,8 @@ impl ExpectProbed {
         role: Role::Plain,
     };
 
-    /// Returns the index of the compared value among those that the probe recorded. The first is 0.
+    /// Returns the index of the compared value among those that the probe recorded, which is 0 if the attribute
+    /// `iteration` is missing. The first value has the index 0.
     pub fn iteration(op: &OpView<'_>) -> usize {
         op.attrs().size("iteration").unwrap_or(0)
     }
@@ -322,7 +324,8 @@ impl Facts for Print {
 
 impl RunParallel {
     /// Returns the names of the programs, replica by replica, and the number of partitions of each replica. Returns
-    /// `None` if `programs` is not a list of rows of names that have the same length, which is at least 1.
+    /// `None` unless `programs` is a list of at least one row, and the rows are lists of names that have the same
+    /// length, which is at least 1.
     pub fn programs<'a>(op: &OpView<'a>) -> Option<(Vec<&'a str>, usize)> {
         let Some(Attr::Array(rows)) = op.attr("programs") else { return None };
         let names = |row: &'a Attr| match row {
@@ -334,7 +337,8 @@ impl RunParallel {
         (width > 0 && rows.iter().all(|r| r.len() == width)).then(|| (rows.concat(), width))
     }
 
-    /// Returns the functions whose results `infeed` reads, first to last.
+    /// Returns the names of the functions whose results `infeed` reads, first to last. The list is empty if the
+    /// attribute `infeed` is missing.
     pub fn infeed<'a>(op: &OpView<'a>) -> Vec<&'a str> {
         match op.attr("infeed") {
             Some(Attr::Array(names)) => names.iter().filter_map(Attr::as_str).collect(),
@@ -392,14 +396,16 @@ func.func private @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     test_facts!();
 }
 
-/// Returns true if a custom call is a check, which may fail and therefore must run.
+/// Returns true if the target of a custom call starts with `check.`, as those of all checks do. A check may fail and
+/// therefore must run.
 pub(crate) fn is_check(target: &str) -> bool {
     target.starts_with("check.")
 }
 
 /// Runs the check that a custom call to `target` is, on the operands `x`. Returns `None` if `target` names no check of
 /// two values. The tolerances are those of StableHLO's interpreter for these calls. `check.eq` returns the outcome of
-/// the comparison, which is always true, since a failed one is an error.
+/// the comparison, which is always true, since a failed one is an error. It is also an error if the call has other
+/// operands or results than the check.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
     let name = target.strip_prefix("check.")?;
     let is_exact = x.iter().all(|x| x.dtype().is_integer() || x.dtype().is_bool());

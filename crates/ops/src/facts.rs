@@ -47,7 +47,7 @@ impl RuleFact {
         }
     }
 
-    /// Returns the fact with its rule changed.
+    /// Returns the fact with its rule changed by `change`. A fact without a rule is returned unchanged.
     pub fn map(self, change: impl FnOnce(Rule) -> Rule) -> RuleFact {
         match self {
             RuleFact::Rule(rule) => RuleFact::Rule(change(rule)),
@@ -121,8 +121,10 @@ pub enum Linear {
 }
 
 impl Linear {
-    /// Returns true if an op with `count` operands is linear in those for which `is_summand`, taken together. Operands
-    /// for which `is_zero` may stand beside them, as the summand 0. Does not look at the signs of zeros.
+    /// Returns true if an op with `count` operands is linear in those for which `is_summand`, taken together. The
+    /// operands in which the op is jointly linear must all be summands or zeros (`is_zero`), and no other operand may
+    /// be a summand. An op that is linear in each operand by itself must have exactly one summand. The signs of zeros
+    /// are not considered.
     pub fn holds_for(self, count: usize, is_summand: impl Fn(usize) -> bool, is_zero: impl Fn(usize) -> bool) -> bool {
         let is_part = |i: usize| is_summand(i) || is_zero(i);
         match self {
@@ -144,15 +146,15 @@ impl Linear {
     }
 }
 
-/// Returns true if a `stablehlo.constant` defines operand `operand` and its only element is 0 or -0. Returns false for
-/// complex constants.
+/// Returns true if a `stablehlo.constant` defines operand `operand` and its only element is 0, -0 or false. Returns
+/// false for complex constants.
 pub fn is_zero(op: &OpView<'_>, operand: usize) -> bool {
     let Some(def) = op.operand_def(operand) else { return false };
     constant_number(&def) == Some(0.0) && def.result_type(0).shape().iter().all(|&n| n == 1)
 }
 
-/// Returns true if an op is a `stablehlo.constant` whose elements are all zero, and none is a negative zero. Returns
-/// false for complex and empty constants, and for several zeros that are not stored as a splat.
+/// Returns true if an op is a `stablehlo.constant` whose elements are all zero or false, and none is a negative zero.
+/// Returns false for complex and empty constants, and for several zeros that are not stored as a splat.
 pub fn is_zeros(op: &OpView<'_>) -> bool {
     constant_number(op).is_some_and(|number| number.to_bits() == 0)
 }
@@ -691,7 +693,7 @@ pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {
     op.operand_type(0) == op.result_type(0)
 }
 
-/// Blocks all factors of the rule except those that pass through, and returns it.
+/// Returns the rule with every factor blocked that does not pass through.
 pub(crate) fn blocked_unless_pass_through(mut rule: Rule) -> Rule {
     rule.factors.iter_mut().for_each(|s| s.is_blocked |= s.kind != FactorKind::PassThrough);
     rule

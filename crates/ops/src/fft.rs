@@ -14,7 +14,8 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Fft;
 
-/// Returns the complex type for a real type, or the real type for a complex one, of the same precision.
+/// Returns the complex type for f32 or f64, or the real type for a complex one, of the same precision. Returns `None`
+/// for other types.
 fn other_dtype(dtype: DType) -> Option<DType> {
     match dtype {
         DType::F32 => Some(DType::C64),
@@ -169,7 +170,8 @@ fn mirrored(data: &[Complex64], half: usize, n: usize) -> Data<Complex64> {
     Data::collect(lines.len() * n, lines.flat_map(|line| (0..n).map(move |i| element(line, i))))
 }
 
-/// Transforms each line along dimension `d`, and divides inverse transforms by the length of the line.
+/// Transforms, in place, each line along dimension `d` of `data`, a row-major array of this shape. Divides inverse
+/// transforms by the length of the line.
 fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
     if data.is_empty() {
         return;
@@ -189,7 +191,7 @@ fn along(data: &mut [Complex64], shape: &[usize], d: usize, is_inverse: bool) {
     }
 }
 
-/// Returns `exp(-2 pi i k / n)` for each `k`, conjugated for the inverse.
+/// Returns `exp(-2 pi i k / n)` for each `k` less than `n`, conjugated for the inverse.
 fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     let sign = if is_inverse { 1.0 } else { -1.0 };
     let root = |k: usize| {
@@ -203,7 +205,8 @@ fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     Data::from_fn(n, root)
 }
 
-/// Transforms a line. Even lengths are halved. `roots` are those of a multiple of the length.
+/// Returns the transform of a line, which must not be empty. A line of even length is computed from the transforms of
+/// its elements at even and at odd positions. `roots` are those of a multiple of the length.
 fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex64> {
     let n = x.len();
     let stride = roots.len() / n;

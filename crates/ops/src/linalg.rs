@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(upper, Literal::new([2, 2], &[z(2., 0.), z(1., -1.), z(0., 0.), z(2., 0.)]));
     }
 
-    /// Checks that the solution is the known one in every form of a system.
+    /// Checks that the solution is the known one in every form of a system whose diagonal is stored.
     #[test]
     fn triangular_systems_of_all_kinds() {
         let z = |re: f64, im: f64| Complex64::new(re, im);

@@ -39,12 +39,12 @@ pub fn constant_attrs(value: Literal) -> Attrs {
     shapes::Constant::attrs(value)
 }
 
-/// Builds an integer as a scalar of any type.
+/// Builds a scalar constant of the type `dtype`: the integer `value`, converted as by `stablehlo.convert`.
 pub fn number(b: &mut Builder<'_>, dtype: DType, value: i64) -> Value {
     constant(b, eval::fill(dtype, &[], |_| Number::Signed(value)))
 }
 
-/// Builds a float as a scalar of any type.
+/// Builds a scalar constant of the type `dtype`: the float `value`, converted as by `stablehlo.convert`.
 pub fn float(b: &mut Builder<'_>, dtype: DType, value: f64) -> Value {
     constant(b, eval::fill(dtype, &[], |_| Number::Double(value)))
 }
@@ -240,7 +240,7 @@ pub fn block_start(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], loca
 }
 
 /// Builds the device's block, of shape `local`, of a value that is replicated on all devices. Returns the value itself
-/// if the sharding splits no dimension.
+/// if the sharding is `None` or splits no dimension.
 pub fn block_of(b: &mut Builder<'_>, whole: Value, sharding: Option<&Sharding>, local: &[usize]) -> Value {
     let Some(sharding) = sharding.filter(|s| s.dims.iter().any(|d| !d.axes.is_empty())) else { return whole };
     let axes: Vec<Vec<AxisRef>> = sharding.dims.iter().map(|d| d.axes.clone()).collect();

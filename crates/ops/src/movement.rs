@@ -90,7 +90,7 @@ impl Read {
 pub struct WindowsDim {
     /// The dimension of the results ([`Movement::dim`]).
     pub dim: usize,
-    /// The padding of the window before it is spread, and after. It takes the place of the op's own.
+    /// The padding at the low end of the spread window, and at its high end. It takes the place of the op's own.
     pub low: i64,
     pub high: i64,
     /// The number of elements of the op's windows if a total takes the place of some.

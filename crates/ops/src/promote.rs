@@ -29,8 +29,8 @@ fn reducer(op: &OpView<'_>) -> Option<Reducer> {
     Opcode::of_view(op).facts().reducer(op)
 }
 
-/// Builds the op on operands of equal types. `operands` replace its operands; `regions` are its regions, already in the
-/// body.
+/// Builds the op on operands that are converted to the types that its reducer takes, and returns its results.
+/// `operands` replace its operands; `regions` are its regions, already in the body.
 ///
 /// ```text
 /// reduce(%x: 8xi8, %init: i8) by a sum of i32   ->   %0 = convert %x, %1 = convert %init, reduce(%0, %1)

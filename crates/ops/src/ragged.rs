@@ -35,7 +35,7 @@ enum Mode {
 
 /// The dimension numbers of one op.
 struct Dims {
-    /// The dimension numbers of the dot without groups, in which the right operand has no group dimension.
+    /// The batching and contracting dimensions. Those of the right operand are counted with its group dimension.
     dot: DotDims,
     ragged: usize,
     /// The group dimension of the right operand, if the ragged dimension is free.
@@ -44,8 +44,8 @@ struct Dims {
 }
 
 impl Dims {
-    /// Reads the dimension numbers. Returns `None` if the attribute is missing or broken, or does not have exactly one
-    /// ragged dimension.
+    /// Reads the dimension numbers. Returns `None` if the attribute is missing or broken, does not have exactly one
+    /// ragged dimension, or has several group dimensions.
     fn of(op: &OpView<'_>) -> Option<Dims> {
         let fields = op.attr("ragged_dot_dimension_numbers").and_then(Attr::as_record)?;
         let list = |name: &str| match fields.contains(name) {
@@ -337,7 +337,7 @@ impl Groups<'_> {
         out.finish()
     }
 
-    /// Returns the operand with zeros outside one group along `dim`.
+    /// Returns the operand with zeros outside one group along `dim`. Its batching dimensions are `batch`.
     fn masked(&self, x: &Literal, batch: &[usize], dim: usize, group: usize) -> Literal {
         let zero = vec![0u8; x.dtype().storage_bytes()];
         let mut out = LiteralWriter::new(x.dtype(), x.shape());

@@ -319,7 +319,7 @@ fn between(a: f64, b: f64, fraction: f64) -> f64 {
     if span.is_infinite() { a * (1.0 - fraction) + b * fraction } else { a + span * fraction }
 }
 
-/// Returns a normally distributed number, by Box and Muller's transform.
+/// Returns a number of the standard normal distribution, computed from random bits by Box and Muller's transform.
 fn normal([a, b]: [u64; 2]) -> f64 {
     let radius = (-2.0 * fns::log_f64(1.0 - fraction(a))).sqrt();
     radius * fns::cos_f64(std::f64::consts::TAU * fraction(b))
@@ -372,7 +372,8 @@ impl Halves<'_> {
         self.pairs.iter().product()
     }
 
-    /// Builds elements from the low bits of their words.
+    /// Builds the array of elements of type `dtype`. `words(i)` returns the two words of pair `i`, and each element has
+    /// the low bits of its word.
     fn output(&self, dtype: DType, words: impl Fn(usize) -> [u32; 2]) -> Literal {
         let pairs = Data::from_fn(self.pair_count(), words);
         let strides = eval::row_major(&self.pairs);

@@ -236,8 +236,8 @@ fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
     dims.iter().flat_map(|&d| sharding.dims[d].axes.iter().copied()).collect()
 }
 
-/// Returns true if operand `i`, an initial value, is a constant that leaves the result unchanged. Returns false for
-/// complex constants.
+/// Returns true if operand `i`, an initial value, is a constant that is equal, as a number, to the identity of `kind`.
+/// Returns false for complex constants.
 fn is_identity(op: &OpView<'_>, i: usize, kind: ReduceKind) -> bool {
     let value = shapes::constant_operand(op, i).filter(|v| !v.dtype().is_complex());
     let identity = kind.identity(op.operand_tensor(i).dtype);

@@ -78,7 +78,8 @@ impl ReduceKind {
     }
 
     /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type has
-    /// no such element: there is no zero in `f8E8M0FNU`, and complex numbers have no largest one.
+    /// no such element: there is no zero in `f8E8M0FNU`, and complex numbers have no largest one. `And` and `Or` must
+    /// be asked for integers and booleans only.
     pub fn neutral(self, dtype: DType) -> Option<Literal> {
         match self {
             ReduceKind::Add => dtype.has_zero().then(|| nothing(dtype)),
@@ -92,7 +93,8 @@ impl ReduceKind {
     }
 
     /// Returns the element that leaves the other operand unchanged, as a scalar: 0 for a sum, 1 for a product, the
-    /// least value for a maximum, and so on. A sum of -0 and this 0 is 0, which [`nothing`] avoids.
+    /// least value for a maximum, and so on. A sum of -0 and this 0 is 0, which [`nothing`] avoids. The result is
+    /// another element if the reduction is not defined for the type or the type has no such element.
     pub fn identity(self, dtype: DType) -> Literal {
         match self {
             ReduceKind::Add | ReduceKind::Or => Literal::zeros(dtype, vec![]),
@@ -193,7 +195,8 @@ fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
     v
 }
 
-/// Returns `linear` for an op whose reducer is a sum of the operands' own type, and that it is not linear otherwise.
+/// Returns `linear` if `kind`, the reduction of the op, is a sum and no operand is converted to a wider type, and
+/// [`Linear::No`] otherwise.
 pub(crate) fn linear_if_sum(op: &OpView<'_>, kind: Option<ReduceKind>, linear: Linear) -> Linear {
     // The summands of a number that wraps around do not wrap in a wider type.
     let is_sum = kind == Some(ReduceKind::Add) && !promote::is_promoted(op);

@@ -14,8 +14,8 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 /// op's results.
 pub struct Scan;
 
-/// Returns the number of inputs. The other operands are carries. Returns `None` if `operandSegmentSizes` is broken or
-/// does not add up to the number of operands.
+/// Returns the number of inputs. The other operands are carries. Returns `None` if `operandSegmentSizes` is missing or
+/// broken, or does not add up to the number of operands.
 fn input_count(op: &OpView<'_>) -> Option<usize> {
     let [inputs, carries] = op.attr("operandSegmentSizes")?.to_ints()?[..] else { return None };
     let count = usize::try_from(inputs).ok()?;
@@ -29,7 +29,8 @@ fn counts_results(op: &OpView<'_>, outputs: usize, carries: usize) -> bool {
 }
 
 /// Returns the number of steps: the size of the inputs along `dim`, or `scan_dim_size` if there are no inputs. Returns
-/// `None` if the inputs have no such dimension, differ in it, or differ from `scan_dim_size`.
+/// `None` if the inputs have no such dimension, differ in it, or differ from `scan_dim_size`, if that is not a size,
+/// and if there are neither inputs nor `scan_dim_size`.
 fn step_count(op: &OpView<'_>, inputs: &[&[usize]], dim: usize) -> Option<usize> {
     let given = match op.attrs().contains("scan_dim_size") {
         true => Some(op.attrs().size("scan_dim_size")?),

@@ -411,7 +411,7 @@ impl Opcode {
     }
 }
 
-/// Checks that the attributes that the specification numbers are of the right kind.
+/// Returns an error for each attribute of the wrong kind, among those that the specification numbers.
 pub(crate) fn wrong_kinds(op: &OpView<'_>) -> Diagnostics {
     let mut found = Diagnostics::default();
     for spec in Opcode::of_view(op).schema().attributes {
@@ -423,14 +423,14 @@ pub(crate) fn wrong_kinds(op: &OpView<'_>) -> Diagnostics {
     found
 }
 
-/// Reports an attribute of the wrong kind.
+/// Builds the error for an attribute of the wrong kind. `expected` is the right kind in words.
 pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expected: &str) -> Diagnostic {
     let message = format!("attribute `{name}` of `{}` is not of the right kind", op.name());
     Diagnostic::error(label, op.loc(), message).expected(expected)
 }
 
-/// Checks that no operand is quantized along a dimension, for an op that accepts only values quantized as a whole. (Ops
-/// that compute with quantized values are checked in `quantized`.)
+/// Returns an error if an operand is quantized along a dimension, for an op that accepts only values quantized as a
+/// whole. Returns no error for other ops. (Ops that compute with quantized values are checked in `quantized`.)
 pub(crate) fn per_axis_operands(op: &OpView<'_>) -> Diagnostics {
     let opcode = Opcode::of_view(op);
     if !matches!(opcode.schema().on_quantized, OnQuantized::PerTensor) {

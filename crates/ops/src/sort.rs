@@ -20,7 +20,7 @@ pub struct Sort;
 pub struct TopK;
 
 /// Returns the dimension that is sorted, which is the last one if the attribute is absent. A negative attribute counts
-/// from the end. Returns `None` if it is out of range.
+/// from the end. Returns `None` if it is out of range or no integer.
 pub fn dimension(op: &OpView<'_>) -> Option<usize> {
     let rank = op.operand_shape(0).len();
     let dim = op.attr("dimension").map_or(Some(-1), Attr::as_int)?;
@@ -274,7 +274,7 @@ pub struct KeyPattern {
 }
 
 impl KeyPattern {
-    /// Recognises a comparator that compares one key.
+    /// Recognises a comparator that compares one key. Returns `None` for other comparators.
     fn of(op: &OpView<'_>) -> Option<KeyPattern> {
         KeyPattern::compared(op, op.body.region_results(op.regions()[0])[0])
     }

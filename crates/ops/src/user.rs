@@ -92,7 +92,7 @@ pub fn register(target: &str, kernel: Kernel) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Returns the kernel of a custom call.
+/// Returns the kernel that is registered for custom calls of `target`, if there is one.
 pub(crate) fn find(target: &str) -> Option<Arc<Kernel>> {
     KERNELS.read().unwrap_or_else(PoisonError::into_inner).get(target).cloned()
 }

@@ -79,7 +79,7 @@ fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
     Some(Manual::of(draft, at.op)?.in_shardings[at.index].clone())
 }
 
-/// Returns true if a value can have a sharding. Arguments of reducers and the like cannot.
+/// Returns true if a value can have a sharding. Arguments of regions cannot, unless they are at a data-flow edge.
 fn can_hold(draft: &Draft<'_>, v: ValueId) -> bool {
     match draft.value(v).def {
         Def::Argument(block) => draft.block(block).parent.is_none() || draft.value(v).edge.is_some(),

@@ -216,7 +216,7 @@ fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueI
 }
 
 /// Returns the operands that are the sources of an edge: operand `index` of the op and of the terminators of its
-/// regions.
+/// regions, if its value is one of `sources`.
 fn source_places(
     draft: &Draft<'_>,
     op: OpId,

@@ -20,11 +20,11 @@ use std::sync::Arc;
 /// How edges are exported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Edges {
-    /// No edge is exported. Owners and targets have the edge's sharding.
+    /// No edge is exported as an op. Owners and targets have the edge's sharding.
     Sink,
-    /// Each edge is an op `sdy.data_flow_edge`.
+    /// Each edge is an op `sdy.data_flow_edge` or `sdy.func_data_flow_edge`, except at ops that become functions.
     Keep,
-    /// As `Keep`, but the edges of calls are not exported.
+    /// Each edge is an op `sdy.data_flow_edge`, except the edges at calls of functions that remain functions.
     SinkFuncs,
 }
 
@@ -256,8 +256,9 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the original name of the function that a replaced call calls, and the attributes that do not state the
-    /// callee. For a named computation, returns its name and all of its attributes.
+    /// Returns the original name of the function that a replaced call calls, and the call's attributes without those
+    /// that state the callee. The attributes include the attribute [`THREAD`] of the callee. For a named computation,
+    /// returns its name and all of its attributes.
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
         let Kind::Call { callee, .. } = self.draft.op(op).kind else {
@@ -315,7 +316,7 @@ impl<'d> Export<'d, '_> {
     }
 
     /// Returns `value` at the boundary of a function. If the program declares a sharding there and the value has
-    /// another layout, adds a constraint and returns its result instead.
+    /// another layout than was found for the boundary, adds a constraint to that layout and returns its result instead.
     fn constrained(&mut self, boundary: ValueId, value: Value, region: Region) -> Value {
         let is_declared =
             self.draft.value(boundary).sharding.as_ref().is_some_and(|s| !s.is_replicated() || is_said(s));
@@ -405,8 +406,9 @@ impl<'d> Export<'d, '_> {
         region
     }
 
-    /// Returns the op's attributes. Unless edges are exported, declared shardings of operands are replaced by those
-    /// that were found.
+    /// Returns the op's attributes. A call names its callee in the export. Unless edges are exported, declared
+    /// shardings of operands are replaced by those that were found. If one was found for some operands of a named
+    /// computation only, those of the other operands are replaced by open ones.
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
         if let Some(&callee) = self.draft.calls.get(&op) {

@@ -141,7 +141,8 @@ impl Graph<'_, '_> {
         Some(node)
     }
 
-    /// Returns the nodes to visit when `v` changes. See [`shardwise_sharding::Tensor::wakes`].
+    /// Returns the nodes to visit when `v` changes, or none if another value holds the sharding of `v`. See
+    /// [`shardwise_sharding::Tensor::wakes`].
     fn wakes(&self, v: ValueId) -> Vec<NodeId> {
         let mut wakes = vec![];
         if self.draft.holder(v) != v {

@@ -44,7 +44,7 @@ pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     import_funcs(module, &roots, Replaced::Calls)
 }
 
-/// Returns the draft of the main function.
+/// Returns the draft of the main function, with the bodies of callees and of composites in place of their calls.
 pub(crate) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
     import_funcs(module, &[main], Replaced::All)
 }
@@ -224,8 +224,9 @@ impl<'m> Import<'m> {
     }
 }
 
-/// Returns the declared shardings of several values. If one of them has a sharding, those without one become open on
-/// the same mesh. Returns `None` for each value if all shardings are on meshes of one device.
+/// Returns the declared shardings of several values, without axes of size 1 unless the draft is as written. If one of
+/// them has a sharding, those without one become open on the same mesh. Returns `None` for each value if all shardings
+/// are on meshes of one device.
 fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: &Draft<'_>) -> Vec<Option<Sharding>> {
     let Some(mesh) = declared.iter().flatten().map(|s| &s.mesh).find(|m| !m.is_maximal()) else {
         return vec![None; declared.len()];

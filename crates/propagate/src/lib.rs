@@ -46,7 +46,7 @@ use shardwise_sharding::Options;
 ///
 /// The shardings of the module must be over one mesh. Calls and composites of the main function are replaced by the
 /// bodies of their callees. Private functions that are not referred to any more are removed, and so are pure ops whose
-/// results are not used.
+/// results are not used. A module without a main function is returned unchanged.
 ///
 /// # Errors
 /// Fails if a function calls itself (`call-recursion`), if calls nest too deep (`call-depth`), or if the program has

@@ -15,7 +15,8 @@ impl Names {
         Names { taken: taken.into_iter().collect(), next: 0 }
     }
 
-    /// Returns `name`, or `name_N` if it is taken, and takes it.
+    /// Returns `name` if it is free, or else `name_N` with the next number of the shared counter for which this name is
+    /// free. The returned name is taken from then on.
     pub fn add(&mut self, name: &Arc<str>) -> Arc<str> {
         let mut free = name.clone();
         while !self.taken.insert(free.clone()) {

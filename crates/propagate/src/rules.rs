@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// The name of the attribute that holds an op's rule.
 pub const RULE: &str = "sdy.sharding_rule";
 
-/// Returns the rule that is written on the op, or else the rule of its kind, or `None` if it has none. If
-/// `is_conservative` is true, the rule of its kind does not propagate along dimensions whose elements would have to be
-/// moved.
+/// Returns the rule that is written on the op, if it can be read and fits the op, or else the rule of the op's kind, or
+/// `None` if the kind has none. If `is_conservative` is true, the rule of the kind does not propagate along dimensions
+/// whose elements would have to be moved.
 pub fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     if let Some(rule) = written_rule(view) {
         return Some(rule);
@@ -53,12 +53,14 @@ pub fn has_written_rule(view: &OpView<'_>) -> bool {
     view.attr(RULE).is_some()
 }
 
-/// Returns the `sdy.sharding_rule` on the op, if it can be read and fits the op.
+/// Returns the `sdy.sharding_rule` on the op, or `None` if there is none, if it cannot be read, or if it does not fit
+/// the op.
 pub fn written_rule(view: &OpView<'_>) -> Option<Rule> {
     read_rule(view)?.ok()
 }
 
-/// Returns the error of a written rule that cannot be read or does not fit the op.
+/// Returns the error of a written rule that cannot be read or does not fit the op, or `None` if there is no rule or it
+/// fits.
 pub fn check_written_rule(view: &OpView<'_>) -> Option<Diagnostic> {
     let fault = read_rule(view)?.err()?;
     let message = format!("the sharding rule on `{}` is wrong: {fault}", view.name());
@@ -66,7 +68,8 @@ pub fn check_written_rule(view: &OpView<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::error("sharding-rule", view.loc(), message).help(help))
 }
 
-/// Returns the rule on the op or a description of what is wrong with it; `None` if there is none.
+/// Returns the rule that is written on the op, or a description of what is wrong with it. Returns `None` if no rule is
+/// written on the op.
 fn read_rule(view: &OpView<'_>) -> Option<Result<Rule, String>> {
     let text = match view.attr(RULE)? {
         Attr::Opaque(text) => text.trim(),

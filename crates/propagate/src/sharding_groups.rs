@@ -57,10 +57,11 @@ pub fn check(module: &Module) -> Result<(), Diagnostics> {
     groups(module).into_iter().try_for_each(|(id, members)| check_group(module, id, &members))
 }
 
-/// Checks that the members of a group have one shape and are in the same manual computation, or in none.
+/// Checks that the members of group `id` have one shape, and that the innermost manual computation around each is the
+/// same, or that all are outside of manual computations.
 ///
 /// # Errors
-/// Fails with `sharding-group` if they do not.
+/// Fails with `sharding-group` for the first member that differs from `members[0]`.
 pub fn check_group(module: &Module, id: i64, members: &[Member]) -> Result<(), Diagnostics> {
     let shape = |m: &Member| module.funcs[m.func].body.ty(m.value).shape();
     let around = |m: &Member| m.manual.map(|op| (m.func, op));

@@ -38,7 +38,7 @@ struct Impure {
     computations: HashSet<Arc<str>>,
 }
 
-/// Returns, for each value in sharding groups, the ops that put it there, newest first.
+/// Returns, for each value in sharding groups, the ops `sdy.sharding_group` that use it, newest first.
 fn sharding_groups(draft: &Draft<'_>) -> FxHashMap<ValueId, Vec<OpId>> {
     let marks = draft.ops.keys().filter(|&op| draft.is_sharding_group(op));
     let members: FxHashSet<ValueId> = marks.flat_map(|op| draft.op(op).operands.iter().copied()).collect();
@@ -46,7 +46,8 @@ fn sharding_groups(draft: &Draft<'_>) -> FxHashMap<ValueId, Vec<OpId>> {
     members.into_iter().map(|v| (v, of(v))).collect()
 }
 
-/// Returns the bodies of all functions, callees first.
+/// Returns the frames of all calls that import replaced, those imported last first, and then the functions that remain
+/// functions, callees before callers.
 fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
     let called = draft.ops.iter().filter_map(|op| match op.kind {
         Kind::Call { callee, .. } => Some(callee),
@@ -163,7 +164,9 @@ impl Split<'_, '_> {
     }
 
     /// Copies the op that defines `v`, after copying the ops that define its operands, and the sharding groups that use
-    /// `v`. Adds the copied values to `copies`. Scalars, arguments and values in `copies` are not copied.
+    /// `v`. If the op is a call that remains a call, its callee is copied as well. The copies are added to
+    /// [`before`](Split::before), and the copied values to `copies`. Scalars, arguments and values in `copies` are not
+    /// copied.
     fn copy(&mut self, v: ValueId, copies: &mut FxHashMap<ValueId, ValueId>) {
         let Def::Result(op) = self.draft.value(v).def else { return };
         if self.draft.is_scalar(v) || copies.contains_key(&v) {
@@ -183,7 +186,8 @@ impl Split<'_, '_> {
         self.before.entry(op).or_default().extend([copy].into_iter().chain(groups));
     }
 
-    /// Adds a function with a copy of the body of `frame`. The functions that it calls are copied as well.
+    /// Adds a function with a new name and a copy of the body of `frame`, and returns it. The functions that it calls
+    /// are copied as well.
     fn copy_func(&mut self, frame: FrameId) -> FrameId {
         let (func, block) = (self.draft.frame(frame).func, self.draft.frame(frame).block);
         let mut names = FxHashMap::default();
@@ -219,7 +223,7 @@ impl Split<'_, '_> {
         }
     }
 
-    /// Erases those of `ops` whose results are used by sharding groups at most, and these groups.
+    /// Erases those of `ops` whose results have no users except ops `sdy.sharding_group`, together with these users.
     fn erase_unused(&mut self, ops: impl Iterator<Item = OpId>) {
         let mut blocks = FxHashSet::default();
         for op in ops {
@@ -241,8 +245,9 @@ impl Split<'_, '_> {
     }
 }
 
-/// Marks the ops that nothing needs as dead. MLIR's driver removes such an op only when it visits it, so in Shardy a
-/// dead op may still count as a user in the first round. Here it never does.
+/// Marks as dead each op without effects whose results no op uses that is not dead. Sharding constraints and
+/// terminators are never dead. MLIR's driver removes a dead op only when it visits it, so in Shardy it may still count
+/// as a user in the first round. Here it never does.
 pub(crate) fn mark_dead(draft: &mut Draft<'_>) {
     let mut pending = draft.walk(Order::Pre);
     while let Some(op) = pending.pop() {

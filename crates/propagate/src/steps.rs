@@ -13,23 +13,36 @@ use shardwise_ops::Opcode;
 use shardwise_ops::calls::callers_first;
 use shardwise_sharding::{Options, Problem, solve};
 
-/// Adds the data-flow edges as ops.
+/// Adds the data-flow edges that the module does not have yet as ops. Calls get none.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn add_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_edges)
 }
 
-/// Adds the edges of calls as ops.
+/// Adds edges as ops at the results of calls, and at the arguments of all functions except the main function.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn add_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_func_edges)
 }
 
-/// Removes the data-flow edges. Their shardings are moved to their owners and targets. Edges of calls are removed as
-/// well, and their shardings are lost.
+/// Removes the ops that are data-flow edges. Their shardings are moved to their owners and targets. Edges of calls are
+/// removed as well, and their shardings are lost.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn sink_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::PLAIN, edges::adopt_edges)
 }
 
-/// Removes the edges of calls. Their shardings are moved to their owners.
+/// Removes the ops that are edges of calls. Their shardings are moved to their owners. If an edge has no sharding but
+/// its owner has one, the owner's sharding is replaced by an open one.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape { edges: Edges::SinkFuncs, ..Shape::AS_WRITTEN }, |draft| {
         edges::adopt_edges(draft);
@@ -38,11 +51,20 @@ pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 /// Makes a copy of a constant for each of its uses. Literals become `sdy.constant` ops.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
     Ok(as_sdy_constants(change(module, Shape::AS_WRITTEN, split::split_constants)?))
 }
 
-/// Applies constraints to their inputs.
+/// Copies each closed sharding that a constraint requires of its input, or a manual computation of an operand, to this
+/// value, if the value has no sharding and none of its uses requires another one. If the value is at a data-flow edge,
+/// a constraint is placed after it instead, whose result replaces the value in all other uses. Ops after a chain of
+/// constraints use its result in place of its input.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, |draft| {
         edges::adopt_edges(draft);
@@ -50,8 +72,11 @@ pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Replaces calls by named computations, with data-flow edges if `with_edges` is true. Only the functions that were not
-/// called remain.
+/// Replaces calls by named computations. If `with_edges` is true, adds data-flow edges to all named computations. Only
+/// the functions that were not called remain.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
     if with_edges {
@@ -62,11 +87,17 @@ pub fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, Diagnos
 }
 
 /// Replaces named computations by calls of new functions, and removes their edges.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn outline_computations(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape { calls: Calls::Outline, ..Shape::AS_WRITTEN }, edges::adopt_edges)
 }
 
-/// Propagates in all functions.
+/// Propagates in all functions as they are written, through the edges that are there as ops. The edges remain.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn propagate_as_written(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     edges::adopt_edges(&mut draft);
@@ -92,7 +123,11 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
 }
 
 /// Runs all steps on a module whose imports have been simplified and whose exports have not. Each call is propagated
-/// separately. In the result there are no edges, and the body of each call is a function of its own.
+/// separately. In the result there are no edges, and the body of each call and named computation is a function of its
+/// own.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
     split::split_constants(&mut draft);
@@ -105,6 +140,9 @@ pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diag
 
 /// Runs all steps as [`propagate_flat`] does, but the calls of a function remain and share one sharding. Private
 /// functions that are not called are removed.
+///
+/// # Errors
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn propagate_in_place(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     split::split_constants(&mut draft);
@@ -128,7 +166,7 @@ fn order_roots(draft: &mut Draft<'_>) {
     draft.roots = roots;
 }
 
-/// Removes the private functions that are not called.
+/// Removes the private functions that are not called by a function that remains.
 fn drop_unused(draft: &mut Draft<'_>) {
     loop {
         let called: Vec<_> = draft.callers().into_keys().collect();
@@ -154,7 +192,7 @@ fn as_sdy_constants(mut module: Module) -> Module {
     module
 }
 
-/// Applies a step that changes the program without finding shardings.
+/// Applies a step that changes the program without finding shardings. Fails if the module cannot be imported.
 fn change(module: &Module, shape: Shape, step: impl Fn(&mut Draft<'_>)) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     step(&mut draft);

@@ -47,10 +47,11 @@ pub trait Prices {
     /// is partial over the axes `partial`, from `layout` to its own sharding. `partial` is empty for operands.
     fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
 
-    /// Returns a number of bytes that is at most the price of a tensor of which some device lacks so many elements.
+    /// Returns a lower bound of the price of tensor `index`, in bytes, if some device lacks this number of its
+    /// elements.
     fn least(&self, index: usize, elements: u64) -> u64;
 
-    /// Returns true if a result that is partial over some axes is summed over them.
+    /// Returns true if tensor `index`, a result, is summed over the axes over which it is partial.
     fn is_summed(&self, index: usize) -> bool;
 
     /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor
@@ -102,7 +103,7 @@ pub struct RunnerUp {
 }
 
 impl Assignment {
-    /// Returns true if every tensor has the chosen axes already.
+    /// Returns true if every tensor already has exactly the chosen axes for each of its factors.
     pub fn is_unanimous(&self) -> bool {
         self.verdicts.is_empty()
     }
@@ -308,7 +309,8 @@ impl<'a> Search<'a> {
     }
 
     /// Tries all candidates of the factors from number `from` on, given those in `picks` for the factors before, and
-    /// offers the choices to `best`.
+    /// offers the choices to `best`. Leaves out choices that use an axis twice, that cannot be assembled, or that cost
+    /// more than the second best. Sets `picks` to candidate 0 from `from` on.
     fn try_all(&self, from: usize, picks: &mut Picks, best: &mut Best) {
         let Some(candidates) = self.candidates.get(from) else {
             if self.is_whole(picks) && !self.is_beaten(picks, best) {
@@ -325,14 +327,15 @@ impl<'a> Search<'a> {
         picks[from] = 0;
     }
 
-    /// Returns true if a candidate of factor number `at` shares no axes with what is chosen for the factors before.
+    /// Returns true if the axes of a candidate of factor number `at` do not [`overlap`] those that are chosen for the
+    /// factors before.
     fn is_free(&self, at: usize, candidate: usize, picks: &Picks) -> bool {
         let axes = &self.candidates[at][candidate];
         (0..at).all(|f| !overlap(&self.candidates[f][picks[f]], axes))
     }
 
-    /// Chooses the best axes for each factor given those before it, and offers each intermediate choice to `best`. It
-    /// is used for ops with too many combinations.
+    /// Chooses the best axes for each factor, given those chosen for the factors before it and the first candidates of
+    /// those after it, and offers each intermediate choice to `best`. It is used for ops with too many combinations.
     fn try_one_by_one(&self, picks: &mut Picks, best: &mut Best) {
         best.offer(picks, self.cost(picks));
         for at in 0..self.candidates.len() {
@@ -379,8 +382,8 @@ impl<'a> Search<'a> {
         Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
-    /// Returns the price of tensor `index` from [`Prices`], each asked for once. A tensor without a sharding costs
-    /// nothing.
+    /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, and `known` holds it from
+    /// then on. A tensor without a sharding costs nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
         let Parties { rule, mesh, shardings, .. } = self.parties;
         if shardings[index].is_none() {
@@ -417,7 +420,8 @@ impl Price {
     }
 }
 
-/// Returns the factors that the price of tensor `index` depends on: its own, and those over which results are summed.
+/// Returns the factors that the price of tensor `index` depends on: those that it has and, for a result, all reduction
+/// factors.
 fn matters(rule: &Rule, index: usize) -> impl Iterator<Item = Factor> {
     let is_result = index >= rule.operands.len();
     let is_summed = move |f: Factor| is_result && rule.kind(f) == FactorKind::Reduction;

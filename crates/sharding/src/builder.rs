@@ -31,7 +31,8 @@ impl RuleBuilder {
     /// A factor of size 1 is not added to a dimension that has factors already.
     ///
     /// # Panics
-    /// Panics if a list does not have an entry for each operand or result.
+    /// Panics if a list does not have exactly one entry for each operand or result, or if a tensor does not have the
+    /// dimension.
     pub fn add_factor(
         &mut self,
         operand_dims: &[Option<usize>],
@@ -45,6 +46,9 @@ impl RuleBuilder {
     }
 
     /// Adds a factor to dimension `dim` of every tensor that is not a scalar.
+    ///
+    /// # Panics
+    /// Panics if one of these tensors does not have the dimension.
     pub fn add_factor_to_all(&mut self, dim: usize, spec: FactorSpec) -> &mut RuleBuilder {
         let factor = self.reserve(spec);
         map_all(&mut self.operands, dim, factor);
@@ -53,6 +57,9 @@ impl RuleBuilder {
     }
 
     /// Adds a factor to dimension `dim` of every operand that is not a scalar.
+    ///
+    /// # Panics
+    /// Panics if one of these operands does not have the dimension.
     pub fn add_factor_to_operands(&mut self, dim: usize, spec: FactorSpec) -> &mut RuleBuilder {
         let factor = self.reserve(spec);
         map_all(&mut self.operands, dim, factor);
@@ -60,6 +67,9 @@ impl RuleBuilder {
     }
 
     /// Adds a factor to dimension `dim` of every result that is not a scalar.
+    ///
+    /// # Panics
+    /// Panics if one of these results does not have the dimension.
     pub fn add_factor_to_results(&mut self, dim: usize, spec: FactorSpec) -> &mut RuleBuilder {
         let factor = self.reserve(spec);
         map_all(&mut self.results, dim, factor);
@@ -97,6 +107,10 @@ impl RuleBuilder {
 
     /// Adds a factor for each dimension of `operand_shape`, in every tensor that is not a scalar: pass-through where
     /// the result has the same size, else `mismatch(size)` for the operand's size.
+    ///
+    /// # Panics
+    /// Panics if the result has fewer dimensions than the operand, or if a tensor that is not a scalar does not have
+    /// one of the dimensions. Debug builds also panic if the result has more dimensions than the operand.
     pub fn add_pointwise_or(
         &mut self,
         operand_shape: &[usize],
@@ -126,7 +140,8 @@ impl RuleBuilder {
 impl Rule {
     /// Returns the rule without the factors that `drops` accepts. The dimensions of such a factor become independent of
     /// each other: one without other factors gets a factor of size 1 of its own. The remaining factors are numbered
-    /// anew, and the rule is not custom.
+    /// anew, the factors of each dimension are in the order of these numbers, and the rule is not custom. A factor of
+    /// size 1 is removed from a dimension that has a factor of a lower number.
     ///
     /// Without `j`, `([i, j])->([i, j]) {i=4, j=8}` is `([i, k])->([i, l]) {i=4, k=1, l=1}`.
     pub fn without(&self, drops: impl Fn(Factor) -> bool) -> Rule {

@@ -75,7 +75,8 @@ pub enum Ambiguity {
     Regroup { dim: usize, axes: AxisList },
 }
 
-/// Returns the possible layouts of the results.
+/// Returns the possible layouts of the results, the preferred one first, and states if this one can be used without
+/// asking.
 pub fn infer(q: Question<'_>) -> Answer {
     let held = Held::new(q);
     let orders = held.orders();
@@ -160,8 +161,8 @@ impl<'a> Held<'a> {
         })
     }
 
-    /// Returns the orders in which the operands are considered. Each operand with axes is first in one of them if the
-    /// order may matter.
+    /// Returns the orders in which the operands that have axes are considered. If the order may matter, there is one
+    /// for each of these operands, in which it is first. Otherwise there is only the order of their indices.
     fn orders(&self) -> Vec<SmallVec<[usize; 4]>> {
         let has_axes = |o: &usize| self.q.operands[*o].is_some_and(|s| s.dims.iter().any(|d| !d.axes.is_empty()));
         let speaking: SmallVec<[usize; 4]> = (0..self.q.operands.len()).filter(has_axes).collect();
@@ -172,7 +173,8 @@ impl<'a> Held<'a> {
         speaking.iter().map(first).collect()
     }
 
-    /// Returns true if the order of the operands may matter.
+    /// Returns true if the order of the operands may matter: operands split one factor by different axes, or the axes
+    /// of two factors of the results overlap.
     fn is_contested(&self) -> bool {
         self.differ().is_some() || {
             let mut used = AxisList::new();
@@ -185,9 +187,10 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Returns the axes of each factor if the operands are considered in this order. An axis goes to the first factor
-    /// that needs it. If another factor needs it too, sets `twice` to the axis and the results' dimensions of both
-    /// factors, unless it is set already. Factors that no result has are not split.
+    /// Returns the axes of each factor if the operands are considered in this order. A factor gets the axes of the
+    /// first of its [`speakers`](Held::speakers) that has any. If they overlap those of a factor that was decided
+    /// before, this operand is ignored for the factor, and `twice` is set to the first of these axes and the results'
+    /// dimensions of both factors, unless it is set already. Factors that no result has are not split.
     fn choose(&self, order: &[usize], twice: &mut Option<(AxisRef, [usize; 2])>) -> Vec<AxisList> {
         let mut chosen = vec![AxisList::new(); self.factors.len()];
         for &operand in order {
@@ -202,7 +205,9 @@ impl<'a> Held<'a> {
                 }
                 match (0..chosen.len()).find(|&c| overlap(&chosen[c], &holder.axes)).map(Factor::new) {
                     Some(r) => {
-                        twice.get_or_insert((holder.axes[0], [self.result_dim(r), self.result_dim(factor)]));
+                        let both = holder.axes.iter().find(|&&a| overlap(&chosen[r.index()], &[a]));
+                        let axis = *both.expect("the lists overlap");
+                        twice.get_or_insert((axis, [self.result_dim(r), self.result_dim(factor)]));
                     }
                     None => chosen[factor.index()] = holder.axes.clone(),
                 }
@@ -216,7 +221,9 @@ impl<'a> Held<'a> {
         self.q.rule.results.iter().find_map(in_dims).unwrap_or(0)
     }
 
-    /// Returns the layouts of the results for the chosen axes. A dimension that they do not divide evenly is whole.
+    /// Returns the layouts of the results for the chosen axes of each factor. In a dimension of several factors, those
+    /// after the first one that is not split into single elements are not split. A dimension that its axes do not
+    /// divide evenly is whole.
     fn results(&self, chosen: &[AxisList]) -> Vec<Layout> {
         let Question { rule, mesh, results, .. } = self.q;
         let dim = |factors: &[Factor], size: usize| -> AxisList {
@@ -237,7 +244,9 @@ impl<'a> Held<'a> {
         rule.results.iter().zip(results).map(layout).collect()
     }
 
-    /// Returns the answer if the operands agree. It is clear unless something is summed or moved.
+    /// Returns the answer if the operands agree. It is clear unless something is summed or moved. If something is
+    /// summed, a layout with the sum split over its axes is added to `ways`, if there is one. If the caller places the
+    /// sums, it is the first, and the answer is ambiguous. Otherwise it is the last.
     fn sums(&self, ways: Vec<Vec<Layout>>) -> Answer {
         let rule = self.q.rule;
         let mut partial = AxisList::new();
@@ -275,7 +284,9 @@ impl<'a> Held<'a> {
         Answer { ways, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
     }
 
-    /// Returns true if the results are split along a factor as the operands are.
+    /// Returns true if no operand has axes for the factor. Otherwise, takes the first operand that has, and returns
+    /// true if every result that has the factor is split over all of its axes. If no result has the factor, returns
+    /// true only if the product of the sizes of these axes is 1.
     fn keeps(&self, factor: Factor, way: &[Layout]) -> bool {
         let rule = self.q.rule;
         let split = self.of(factor).iter().find(|h| !h.axes.is_empty()).map(|h| &h.axes);
@@ -308,8 +319,13 @@ fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
     a.iter().any(|a| b.iter().any(|b| a.overlap(*b).is_some()))
 }
 
-/// Returns the possible layouts of a reshape's result. `layout` is that of the operand. Whole axes are carried over
-/// from groups of dimensions to the groups that hold the same elements.
+/// Returns the possible layouts of the result of a reshape from shape `from` to shape `to`. `layout` is that of the
+/// operand. Whole axes are carried over from groups of dimensions to the groups that hold the same elements.
+///
+/// If the axes do not fit a group of the result, it is not split, and the answer is ambiguous. If they fit, but a shard
+/// is not one run of elements on both sides, data moves if one of the groups is a single dimension, and otherwise the
+/// answer is ambiguous. An ambiguous answer has a second layout, in which axes that the first one leaves out are added
+/// to dimensions that they divide, if there are such dimensions. Dimensions of size 1 do not count in groups.
 pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &Mesh) -> Answer {
     let mut way: Layout = vec![AxisList::new(); to.len()];
     let mut verdict = Verdict::Clear;
@@ -355,8 +371,9 @@ fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
     }
 }
 
-/// Returns another layout, in which each axis of the operand that `way` leaves out is added to the first dimension that
-/// it divides. Returns `None` if no axis is added.
+/// Returns another layout, in which each axis of the operand's layout `from` that is not among `used` is added to the
+/// first dimension of `way` that it and the axes there divide. A dimension of size 0 gets no axes. Returns `None` if no
+/// axis is added.
 fn elsewhere(way: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
     let mut out = way.clone();
     let mut is_other = false;
@@ -370,7 +387,8 @@ fn elsewhere(way: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], me
     is_other.then_some(out)
 }
 
-/// Returns the shortest ranges of dimensions on both sides that hold the same number of elements.
+/// Returns the shortest pairs of ranges of dimensions of `from` and of `to` that hold the same number of elements. The
+/// ranges cover all dimensions in order.
 fn groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut out = vec![];
     let (mut i, mut j) = (0, 0);
@@ -396,7 +414,9 @@ fn groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops
     out
 }
 
-/// Distributes whole axes to dimensions, leading ones first. Returns `None` if they do not fit.
+/// Distributes whole axes to the dimensions `dims` of `shape` in order, and returns the axes of each. A dimension takes
+/// axes as long as they divide the rest of its size, and must be split into single elements before the next one takes
+/// any. Returns `None` if not all axes can be distributed.
 fn deal(axes: &[AxisRef], dims: &[usize], shape: &[usize], mesh: &Mesh) -> Option<Vec<AxisList>> {
     let mut rest = axes.iter().copied().peekable();
     let mut out = vec![];
@@ -420,7 +440,8 @@ fn spread(dealt: &[AxisList], dims: &[usize], shape: &[usize]) -> Layout {
     out
 }
 
-/// Returns true if each shard of these neighbouring dimensions is one contiguous run of elements.
+/// Returns true if each shard of these neighbouring dimensions is one contiguous run of elements: all dimensions before
+/// the last one that is split are split into single elements.
 fn is_contiguous(dims: &[usize], shape: &[usize], layout: &[AxisList], mesh: &Mesh) -> bool {
     let last_split = dims.iter().rposition(|&d| !layout[d].is_empty()).unwrap_or(0);
     dims[..last_split].iter().all(|&d| AxisRef::total_size(mesh, &layout[d]) == shape[d])

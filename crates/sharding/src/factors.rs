@@ -91,8 +91,9 @@ fn propagate_aggressive(p: &mut Projection, cx: Context<'_>, direction: impl Fn(
 /// The axes of each factor, by factor index.
 type FactorAxes = SmallVec<[AxisList; 4]>;
 
-/// Returns the factors in the order in which they take axes: by the largest source tensor, then (if elementwise) by the
-/// most shards, then by the first source tensor, then by number.
+/// Returns all factors in the order in which they take axes: by the size of their source tensor (see
+/// [`source_tensors`]), largest first, then (if elementwise) by the number of shards, most first, then by the index of
+/// the source tensor, then by number.
 fn factor_order(p: &Projection, cx: Context<'_>, axes: &[AxisList]) -> SmallVec<[Factor; 4]> {
     let sources = source_tensors(p, cx.rule, axes);
     let mut order: SmallVec<[Factor; 4]> = cx.rule.all_factors().collect();
@@ -104,8 +105,8 @@ fn factor_order(p: &Projection, cx: Context<'_>, axes: &[AxisList]) -> SmallVec<
     order
 }
 
-/// Returns for each factor the size and index of the largest tensor that its axes come from, or `(-1, -1)` if there is
-/// none.
+/// Returns, for each factor, the size and index of the largest tensor that has all of `axes` for it, and the first such
+/// tensor among those of one size. Returns `(-1, -1)` for a factor without axes, or if there is no such tensor.
 fn source_tensors(p: &Projection, rule: &Rule, axes: &[AxisList]) -> SmallVec<[(i128, i64); 4]> {
     let mut sources: SmallVec<[(i128, i64); 4]> = smallvec![(-1, -1); axes.len()];
     for (index, tensor) in p.tensors.iter().enumerate() {
@@ -133,8 +134,9 @@ fn follow_results(results: &[TensorFactors], factor: Factor, new: &mut AxisList)
 }
 
 impl Context<'_> {
-    /// Returns the axes that the aggressive strategy assigns to `factor` of one tensor. If there are no new ones, the
-    /// list is empty or a prefix of the tensor's own axes for the factor.
+    /// Returns the axes that the aggressive strategy assigns to `factor` of one tensor. `axes` are those on which the
+    /// tensors agree, by factor index. If there are no new ones, the result is empty or a prefix of the tensor's own
+    /// axes for the factor.
     fn new_axes(&self, tensor: &TensorFactors, factor: Factor, axes: &[AxisList]) -> AxisList {
         let axes = &axes[factor.index()];
         let Some(sharding) = tensor.get(factor).filter(|s| Prefix::is_strict(&s.axes, axes)) else {
@@ -151,6 +153,7 @@ impl Context<'_> {
 
     /// Returns the longest major part of `axis` that `tensor` can add to `factor` or has there already, or `None` if
     /// there is no such part. A tensor without the factor only rules out the axes that split its other factors.
+    /// `sharded_size` is the product of the sizes of the axes of the factor before `axis`.
     fn prefix_for_tensor(
         &self,
         axis: AxisRef,
@@ -168,7 +171,7 @@ impl Context<'_> {
     /// Returns the longest major part of `axis` that `sharding`, which is that of `factor` in `tensor`, allows. A part
     /// that splits the factor already is allowed. A new part must not be replicated or unreduced in the tensor, the
     /// factor must be open and without overflow, and a factor that is not the minor-most must be divided evenly.
-    /// `sharded_size` is the product of the sizes of the axes before `axis`.
+    /// `sharded_size` is the product of the sizes of the axes before `axis`. Returns `None` if no part is allowed.
     fn prefix_within_factor(
         &self,
         axis: AxisRef,

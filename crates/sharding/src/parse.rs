@@ -190,7 +190,8 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// Parses items separated by commas, up to and including `end`.
+    /// Parses items separated by commas, up to and including `end`. There may be no items. Fails if `item` does, or if
+    /// neither a comma nor `end` follows an item.
     fn list<T>(
         &mut self,
         end: &'static str,

@@ -137,7 +137,7 @@ impl ManualEdge {
         if self.is_argument { self.without_manual(seen) } else { self.with_manual(seen) }
     }
 
-    /// Returns the sharding without the manual axes, as it is inside.
+    /// Returns the sharding without the manual axes, as it is inside. It has no reduced axes.
     pub fn without_manual(&self, sharding: &Sharding) -> Sharding {
         let free = |axes: &[AxisRef]| axes.iter().copied().filter(|&a| !self.is_manual(a)).collect();
         ShardingParts {
@@ -150,8 +150,8 @@ impl ManualEdge {
         .into()
     }
 
-    /// Returns the sharding with the declared manual axes first, as it is outside. The replicated and unreduced axes
-    /// are those of the declared sharding.
+    /// Returns the sharding with the declared manual axes first in each dimension, as it is outside. The replicated and
+    /// unreduced axes are those of the declared sharding. It has no reduced axes.
     pub fn with_manual(&self, sharding: &Sharding) -> Sharding {
         let dims = self.outside.dims.iter().zip(&sharding.dims).map(|(outside, free)| {
             let manual = outside.axes.iter().copied().take_while(|&a| self.is_manual(a));
@@ -203,7 +203,7 @@ impl Problem {
         self.tensors.push(Tensor { sharding, ..Tensor::default() })
     }
 
-    /// Adds a node, and returns its index.
+    /// Adds a node, and returns its index. Debug builds panic unless it has as many operands and results as its rule.
     pub fn add_node(&mut self, node: Node) -> NodeId {
         debug_assert_eq!(node.operands.len(), node.rule.operands.len());
         debug_assert_eq!(node.results.len(), node.rule.results.len());
@@ -224,8 +224,8 @@ impl Problem {
         self.groups.push(members);
     }
 
-    /// Returns how `axis` of `tensor` got there: the origin of each step, back to the tensor that had the axis from the
-    /// start. The list is empty if that is `tensor` itself, or if no origins were recorded.
+    /// Returns the origins of the steps by which `axis` came to `tensor`, from the last step back to the tensor that
+    /// had the axis from the start. The list is empty if that is `tensor` itself, or if no origins were recorded.
     pub fn trace(&self, tensor: TensorId, axis: AxisRef) -> Vec<&Origin> {
         let mut path: Vec<&Origin> = vec![];
         let mut at = tensor;

@@ -38,8 +38,9 @@ pub enum IfMissing {
 }
 
 impl Mapping {
-    /// Returns the closed sharding of the tensor if its factors are split over these axes. The axes of a dimension end
-    /// where the next factor would need a strided view.
+    /// Returns the closed sharding of the tensor if its factors are split over these axes. In a dimension of several
+    /// factors, those after the first one that is not split into single elements do not count, since a shard would need
+    /// a strided view.
     pub fn sharding<'a>(&self, rule: &Rule, mesh: &Arc<Mesh>, axes: impl Fn(Factor) -> &'a [AxisRef]) -> Sharding {
         let dim = |factors: &DimFactors| {
             let mut list = vec![];
@@ -56,8 +57,9 @@ impl Mapping {
 }
 
 impl TensorFactors {
-    /// Distributes the axes of each dimension to its factors. Without a sharding, no factor has axes, and `missing`
-    /// states if the factors are open.
+    /// Distributes the axes of each dimension of `sharding` to its factors. Without a sharding, no factor has axes, and
+    /// `missing` states if the factors are open. Behind a factor with overflow, the next one is closed and has no axes,
+    /// and further ones are left out.
     pub fn new(
         mapping: &Mapping,
         rule: &Rule,
@@ -99,7 +101,9 @@ impl TensorFactors {
         }
     }
 
-    /// Assembles the dimensions again. The axes of a dimension end where the next factor would need a strided view.
+    /// Returns the sharding of the tensor, whose dimensions are assembled from their factors. In a dimension of several
+    /// factors, those after the first one that has overflow or is not split into single elements do not count, since a
+    /// shard would need a strided view. A dimension is open if all factors that count are open.
     pub fn to_sharding(&self, mapping: &Mapping, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
         ShardingParts {
             mesh: mesh.clone(),
@@ -126,12 +130,14 @@ impl TensorFactors {
         dim
     }
 
-    /// Returns the sharding of a factor, or `None` if the tensor does not have it.
+    /// Returns the sharding of a factor, or `None` if the tensor does not have it or if it was left out behind
+    /// overflow.
     pub fn get(&self, factor: Factor) -> Option<&FactorSharding> {
         self.factors.iter().find(|(f, _)| *f == factor).map(|(_, s)| s)
     }
 
-    /// Returns the sharding of a factor for changes, or `None` if the tensor does not have it.
+    /// Returns the sharding of a factor for changes, or `None` if the tensor does not have it or if it was left out
+    /// behind overflow.
     pub fn get_mut(&mut self, factor: Factor) -> Option<&mut FactorSharding> {
         self.factors.iter_mut().find(|(f, _)| *f == factor).map(|(_, s)| s)
     }

@@ -35,7 +35,8 @@ impl Directions {
     }
 }
 
-/// Returns the directions in which `node` propagates in a round: all that this and the earlier rounds allow.
+/// Returns the directions in which `node` propagates in a round: its fixed direction if it has one, or else all that
+/// this and the earlier rounds allow.
 pub(crate) fn directions(node: &Node, round: usize) -> Directions {
     match node.fixed_direction {
         Some(direction) => Directions::both(direction),

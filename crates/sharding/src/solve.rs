@@ -221,8 +221,9 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Records for each new axis of `tensor` the first of the node's other tensors that has it already. Does nothing
-    /// unless the options ask for origins.
+    /// Records, for each axis of `new` that `tensor` does not have yet, the first of the node's other tensors that has
+    /// it. `by` is the node, or `None` for a result of the main function. Does nothing unless the options ask for
+    /// origins.
     fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;

@@ -6,7 +6,8 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// The collective matmul as in the chapter: a loop with a carry, unrolled.
+/// Computes one device's shard of the product as in the chapter: an unrolled loop with a carry multiplies one chunk of
+/// `lhs` while the next one is sent around the ring.
 fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let chunk = lhs.dim(1);
@@ -22,7 +23,7 @@ fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
     acc + lhs.matmul(rows(scalar(n - 1, I32)))
 }
 
-/// The same in plain Rust: a `for` loop is unrolled during tracing, and `i` is a number.
+/// Does the same as [`allgather_matmul`] in plain Rust: a `for` loop is unrolled during tracing, and `i` is a number.
 fn allgather_matmul_plain(lhs: &Array, rhs: &Array) -> Array {
     let (n, me, chunk) = (axis_size("Y"), axis_index("Y"), lhs.dim(1));
     let mut lhs = lhs.clone();
@@ -34,10 +35,10 @@ fn allgather_matmul_plain(lhs: &Array, rhs: &Array) -> Array {
     acc
 }
 
-/// Multiplies on one device: its parts of both operands result in its part of the product.
+/// A function that computes one device's shard of the product from its shards of the operands.
 type Matmul = fn(&Array, &Array) -> Array;
 
-/// Gathers everything first, without overlap.
+/// Gathers all chunks of `lhs` and then multiplies, without overlap.
 fn blocking(lhs: &Array, rhs: &Array) -> Array {
     lhs.all_gather("Y", 1).matmul(rhs)
 }

@@ -17,7 +17,8 @@ fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
     out
 }
 
-/// Places the tokens of each expert in a row of their own with S places, since all tokens may belong to one expert.
+/// Computes the result of [`moe_local`] with one product for all experts. The tokens of each expert are placed in a row
+/// of their own with S places, since all tokens may belong to one expert.
 fn moe_sorted(w: &Array, a: &Array, b: &Array) -> Array {
     let ([s, d], e) = (a.dims(), w.dim(0));
     let (by_expert, counts) = (b.argsort(0), b.bincount(e));
@@ -27,7 +28,7 @@ fn moe_sorted(w: &Array, a: &Array, b: &Array) -> Array {
     einsum!("esd,edf->esf", buffer, w).i((&expert, &place)).i(by_expert.argsort(0))
 }
 
-/// Does the same without unused places: no masking, no wasted work.
+/// Computes the result of [`moe_local`] with a product of the sorted tokens, without masks and without unused places.
 fn moe_ragged_dot(w: &Array, a: &Array, b: &Array) -> Array {
     let by_expert = b.argsort(0);
     let out = ragged_dot(a.i(&by_expert), w, b.bincount(w.dim(0)));

@@ -18,7 +18,7 @@ fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
     out
 }
 
-/// Does the same with the tokens grouped by expert. A token of expert `E` or more gets zeros.
+/// Does the same as [`moe_local`] with the tokens grouped by expert. A token of expert `E` or more gets zeros.
 fn moe_ragged_dot(w: &Array, a: &Array, b: &Array) -> Array {
     let by_expert = b.argsort(0);
     let out = ragged_dot(a.i(&by_expert), w, b.bincount(w.dim(0)));
@@ -58,7 +58,8 @@ fn moe_all_to_all(w: &Array, a: &Array, b: &Array) -> Array {
     out.i(by_expert.argsort(0))
 }
 
-/// Does the same with a chunk of tokens at a time, each of which is sent only where it is needed.
+/// Computes the result of [`moe_all_to_all`] with a chunk of tokens at a time, each of which is sent only to the device
+/// that has its expert.
 fn moe_ragged(w: &Array, a: &Array, b: &Array) -> Array {
     let ([s, d], [experts, _, f]) = (a.dims(), w.dims());
     let (n, first) = (axis_size("X"), axis_index("X") * experts);
@@ -104,12 +105,13 @@ impl Exchange {
     }
 }
 
-/// A device's rows of A have D/Y columns. All columns are needed, and F/Y columns of the result belong to the device.
+/// Returns `moe` for shards of A with D/Y columns, which are gathered first because all D columns are needed. W and the
+/// result have F/Y columns.
 fn over_y(moe: Moe) -> impl Fn(&Array, &Array, &Array) -> Array {
     move |w, a, b| moe(w, &a.all_gather("Y", 1), b)
 }
 
-/// 2.4: uses k experts for each token, b: i32[S, k], and averages their results.
+/// 2.4: returns a function that uses k experts for each token, b: i32[S, k], and averages their results.
 fn top_k<F: Fn(&Array, &Array, &Array) -> Array>(moe: F) -> impl Fn(&Array, &Array, &Array) -> Array {
     move |w, a, b| {
         let [s, k] = b.dims();

@@ -41,13 +41,14 @@ fn block(x: &Array, w_in: &Array, w_out: &Array) -> Array {
     reduce_scatter_matmul(&allgather_matmul(x, w_in).gelu(), w_out)
 }
 
-/// The same block, made of the library's functions.
+/// Computes the block of 3.3 with the library's functions.
 fn block_of(x: &Array, w_in: &Array, w_out: &Array, overlap: Overlap) -> Array {
     let tmp = collective_matmul::all_gather("bd,df->bf", x, w_in, 'd', "Y", overlap);
     collective_matmul::reduce_scatter("bf,fd->bd", &tmp.gelu(), w_out, 'd', "Y", overlap)
 }
 
-/// Computes `A · W` over a split contracting dimension, for every treatment of the sum.
+/// Prints a table that compares variants of `A · W` with a split contracting dimension: by the compiler, by `f`, and by
+/// `library` with each kind of overlap. `out` is the layout of the result.
 fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library) -> Result<()> {
     println!("════ {title}\n");
     let [ka, kw] = Key::new(0).split();
@@ -73,7 +74,7 @@ fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library)
     Ok(())
 }
 
-/// Computes the result on one device.
+/// A function of the library that computes one device's shard of the result from its shards of the operands.
 type Library = fn(&Array, &Array, Overlap) -> Array;
 
 fn whole_block() -> Result<()> {

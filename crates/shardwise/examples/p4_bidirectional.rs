@@ -26,7 +26,7 @@ fn allreduce_matmul(a: &Array, w: &Array) -> Array {
     reduce_scatter_matmul(a, w).all_gather_replicated("Y", 1)
 }
 
-/// Multiplies on one device: its parts of both operands result in its part of the product.
+/// A function that computes one device's shard of the product from its shards of the operands.
 type Matmul = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
 
 fn compare(title: &str, out: P, variants: Vec<(&str, Matmul)>) -> Result<()> {

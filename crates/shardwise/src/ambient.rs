@@ -1,7 +1,7 @@
 //! Ambient state: values that each thread has for itself, and that functions replace while they run.
 //!
-//! All ambient state of the crate is declared with [`scoped!`], except for the stack of traces (`trace.rs`), the calls that
-//! have begun (`function.rs`), and the remembered answers of Explicit mode (`explicit/memo.rs`):
+//! All ambient state of the crate is declared with [`scoped!`], except for the stack of traces (`trace.rs`), the calls
+//! that have begun (`function.rs`), and the remembered answers of Explicit mode (`explicit/memo.rs`):
 //!
 //! | value | file | replaced by |
 //! |---|---|---|
@@ -55,12 +55,12 @@ impl<T> Scoped<T> {
         self.0.with_borrow(T::clone)
     }
 
-    /// Calls `f` with the thread's value.
+    /// Calls `f` with the thread's value, which `f` must not change.
     pub fn read<R>(&self, f: impl FnOnce(&T) -> R) -> R {
         self.0.with_borrow(f)
     }
 
-    /// Calls `f` to change the thread's value.
+    /// Calls `f` to change the thread's value. `f` must not use the value in another way.
     pub fn update<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.0.with_borrow_mut(f)
     }
@@ -75,7 +75,7 @@ impl<T> Scoped<T> {
 }
 
 impl Scoped<usize> {
-    /// Runs `f` with a count that is one larger.
+    /// Runs `f` with a count that is one larger. The count is restored afterwards, also if `f` panics.
     pub fn counted<R>(&self, f: impl FnOnce() -> R) -> R {
         self.with(self.get() + 1, f)
     }

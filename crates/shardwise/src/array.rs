@@ -243,8 +243,9 @@ impl Array {
         Array::held(handle.sharded_type().clone(), Held::Made(handle), at)
     }
 
-    /// Returns the array of `handle`, for which the program stated a layout. The buffers do not show the axes of size 1 in
-    /// it, nor those over which the array is reduced.
+    /// Returns the array of `handle`. Its type has the layout of the buffers and also those axes of `stated`, the
+    /// layout that the program stated, which buffers do not show: axes of size 1, and axes over which the array is
+    /// reduced.
     pub(crate) fn stated_value(
         handle: ArrayHandle,
         stated: Option<&base::Sharding>,
@@ -359,6 +360,7 @@ impl Array {
     ///   be an unreduced sum (`spec-unreduced`).
     /// - `part-length` if a part does not have as many elements as its shape.
     /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn from_parts<T: Element>(
         shape: impl IntoShape,
@@ -592,8 +594,10 @@ impl Array {
         }
     }
 
-    /// Returns the value in the given layout. A value that is not on a mesh and has not been made yet is made in this
-    /// layout, and is not kept in the array.
+    /// Returns the value in the given layout, or on one device without a mesh for `None`. A value that is not on a mesh
+    /// and has not been made yet is made in this layout, and is not kept in the array.
+    ///
+    /// Errors: the reason why there is no value, as for [`Array::handle`], or why it cannot be made or moved.
     pub(crate) fn handle_as(
         &self,
         sharding: Option<&base::Sharding>,
@@ -607,8 +611,10 @@ impl Array {
         runtime::lay_out(self.handle(at)?, sharding)
     }
 
-    /// Moves the value out of the array. A sum over devices is reduced first. If this fails, returns an array that
-    /// carries the mistakes. Returns the array itself if another handle shares it or if it has no value that was made.
+    /// Moves the value out of the array. A sum over devices is reduced first.
+    ///
+    /// Returns an array as the error: one that carries the mistakes if a sum cannot be reduced, or the array itself if
+    /// another handle shares it or if it has no value that was made.
     pub(crate) fn into_handle(self) -> Result<ArrayHandle, Array> {
         let node = Arc::try_unwrap(self.0).map_err(Array)?;
         match node.state {

@@ -14,7 +14,8 @@ const MOST_ENTRIES: usize = 4096;
 const MOST_BYTES: usize = 64 << 20;
 
 pub(crate) struct Cache<K, V> {
-    entries: HashMap<K, V>,
+    /// The values with their bytes.
+    entries: HashMap<K, (V, usize)>,
     bytes: usize,
 }
 
@@ -25,20 +26,25 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V> Cache<K, V> {
-    /// Returns the value of a key.
+    /// Returns the value of a key, or `None` if the map does not have the key.
     pub fn get(&self, key: &K) -> Option<&V> {
-        self.entries.get(key)
+        self.entries.get(key).map(|(value, _)| value)
     }
 
-    /// Inserts a value of `bytes` bytes. If the map is full, all other entries are removed first and returned. The
-    /// caller drops them after it has released its locks.
-    #[must_use = "the removed entries may be large, and are dropped by the caller"]
-    pub fn insert(&mut self, key: K, value: V, bytes: usize) -> HashMap<K, V> {
+    /// Inserts a value of `bytes` bytes. If the map would then have too many entries or bytes, all other entries are
+    /// removed first. Returns the values that were removed or replaced. The caller drops them after it has released its
+    /// locks.
+    #[must_use = "the removed values may be large, and are dropped by the caller"]
+    pub fn insert(&mut self, key: K, value: V, bytes: usize) -> Vec<V> {
         let is_full = self.entries.len() >= MOST_ENTRIES || self.bytes.saturating_add(bytes) > MOST_BYTES;
-        let gone = if is_full { std::mem::take(self).entries } else { HashMap::new() };
-        self.entries.insert(key, value);
+        let mut gone: Vec<(V, usize)> =
+            if is_full { std::mem::take(self).entries.into_values().collect() } else { vec![] };
+        if let Some((replaced, freed)) = self.entries.insert(key, (value, bytes)) {
+            self.bytes -= freed;
+            gone.push((replaced, freed));
+        }
         self.bytes = self.bytes.saturating_add(bytes);
-        gone
+        gone.into_iter().map(|(value, _)| value).collect()
     }
 }
 
@@ -71,5 +77,9 @@ mod tests {
         // An entry that is larger than the whole cache is kept alone.
         assert_eq!(cache.insert(11, 11, usize::MAX).len(), 1);
         assert_eq!(cache.insert(12, 12, 1).len(), 1);
+        // A value that replaces another takes its place.
+        for _ in 0..20 {
+            assert_eq!(cache.insert(12, 12, MOST_BYTES / 10), [12]);
+        }
     }
 }

@@ -427,7 +427,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dtype-kind` unless the elements are integers or floats.
+    /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `unreduced` if the operand is unreduced over axes other than these.
     #[track_caller]
     pub fn pmax(&self, axes: impl Axes) -> Array {
         run("pmax", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
@@ -447,7 +448,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dtype-kind` unless the elements are integers or floats.
+    /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `unreduced` if the operand is unreduced over axes other than these.
     #[track_caller]
     pub fn pmin(&self, axes: impl Axes) -> Array {
         run("pmin", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
@@ -780,7 +782,8 @@ impl Future {
     ///
     /// # Errors
     ///
-    /// `future-elsewhere` if the collective was started in another loop, branch or function.
+    /// `future-elsewhere` if the collective was started in another loop, branch or function, and the errors of the
+    /// collective.
     #[track_caller]
     pub fn done(mut self) -> Array {
         match self.state.take().expect("only this takes it") {
@@ -957,8 +960,10 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
     permute(s, x, axes, &pairs)
 }
 
-/// Returns the value of the device at `source`, as a sum with zeros from all other devices. The bits are summed if the
-/// dtype has no zero.
+/// Returns the collective that copies the value of the device at `source`, as a sum with zeros from all other devices.
+/// The bits are summed if the dtype has no zero.
+///
+/// Errors: those of [`Array::pbroadcast`].
 fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     let over = s.over(axes, ty.clone())?;
@@ -980,7 +985,8 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     Ok(Exchange::new(&[&masked], state, op).then_if(!dtype.has_zero(), move |sum| hlo::bitcast(sum, dtype)))
 }
 
-/// Returns true on the device at `source`.
+/// Adds ops that compare the device's position along the axes with `source`. Returns their result, which is true on the
+/// device at `source` only.
 fn is_at(b: &mut Builder<'_>, source: usize, over: &Over) -> Value {
     let index = make_collective::axis_index(b, over.mesh(), &over.list);
     let wanted = make::number(b, DType::I32, source as i64);
@@ -1046,8 +1052,8 @@ pub fn axis_index(axes: impl Axes) -> Array {
 ///
 /// # Errors
 ///
-/// The errors of [`axis_index`]. Since no number can be returned then, they end the trace. Outside of a trace, this function
-/// panics with them.
+/// The errors of [`axis_index`]. Since no number can be returned then, they end the trace. Outside of a trace, this
+/// function panics with them.
 #[track_caller]
 pub fn axis_size(axes: impl Axes) -> usize {
     let mut count = None;

@@ -160,9 +160,9 @@ pub fn reduce_scatter(spec: &str, a: &Array, b: &Array, letter: char, axes: impl
 /// # Cost
 ///
 /// Each device receives `n - 1` of `n` parts of the result twice: as partial sums and as results. The result is made in
-/// two tiles. Each tile is scattered as by [`reduce_scatter`], which overlaps with its matmuls, and then gathered. The
-/// gather of the first tile overlaps with the matmuls of the second. The gather of the second tile overlaps with
-/// nothing.
+/// two tiles, or in one if `letter` has fewer than `2 * n` elements. Each tile is scattered as by [`reduce_scatter`],
+/// which overlaps with its matmuls, and then gathered. The gather of the first tile overlaps with the matmuls of the
+/// second. The gather of the second tile overlaps with nothing.
 ///
 /// # Errors
 ///
@@ -225,7 +225,9 @@ impl Matmul {
         Ok(Matmul { letters, letter, size: sizes[&letter], over, axes, n, me, overlap, dtype, sums })
     }
 
-    /// Checks a product that is summed over the devices.
+    /// Checks a product that is summed over the devices, and returns it.
+    ///
+    /// Errors: those of [`all_reduce`].
     fn of_sum(
         s: &Site<'_>,
         spec: &str,
@@ -242,12 +244,12 @@ impl Matmul {
     }
 
     // ── pieces
-    /// Returns the index of the letter in an operand.
+    /// Returns the dimension of operand `operand` that has the letter, or `None` if none has it.
     fn place(&self, operand: usize) -> Option<usize> {
         self.letters.inputs[operand].iter().position(|&c| c == self.letter)
     }
 
-    /// Returns the index of the letter in the result.
+    /// Returns the dimension of the result that has the letter. Panics if none has it.
     fn out_dim(&self) -> usize {
         self.letters.output.iter().position(|&c| c == self.letter).expect("it was checked")
     }
@@ -308,8 +310,9 @@ impl Matmul {
         self.rounded(&out.expect("there is a device"))
     }
 
-    /// Writes a piece into the result. If it is the first piece, the result is made with `size` elements along the
-    /// letter.
+    /// Writes a piece into the result `out` at index `start` along the letter, and returns the result. If it is the
+    /// first piece, the result is made with `size` elements along the letter. A piece of this size is the result
+    /// itself.
     fn put(&self, out: Option<Array>, piece: &Array, start: &Array, size: usize) -> Array {
         let dim = self.out_dim();
         let mut shape = piece.tensor().shape.clone();
@@ -428,7 +431,8 @@ impl<'a> Gather<'a> {
         self.kept.extend(pieces);
     }
 
-    /// Joins all pieces along the letter of the result. Each has size `chunk`.
+    /// Gathers the pieces that have not been received yet, and joins all along the letter of the result. Each has size
+    /// `chunk`.
     fn joined(mut self, chunk: usize) -> Array {
         while self.kept.len() < self.m.n {
             self.send();
@@ -441,7 +445,8 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// Returns the start indices of a slice along one dimension.
+/// Returns the start indices of a slice along dimension `dim` of an array of this rank: `start` in `dim`, and 0 in the
+/// other dimensions.
 fn starts(rank: usize, dim: usize, start: &Array) -> Vec<Array> {
     let zero = hlo::constant(element(0.0, DType::I32));
     (0..rank).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect()

@@ -65,7 +65,7 @@ pub fn unroll(steps: Range<usize>) -> Unrolled {
 }
 
 impl Unrolled {
-    /// Unrolls only `by` steps at a time, inside a loop.
+    /// Unrolls only `by` steps at a time, inside a loop. 0 counts as 1.
     pub fn by(self, by: usize) -> Unrolled {
         Unrolled { by: by.max(1), ..self }
     }
@@ -216,6 +216,7 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
 /// # Errors
 ///
 /// - `condition` unless the condition is a bool scalar.
+/// - `unreduced` if the condition is unreduced, in per-device code.
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
 /// - `tree-form` if the body changes the form of the carry.
 ///
@@ -349,7 +350,7 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
 ///
 /// # Errors
 ///
-/// - `scan-length` unless all `xs` have the same first dimension.
+/// - `scan-length` if there are no `xs`, one of them is a scalar, or their first dimensions differ in size.
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
 /// - `tree-form` if the body changes the form of the carry.
 /// - `too-large` if the number of steps does not fit an `i32`.
@@ -378,7 +379,8 @@ fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
     }
 }
 
-/// Returns element `i` of the first dimension, or zeros of its type if `x` is empty (no step runs then).
+/// Returns element `i` of the first dimension, without this dimension. If the dimension has size 0, returns zeros of
+/// the element's type (no step runs then).
 fn row(x: &Array, i: &Array) -> Array {
     let ty = x.tensor().clone();
     if ty.shape[0] == 0 {
@@ -391,7 +393,7 @@ fn row(x: &Array, i: &Array) -> Array {
     hlo::reshape(&hlo::dynamic_slice(x, &start, &sizes), &ty.shape[1..])
 }
 
-/// Returns `xs` with `x` as element `i` of the first dimension.
+/// Returns `xs` with `x` as element `i` of the first dimension, or `xs` itself if this dimension has size 0.
 fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     if xs.tensor().shape[0] == 0 {
         return xs.clone();
@@ -403,7 +405,8 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     hlo::dynamic_update_slice(xs, &hlo::reshape(x, &shape), &start)
 }
 
-/// Adds the results so far as an argument of the innermost region, and returns them with the result of step `i` stored.
+/// Adds the results of all `length` steps so far as an argument of the innermost region, and returns them with `y`, the
+/// result of step `i`, stored.
 fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
     let ty = stacked(length, y.tensor());
     let ys = trace::with(|t| t.region_arg(&ty, &context::loc(at)));
@@ -528,6 +531,7 @@ fn close_composite<C: Tree, X: Tree>(
 /// # Errors
 ///
 /// - `condition` unless the predicate is a bool scalar.
+/// - `unreduced` if the predicate is unreduced, in per-device code.
 /// - `branch-types` if the results have different types or layouts, or only some of them are unreduced.
 /// - `tree-form` if the results have different forms.
 ///
@@ -557,7 +561,7 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
 }
 
 /// Returns the result of `branch(k)`, where `k` is an integer scalar that is clamped to `0..n`. For an array, `branch`
-/// is called with each number below `n`. For a Rust integer, it is called only with this number.
+/// is called with each number below `n`. For a Rust integer, it is called only with the clamped integer.
 ///
 /// # Errors
 ///
@@ -676,13 +680,15 @@ struct Laid {
 }
 
 impl Laid {
-    /// Returns the layout of a result of branch `branch`, or `None` for a constant, and if layouts are not part of types.
+    /// Returns the layout of a result of branch `branch`, or `None` for a constant, and if layouts are not part of
+    /// types.
     fn of(x: &Array, branch: usize) -> Option<Laid> {
         Some(Laid { branch, sharding: explicit::given(x)?, shown: x.short_type() })
     }
 }
 
-/// Records a mistake for each result whose layout differs from the first layout that a branch before it gave.
+/// Records a mistake for each result whose layout in `found` differs from that in `before`, which is the first layout
+/// of this result in the branches before. Results without a layout in either are left out.
 fn check_layouts<R: Tree>(
     name: &str,
     before: &[Option<Laid>],

@@ -37,7 +37,8 @@ fn edges(n: usize, is_long: bool) -> Vec<Option<usize>> {
     }
 }
 
-/// Returns the positions of the elements that are printed, in order.
+/// Returns the positions of the elements that are printed, in order: of all elements, or of those at the ends of each
+/// dimension if `is_long`.
 fn shown_indices(shape: &[usize], is_long: bool) -> Vec<usize> {
     shape.iter().fold(vec![0], |before, &n| {
         let here = edges(n, is_long);
@@ -134,7 +135,8 @@ fn scalar(v: f64, dtype: DType) -> String {
     }
 }
 
-/// Returns the text of a number that is not finite, and `None` for finite numbers.
+/// Returns the text of a number that is not finite, and `None` for finite numbers. If `has_sign`, NaN and positive
+/// infinity have a sign.
 fn special(v: f64, has_sign: bool) -> Option<String> {
     let sign = match v {
         _ if v.is_finite() => return None,

@@ -84,7 +84,8 @@ fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     operands.iter().filter_map(Array::traced).try_for_each(|v| explicit::settle(t, v).map_err(|_| ()))
 }
 
-/// Returns arrays that carry mistakes, with the types that they would have had.
+/// Returns `results` arrays that carry the mistakes. They have the types of `types`, or unknown types if this is
+/// `None`.
 fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) -> Vec<Array> {
     let types = types.map_or(vec![None; results], |arrays| arrays.iter().map(Array::known_type).collect());
     types.into_iter().map(|ty| Array::poisoned(wrong.clone(), ty, at)).collect()
@@ -164,7 +165,8 @@ impl Key {
         Key { name, constants, level, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() }
     }
 
-    /// Returns the program for this key. Makes it if the cache does not have it.
+    /// Returns the program for this key. If the cache does not have it, calls `make` and adds the program, or fails if
+    /// `make` does.
     fn program(self, make: impl FnOnce() -> Result<Prepared>) -> Result<Arc<Prepared>> {
         if let Some(found) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&self) {
             return Ok(found.clone());
@@ -233,7 +235,8 @@ impl Prepared {
         }
     }
 
-    /// Returns the values of the operands, each in the layout that the program expects.
+    /// Returns the values of the operands, each in the layout that the program expects. Fails if an operand has no
+    /// value.
     pub fn lend(&self, operands: &[&Array], at: At) -> Result<Vec<Argument>> {
         let inputs = &self.compiled.signature().inputs;
         let lend = |(a, input): (&&Array, &ShardedType)| a.handle_as(input.sharding.as_ref(), at).map(Argument::Lent);
@@ -270,7 +273,7 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
 }
 
 /// Returns a sum over devices, which is reduced when it is used. It uses the operands as they are now. `.shard` can
-/// leave it unreduced.
+/// leave it unreduced. Fails if an operand has no value.
 fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
     let signature = prepared.compiled.signature();
     let inputs = operands.iter().zip(&signature.inputs);
@@ -306,7 +309,8 @@ struct Traced {
 }
 
 /// Traces a function of arguments of these types as a program of its own. If `out` is a layout, the results get it.
-/// Also returns the types of the results, and why their layouts are not decided, if that is so.
+/// Also returns the types of the results, and why their layouts are not decided, if that is so. Fails with the mistakes
+/// of the function.
 fn module(
     callee: Callee,
     types: &[&ShardedType],

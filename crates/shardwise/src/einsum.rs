@@ -16,8 +16,8 @@ impl Array {
     ///
     /// # Shapes
     ///
-    /// `f32[.., m, k], f32[.., k, n] -> f32[.., m, n]`. A vector on the left is a row, a vector on the right is a
-    /// column.
+    /// `f32[.., m, k], f32[.., k, n] -> f32[.., m, n]`. A vector on the left is a row, and the result lacks `m`. A
+    /// vector on the right is a column, and the result lacks `n`.
     ///
     /// # Errors
     ///
@@ -329,7 +329,7 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// Parses a spec.
+    /// Parses a spec for `operands` operands.
     ///
     /// Errors: `einsum-spec`.
     pub fn parse(s: &Site<'_>, spec: &str, operands: usize) -> Checked<Letters> {

@@ -192,7 +192,7 @@ pub(crate) fn level() -> Option<Communicate> {
     LEVEL.get()
 }
 
-/// Returns the mesh of this thread if it has Explicit axes.
+/// Returns the mesh of this thread if it has Explicit axes, or else `None`.
 pub(crate) fn current_mesh() -> Option<Mesh> {
     mesh::current().filter(Mesh::is_explicit)
 }
@@ -206,7 +206,8 @@ impl State {
         state
     }
 
-    /// Sets the mesh of the program.
+    /// Sets the mesh of the program, and recomputes the axes that are part of types as [`narrow`](State::narrow) does
+    /// if no axis is manual.
     pub fn join(&mut self, mesh: &Mesh) {
         self.mesh = Some(mesh.0.clone());
         self.narrow(|_| false);
@@ -314,7 +315,8 @@ pub(crate) fn is_typing() -> bool {
 }
 
 // ── library functions
-/// Runs a library function in the active trace. If a result is pending, the function is the one that asks for a layout.
+/// Runs a library function in the active trace, and returns its results. If a result is pending, the function is the
+/// one that asks for a layout. A library function inside another one counts as a part of it.
 pub(crate) fn function(callee: Callee, f: impl FnOnce() -> Vec<Array>) -> Vec<Array> {
     let is_outermost = crate::trace::with(|t| {
         let is_outermost = t.explicit.is_on() && t.explicit.function.is_none();
@@ -377,7 +379,8 @@ fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Arra
 }
 
 /// Runs a function with a layout rule of its own: the result has the layout of `x`. If `dim` is sharded or `x` is
-/// pending, the result is pending, because elements move. Outside of Explicit mode, only runs `f`.
+/// pending, the result is pending, because elements move. Outside of Explicit mode, and if `x` has no layout, only runs
+/// `f`.
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| crate::trace::with(|t| t.explicit.is_on())) else { return f() };
@@ -506,7 +509,8 @@ pub(crate) fn is_same_type(a: &Sharding, b: &Sharding) -> bool {
     a.same_layout(b) && a.reduced == b.reduced
 }
 
-/// Returns the layout of values like `x` that are stacked along a new first dimension.
+/// Returns the layout of values like `x` that are stacked along a new first dimension, or `None` if layouts are not
+/// part of types.
 pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     let own = layout(x)?;
     let layout: Layout =
@@ -579,8 +583,8 @@ pub(crate) fn decide(t: &mut Trace, traced: Traced, sharding: &Sharding) -> bool
     true
 }
 
-/// Returns the mistake of a layout that is unreduced over an axis that is not one of `sums`: the axes over which the
-/// value is unreduced, or may be left unreduced.
+/// Returns the mistake of the layout `to` if it is unreduced over an axis that is not one of `sums`, or else `None`.
+/// `sums` are the axes over which the value is unreduced, or may be left unreduced.
 pub(crate) fn misplaced_sum(
     sums: &[AxisRef],
     to: &Sharding,
@@ -613,7 +617,7 @@ pub(crate) fn forget_reduced(func: &mut Func) {
     func.result_shardings.iter_mut().flatten().for_each(|s| s.reduced.clear());
 }
 
-/// Returns why a value cannot be used before `.shard`, if that is so.
+/// Returns why a value cannot be used before `.shard` decides its layout, or `None` if it can be used.
 pub(crate) fn undecided(t: &Trace, traced: Traced) -> Option<Diagnostic> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
@@ -629,7 +633,8 @@ pub(crate) fn is_sum(t: &Trace, x: &Array) -> bool {
     })
 }
 
-/// Leaves the layout of a value to the partitioner.
+/// Makes a pending value no longer pending without setting its layout, which is left to the partitioner. Does nothing
+/// if the value is not pending.
 pub(crate) fn forget(t: &mut Trace, traced: Traced) {
     let (frame, value) = traced.key();
     if let Some(i) = t.explicit.find(frame, value) {

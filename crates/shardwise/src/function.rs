@@ -391,7 +391,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
 }
 
 impl<T: Tree, R: Tree> Shared<'_, T, R> {
-    /// Returns the arguments' types with the layouts that they are to have.
+    /// Returns the arguments' types with the layouts that they are to have. Fails if an argument is a mistake, or if
+    /// the `in_shardings` do not fit the arguments.
     fn types(&self, args: &T, at: At) -> Result<Vec<ShardedType>> {
         let leaves = tree::leaves(args);
         if let Some(wrong) = Mistakes::join(leaves.iter().filter_map(|a| a.mistakes())) {
@@ -438,7 +439,8 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         Ok(TracedFunction { finished, out, form: tree::form(args), types })
     }
 
-    /// Returns the requested sharding of each result. Called in the active trace, where the compiler decides layouts.
+    /// Returns the requested sharding of each result, or `None` for each if there are no `out_shardings`. Called in the
+    /// active trace, where the compiler decides layouts. Fails if the specs do not fit the results or the mesh.
     fn out_shardings(&self, out: &R, loc: &Loc) -> Result<Vec<Option<base::Sharding>>> {
         let leaves = tree::leaves(out);
         let Some(specs) = &self.out_specs else { return Ok(vec![None; leaves.len()]) };
@@ -464,7 +466,8 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         }
     }
 
-    /// Runs the function as a program of its own.
+    /// Runs the function as a program of its own, which is traced and compiled unless an earlier call with the same key
+    /// did this. Fails with the mistakes of the arguments and of the function.
     fn compute(&self, args: T, at: At) -> Result<R> {
         let types = self.types(&args, at)?;
         let key = CallKey {
@@ -489,7 +492,8 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         ready.run(args, &donated, at)
     }
 
-    /// Runs the function as a part of the active trace.
+    /// Runs the function as a part of the active trace. Fails with the mistakes of the function, and if a spec does not
+    /// fit.
     fn inline(&self, args: &T, at: At) -> Result<R> {
         trace::run_inline(|| {
             let loc = context::loc(at);
@@ -505,7 +509,8 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         })
     }
 
-    /// Returns the results in the requested layouts, by steps of the active trace.
+    /// Returns the results in the requested layouts, by steps of the active trace. Fails if the specs do not have the
+    /// form of the results.
     fn laid_out(&self, out: R, at: At) -> Result<R> {
         let Some(specs) = &self.out_specs else { return Ok(out) };
         let wrong = |w: Vec<String>| Error::one(spec::misfit("out_shardings", &w, &context::loc(at)));
@@ -514,7 +519,8 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
     }
 }
 
-/// Returns the name of the program: `jit_step` for `my_crate::train::step` and for a closure in it.
+/// Returns the name of the program: `jit_step` for `my_crate::train::step` and for a closure in it. Characters other
+/// than ASCII letters and digits become `_`.
 fn symbol(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
     let name = path.rsplit("::").find(|part| !part.starts_with('{')).unwrap_or("function");
@@ -547,7 +553,7 @@ impl<R: Tree> Ready<R> {
 }
 
 /// Returns an array in the layout that the program expects. If `donated`, the array is donated, unless another handle
-/// shares it.
+/// shares it or its value has not been made yet. Fails if the array has no value.
 fn argument(a: Array, donated: bool, input: &ShardedType, at: At) -> Result<Argument> {
     let sharding = input.sharding.as_ref();
     if !donated {

@@ -133,8 +133,8 @@ pub(crate) fn started(
     trace::with(start).map_err(|d| Array::poisoned(Mistakes::one(d), None, at))
 }
 
-/// Returns the result of a started op, or `None` if it was not started in the region that is being built. The result has
-/// the states `state`. In Explicit mode, it has the layout with which the op was started.
+/// Returns the result of a started op, or `None` if it was not started in the region that is being built. The result
+/// has the states `state`. In Explicit mode, it has the layout with which the op was started.
 pub(crate) fn finished(future: Future, state: ManualType) -> Option<Array> {
     let at = here();
     if !trace::is_open(future.value) {
@@ -156,7 +156,8 @@ pub(crate) fn op(opcode: Opcode, operands: &[&Array], attrs: Attrs, result: Tens
     op_with(opcode, operands, attrs, vec![], &[result]).pop().expect("one result")
 }
 
-/// Ends the innermost region with these arrays.
+/// Ends the innermost region with an op that returns these arrays. If one of them cannot be used, the op returns
+/// nothing.
 pub(crate) fn terminate(opcode: Opcode, arrays: &[&Array]) {
     let at = here();
     let values = trace::operands(arrays, at).unwrap_or_default();
@@ -242,7 +243,7 @@ pub(crate) fn broadcast_to(x: &Array, shape: &[usize]) -> Array {
     broadcast_in_dim(x, shape, &dims)
 }
 
-/// Inserts dimensions that were reduced away, repeated to `shape`.
+/// Broadcasts `x` to `shape`. `x` has all dimensions of `shape` except `reduced`.
 pub(crate) fn broadcast_over(x: &Array, shape: &[usize], reduced: &[usize]) -> Array {
     let dims: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d)).collect();
     broadcast_in_dim(x, shape, &dims)
@@ -298,7 +299,7 @@ pub(crate) fn slice(x: &Array, start: &[usize], limit: &[usize], strides: &[usiz
     op(Opcode::Slice, &[x], attrs, TensorType::new(ty.dtype, shape))
 }
 
-/// Slices `x`. `start` has a scalar for each dimension.
+/// Returns the slice of `x` with these sizes that begins at `start`, which has a scalar for each dimension.
 pub(crate) fn dynamic_slice(x: &Array, start: &[Array], sizes: &[usize]) -> Array {
     let operands: Vec<&Array> = std::iter::once(x).chain(start).collect();
     op(Opcode::DynamicSlice, &operands, shapes::DynamicSlice::attrs(sizes), TensorType::new(x.tensor().dtype, sizes))
@@ -361,7 +362,8 @@ pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usi
         .expect("one result")
 }
 
-/// Reduces several arrays at once. `f` combines the elements of the two sides.
+/// Reduces several arrays of one shape at once over `dims`. `f` gets an element of each array from the left side, and
+/// one of each from the right side, and returns the combined elements.
 pub(crate) fn reduce_many(
     xs: &[&Array],
     identities: &[Literal],
@@ -395,7 +397,8 @@ pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: us
     op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[ty]).pop().expect("one result")
 }
 
-/// Sorts arrays of one shape together along `dim`, stably. `before` compares the elements `a0, b0, a1, b1, …`.
+/// Sorts arrays of one shape together along `dim`, stably. `before` gets two elements of each array, `a0, b0, a1, b1,
+/// …`, and returns true if `a0, a1, …` come before `b0, b1, …`.
 pub(crate) fn sort(xs: &[&Array], dim: usize, before: impl FnOnce(&[Array]) -> Array) -> Vec<Array> {
     let types: Vec<TensorType> = xs.iter().map(|x| x.tensor().clone()).collect();
     let dtypes: Vec<DType> = types.iter().flat_map(|t| [t.dtype, t.dtype]).collect();

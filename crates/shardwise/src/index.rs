@@ -211,6 +211,8 @@ fn index_mistake<T>(s: &Site<'_>, code: &'static str, message: String, x: &Array
 }
 
 /// Resolves an index for `x`.
+///
+/// Errors: those of [`Array::i`].
 fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     let rank = x.tensor().rank();
     let used = entries.iter().filter(|e| !matches!(e, Entry::NewAxis | Entry::Ellipsis)).count();
@@ -235,7 +237,10 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     Ok(out)
 }
 
-/// Adds whole dimensions for those that have no entry: after the ellipsis, which stays, or at the end.
+/// Adds an entry for the whole of each of the `missing` dimensions that have none: after the ellipsis, which stays, or
+/// at the end.
+///
+/// Errors: `index-ellipsis` if there are two ellipses.
 fn fill(s: &Site<'_>, x: &Array, entries: Vec<Entry>, missing: usize) -> Checked<Vec<Entry>> {
     let whole = Entry::Range { start: None, end: None, by: 1 };
     let places: Vec<usize> = (0..entries.len()).filter(|&i| matches!(entries[i], Entry::Ellipsis)).collect();
@@ -318,7 +323,10 @@ impl Indexed {
         self.arrays.len()
     }
 
-    /// Adds an entry for a part of a dimension that starts at a scalar array.
+    /// Adds an entry for `size` elements of a dimension that start at the scalar array `a`.
+    ///
+    /// Errors: `index-dtype` unless `a` is an integer scalar, and `index-bounds` if the dimension is smaller than
+    /// `size`.
     fn scalar(&mut self, s: &Site<'_>, x: &Array, a: Array, size: usize, fate: Fate) -> Checked<()> {
         if a.node().ty.is_none() {
             return Err(a);
@@ -340,7 +348,10 @@ impl Indexed {
         Ok(())
     }
 
-    /// Adds an entry for elements of a dimension that are picked by an index array.
+    /// Adds an entry for elements of a dimension of size `n` that are picked by the index array `a`.
+    ///
+    /// Errors: `index-dtype` unless `a` holds integers, `index-bounds` if `n` is 0 and `a` is not empty, and
+    /// `index-broadcast` if `a` cannot be broadcast together with the index arrays before it.
     fn pick(&mut self, s: &Site<'_>, x: &Array, a: Array, n: usize) -> Checked<()> {
         if !a.tensor().dtype.is_integer() {
             let hint = if a.tensor().dtype.is_bool() {
@@ -370,8 +381,8 @@ impl Indexed {
 
     /// Removes the dimensions that are dropped or picked from the result, and adds the picked ones. As in NumPy, an
     /// integer beside index arrays counts as an index array. If the entries of these dimensions are adjacent, the
-    /// picked dimensions take their place. Otherwise, they come first. An `Ellipsis` separates entries even if it stands
-    /// for no dimension.
+    /// picked dimensions take their place. Otherwise, they come first. An `Ellipsis` separates entries even if it
+    /// stands for no dimension.
     fn place_picked(&mut self) {
         let (fates, result) = (&self.plan.fates, &self.plan.result);
         let is_removed = |p: &Origin| matches!(p, Origin::Box(d) if fates[*d] != Fate::Keep);
@@ -485,7 +496,7 @@ impl Plan {
     }
 
     /// Returns the dimension numbers of the gather from the box without its dropped dimensions, the window sizes, and
-    /// the shape of the result.
+    /// the shape of the result without new dimensions. `rank_of_indices` is the rank of the broadcast index arrays.
     fn windows(&self, rank_of_indices: usize) -> (IndexDims, Vec<usize>, Vec<usize>) {
         let dims = self.undropped();
         let picked: Vec<usize> = (0..dims.len()).filter(|&i| matches!(self.fates[dims[i]], Fate::Pick(_))).collect();
@@ -566,7 +577,7 @@ impl Plan {
     }
 
     /// Returns the array `x[0]` with `v` combined into the elements at the index, or with these replaced by `v` if
-    /// `combine` is `None`. The other arrays in `x` are the index arrays.
+    /// `combine` is `None`. The other arrays in `x` are the index arrays and the scalars at which the box starts.
     fn put(&self, x: &[Array], v: &Array, combine: Option<Opcode>) -> Array {
         if self.picks_none() {
             return x[0].clone();
@@ -735,8 +746,8 @@ macro_rules! updates {
         ///
         /// # Errors
         ///
-        /// The errors of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit. `dtype-kind`
-        /// for all methods but `set` if the dtype can only be stored.
+        /// The errors of [`Array::i`], and `broadcast`, `dtype-mixed` and `number-dtype` if `v` does not fit.
+        /// `dtype-kind` for all methods but `set` if the dtype can only be stored.
         #[expect(clippy::should_implement_trait, reason = "NumPy's and JAX's names; a place is no number")]
         impl At { $(
             $(#[$doc])*

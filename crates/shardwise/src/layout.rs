@@ -62,6 +62,8 @@ impl Array {
 }
 
 /// Resolves a spec for `x`: on the mesh of the spec, the active program, `x`, or the thread, in this order.
+///
+/// Errors: `no-mesh`, and those of a spec that does not fit `x` or the mesh.
 fn resolve(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked<Sharding> {
     let of_trace = trace::is_tracing().then(|| trace::with(|t| t.mesh.clone())).flatten();
     let default = of_trace.or_else(|| x.sharding().map(|s| s.mesh));
@@ -152,7 +154,8 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     }
 }
 
-/// Returns the mistake of a layout with typed axes that do not divide their dimensions.
+/// Returns the mistake of the first dimension of `x` that the layout's axes over which types state layouts do not
+/// divide evenly, or `None` if there is none.
 fn uneven(sharding: &Sharding, spec: &P, x: &Array, loc: &Loc) -> Option<Diagnostic> {
     let split = |(dim, d): (usize, &DimSharding)| {
         let over = trace::with(|t| t.explicit.typed_axes(&d.axes));
@@ -164,14 +167,16 @@ fn uneven(sharding: &Sharding, spec: &P, x: &Array, loc: &Loc) -> Option<Diagnos
     Some(mistakes::spec_uneven(spec, &Split { ty, dim, size, axes, count }, &sharding.mesh, loc))
 }
 
-/// Returns the mistake of a layout with open dimensions for an array that has no layout of its own.
+/// Returns the mistake of a layout with open dimensions for an array that has no layout of its own, or `None` if
+/// `wanted` has no open dimension or the array has a layout.
 pub(crate) fn nothing_decides(wanted: &Sharding, own: Option<&Sharding>, ty: &str, loc: &Loc) -> Option<Diagnostic> {
     let is_open = own.is_none() && wanted.dims.iter().any(|d| d.is_open);
     is_open.then(|| mistakes::unconstrained(&P::of(wanted), ty, loc))
 }
 
 /// Returns the layout of a value with the axes that a program stated for it and that the value does not show: axes of
-/// size 1, and those over which it is reduced.
+/// size 1, and those over which it is reduced. Returns `own` if no layout is stated, or one of another rank or on other
+/// devices.
 ///
 /// Where `stated` leaves axes to the compiler, the value has its own. A value in `[{"X"}, {"Y"}]` that is stated as
 /// `[{"X", "Z"}, {?}]`, where Z has size 1, is in `[{"X", "Z"}, {"Y"}]`.

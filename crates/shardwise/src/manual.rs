@@ -215,8 +215,8 @@ impl ManualType {
 }
 
 impl Array {
-    /// Returns the array's states along the manual axes of `scope`. An array from outside is replicated along them, or
-    /// reduced if its type says so.
+    /// Returns the array's states along the manual axes of `scope`. An array from outside of `scope` keeps the states
+    /// that it has in an enclosing `shard_map`. Along the other axes, it is replicated, or reduced if its type says so.
     pub(crate) fn manual_in(&self, scope: &Arc<Scope>) -> ManualType {
         let own = match &self.node().manual {
             Some(own) if own.scope.axes == scope.axes => return ManualType { scope: scope.clone(), ..own.clone() },
@@ -271,9 +271,8 @@ fn of_unreduced(
     Ok(rest.expect("there is an operand").with_unreduced(&axes))
 }
 
-/// Returns the mistake of a predicate of the loop or branch `name` that is unreduced: it has no value on a device.
-///
-/// Errors: `unreduced`.
+/// Returns the mistake `unreduced` if `test`, the predicate of the loop or branch `name`, is unreduced, so that no
+/// device has its value. Returns `None` otherwise.
 pub(crate) fn unreduced_condition(name: &str, test: &Array, loc: &Loc) -> Option<Diagnostic> {
     let state = test.node().manual.as_ref().filter(|state| !state.unreduced.is_empty())?;
     let (mesh, axes) = (state.mesh(), &state.unreduced);
@@ -330,7 +329,8 @@ impl Carried {
     }
 
     /// Records the predicate that decides whether there is another turn, and makes the carried values varying over its
-    /// axes. Returns true if the predicate varies over axes over which those before it did not.
+    /// axes, except over those over which a value is unreduced. Returns true if the predicate varies over axes over
+    /// which those before it did not. Otherwise, and for `None`, changes nothing.
     pub fn decide(&mut self, predicate: Option<Predicate>) -> bool {
         let Some(found) = predicate else { return false };
         let mesh = &self.scope.as_ref().expect("what varies is in a scope").mesh;

@@ -171,7 +171,7 @@ pub fn with_mesh<R>(mesh: impl Borrow<Mesh>, f: impl FnOnce() -> R) -> R {
     CURRENT.with(Some(mesh.borrow().clone()), f)
 }
 
-/// Returns the current mesh of this thread.
+/// Returns the current mesh of this thread, or `None` if none has been set.
 pub(crate) fn current() -> Option<Mesh> {
     CURRENT.get()
 }

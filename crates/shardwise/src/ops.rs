@@ -89,7 +89,7 @@ pub trait Dim: Copy + Display {
     label = "expected an integer, an array of integers, `..`, or `keep(…)` of one"
 )]
 pub trait Dims {
-    /// Returns the indices of the dimensions, or the one that does not exist.
+    /// Returns the indices of the dimensions in an array of this rank. Fails with the first one that does not exist.
     #[doc(hidden)]
     fn places(&self, rank: usize) -> Result<Vec<usize>, String>;
     #[doc(hidden)]
@@ -170,7 +170,8 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
     context::within(at, || f(&site)).unwrap_or_else(|bad| bad)
 }
 
-/// Returns the mistakes of the operands. An operand whose layout is not decided is not a mistake by itself.
+/// Returns the mistakes of the operands, or `None` if no operand is one. An operand whose layout is not decided is not
+/// a mistake by itself.
 fn wrong(operands: &[&Array]) -> Option<Mistakes> {
     Mistakes::join(operands.iter().filter_map(|a| match &a.node().state {
         State::Mistake(wrong) => Some(wrong),
@@ -188,11 +189,15 @@ impl Site<'_> {
     }
 
     /// Checks that an array can have this type.
+    ///
+    /// Errors: `too-large`.
     pub fn fits(&self, ty: &TensorType) -> Checked<()> {
         if shape::fits(ty) { Ok(()) } else { self.fail(None, mistakes::too_large(ty, &self.loc)) }
     }
 
     /// Checks that an `i32` can count the positions below `n` of `x`.
+    ///
+    /// Errors: `too-large`.
     pub fn counts(&self, x: &Array, n: usize) -> Checked<()> {
         match i32::try_from(n) {
             Ok(_) => Ok(()),
@@ -201,6 +206,8 @@ impl Site<'_> {
     }
 
     /// Returns the index of a dimension of `x`.
+    ///
+    /// Errors: `dimension`.
     pub fn dim(&self, x: &Array, dim: impl Dim) -> Checked<usize> {
         match dim.of(x.tensor().rank()) {
             Some(dim) => Ok(dim),
@@ -223,7 +230,10 @@ impl Site<'_> {
         }
     }
 
-    /// Checks that the elements of `x` are of the right kind.
+    /// Checks that `is_right` returns true for the dtype of `x`. `expected` and `help` are for the message, and an
+    /// empty `help` is left out.
+    ///
+    /// Errors: `dtype-kind`.
     pub fn kind(&self, x: &Array, is_right: impl Fn(base::DType) -> bool, expected: &str, help: &str) -> Checked<()> {
         if is_right(x.tensor().dtype) {
             return Ok(());
@@ -233,11 +243,15 @@ impl Site<'_> {
     }
 
     /// Checks that the function is defined for the dtype of `x`.
+    ///
+    /// Errors: `dtype-kind`.
     pub fn has(&self, x: &Array, kinds: Kinds) -> Checked<()> {
         self.kind(x, |d| kinds.has(d), kinds.words(), kinds.help(x.tensor().dtype))
     }
 
     /// Returns the other operand as an array. A number takes the dtype of `x`.
+    ///
+    /// Errors: `number-dtype`.
     pub fn beside(&self, other: Either, x: &Array) -> Checked {
         match other.0 {
             EitherKind::Array(a) => Ok(a),
@@ -255,6 +269,8 @@ impl Site<'_> {
     }
 
     /// Returns the shape to which both arrays broadcast. They must have the same dtype.
+    ///
+    /// Errors: `broadcast`, `dtype-mixed`.
     pub fn broadcast(&self, a: &Array, b: &Array) -> Checked<Vec<usize>> {
         let (x, y) = (a.tensor(), b.tensor());
         let Some(shape) = broadcast_shape(&x.shape, &y.shape) else {

@@ -10,7 +10,8 @@ scoped! {
     static TIMES: Option<Vec<InstructionTime>> = None;
 }
 
-/// Runs `f` twice: first to compile its programs, then to time each of their instructions.
+/// Runs `f` twice: first to compile its programs, then to time each of their instructions. The profile has the times of
+/// the second run.
 ///
 /// # Errors
 ///

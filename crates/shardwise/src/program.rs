@@ -192,6 +192,9 @@ impl Communication {
 
     /// Asserts that there are exactly these collectives, in any order: `["all-reduce model", "all-gather data x4"]`.
     ///
+    /// Each has the kind, the axes and, unless it runs once, the number of runs. Equal ones are listed as often as they
+    /// occur.
+    ///
     /// # Panics
     ///
     /// Panics with the table if there are others or one of these is missing.
@@ -205,7 +208,7 @@ impl Communication {
     }
 }
 
-/// Formats a collective as `all-gather data x4`.
+/// Formats a collective as `all-gather data x4`: the kind, the axes, and the number of runs unless it is 1.
 fn short(c: &Collective) -> String {
     let times = if c.count == 1 { String::new() } else { format!(" x{}", c.count) };
     format!("{} {}{times}", c.kind, c.axes)
@@ -247,7 +250,7 @@ impl Program {
     }
 
     /// Formats the types of `@main`, with the layouts that the program states: `(bf16[8@X,2048@Y], bf16[2048@Y,8192])
-    /// -> bf16[8,8192]`.
+    /// -> bf16[8,8192]`. Returns `() -> ()` if there is no `@main`.
     pub fn signature(&self) -> String {
         let Some(main) = self.module.main() else { return "() -> ()".into() };
         let show = |ty: &shardwise_ir::Type, sharding: Option<&shardwise_base::Sharding>| match ty.as_tensor() {

@@ -59,7 +59,7 @@ impl Key {
         })
     }
 
-    /// Splits the key into one to use now and one for later.
+    /// Splits the key into one to use now and one for later, in this order.
     #[track_caller]
     pub fn next(self) -> (Key, Key) {
         let at = context::caller(Location::caller());
@@ -68,7 +68,7 @@ impl Key {
     }
 
     /// Returns another key for each number, static or traced: the step of a training loop, or a device's position. This
-    /// is `jax.random.fold_in`.
+    /// is `jax.random.fold_in`. An array is converted to `u32`.
     ///
     /// # Errors
     ///
@@ -125,7 +125,8 @@ impl Tree for Key {
 }
 
 // ── threefry, traced
-/// Returns the row-major position of each element, in two words.
+/// Returns the row-major position of each element of an array of this shape, as two `u32` arrays: the high words and
+/// the low words.
 fn counters(shape: &[usize]) -> [Array; 2] {
     let ty = TensorType::new(U32, shape);
     let size = ty.size();
@@ -139,7 +140,7 @@ fn counters(shape: &[usize]) -> [Array; 2] {
     if u32::try_from(size).is_ok() { [hlo::zeros(&ty), low] } else { long_counters(&ty) }
 }
 
-/// Returns the positions for arrays of 2^32 elements and more.
+/// Returns the high and the low words of the positions, as [`counters`] does, for arrays of 2^32 elements and more.
 fn long_counters(ty: &TensorType) -> [Array; 2] {
     let long = TensorType::new(base::DType::U64, ty.shape.clone());
     let constant = |n: u64| hlo::splat(&Literal::scalar(n), &ty.shape);
@@ -156,7 +157,8 @@ fn word(n: u32, ty: &TensorType) -> Array {
     hlo::splat(&Literal::scalar(n), &ty.shape)
 }
 
-/// Computes Threefry-2x32 of a counter of two words.
+/// Computes Threefry-2x32 with a key `u32[2]` for each element of the counters. `counter` and the result are two `u32`
+/// arrays of one shape: the first and the second words.
 fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let ty = counter[0].tensor().clone();
@@ -182,7 +184,8 @@ fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
     x
 }
 
-/// Returns `width` random bits for each element, as `jax.random.bits` does.
+/// Returns random bits as `jax.random.bits` does: an array of this shape of unsigned integers with `width` bits.
+/// `width` is 8, 16, 32 or 64.
 fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
     let [high, low] = hash(key, &counters(shape));
     let unsigned = |bits: usize| match bits {
@@ -220,7 +223,7 @@ pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     })
 }
 
-/// Returns the number of stored bits of a float's mantissa.
+/// Returns the number of stored bits of the mantissa of `f64`, `f32`, `f16` or `bf16`.
 fn mantissa_bits(dtype: base::DType) -> usize {
     match dtype {
         base::DType::F64 => 52,
@@ -260,9 +263,10 @@ fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     hlo::binary(Opcode::Maximum, &low_number, &scaled)
 }
 
-/// Creates a random array of floats, which `f` makes from the key and the type in a trace.
+/// Creates a random array of type `ty`, which `f` makes from the key and the type in a trace. `name` is the function in
+/// messages.
 ///
-/// Errors: `too-large`, and `dtype-kind` for other dtypes.
+/// Errors: `too-large`, and `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
 #[track_caller]
 fn floats(
     name: &'static str,
@@ -366,7 +370,8 @@ pub fn permutation(key: Key, n: usize) -> Array {
     })
 }
 
-/// Sorts by random words, in so many rounds that probably no two elements have equal words in all of them.
+/// Returns the numbers `0..n` in a random order as an array of type `ty`, which has one dimension, of size `n`. They
+/// are sorted by random words, in so many rounds that probably no two of them have equal words in all rounds.
 fn permutation_of(key: &Array, ty: &TensorType) -> Array {
     let n = ty.shape[0];
     let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;

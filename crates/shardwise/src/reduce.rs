@@ -12,7 +12,7 @@ use shardwise_ops::Opcode;
 use std::panic::Location;
 
 /// Returns the smallest value of a dtype if `is_low`, with which a maximum starts. Otherwise, returns the largest
-/// value, with which a minimum starts.
+/// value, with which a minimum starts. Those of floats are infinite, and those of bools are false and true.
 fn extreme(dtype: DType, is_low: bool) -> Literal {
     match dtype.kind() {
         Kind::Bool => element(f64::from(u8::from(!is_low)), dtype),
@@ -24,7 +24,8 @@ fn extreme(dtype: DType, is_low: bool) -> Literal {
     }
 }
 
-/// Returns the dtype in which sums are taken: `f32` for narrow floats, whose sums are rounded once.
+/// Returns the dtype in which sums are taken: `f32` for `bf16` and `f16`, so that their sums are rounded once, and
+/// `dtype` itself for all others.
 pub(crate) fn wide(dtype: DType) -> DType {
     if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype }
 }
@@ -46,7 +47,7 @@ enum Over {
     Elements,
 }
 
-/// Checks that the dimensions have elements.
+/// Checks that none of the dimensions has size 0.
 ///
 /// Errors: `reduce-empty`.
 pub(crate) fn has_elements(s: &Site<'_>, x: &Array, dims: &[usize]) -> Checked<()> {
@@ -170,9 +171,9 @@ reductions! {
     };
     /// Returns the mean. Integers are averaged as `f32`.
     mean Numbers Any mean;
-    /// Returns the population variance: the mean squared distance from the mean.
+    /// Returns the population variance: the mean squared distance from the mean. Integers are averaged as `f32`.
     var Ordered Any var;
-    /// Returns the population standard deviation: the square root of `var`.
+    /// Returns the population standard deviation: the square root of `var`. That of integers is computed as `f32`.
     std Ordered Any |x, dims| var(x, dims).sqrt();
     /// Returns the largest element.
     max Ordered Elements |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
@@ -199,7 +200,7 @@ impl Array {
     /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
     /// - `argmax-dims` unless one dimension or all of them are named.
     /// - `dtype-kind` unless the elements are integers or floats.
-    /// - `reduce-empty` for a dimension of size 0.
+    /// - `reduce-empty` if a named dimension has size 0.
     /// - `too-large` if an `i32` cannot count the positions.
     #[track_caller]
     pub fn argmax(&self, dims: impl Dims) -> Array {
@@ -214,7 +215,7 @@ impl Array {
     /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
     /// - `argmax-dims` unless one dimension or all of them are named.
     /// - `dtype-kind` unless the elements are integers or floats.
-    /// - `reduce-empty` for a dimension of size 0.
+    /// - `reduce-empty` if a named dimension has size 0.
     /// - `too-large` if an `i32` cannot count the positions.
     #[track_caller]
     pub fn argmin(&self, dims: impl Dims) -> Array {
@@ -249,7 +250,10 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
     })
 }
 
-/// Runs a function along one dimension.
+/// Runs a library function along one dimension. `f` computes the result from the array and the index of the dimension.
+///
+/// Errors: `dimension`, `dtype-kind` unless the dtype is one of `kinds`, and `too-large` for `argsort` if an `i32`
+/// cannot count the positions.
 #[track_caller]
 fn along(name: &'static str, x: &Array, dim: impl Dim, kinds: Kinds, f: impl Fn(&Array, usize) -> Array) -> Array {
     site(name, &[x], |s| {
@@ -278,14 +282,15 @@ fn log_softmax(x: &Array, dim: usize) -> Array {
     hlo::convert(&(&shifted - over(&sum(&shifted.exp(), &[dim]).ln())), dtype)
 }
 
-/// Computes running sums. Those of narrow floats are taken in `f32`.
+/// Computes running sums, or running results of another op `combine` with this identity. Those of `bf16` and `f16` are
+/// taken in `f32`, and converted back.
 fn running(x: &Array, combine: Opcode, identity: f64, dim: usize) -> Array {
     let dtype = x.tensor().dtype;
     let to = wide(dtype);
     hlo::convert(&hlo::cumulative(&hlo::convert(x, to), combine, &element(identity, to), dim), dtype)
 }
 
-/// Returns true if `a` is sorted before `b`. Zeros are equal, and NaNs are last.
+/// Builds an array of bools that are true where `a` is sorted before `b`. Zeros are equal, and NaNs are last.
 fn before(a: &Array, b: &Array) -> Array {
     if !a.tensor().dtype.is_float() {
         return hlo::compare("LT", a, b);

@@ -13,8 +13,9 @@ use shardwise_spmd::Partitioned;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
-/// A program that can run, and the per-device module from which it was made.
+/// A program that can run, and the modules from which it was made.
 pub(crate) struct Compiled {
+    /// The program before it was partitioned.
     source: Module,
     executable: Arc<dyn Executable>,
     partitioned: Partitioned,
@@ -52,7 +53,8 @@ impl Compiled {
         Communication::of_table(&self.partitioned.communication)
     }
 
-    /// Returns the memory of a run to which the arguments at the positions `donated` are donated.
+    /// Returns the memory of a run to which the arguments at the positions `donated` are donated. The peak is 0 if the
+    /// engine does not know it.
     pub fn memory(&self, donated: &[usize]) -> Memory {
         let bytes = |types: &[ShardedType]| types.iter().map(local_bytes).sum();
         Memory {
@@ -64,13 +66,14 @@ impl Compiled {
     }
 }
 
-/// Returns the bytes of one device's part.
+/// Returns the bytes of one device's part of an array of this type.
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
-/// Returns the bytes of the largest value of a body.
+/// Returns the bytes of the largest tensor among the arguments of a body and the results of its ops, also of nested
+/// ones. Returns 0 if there are no tensors.
 fn largest_bytes(body: &Body) -> usize {
     let made = body.walk().into_iter().flat_map(|op| body.op(op).results.to_vec());
     let values = body.args().iter().copied().chain(made);
@@ -104,16 +107,17 @@ impl Programs {
         self.kept.get(&hash).cloned().or_else(|| self.held.get(&hash)?.upgrade())
     }
 
-    /// Inserts a program. Returns the entries that were removed for it.
-    #[must_use = "the removed entries may be large, and are dropped by the caller"]
-    fn insert(&mut self, hash: u64, program: &Arc<Compiled>) -> HashMap<u64, Arc<Compiled>> {
+    /// Inserts a program into `held`, and also into `kept` if its constants have at most [`KEPT_CONSTANT_BYTES`].
+    /// Returns the programs that were removed from `kept` for it.
+    #[must_use = "the removed programs may be large, and are dropped by the caller"]
+    fn insert(&mut self, hash: u64, program: &Arc<Compiled>) -> Vec<Arc<Compiled>> {
         if self.held.len() >= 2 * self.held_at_last_sweep.max(1024) {
             self.held.retain(|_, p| p.strong_count() > 0);
             self.held_at_last_sweep = self.held.len();
         }
         self.held.insert(hash, Arc::downgrade(program));
         if constant_bytes(&program.source) > KEPT_CONSTANT_BYTES {
-            return HashMap::new();
+            return vec![];
         }
         self.kept.insert(hash, program.clone(), program_bytes(&program.source))
     }
@@ -141,7 +145,8 @@ pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     }
 }
 
-/// Returns the plan of an equal program. A different program with the same hash is not returned.
+/// Returns an equal program from the cache, with its plan, or `None` if there is none. Source locations are not
+/// compared. A different program with the same hash is not returned.
 fn planned(module: &Module) -> Option<Arc<Compiled>> {
     let found = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).get(module.structure_hash())?;
     shardwise_ir::difference(&found.source, module, false).is_none().then_some(found)
@@ -169,7 +174,7 @@ pub(crate) fn table(module: &Module) -> Result<shardwise_spmd::Communication> {
     limits::run_at(|| module.loc.clone(), || Ok(partition(module)?.communication))
 }
 
-/// Returns the text after each pass, with the name of the pass. The first is the program itself.
+/// Returns the name of each pass and the text of the program after it. The first entry is the program itself.
 pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
     let mut stages = vec![];
     let mut keep = |_: usize, pass: &str, module: &Module| stages.push((pass.to_string(), text(module)));
@@ -178,13 +183,14 @@ pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
     Ok(stages)
 }
 
-/// Places a literal on devices.
+/// Places a literal on the devices of the sharding's mesh, or on one device without a mesh if there is no sharding.
 pub(crate) fn put(value: &Literal, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
     let ty = TensorType::new(value.dtype(), value.shape());
     Ok(engine().put(value, &ShardedType { ty, sharding: sharding.map(base::Sharding::canonical) })?)
 }
 
-/// Returns the array in another layout.
+/// Returns the array in the layout `sharding`, or on one device without a mesh for `None`. An array that has this
+/// layout is returned as it is.
 pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
     let own = array.sharded_type().sharding.as_ref();
     match (own, sharding) {
@@ -195,7 +201,8 @@ pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> 
     }
 }
 
-/// Moves shards between devices of one mesh, by a program that the partitioner makes for this.
+/// Returns the array in the layout `to`, whose mesh has the same devices. A program that the partitioner makes for this
+/// moves the shards.
 fn move_shards(array: ArrayHandle, to: &base::Sharding) -> Result<ArrayHandle> {
     let module = move_module(array.sharded_type(), to);
     let mut moved = compile(&module)?.execute(vec![Argument::Lent(array)])?;
@@ -220,7 +227,7 @@ fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
     module
 }
 
-/// Prints a module.
+/// Returns the text of a module, without its varying axes.
 pub(crate) fn text(module: &Module) -> String {
     shardwise_ir::text::print(module, &PrintOptions::default().without_varying())
 }

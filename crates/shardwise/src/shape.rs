@@ -22,20 +22,23 @@ pub(crate) fn fits(ty: &TensorType) -> bool {
     ty.rank() <= MAX_RANK && bytes.is_some_and(|bytes| bytes <= isize::MAX as usize / 16)
 }
 
-/// Returns `i32` if it can represent the positions below `n`, and `i64` otherwise.
+/// Returns a dtype for the positions below `n`: `i32` if it can represent `n`, and `i64` otherwise.
 pub(crate) fn position_dtype(n: usize) -> base::DType {
     if n <= i32::MAX as usize { base::DType::I32 } else { base::DType::I64 }
 }
 
-/// Converts integers to a type that has arithmetic and can also represent the positions below `n`, unless their own
-/// type has both properties.
+/// Converts integers to [`position_dtype`] of `n`. Returns them as they are if their own type has arithmetic and can
+/// represent `n`.
 pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
     let own = x.tensor().dtype;
     let fits = own.is_computed() && crate::dtype::integer_range(own).1 >= n as i128;
     if fits { x.clone() } else { hlo::convert(x, position_dtype(n)) }
 }
 
-/// Returns the shape with [`INFER`] replaced, or `None` if the sizes do not fit.
+/// Returns `shape` with [`INFER`] replaced by the size with which the shape has `size` elements. Returns `None` if
+/// there is no such size, if several sizes are [`INFER`], or if another size is 0.
+///
+/// Without [`INFER`], returns `shape` if it has `size` elements, and `None` otherwise.
 fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
     let known = shape.iter().filter(|&&n| n != INFER).try_fold(1usize, |a, &n| a.checked_mul(n))?;
     match shape.iter().filter(|&&n| n == INFER).count() {
@@ -57,7 +60,9 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `reshape-size` if the number of elements differs, or a size that is `INFER` cannot be computed.
+    /// - `reshape-size` if the number of elements differs, or a size that is `INFER` cannot be computed.
+    /// - `too-large` if the array would have more than 255 dimensions, or 2^59 bytes or more, where a size of 0 counts
+    ///   as 1.
     #[track_caller]
     pub fn reshape(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
@@ -112,7 +117,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `broadcast` if the shapes do not match.
+    /// - `broadcast` if the shapes do not match.
+    /// - `too-large` if the array would have 2^59 bytes or more.
     #[track_caller]
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
@@ -148,7 +154,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dimension` if `dim` is out of range.
+    /// - `dimension` if `dim` is out of range.
+    /// - `too-large` if the result would have more than 255 dimensions.
     #[track_caller]
     pub fn expand_dims(&self, dim: impl Dim) -> Array {
         site("expand_dims", &[self], |s| {
@@ -167,7 +174,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dimension` if there is no dimension `dim`.
+    /// - `dimension` if there is no dimension `dim`.
+    /// - `too-large` if the array would have 2^59 bytes or more.
     #[track_caller]
     pub fn repeat(&self, times: usize, dim: impl Dim) -> Array {
         site("repeat", &[self], |s| {
@@ -219,6 +227,7 @@ impl Array {
     /// - `pad-dims` unless there is a pair for each dimension.
     /// - `pad-value` if the value is an array that is not a scalar.
     /// - `number-dtype` and `dtype-mixed` if the value does not fit the array's dtype.
+    /// - `too-large` if the array would have 2^59 bytes or more.
     #[track_caller]
     pub fn pad(&self, by: impl AsRef<[(usize, usize)]>, value: impl Operand) -> Array {
         let (by, value) = (by.as_ref(), value.operand());
@@ -250,7 +259,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dtype-kind` unless the elements are integers.
+    /// - `dtype-kind` unless the elements are integers.
+    /// - `too-large` if the array's one-hot encoding, which has `n` times its elements, would have 2^59 bytes or more.
     #[track_caller]
     pub fn bincount(&self, n: usize) -> Array {
         site("bincount", &[self], |s| {
@@ -270,7 +280,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dtype-kind` unless the elements are integers.
+    /// - `dtype-kind` unless the elements are integers.
+    /// - `too-large` if the array would have 2^59 bytes or more.
     #[track_caller]
     pub fn one_hot(&self, n: usize, dtype: DType) -> Array {
         site("one_hot", &[self], |s| {
@@ -331,7 +342,8 @@ fn roll_by_parts(x: &Array, by: usize, dim: usize) -> Array {
     hlo::concatenate(&[&part(n - by, n), &part(0, n - by)], dim)
 }
 
-/// Rotates the elements along `dim` by a scalar array: takes a window of the array repeated twice.
+/// Rotates the elements along `dim` towards higher indices, by the number of positions in a scalar array of integers:
+/// takes a window of the array repeated twice.
 fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let n = ty.shape[dim];
@@ -358,6 +370,7 @@ fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
 /// - `dimension` if there is no dimension `dim`.
 /// - `concatenate` if the arrays differ in another dimension.
 /// - `dtype-mixed` if the dtypes differ.
+/// - `too-large` if the array would have 2^59 bytes or more.
 #[track_caller]
 pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
     let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();
@@ -392,7 +405,7 @@ fn no_arrays(s: &Site<'_>) -> Checked {
     s.fail(None, mistakes::shape("no-arrays", message, "an empty list".into(), "", &s.loc))
 }
 
-/// Stacks arrays along a new dimension.
+/// Stacks arrays along a new dimension, which is dimension `dim` of the result.
 ///
 /// # Shapes
 ///
@@ -404,6 +417,7 @@ fn no_arrays(s: &Site<'_>) -> Checked {
 /// - `dimension` if the result has no dimension `dim`.
 /// - `concatenate` if the arrays differ in their shapes.
 /// - `dtype-mixed` if the dtypes differ.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
 #[track_caller]
 pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
     let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();

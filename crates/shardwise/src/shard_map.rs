@@ -223,7 +223,10 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         Ok(tree::with_leaves(&out, results))
     }
 
-    /// Returns the mesh and the axes that are manual inside.
+    /// Returns the mesh, and the axes that are manual inside: those of this map and of enclosing ones. A trace without
+    /// a mesh takes this mesh.
+    ///
+    /// Errors: `no-mesh`, `mesh-mismatch`, `manual-axis`.
     fn scope(&self, args: &T, loc: &Loc) -> Result<Arc<Scope>> {
         let of_args = || tree::leaves(args).iter().find_map(|a| a.known_type()?.sharding).map(|s| Mesh(s.mesh.clone()));
         let of_trace = trace::with(|t| t.mesh.clone());
@@ -298,7 +301,10 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         Ok(leaves.iter().map(|a| LeafSpec { mesh: None, spec: P::of(&over(a, scope, manual)) }).collect())
     }
 
-    /// Returns the sharding of a spec, and the number of parts for each dimension.
+    /// Returns the sharding of a spec, and the number of parts for each dimension. `shown` is the type in messages.
+    /// Sizes are not checked.
+    ///
+    /// Errors: `mesh-mismatch`, `spec-not-manual`, and those of [`P::names_on`].
     fn cut(
         &self,
         spec: &LeafSpec,
@@ -348,7 +354,8 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
     }
 
     // ── the op
-    /// Ends the body with `out` and builds the op. Returns its results, as the code around it sees them.
+    /// Ends the body with `out` and builds the op. Returns its results, as the code around it sees them. Records
+    /// `captured-layout` for captured arrays that are split over Explicit axes.
     #[expect(clippy::too_many_arguments, reason = "they are all parts of the call")]
     fn close(
         &self,
@@ -404,6 +411,8 @@ impl Cut {
 }
 
 /// Checks that the states of a result along the manual axes fit its spec, after the free casts.
+///
+/// Errors: `out-spec-unreduced`, `out-spec-varying`, `out-spec-reduced`.
 fn check_result(
     a: &Array,
     cut: &Cut,
@@ -452,8 +461,8 @@ fn collected(cuts: Vec<Cut>, wrong: Vec<Diagnostic>) -> Result<Vec<Cut>> {
     if wrong.is_empty() { Ok(cuts) } else { Err(base::Diagnostics(wrong).into()) }
 }
 
-/// Records the mistake `captured-layout` unless a captured array is whole over Explicit axes: arrays are not gathered
-/// implicitly.
+/// Records the mistake `captured-layout` unless a captured array is whole over the Explicit axes in `manual`: arrays
+/// are not gathered implicitly.
 fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
     let is_explicit = |x: &AxisRef| scope.mesh.axes[x.axis.index()].kind == AxisKind::Explicit;
     let explicit: Vec<AxisRef> = manual.iter().copied().filter(is_explicit).collect();
@@ -463,7 +472,8 @@ fn check_captured(a: &Array, scope: &Scope, manual: &[AxisRef], at: At) {
     }
 }
 
-/// Returns an array's layout along the manual axes.
+/// Returns an array's layout along the manual axes, without all other axes. An array without a known layout is
+/// replicated.
 fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     let own = a.known_type().and_then(|ty| ty.sharding);
     let keep = |axes: &[AxisRef]| axes.iter().copied().filter(|a| is_of(manual, *a)).collect::<Vec<_>>();
@@ -472,7 +482,7 @@ fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     base::Sharding::closed(&scope.mesh, dims).with_unreduced(keep(&own.unreduced)).with_reduced(keep(&own.reduced))
 }
 
-/// Returns true if `axis` is one of these axes, or a part of one.
+/// Returns true if `axis` is one of `axes`, or a part of one.
 fn is_of(axes: &[AxisRef], axis: AxisRef) -> bool {
     axes.iter().any(|a| a.contains(axis))
 }
@@ -482,8 +492,9 @@ fn named_axes(sharding: &base::Sharding) -> impl Iterator<Item = AxisRef> + '_ {
     sharding.split_axes().chain(sharding.unreduced.iter().chain(&sharding.reduced).copied())
 }
 
-/// Returns a dimension of the array that an Explicit axis splits which is not manual, and in which the axes of the spec
-/// are not the only manual axes before it, or do not come first. Returns `None` if there is none.
+/// Returns the first dimension of the array that is split by an Explicit axis that is not manual, and in which the axes
+/// of the spec `cut` do not come first, or other manual axes are between them and that Explicit axis. Returns `None` if
+/// there is none, or if the array's layout is not known.
 ///
 /// A device's part along the manual axes would not be what the device holds, so that data would move over the Explicit
 /// axis. This also holds for manual axes that are Auto: an array in `[{"Y"}]` does not hold the parts of
@@ -499,7 +510,10 @@ fn out_of_order(a: &Array, cut: &base::Sharding, manual: &[AxisRef], scope: &Sco
     })
 }
 
-/// Checks that an argument has the layout of its spec over Explicit axes: arrays are not moved implicitly.
+/// Checks that an argument has the layout of its spec over the manual Explicit axes, and that no dimension is
+/// [`out_of_order`]: arrays are not moved implicitly.
+///
+/// Errors: `in-spec-layout`.
 fn check_explicit(
     a: &Array,
     cut: &base::Sharding,

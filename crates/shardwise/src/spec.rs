@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// The layout of an array: for each dimension, the mesh axes that split it, major to minor. Written `P!("X", None)`.
 ///
-/// Dimensions after the given ones are not split. If the compiler has split an array over a part of an axis, its type and
-/// its layout name that part: `X:(1)2` is the more major half of an axis of size 4.
+/// Dimensions after the given ones are not split. If the compiler has split an array over a part of an axis, its type
+/// and its layout name that part: `X:(1)2` is the more major half of an axis of size 4.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct P {
     dims: Vec<DimSpec>,
@@ -120,7 +120,8 @@ impl P {
         Ok(sharding)
     }
 
-    /// Does the same as [`P::on`], but ignores the sizes of the array.
+    /// Does the same as [`P::on`] for an array with `rank` dimensions, but does not check that axes split their sizes
+    /// evenly. `ty` is the array's type in messages.
     pub(crate) fn names_on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
         if self.dims.len() > rank {
             return Err(spec_rank(self, mesh, ty, rank, loc));
@@ -189,7 +190,7 @@ impl P {
 }
 
 /// Returns the axis of this name, or the part of an axis that types show as `X:(2)4`: 4 positions, after a more major
-/// part of size 2.
+/// part of size 2. Returns `None` if the mesh has no such axis, or if the axis has no such part.
 fn axis_of(mesh: &base::Mesh, name: &str) -> Option<AxisRef> {
     if let Some(axis) = mesh.axis(name) {
         return Some(AxisRef::full(axis));
@@ -200,6 +201,7 @@ fn axis_of(mesh: &base::Mesh, name: &str) -> Option<AxisRef> {
 }
 
 /// Returns the axis, the `pre_size` and the `size` of a name such as `X:(2)4`. The axis need not have such a part.
+/// Returns `None` if the name does not have this form, or if the mesh has no such axis.
 fn part_of(mesh: &base::Mesh, name: &str) -> Option<(AxisIndex, usize, usize)> {
     let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit()).then(|| n.parse().ok()).flatten();
     let (axis, part) = name.rsplit_once(":(")?;

@@ -69,8 +69,8 @@ pub(crate) struct Finished {
     pub module: Module,
     /// The arrays that are passed for its last arguments.
     pub captured: Vec<Array>,
-    /// The stated layout of each result: the one that was asked for, or else the value's own. Compiled programs do not record the axes that it is reduced over, nor axes of
-    /// size 1.
+    /// The stated layout of each result: the one that was asked for, or else the value's own. Compiled programs do not
+    /// record the axes that it is reduced over, nor axes of size 1.
     pub results: Vec<Option<base::Sharding>>,
     /// Warnings about communication over Explicit axes that the program did not ask for, one for each line.
     pub warnings: Vec<Diagnostic>,
@@ -105,7 +105,8 @@ fn next_id() -> u64 {
 /// The payload with which a trace unwinds when it needs to know something that a mistake leaves unknown.
 struct EndTrace;
 
-/// Ends the trace early. The call that started the trace returns the mistakes found so far.
+/// Ends the trace early, by unwinding. The enclosing [`run`] or [`run_inline`] returns the mistakes found so far. An
+/// enclosing [`quietly`] returns `None` instead, and the trace goes on.
 pub(crate) fn end() -> ! {
     resume_unwind(Box::new(EndTrace))
 }
@@ -118,7 +119,7 @@ pub(crate) fn is_tracing() -> bool {
 ///
 /// # Panics
 ///
-/// Panics if no trace is active.
+/// Panics if no trace is active, or if it is called within `f`.
 pub(crate) fn with<R>(f: impl FnOnce(&mut Trace) -> R) -> R {
     STACK.with_borrow_mut(|s| f(s.last_mut().expect("a trace is under way")))
 }
@@ -140,7 +141,8 @@ pub(crate) fn record(mistakes: &Mistakes) {
     });
 }
 
-/// Runs `f` without recording mistakes. Returns `None` if `f` needed something that a mistake leaves unknown.
+/// Runs `f` without recording mistakes. If `f` needed something that a mistake leaves unknown, drops the functions and
+/// regions that it left open, and returns `None`. Other panics are passed on.
 pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
     let depth = STACK.with_borrow(|s| s.last().map(Trace::depth));
     match IS_QUIET.with(true, || catch_unwind(AssertUnwindSafe(f))) {
@@ -167,7 +169,8 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     settle(out, wrong.into_error(), &trace.module.loc).map(|out| (trace, out))
 }
 
-/// Runs `f`. If it returns an error or panics, drops the functions and regions that it left open.
+/// Runs `f`. If it returns an error or panics, drops the functions and regions that it left open, and passes the error
+/// or the panic on.
 pub(crate) fn or_rewind<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let depth = with(|t| t.depth());
     match catch_unwind(AssertUnwindSafe(f)) {
@@ -278,7 +281,8 @@ impl Trace {
         &mut self.frame_mut().func.body
     }
 
-    /// Drops functions, regions and the library function that were left open by unwinding.
+    /// Drops the functions, regions and the library function that were opened after the trace had the depth `to`, and
+    /// were left open by unwinding.
     fn rewind(&mut self, to: Depth) {
         self.frames.truncate(to.frames);
         self.frame_mut().regions.truncate(to.regions);
@@ -375,8 +379,8 @@ impl Trace {
         Some((home, open))
     }
 
-    /// Returns a value of this or an outer function as a value of the function that is being built, or `None` if it has
-    /// gone out of scope.
+    /// Returns a value of this or an outer function as a value of the innermost region, or `None` if it has gone out of
+    /// scope. Adds an argument to each isolated region in between that has none for the value.
     fn import(&mut self, traced: Traced) -> Option<Value> {
         let (home, open) = self.home_of(traced)?;
         let mut data = self.frames[home].func.body.value(traced.value).clone();
@@ -390,13 +394,13 @@ impl Trace {
         Some(inner.value)
     }
 
-    /// Returns the numbers of values of all functions that are being built.
+    /// Returns the identifier and the number of values of each function that is being built, outermost first.
     pub fn value_counts(&self) -> Vec<(u64, usize)> {
         self.frames.iter().map(|f| (f.id, f.func.body.value_count())).collect()
     }
 
-    /// Returns the function that made a value, and the value there. The value may be an argument that stands for a value
-    /// from outside of an isolated region.
+    /// Returns the function that made a value of function `frame`, and the value there. An argument that stands for a
+    /// value from outside of an isolated region is followed to that value.
     pub fn origin(&self, mut frame: u64, mut value: Value) -> (u64, Value) {
         let stands = |f: &Frame, frame: u64, value: Value| {
             let imports = f.regions.iter().filter_map(|o| o.wall.as_ref()).flat_map(|w| &w.imports);
@@ -408,7 +412,7 @@ impl Trace {
         (frame, value)
     }
 
-    /// Returns the value if it was made in the innermost region.
+    /// Returns the value if it was made in the innermost region or is an argument of it, and `None` otherwise.
     pub fn own_value(&self, traced: Traced) -> Option<Value> {
         (traced == self.traced(traced.value)).then_some(traced.value)
     }
@@ -455,7 +459,7 @@ impl Trace {
         Builder::at(&mut frame.func.body, region, loc.clone())
     }
 
-    /// Ends the innermost region with these values.
+    /// Appends the terminator `code` with these values to the innermost region. This does not close the region.
     pub fn terminate(&mut self, code: OpCode, values: &[Value], loc: &Loc) {
         self.op(code, values, Attrs::new(), vec![], &[], loc);
     }
@@ -466,14 +470,15 @@ impl Trace {
         Traced { trace: self.id, frame: frame.id, region: frame.region(), value }
     }
 
-    /// Sets the layout of a value of a function that is being built.
+    /// Sets the layout of a value of a function that is being built. Does nothing for other values.
     pub fn set_sharding(&mut self, t: Traced, sharding: base::Sharding) {
         if let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame) {
             frame.func.body.value_mut(t.value).sharding = Some(sharding);
         }
     }
 
-    /// Records the state along the manual axes of a value of a function that is being built.
+    /// Records the state along the manual axes of a value of a function that is being built. Does nothing for other
+    /// values.
     pub fn set_manual(&mut self, t: Traced, manual: &ManualType) {
         if let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame) {
             frame.func.body.value_mut(t.value).manual = manual.noted();
@@ -489,7 +494,8 @@ impl Trace {
         Some(ShardedType { ty, sharding: explicit::expected(self, t).or_else(|| data.sharding.clone()) })
     }
 
-    /// Leaves the layout of a value to the compiler.
+    /// Leaves the layout of an array to the compiler. Does nothing unless the array is a value of a function that is
+    /// being built.
     pub fn forget_sharding(&mut self, array: &Array) {
         if let Some(t) = array.traced()
             && let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame)
@@ -549,7 +555,7 @@ impl Trace {
     }
 
     /// Finishes the program with these results. `shardings` are the layouts that were asked for, with `None` for a
-    /// result whose layout was not.
+    /// result whose layout was not. Panics if another function than the first is still open.
     pub fn finish(mut self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Finished {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
@@ -600,7 +606,8 @@ impl Frame {
 
     /// Returns `outer` as the `i`th open region of this function sees it. If the region is isolated, this is an
     /// argument, which is added unless the region has one for `outer`. `data` has the type and layout of `outer`, and
-    /// becomes that of the returned value. If an argument is added, the region's manual axes are removed from its layout.
+    /// becomes that of the returned value. If an argument is added, the region's manual axes are removed from its
+    /// layout.
     fn import(&mut self, i: usize, outer: Traced, data: &mut ValueData, trace: u64) -> Traced {
         let Some(wall) = &self.regions[i].wall else { return outer };
         if let Some(&(_, inner)) = wall.imports.iter().find(|(o, _)| *o == outer) {

@@ -44,7 +44,7 @@ fn deeper<R>(f: impl FnOnce() -> R) -> R {
     resume_unwind(Box::new(TooDeep))
 }
 
-/// Runs `f`, which visits a tree.
+/// Runs `f`, which visits a tree. Other panics than that of a tree that is too deep are passed on.
 ///
 /// Errors: `tree-depth` at `loc` if the tree is too deep.
 pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Result<R, Error> {
@@ -295,12 +295,12 @@ tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// Applies `f` to every leaf.
+/// Returns the tree with the result of `f` for each leaf, in order.
 pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
     tree.rebuild(&mut f)
 }
 
-/// Applies `f` to every pair of leaves of two trees of the same form.
+/// Returns a tree of the same form with the result of `f` for each pair of leaves of two trees of one form, in order.
 ///
 /// # Panics
 ///
@@ -312,7 +312,8 @@ pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -
     a.rebuild(&mut |a| f(a, rest.next().expect("counted")))
 }
 
-/// Applies `f` to every triple of leaves of three trees of the same form.
+/// Returns a tree of the same form with the result of `f` for each triple of leaves of three trees of one form, in
+/// order.
 ///
 /// # Panics
 ///
@@ -342,7 +343,7 @@ pub fn paths<T: Tree>(tree: &T) -> Vec<(Path, &Array)> {
     out
 }
 
-/// Returns the tree of the same form with these leaves.
+/// Returns the tree of the same form with these leaves. Panics if there are too few. Further ones are ignored.
 pub(crate) fn with_leaves<T: Tree>(tree: &T, leaves: impl IntoIterator<Item = Array>) -> T {
     let mut leaves = leaves.into_iter();
     tree.rebuild(&mut |_| leaves.next().expect("as many leaves as the tree has"))

@@ -120,8 +120,9 @@ fn like(fields: &Attrs, dims: &[usize], name: &str) -> Attr {
     }
 }
 
-/// Returns true if a component of the index counts along dimension 0: it is an iota, which may be reshaped, broadcast,
-/// clamped or selected.
+/// Returns true if component `index` of the indices, along their dimension `dim`, is an iota along dimension 0, which
+/// may be reshaped, broadcast, clamped or selected. Indices that are not a concatenation must be such an iota as a
+/// whole.
 fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     let def = |v: Value| view.body.def_op(v).map(|op| view.at(op));
     let mut v = indices;
@@ -145,7 +146,7 @@ fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     }
 }
 
-/// Returns the indices without one component.
+/// Returns the indices without component `index` of their dimension `dim`, as a new value that `b` builds.
 fn without_index<'s>(
     view: &OpView<'s>,
     indices: Value,

@@ -30,7 +30,8 @@ fn set_callee(body: &mut Body, op: Op, name: &Arc<str>) {
     Call::set_callee(&mut body.op_mut(op).attrs, name.clone());
 }
 
-/// Copies each function for every call of it except the first, and makes these calls call the copies.
+/// Copies each function for every call of it except the first, and makes these calls call the copies. Fails if
+/// functions are recursive, and if [`Copies::copy`] fails.
 pub(crate) fn flatten(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     call_graph::refuse_recursion(module)?;
     let mut copies =
@@ -79,15 +80,16 @@ impl Copies {
     }
 }
 
-/// Replaces calls by named computations.
+/// Replaces calls by named computations. Adds data-flow edges to all named computations unless
+/// `add-data-flow-edges-on-named-computations` is false. Only the functions that were not called remain.
 pub(crate) fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     steps::inline_calls(module, settings.is_on_by_default("add-data-flow-edges-on-named-computations"))
 }
 
 /// Merges functions with the same origin whose arguments and results have equal shardings: the calls of all of them
-/// call the first. With `dedup-functions-fully`, the calls of all functions with the same origin call one with the
-/// shardings that the most calls have. Functions that are no longer called are kept. Removes the attributes that hold
-/// the origin.
+/// call the one that is called first. With `dedup-functions-fully`, the calls of all functions with the same origin
+/// call one with the shardings that the most calls have. Functions that are no longer called are kept. Removes the
+/// attributes that hold the origin and the manual axes.
 pub(crate) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let fully = settings.is_on("dedup-functions-fully");
     let mut kept: BTreeMap<String, &Func> = BTreeMap::new();
@@ -118,7 +120,8 @@ pub(crate) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, 
     Ok(out)
 }
 
-/// Returns a key that is equal for functions that can be merged.
+/// Returns a key that is equal for functions that can be merged: those with the same origin and manual axes and, if
+/// `with_shardings`, equal shardings of arguments and results.
 fn key(func: &Func, with_shardings: bool) -> String {
     let mut key = format!("{} {:?}", original_name(func), func.attrs.get(MANUAL_AXES));
     if with_shardings {
@@ -130,7 +133,7 @@ fn key(func: &Func, with_shardings: bool) -> String {
 }
 
 /// Returns the shardings of a function's arguments. Those without one are open. Returns `None` if no argument has a
-/// sharding on a mesh of more than one device.
+/// sharding on a mesh that is not maximal.
 pub(crate) fn arg_shardings(func: &Func) -> Option<Vec<Sharding>> {
     let args = func.body.args();
     declared(args.iter().map(|&v| func.body.sharding(v)), args.iter().map(|&v| func.body.ty(v)))
@@ -150,8 +153,10 @@ fn declared<'a>(
     Some(shardings.zip(types).map(|(s, ty)| s.cloned().unwrap_or_else(|| open(ty))).collect())
 }
 
-/// Sets the shardings of the results of calls to those of the called functions. If a result has another layout before
-/// this, a reshard to that layout is inserted after the call and used instead of the result.
+/// Sets the shardings of the results of calls to those of the called functions. A function without shardings of results
+/// counts as one with replicated results, if some result of the call has a sharding. If a result of a call has another
+/// layout before this, or none where the function's result is not replicated, a reshard to that layout, or to the
+/// replicated one, is inserted after the call and used instead of the result.
 pub(crate) fn insert_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, func| {
         for (op, name) in calls(module, func) {

@@ -33,12 +33,14 @@ pub(crate) fn all(module: &Module, _: &Settings) -> Result<Module, Diagnostics> 
     Ok(out)
 }
 
-/// Runs the steps of Shardy's export before reshards are replaced by collectives.
+/// Merges reshards of reshards and removes unused ops, as Shardy's export does before it replaces reshards by
+/// collectives.
 pub(crate) fn reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Reshards)
 }
 
-/// Runs the steps of Shardy's export after reshards are replaced by collectives.
+/// Simplifies collectives and removes unused ops, as Shardy's export does after it has replaced reshards by
+/// collectives. Reshards are not merged.
 pub(crate) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Collectives)
 }
@@ -101,7 +103,7 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Takes a step at the op. Returns true if there was one.
+    /// Simplifies the reshard or collective `op` if one of the steps applies to it. Returns true if one did.
     fn step(&mut self, op: Op) -> bool {
         if self.edit.is_erased(op) {
             return false;
@@ -123,7 +125,7 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Returns the step that the op is, or `None` if it is none.
+    /// Returns the collective that the op is, or `None` if it is another op.
     fn collective(&self, op: Op) -> Option<ShardyCollective> {
         ShardyCollective::of(&self.edit.view(op))
     }
@@ -148,7 +150,7 @@ impl Canon<'_, '_> {
         does_nothing(self) && self.replace(op, self.edit.operand(op, 0))
     }
 
-    /// Returns true if the step works on no axes.
+    /// Returns true if the op is a collective over no axes.
     fn is_empty(&self, op: Op) -> bool {
         self.collective(op).is_some_and(|step| step.axes().is_empty())
     }
@@ -167,7 +169,7 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// Removes a slice along the axes along which its operand was gathered. Returns true if it did.
+    /// Removes a slice along exactly the axes along which its operand was gathered. Returns true if it did.
     fn slice_of_gather(&mut self, op: Op) -> bool {
         let Some(gather) = self.operand_op(op, Opcode::SdyAllGather) else { return false };
         let (Some(ShardyCollective::AllGather { dims: gathered }), Some(ShardyCollective::AllSlice { dims: sliced })) =
@@ -178,7 +180,9 @@ impl Canon<'_, '_> {
         gathered == sliced && self.replace(op, self.edit.operand(gather, 0))
     }
 
-    /// Simplifies a sum over axes along which its operand was just made unreduced. Returns true if it did.
+    /// Simplifies a sum over exactly the axes along which its operand was just made unreduced: forwards the operand of
+    /// a replicated-to-unreduced op, and replaces the sum of a sharded-to-unreduced op by an all-gather. Returns true
+    /// if it did.
     fn sum_of_unreduced(&mut self, op: Op) -> bool {
         let Some(ShardyCollective::AllReduce { axes: summed, .. }) = self.collective(op) else { return false };
         if let Some(def) = self.operand_op(op, Opcode::ReplicatedToUnreduced) {
@@ -198,8 +202,8 @@ impl Canon<'_, '_> {
         self.replace(op, gathered)
     }
 
-    /// Merges two all-to-alls between different dimensions into one: `op` and that of its operand. Returns true if it
-    /// did.
+    /// Merges `op` and the all-to-all that makes its operand into one, if `op` is the only use of that operand and all
+    /// source and target dimensions of both differ. Returns true if it did.
     fn exchange_of_exchange(&mut self, op: Op) -> bool {
         let Some(inner) = self.operand_op(op, Opcode::SdyAllToAll).filter(|&inner| self.has_one_use(inner)) else {
             return false;
@@ -351,7 +355,8 @@ fn take(axes: &mut Vec<AxisRef>, axis: &AxisRef) -> bool {
     found.map(|i| axes.remove(i)).is_some()
 }
 
-/// Returns the layout after a sum that leaves a part on each device.
+/// Returns the layout after a reduce-scatter of a value with the layout `from`, or without one, along the axes
+/// `scattered` of each dimension. Everything but the axes of the dimensions is taken from `to`.
 fn scattered_sharding(
     from: Option<&Sharding>,
     scattered: &[Vec<AxisRef>],
@@ -368,7 +373,7 @@ fn scattered_sharding(
 }
 
 /// Returns true if two layouts put the same elements, in their linear order, on the same devices. Layouts on meshes of
-/// different names, or with different replicated axes, count as different.
+/// different names, or with different replicated axes, count as different. Unreduced axes are not compared.
 fn lies_alike(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;
@@ -437,7 +442,8 @@ impl<'m> Rewrite<'m> for Manual {
 }
 
 impl Manual {
-    /// Removes the arguments without uses. Returns true if there were any.
+    /// Builds the manual computation without the arguments that its body does not use, and returns true. Builds nothing
+    /// and returns false if all are used, or if the op has no shardings of operands.
     fn drop_arguments<'m>(
         &mut self,
         view: &OpView<'m>,

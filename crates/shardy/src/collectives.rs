@@ -247,7 +247,7 @@ impl<'a> Way<'a> {
 
     /// Returns axes that another dimension needs after the axes that an exchange will move to it from `source`, and
     /// reduces the room of that dimension by both. If `source` is sliced along them, they move with the exchange and no
-    /// permutation is needed.
+    /// permutation is needed. Returns no axes, and changes nothing, if this is not possible.
     fn slice_ahead(&mut self, source: usize) -> Vec<AxisRef> {
         let Some(&last) = self.ins[source].back() else { return vec![] };
         let Some(&(target, _)) = self.goals.get(&last).filter(|_| self.outs[source].is_empty()) else { return vec![] };
@@ -274,7 +274,8 @@ impl<'a> Way<'a> {
         added
     }
 
-    /// Adds available axes to the dimensions with room. Returns the axes that were added, with their dimensions.
+    /// Moves available axes to the front or the back of the `ins` of dimensions with room. Returns the axes that were
+    /// added, with their dimensions.
     fn fill(&mut self, at: Fill, available: &mut Available<'_>) -> Vec<(usize, AxisRef)> {
         let (mut added, mut split) = (vec![], vec![]);
         for dim in 0..self.ins.len() {
@@ -423,7 +424,9 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Returns how many of the last axes of `source` move to one other dimension, and that dimension.
+    /// Returns how many of the last axes of `source` move to one other dimension, and that dimension. Returns `None` if
+    /// the last axis does not move to another dimension or, without `allows_disorder`, if the axes would not come first
+    /// there in this order.
     fn exchangeable(&self, source: usize, allows_disorder: bool) -> Option<(usize, usize)> {
         let ins = &self.ins[source];
         let goal = |a: &AxisRef| self.goals.get(a).map(|&(dim, _)| dim).filter(|&dim| dim != source);
@@ -433,7 +436,7 @@ impl<'a> Way<'a> {
         (allows_disorder || is_in_place()).then_some((count, target))
     }
 
-    /// Gathers the dimensions whose last axis is not in the target.
+    /// Gathers the dimensions whose last remaining axis is not in the target, along all their remaining axes.
     fn gather(&mut self) {
         let mut axes = vec![vec![]; self.ins.len()];
         for (dim, axes) in axes.iter_mut().enumerate() {

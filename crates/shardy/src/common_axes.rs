@@ -63,8 +63,9 @@ fn agreed_axes(projection: &Projection, factor: Factor) -> Option<Option<&AxisLi
     all.all(|axes| Some(axes) == first).then_some(first)
 }
 
-/// Makes one of two tensors follow the other. The leader is the one without split permutation factors, then the larger,
-/// then the more sharded, then the first.
+/// Makes one of two tensors follow the other, and returns the axes of all factors. The leader is the one without split
+/// permutation factors, then the larger, then the more sharded, then the first. Factors of the follower that the leader
+/// lacks keep the axes that the leader does not use.
 fn follow_one(
     rule: &Rule,
     mesh: &Mesh,

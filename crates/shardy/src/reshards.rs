@@ -257,7 +257,9 @@ impl Inserter<'_, '_> {
         self.edit.set_operand(op, index, sum);
     }
 
-    /// Replaces a reshard that makes axes unreduced by the ops for this. Returns true if there were such axes.
+    /// Replaces a reshard that makes axes unreduced by the ops for this, and returns true. Changes nothing and returns
+    /// false if it makes no axes unreduced, if one of its two shardings is missing, or if the axes of their meshes
+    /// differ.
     fn unreduced_reshard(&mut self, op: Op) -> bool {
         let result = self.edit.body[op].results[0];
         let target = self.edit.body.sharding(result).cloned();
@@ -272,7 +274,8 @@ impl Inserter<'_, '_> {
 
     /// Makes the axes of an operand unreduced that are unreduced in the target but not in the operand. Sharded axes at
     /// the end of a dimension are converted directly, other axes are made replicated first. Returns true if there were
-    /// any. Returns false, and changes nothing, if the axes of the meshes differ.
+    /// any. Returns false, and changes nothing, if the operand or the target has no sharding, or if the axes of the
+    /// meshes differ.
     fn make_unreduced(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Place) -> bool {
         let input = self.edit.operand(op, index);
         let (Some(source), Some(target)) = (self.edit.sharding(input), target) else { return false };
@@ -324,7 +327,8 @@ impl Inserter<'_, '_> {
     }
 
     /// Converts an operand to the layout of its target: sums it, makes axes unreduced and, if `is_full` is true,
-    /// reshards it, as needed. The ops are inserted at `place`, or after the definition of the operand if it is `None`.
+    /// reshards it, as needed. A target of `None` counts as replicated. The ops are inserted at `place`, or after the
+    /// definition of the operand if it is `None`.
     fn conform(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Option<Place>, is_full: bool) {
         let here = |edit: &Edit<'_>| place.unwrap_or_else(|| edit.behind(edit.operand(op, index)));
         self.reduce_operand(op, index, target, here(self.edit));
@@ -399,7 +403,9 @@ impl Inserter<'_, '_> {
         places.filter(is_source).collect()
     }
 
-    /// Returns the sharding of an edge's owner, as its sources see it.
+    /// Returns the sharding of an edge's owner, as its sources see it. In a manual computation, this is the sharding
+    /// declared for the operand if the owner is an argument, and the sharding without the manual axes if it is a
+    /// result.
     fn owner_sharding(&self, op: Op, owner: Value) -> Option<Sharding> {
         let view = self.edit.view(op);
         let given = self.edit.body.sharding(owner).cloned();
@@ -415,7 +421,8 @@ impl Inserter<'_, '_> {
     }
 
     /// Reshards the result of a product instead of an operand if the result is sharded over the operands' reduction
-    /// axes and is not larger than the operand.
+    /// axes and is not larger than the operand. Does nothing if the operands disagree on a factor that both have, or if
+    /// the result disagrees with an operand on more than one factor.
     fn reshard_product(&mut self, ruled: &Ruled, projection: &mut Projection) {
         let Ruled { op, rule, mesh, shardings } = ruled;
         let [_, _, Some(asked)] = &shardings[..] else { return };
@@ -463,14 +470,15 @@ impl Inserter<'_, '_> {
     }
 }
 
-/// Returns the part of `axes` after `prefix`.
+/// Returns the part of `axes` after `prefix`, which must be a prefix of `axes`. Axes may be cut.
 fn rest_of(axes: &[AxisRef], prefix: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
     let Some((&last, head)) = prefix.split_last() else { return axes.to_vec() };
     let cut = axes[head.len()].suffix_without_overlap(last, mesh);
     cut.into_iter().chain(axes[prefix.len()..].iter().copied()).collect()
 }
 
-/// Returns the sharding without the axes in `manual`, as it is inside a manual computation.
+/// Returns the sharding without the axes in `manual`, as it is inside a manual computation. Its reduced axes are not
+/// changed.
 pub(crate) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let free = |axes: &mut Vec<AxisRef>| axes.retain(|a| !manual.iter().any(|m| m.contains(*a)));
     let mut out = sharding.clone();
@@ -481,7 +489,8 @@ pub(crate) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding 
 }
 
 /// Returns the mesh that an op runs on, or `None` if it has no shardings, if the axes of their meshes differ, or if a
-/// mesh is a single device. If the orders of devices differ, returns the mesh of the largest number of split tensors.
+/// mesh is a single device. Meshes without axes and devices are ignored if there are others. If the orders of devices
+/// differ, returns the mesh of the largest number of split tensors.
 fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
     let mut common: Option<Arc<Mesh>> = None;
     for mesh in shardings.iter().flatten().map(|s| &s.mesh) {
@@ -506,7 +515,7 @@ fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
     Some(best)
 }
 
-/// Returns the sum over `axes`.
+/// Returns the all-reduce that sums over `axes`.
 fn sum_over(axes: &[AxisRef]) -> ShardyCollective {
     ShardyCollective::AllReduce { axes: axes.to_vec(), reduce: ReduceKind::Add }
 }

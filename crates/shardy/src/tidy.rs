@@ -61,14 +61,15 @@ fn main_index(module: &Module) -> Option<usize> {
 
 // Rules.
 
-/// Returns the rule of an op that propagates by one. Marks have rules too, but are left out here.
+/// Returns the rule of an op that propagates by one, or `None` for other ops. Reshards, propagation barriers and
+/// data-flow edges have rules too, but `None` is returned for them.
 pub(crate) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     let is_mark = [Opcode::Reshard, Opcode::PropagationBarrier, Opcode::DataFlowEdgeOp, Opcode::FuncDataFlowEdge]
         .contains(&Opcode::of_view(view));
     propagate::rule_of(view, is_conservative).filter(|_| !is_mark)
 }
 
-/// Writes each op's rule as an attribute of the op.
+/// Writes each op's rule as an attribute of the op, unless the op has this attribute.
 pub(crate) fn populate_rules(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -131,7 +132,7 @@ pub(crate) fn remove_sub_axes(module: &Module, _: &Settings) -> Result<Module, D
     Ok(out)
 }
 
-/// Calls `f` with the sharding and the shape of each argument and result of a function.
+/// Calls `f` with the sharding and the shape of each argument and result of a function that has a sharding.
 fn for_boundary(func: &mut Func, f: impl Fn(&mut Sharding, &[usize])) {
     for v in func.body.args().to_vec() {
         let shape = func.body.ty(v).shape().to_vec();
@@ -203,7 +204,9 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Sorts manual axes in the order of the mesh, and adds those that a sharding does not use to its replicated axes.
+/// Sorts the manual axes of manual computations in the order of the mesh, and adds those that a sharding of an operand
+/// or result does not use to its replicated axes. Fails for a manual computation without operands and results that has
+/// manual axes and ops.
 pub(crate) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -312,7 +315,8 @@ pub(crate) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Dia
 
 // Constants.
 
-/// Merges equal literals of a region, and equal broadcasts of a scalar.
+/// Merges equal literals of a region, and equal broadcasts of a scalar, into the first of them. Those with different
+/// shardings are not merged.
 pub(crate) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         let mut kept: HashMap<_, Vec<Op>> = HashMap::new();
@@ -348,8 +352,9 @@ pub(crate) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
     })
 }
 
-/// Removes the collectives around products, which collective products replace: gathers of their operands, or the
-/// reduce-scatter of their result.
+/// Removes the collectives around products, which collective products replace: gathers of operands that nothing else
+/// uses or, if there are none, the reduce-scatter that is the only use of the result. The result then has the layout of
+/// the reduce-scatter. A result with unreduced axes keeps its reduce-scatter.
 pub(crate) fn leave_to_products(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         let mut gone = vec![];

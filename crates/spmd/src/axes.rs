@@ -101,10 +101,10 @@ fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     Some(attrs_with_groups(view, Attr::axes(&mesh, &axes), None))
 }
 
-/// Returns the axes along which the op computes the position of a device: `partition_id / stride % size`, or
-/// `partition_id / stride` for the axes from the most major one on. Returns `None` for other ops, for a division that
-/// only remainders read, if there are no such axes, and if the mesh has more than [`MAX_DEVICES`] devices. `uses` holds
-/// the uses of the op's body, once they are needed.
+/// Returns the axes along which the op computes the position of a device: `partition_id / stride % size`, where the
+/// division may be absent, or `partition_id / stride` for the axes from the most major one on. Returns `None` for other
+/// ops, for a division that only remainders read, if there are no such axes, and if the mesh has more than
+/// [`MAX_DEVICES`] devices. `uses` holds the uses of the op's body, once they are needed.
 fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
     if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
         return None;
@@ -131,9 +131,10 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
-/// Returns whether the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
-/// that are equal on all devices that differ along other axes than `along`. `uses` holds the uses of the op's body, once
-/// they are needed. Meshes of more than [`MAX_DEVICES`] devices are not looked at: the answer is true.
+/// Returns true if the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
+/// that are equal on all devices with the same position along `along`. `number` takes the coordinates of a device.
+/// `uses` holds the uses of the op's body, once they are needed. Also returns true for a mesh of more than
+/// [`MAX_DEVICES`] devices, without looking.
 pub(crate) fn is_read_along(
     view: &OpView<'_>,
     number: impl Fn(&[usize]) -> usize,
@@ -171,7 +172,7 @@ pub(crate) fn is_read_along(
 }
 
 /// Returns the results of an op that computes a scalar from `number` and constants, one for each value of `number`.
-/// Returns `None` for other ops.
+/// Returns `None` for other ops, and if an evaluation fails.
 fn scalars(view: &OpView<'_>, number: Value, values: &[Literal]) -> Option<Vec<Literal>> {
     let is_scalar = view.results().len() == 1 && view.result_shape(0).is_empty() && view.regions().is_empty();
     if !is_scalar || facts(view).semantics(view) != Semantics::Pure {

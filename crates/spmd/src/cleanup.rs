@@ -21,8 +21,9 @@ const MAX_ROUNDS: usize = 4;
 /// The largest mesh on which permutations of devices are joined.
 const MAX_DEVICES: usize = 1 << 12;
 
-/// Removes the dead ops of the main function, merges equal ops, and replaces ops that change nothing by their operand
-/// and scalar integer arithmetic on constants by its value. Always returns `Ok`.
+/// Removes the dead ops of the main function and the results of branches and loops that nothing needs, merges equal
+/// ops, and replaces ops that change nothing by their operand and scalar integer arithmetic on constants by its value.
+/// Joins permutations of devices that the compiler made. Always returns `Ok`.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
@@ -47,7 +48,8 @@ pub(crate) fn remove_unused_results(mut module: Module) -> Module {
     module
 }
 
-/// Runs one round over the body. Returns whether it changed something, so that another round may find more.
+/// Runs one round over the body. Returns true if it replaced, joined or evaluated an op, so that another round may find
+/// more. Only removing dead ops does not count.
 fn round(module: &Module, body: &mut Body) -> bool {
     let live = keep_needed_results(module, body);
     let (renamed, entry) = (EntityVec::filled(body.value_count(), None), body.entry());
@@ -283,7 +285,8 @@ impl Cleanup<'_> {
         }
     }
 
-    /// Simplifies an op. Returns whether it is kept.
+    /// Simplifies an op of `region` and the ops in its regions. Returns true if the op is kept. If it is not, `renamed`
+    /// has the value that replaces its result.
     fn op(&mut self, op: Op, region: Region) -> bool {
         budget::poll();
         self.rename_operands(op);
@@ -319,7 +322,8 @@ impl Cleanup<'_> {
     }
 
     /// Returns the operand and the attributes of the one permutation that does what the op and its operand's op do.
-    /// Returns `None` if they are not both permutations that the compiler made.
+    /// Returns `None` if they are not both permutations that the compiler made, if they cannot be joined, or if the
+    /// mesh has more than [`MAX_DEVICES`] devices.
     fn joined_permutations(&self, op: Op) -> Option<(Value, Attrs)> {
         let mesh = self.module.main_mesh().filter(|mesh| mesh.size() <= MAX_DEVICES)?;
         let permutation = |view: &OpView<'_>| {
@@ -343,8 +347,8 @@ impl Cleanup<'_> {
         }
     }
 
-    /// Returns the result of an equal op that comes earlier in this region, or in the function's own region if the region
-    /// may use its values.
+    /// Returns the result of an equal op that comes earlier in this region, or in the function's own region if the
+    /// region may use its values.
     fn repeated(&self, view: &OpView<'_>, region: Region, print: u64) -> Option<Value> {
         // Of the surrounding regions, only the function's own region is considered. All ops seen there come before this
         // op.
@@ -383,8 +387,8 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// Returns the value of scalar integer or boolean arithmetic whose operands are all constants, or `None` for other ops
-/// and if the evaluation fails.
+/// Returns the value of scalar integer or boolean arithmetic whose operands are all scalar constants, or `None` for
+/// other ops and if the evaluation fails.
 fn fold(view: &OpView<'_>) -> Option<Literal> {
     let facts = facts(view);
     let is_scalar =

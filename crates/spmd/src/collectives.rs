@@ -12,7 +12,8 @@ use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
 use shardwise_ops::{Opcode, ReduceKind, make_shardy};
 use std::sync::Arc;
 
-/// Replaces all `sdy.reshard` ops of the main function by collectives. Always returns `Ok`.
+/// Replaces all `sdy.reshard` ops of the main function by collectives. A sum that only such an op reads becomes a part
+/// of a reduce-scatter where the op splits it over the summed axes. Always returns `Ok`.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         if !has_reshards(&func.body) {
@@ -75,7 +76,7 @@ impl Collectives {
         run(cloner.get(source), &steps, to, &reason, b)
     }
 
-    /// Returns whether the sum becomes part of a reduce-scatter at its only reader. A sum outside of the reader's
+    /// Returns true if the sum becomes part of a reduce-scatter at its only reader. A sum outside of the reader's
     /// region does not, because it would be moved into a loop.
     fn is_scattered(&self, sum: &OpView<'_>) -> bool {
         let [only] = self.uses.of(sum.result(0)) else { return false };
@@ -90,8 +91,8 @@ fn is_all_reduce(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::SdyAllReduce
 }
 
-/// Adds the ops of a plan that leads to the layout `to`, and returns the last result. If a step receives data, the
-/// reasons of the ops state which reshard they belong to.
+/// Adds the ops of a plan that leads to the layout `to`, and returns the last result, or `value` if the plan has no
+/// steps. If a step receives data, the reasons of the ops state which reshard they belong to.
 fn run(value: Value, steps: &[Step], to: &Sharding, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let from = b.body.sharding(value).filter(|_| steps.iter().any(|s| s.bytes_received > 0)).cloned();
     let Some(from) = from else { return steps.iter().fold(value, |v, step| add(v, step, reason, b)) };
@@ -147,8 +148,9 @@ fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
 struct Scatter {
     /// For each dimension, the axes that are summed over and split in one step.
     axes: Vec<Vec<AxisRef>>,
-    /// For each dimension, the axes that are only split; then the axes that are only summed over.
+    /// For each dimension, the axes that are only split.
     sliced: Vec<Vec<AxisRef>>,
+    /// The axes that are only summed over.
     summed: Vec<AxisRef>,
     kind: ReduceKind,
     /// The layout after all dimensions are split.
@@ -211,7 +213,7 @@ impl Scatter {
         self.slice(value, reader, b)
     }
 
-    /// Returns whether the value is sliced along an axis that it is also summed over after the reduce-scatter.
+    /// Returns true if the value is sliced along an axis that it is also summed over after the reduce-scatter.
     fn sums_what_it_slices(&self, mesh: &Mesh) -> bool {
         self.sliced.iter().flatten().any(|a| self.summed.iter().any(|s| s.overlaps(*a, mesh)))
     }

@@ -53,7 +53,8 @@ impl Colouring<'_> {
         colours.iter().position(|&e| e == FREE).expect("a node has at most as many edges as there are colours")
     }
 
-    /// Returns the edges of the path from a target whose colours alternate between these two.
+    /// Returns the edges of the path from a target whose colours alternate between these two, beginning with
+    /// `colours[0]`. The path is empty if both are equal.
     fn path(&self, target: usize, colours: [usize; 2]) -> Vec<usize> {
         let mut path = vec![];
         if colours[0] == colours[1] {

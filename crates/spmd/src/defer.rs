@@ -245,7 +245,8 @@ impl<'a> Planner<'a> {
 }
 
 /// Returns the axes over which the result of an op can be left unreduced if these values are: the op sums, or it is
-/// linear in them. Returns `None` for other ops, and for sums of elements that are too narrow ([`is_wide`]).
+/// linear in them. Returns `None` for other ops, for an op on values that are unreduced over different axes, and for
+/// sums of elements that are too narrow ([`is_wide`]).
 fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Option<Vec<AxisRef>> {
     if let Some(own) = sum_axes(view) {
         let before = given.get(&view.operand(0)).into_iter().flatten();
@@ -298,7 +299,7 @@ fn uses_axes(sharding: &Sharding, axes: &[AxisRef]) -> bool {
     sharding.split_axes().any(|a| axes.iter().any(|b| a.overlaps(*b, &sharding.mesh)))
 }
 
-/// Returns whether an op can compute on operands that are unreduced over `axes`. `is_open` states which operands are.
+/// Returns true if an op can compute on operands that are unreduced over `axes`. `is_open` states which operands are.
 fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> bool) -> bool {
     let layouts = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.sharding(v));
     let is_split = layouts
@@ -308,8 +309,9 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
     is_local && is_linear_in(view, is_open) && !is_split
 }
 
-/// Returns whether an op computes the same from the summands of the operands for which `is_open`, if it computes alone
-/// on each device.
+/// Returns true if an op computes the same from the summands of the operands for which `is_open` is true, if it
+/// computes alone on each device. Returns false if the op changes the element type of such an operand, could change the
+/// sign of a zero, or is a product element by element, and for ops without exactly one result.
 pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -> bool {
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);

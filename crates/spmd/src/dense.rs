@@ -14,7 +14,8 @@ use shardwise_ops::collective::{
 };
 use shardwise_ops::{Opcode, make};
 
-/// Returns the module with devices named by number in the main function, and without its meshes. Always returns `Ok`.
+/// Returns the module with devices named by number in the main function, and without its meshes. Sets the module's
+/// number of partitions to the number of devices, which is 1 if there is no mesh. Always returns `Ok`.
 pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = map_main(module, |func| {
@@ -27,7 +28,8 @@ pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-/// Removes the shardings and attributes that only shardwise reads.
+/// Removes the shardings and other facts of values and results that only shardwise reads, and such attributes of
+/// arguments and results. Attributes of ops are not changed.
 fn strip(func: &mut Func) {
     for v in (0..func.body.value_count()).map(Value::new) {
         let data = func.body.value_mut(v);

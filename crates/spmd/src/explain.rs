@@ -121,7 +121,7 @@ fn missing(moved: &Reshard) -> u64 {
 }
 
 /// Returns the table of the collectives in the main function of a localized module. It is empty if the module has no
-/// mesh.
+/// mesh or no main function.
 pub fn communication(module: &Module) -> Communication {
     let (Some(mesh), Some(func)) = (module.main_mesh(), module.main()) else { return Communication::default() };
     let counts = run_counts(module, func);

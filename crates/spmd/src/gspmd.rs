@@ -27,8 +27,8 @@ const ATTR: &str = "mhlo.sharding";
 ///
 /// # Errors
 /// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation is
-/// malformed, does not fit its values, or has no equal in Shardy's, or splits a value over an axis that is manual already
-/// (`sdy-manual-bound`).
+/// malformed, does not fit its values, or has no equal in Shardy's, or splits a value over an axis that is manual
+/// already (`sdy-manual-bound`).
 pub fn import(module: Module) -> Result<Module, Diagnostics> {
     refuse_local(&module)?;
     let found = find(&module)?;
@@ -60,7 +60,7 @@ pub fn import(module: Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-/// Fails if the program has already been partitioned, which the global types of its arguments show.
+/// Fails if the program has already been partitioned, which the global types of its arguments or results show.
 fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
     let Some(main) = module.main() else { return Ok(()) };
     match main.arg_attrs.iter().chain(&main.result_attrs).any(|attrs| attrs.contains(GLOBAL_TYPE)) {
@@ -201,7 +201,8 @@ impl Meshes {
     }
 
     /// Returns the sharding of a value of this shape in Shardy's form, or `None` if it is an empty tuple, which
-    /// specifies nothing. Fails if it is manual, if it is a tuple of several shardings, or if it has another rank.
+    /// specifies nothing. Fails if it is manual over some or all axes, if it is a tuple that is not empty, if it has
+    /// another rank, or if it does not name each device once.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),
@@ -212,7 +213,7 @@ impl Meshes {
             }
             HloSharding::Manual => Err(misplaced_manual(loc)),
             HloSharding::Tuple(items) if items.is_empty() => Ok(None),
-            HloSharding::Tuple(items) => Err(wrong_count(loc, items.len(), 1)),
+            HloSharding::Tuple(_) => Err(unexpected_tuple(loc)),
             HloSharding::Tiled(tiling) => self.tiled(tiling, shape, loc).map(Some),
         }
     }
@@ -320,7 +321,12 @@ fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {
 fn wrong_count(loc: &Loc, given: usize, values: usize) -> Diagnostic {
     let one = if values == 1 { "1 value".to_string() } else { format!("{values} values") };
     Diagnostic::error("gspmd-tuple", loc, format!("the sharding is a tuple of {given} for {one}"))
-        .help("write a tuple with one sharding for each result of an op, and no tuple for an argument or result of a function")
+        .help("write a tuple with one sharding for each result of the op")
+}
+
+fn unexpected_tuple(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("gspmd-tuple", loc, "the sharding of one value is a tuple")
+        .help("write the sharding itself: a tuple is for an op with several results")
 }
 
 const EXPORT_WITH_SHARDY: &str =

@@ -94,7 +94,7 @@ impl Printer<'_> {
         format!("{name} = {types} {kind}({operands}){comma}{}", tail.join(", "))
     }
 
-    /// Defines one name for the op, and `name#i` for its results.
+    /// Defines one name for the op, and `name#i` for its results. Returns the name of the op.
     fn define_tuple(&mut self, results: &[Value], stem: &str) -> String {
         let name = format!("%{stem}.{}", self.count);
         self.count += 1;
@@ -156,9 +156,12 @@ fn ty(ty: &Type) -> String {
     }
 }
 
-/// Returns HLO's name of an element type. Signed integers are named `s32` and so on.
+/// Returns HLO's name of an element type. Signed integers of 8 to 64 bits are named `s32` and so on, and all other
+/// types as in [`DType::short`].
 fn hlo_dtype(dtype: DType) -> &'static str {
     match dtype {
+        DType::I2 => "s2",
+        DType::I4 => "s4",
         DType::I8 => "s8",
         DType::I16 => "s16",
         DType::I32 => "s32",

@@ -37,7 +37,8 @@ const GROWTH: f64 = 0.05;
 pub(crate) const ROOM: u64 = 16 << 20;
 
 /// Moves the collectives of the main function out of loops in which they are invariant, with the ops that compute their
-/// operands, as far as memory allows. Marks those that stay. Always returns `Ok`.
+/// operands, as far as memory allows. Marks those that stay. Loops that run at most once are left as they are. Always
+/// returns `Ok`.
 pub fn hoist(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     if !has_loop(&module, &module[main].body) {
@@ -62,7 +63,8 @@ fn is_loop(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::While
 }
 
-/// Returns the first collective that could be in front of its loop and is not marked to stay.
+/// Returns the first collective in a loop that may run more than once which could be in front of the loop and is not
+/// marked to stay, or `None` if there is none.
 pub(crate) fn first_invariant(module: &Module, body: &Body) -> Option<Op> {
     let left = |op: Op| {
         let view = module.view(body, op);
@@ -73,7 +75,7 @@ pub(crate) fn first_invariant(module: &Module, body: &Body) -> Option<Op> {
     body.walk().into_iter().find_map(left)
 }
 
-/// Returns whether the op is a loop that may run more than once.
+/// Returns true if the op is a loop that may run more than once.
 fn runs_often(view: &OpView<'_>) -> bool {
     is_loop(view) && trip_count(view).is_none_or(|n| n > 1)
 }
@@ -147,7 +149,7 @@ impl Hoist<'_> {
 
 impl Hoist<'_> {
     /// Makes the body of a loop return an argument directly where it returns the argument after steps between layouts
-    /// that lead back to its own.
+    /// that lead back to its own. The value may also pass through inner loops that carry it unchanged.
     fn return_unchanged(&mut self, op: Op) {
         let view = self.module.view(self.body, op);
         let Some(&region) = view.regions().last() else { return };
@@ -247,12 +249,13 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Returns whether the op is a step between two layouts.
+/// Returns true if the op is a step between two layouts.
 fn is_step(turn: &Turn<'_>, op: Op) -> bool {
     ShardyCollective::of(&turn.view.at(op)).is_some()
 }
 
-/// Returns whether an op may run in front of a loop instead of in it if its operands are the same there.
+/// Returns true if an op may run in front of a loop instead of in it if its operands are the same there. Steps between
+/// layouts may if they move no data along Explicit axes, and other ops if they are pure and have no regions.
 fn may_move(view: &OpView<'_>) -> bool {
     if let Some(step) = ShardyCollective::of(view) {
         let Some(to) = view.result_sharding(0) else { return true };
@@ -324,7 +327,7 @@ impl<'t, 'a> Room<'t, 'a> {
         (taken_in_order, kept)
     }
 
-    /// Returns whether the memory is enough if these ops leave the loop. What other ops of the loop read of them is
+    /// Returns true if the memory is enough if these ops leave the loop. What other ops of the loop read of them is
     /// held during all of it.
     fn fits(&self, taken: &FxHashSet<Op>) -> bool {
         let body = self.turn.view.body;

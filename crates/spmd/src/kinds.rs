@@ -1,7 +1,8 @@
 //! Kinds of ops.
 //!
 //! Two ops are of one kind if they differ in nothing but their locations, the layouts of their tensors, and the origins
-//! of the operands whose values are not known. All facts of an op depend on its kind alone, and programs have few kinds.
+//! of the operands whose values are not known. All facts of an op depend on its kind alone, and programs have few
+//! kinds.
 
 use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Literal, entity};
@@ -101,8 +102,8 @@ impl Key {
         view.regions().iter().all(|&r| key.region(view, r, &mut inner)).then_some(key)
     }
 
-    /// Adds the ops of a region. `inner` numbers the values defined in regions so far. Returns whether these are the
-    /// only values that the ops use.
+    /// Adds the ops of a region. `inner` numbers the values defined in regions so far. Returns false if an op uses any
+    /// other value. The key is then incomplete.
     fn region(&mut self, view: &OpView<'_>, region: Region, inner: &mut FxHashMap<Value, usize>) -> bool {
         let data = &view.body[region];
         data.args.iter().for_each(|&v| _ = inner.insert(v, inner.len()));

@@ -40,7 +40,8 @@ impl Lives {
         lives
     }
 
-    /// Returns the region whose argument the value is, or that contains the op that makes it.
+    /// Returns the region whose argument the value is, or that directly contains the op that makes it. Returns `None`
+    /// if this op is in no region.
     pub fn region_of(&self, body: &Body, v: Value) -> Option<Region> {
         match body[v].def {
             ValueDef::Argument { region, .. } => Some(region),
@@ -48,7 +49,8 @@ impl Lives {
         }
     }
 
-    /// Returns the position in `region` of the op, or of the op that contains it.
+    /// Returns the position in `region` of the op, or of the op of `region` that contains it at any depth. Returns
+    /// `None` if the op is not inside `region`.
     fn position_in(&self, body: &Body, op: Op, region: Option<Region>) -> Option<usize> {
         let mut op = op;
         while self.home[op] != region {
@@ -57,13 +59,15 @@ impl Lives {
         Some(self.position[op])
     }
 
-    /// Returns the first and the last position in its region at which the result of an op is held.
+    /// Returns the first and the last position in its region at which a value is held: those of its op and of its last
+    /// use. An argument is held from position 0. A value that is not used is held at the first position only.
     pub fn span(&self, body: &Body, v: Value) -> (usize, usize) {
         let first = body.def_op(v).map_or(0, |op| self.position[op]);
         (first, self.last_use[v].unwrap_or(first).max(first))
     }
 
-    /// Returns the bytes on one device that the results of the region's ops take at each of its ops.
+    /// Returns the bytes on one device that the results of the region's ops take at each of its ops. The arguments of
+    /// the region and the values inside its ops' regions are not counted.
     pub fn own(&self, body: &Body, region: Region) -> Vec<u64> {
         let ops = &body[region].ops;
         let mut change = vec![0i128; ops.len() + 1];
@@ -81,20 +85,22 @@ impl Lives {
         change[..ops.len()].iter().copied().map(at).collect()
     }
 
-    /// Returns the bytes that the values of the region, and those of the regions in it, take at each of its ops.
+    /// Returns the bytes on one device that are held at each op of the region: the results of the region's ops
+    /// ([`own`](Lives::own)), and the largest [`peak`](Lives::peak) of the regions of the op.
     pub fn profile(&self, body: &Body, region: Region) -> Vec<u64> {
         let inside = |op: &Op| body[*op].regions.iter().map(|&r| self.peak(body, r)).max().unwrap_or(0);
         let own = self.own(body, region);
         body[region].ops.iter().zip(own).map(|(op, own)| own.saturating_add(inside(op))).collect()
     }
 
-    /// Returns the largest number of bytes in the region's profile.
+    /// Returns the largest number of bytes in the region's [`profile`](Lives::profile), or 0 if the region has no ops.
     pub fn peak(&self, body: &Body, region: Region) -> u64 {
         self.profile(body, region).into_iter().max().unwrap_or(0)
     }
 }
 
-/// Returns the bytes of the part of a value that one device holds, or 0 if it is no tensor.
+/// Returns the bytes of the largest shard of a value, or 0 if it is no tensor. A value counts whole if it has no
+/// sharding, if its sharding is on a single device, or if its sharding has another rank.
 pub(crate) fn bytes(body: &Body, v: Value) -> u64 {
     let Some(ty) = body.ty(v).as_tensor() else { return 0 };
     match body.sharding(v).filter(|s| s.rank() == ty.rank() && !s.mesh.is_maximal()) {

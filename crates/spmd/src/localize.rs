@@ -19,10 +19,11 @@ use std::sync::Arc;
 /// Returns the module with the main function turned into the program of one device. A module without a mesh is not
 /// changed.
 ///
-/// Warnings: `claim-unproved`.
+/// Adds a warning `claim-unproved` to `warnings` for each result of the program's manual computations whose sharding
+/// claims that it is equal along axes over which it may vary.
 ///
 /// # Errors
-/// Fails if an op cannot run on the parts that its layouts require.
+/// Fails if an op cannot run on the shards that its layouts require, with one error for each such op.
 pub fn localize(module: &Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| localize_func(module, func, &mesh, warnings))
@@ -73,7 +74,8 @@ struct Claim {
 }
 
 impl Claim {
-    /// Returns the warning if the value may vary over axes along which it is claimed to be equal.
+    /// Returns a warning if the value may vary over an axis along which it is claimed to be equal. `varying` are the
+    /// axes over which it may vary. Axes of size 1 are ignored.
     fn doubt(&self, varying: &[AxisRef], mesh: &Mesh) -> Option<Diagnostic> {
         let without = |axes: &[AxisRef], others: &[AxisRef]| axes.iter().flat_map(|a| a.minus(mesh, others)).collect();
         let proved: Vec<AxisRef> = without(&self.equal, varying);
@@ -94,8 +96,8 @@ fn unproved(claim: &Claim, axes: &[AxisRef], mesh: &Mesh) -> Diagnostic {
         .help(format!("sum or gather it over {names}, or split a dimension of the result over {names}"))
 }
 
-/// Records the global type of an argument or result. If padding has recorded the type without padding, that type is
-/// kept.
+/// Records `ty` as the global type in the attributes of an argument or result. Records nothing if `ty` is no tensor, or
+/// if there is a global type already: the pass `pad` has then recorded the type without padding.
 fn keep_global_type(attrs: &mut Attrs, ty: &Type) {
     if ty.as_tensor().is_some() && !attrs.contains(GLOBAL_TYPE) {
         attrs.set(GLOBAL_TYPE, Attr::Type(ty.clone()));
@@ -150,8 +152,8 @@ impl Localizer<'_> {
         view.results().iter().map(|&v| like(v).map_or_else(|| self.value_type(view.body, v), of_operand)).collect()
     }
 
-    /// Inserts the body of a manual computation in place of the op and returns its results. Records what is claimed of
-    /// the results.
+    /// Inserts the body of a manual computation, with its ops made local, in place of the op and returns its results.
+    /// Records what is claimed of the results, unless a pass made the computation.
     fn manual<'s>(
         &mut self,
         view: &OpView<'s>,
@@ -171,7 +173,8 @@ impl Localizer<'_> {
         Ok(results)
     }
 
-    /// Records along which of the manual axes the results are claimed to be equal.
+    /// Records along which axes the results are claimed to be equal: the manual axes over which the sharding of a
+    /// result neither splits it nor leaves it unreduced. Results without a sharding or without such axes have no claim.
     fn claim(&mut self, view: &OpView<'_>, results: &[Value]) {
         let manual = manual_axes(view);
         for (index, &value) in results.iter().enumerate() {

@@ -5,8 +5,9 @@ use shardwise_ops::Opcode;
 use shardwise_ops::control::trip_count;
 
 /// Returns how often each op of a function runs in one call of the function, by the op's index. It is `None` for ops in
-/// a loop whose trip count is not known. Each branch of a conditional counts as if it were always taken, and the
-/// condition of a loop counts as often as its body.
+/// a loop whose trip count is not known. Each branch of a conditional counts as if it were always taken. In each run of
+/// a loop, the ops of its condition run once more than those of its body. Ops in a reducer or another scalar function
+/// count as often as the op that has it.
 pub fn run_counts(module: &shardwise_ir::Module, func: &shardwise_ir::Func) -> Vec<Option<u64>> {
     let mut counts = vec![Some(1); func.body.op_count()];
     let entry = func.body.entry();

@@ -14,11 +14,13 @@ use shardwise_ops::Opcode;
 use shardwise_ops::calls::{callee, callees_first};
 use shardwise_ops::control::taken_branch;
 
-/// The largest number of ops. Nested calls can double the size of the program at each level.
+/// The largest number of ops of a function once calls are inlined into it. Nested calls can double the size of the
+/// program at each level.
 const MAX_OPS: usize = 4_000_000;
 
-/// Inlines everything into the public functions and the main function, and removes the private functions that no op
-/// refers to any more. Removes from the main function's branches and loops the results that nothing needs.
+/// Inlines calls, named computations, composites with a decomposition, and branches that are known to run into the
+/// public functions and the main function. Removes the private functions that no op refers to any more. Removes from
+/// the main function's branches and loops the results that nothing needs, and dead ops if there are such results.
 ///
 /// # Errors
 /// Fails if the program gets too large (`lower-size`), or if a collective moves data along axes that are not manual
@@ -57,7 +59,7 @@ fn is_lowered(module: &Module) -> bool {
 }
 
 /// Returns the region whose contents take the place of the op: that of a named computation, or of the branch that is
-/// known to run.
+/// known to run. Returns `None` for all other ops.
 fn spliced_region(view: &OpView<'_>) -> Option<Region> {
     match Opcode::of_view(view) {
         Opcode::NamedComputation => Some(view.regions()[0]),
@@ -92,8 +94,10 @@ impl<'s> Rewrite<'s> for Inliner<'_> {
 }
 
 impl Inliner<'_> {
-    /// Copies the contents of a region of an op to the builder's position and returns the values that it returns. Its
-    /// arguments are the op's operands.
+    /// Copies the ops of a region of an op to the builder's position, inlines in them what is to be inlined, and
+    /// returns the values that the region returns. The op's operands take the place of the region's arguments.
+    ///
+    /// Fails if the function gets more than [`MAX_OPS`] ops.
     fn contents<'s>(
         &mut self,
         view: &OpView<'s>,
@@ -111,8 +115,9 @@ impl Inliner<'_> {
     }
 }
 
-/// Copies the ops of `func` to the builder's position and returns the values that the function returns. Those without a
-/// sharding receive the sharding that the function states for its result. `call` is the location of the call.
+/// Copies the ops of `func` to the builder's position, with `args` in place of its arguments, and returns the values
+/// that the function returns. Those without a sharding receive the sharding that the function states for its result.
+/// The locations of the ops are combined with `call`, the location of the call.
 fn splice(func: &Func, args: &[Value], call: &Loc, b: &mut Builder<'_>) -> Vec<Value> {
     let body = relocated(&func.body, call);
     let mut cloner = Cloner::new(&body);
@@ -142,7 +147,8 @@ fn replace(cloner: &mut Cloner<'_>, results: &[Value], by: &[Value], b: &mut Bui
     }
 }
 
-/// Returns the body with every location combined with that of a call.
+/// Returns the body with each location `l` of its ops and values replaced by `callsite(l at caller)`, or by `caller` if
+/// `l` is unknown. The locations do not change if `caller` is unknown.
 fn relocated(body: &Body, caller: &Loc) -> Body {
     let mut body = body.clone();
     if caller.is_unknown() {

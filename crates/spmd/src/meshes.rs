@@ -27,8 +27,9 @@ use std::sync::Arc;
 
 /// Returns the module with all layouts of the functions that run rewritten over its main mesh.
 ///
-/// If the main mesh cannot express a layout, the value is replicated and the warning `mesh-order` is added. A layout
-/// over another mesh of one device becomes replicated without a warning.
+/// If the main mesh cannot express a layout, the value is replicated, and the warning `mesh-order` is added to
+/// `warnings`, once for each mesh with such layouts. A layout over another mesh of one device becomes replicated
+/// without a warning.
 ///
 /// # Errors
 /// Fails if a mesh of several devices has another number of devices than the main mesh (`mesh-devices`), if the main
@@ -42,8 +43,9 @@ pub fn unify(module: Module, warnings: &mut Diagnostics) -> Result<Module, Diagn
     Ok(module)
 }
 
-/// Returns the module with all layouts over its main mesh, or `None` if nothing has to change. Errors: `mesh-devices`,
-/// `mesh-order`.
+/// Returns the module with all layouts of the functions that run over its main mesh, which is declared if it was not.
+/// Returns `None` if nothing has to change. Adds the warnings of [`unify`], and fails with its errors `mesh-devices`
+/// and `mesh-order`.
 fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
     let funcs = functions_that_run(module);
     let Used { meshes: used, is_irregular } = meshes_of(module, &funcs);
@@ -69,8 +71,8 @@ fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<
     rewriter.found.or(Some(out))
 }
 
-/// Returns the first place in the functions that run where a layout is over another mesh than the main mesh, and this
-/// mesh as text. Returns `None` if there is none.
+/// Returns the first place in the functions that run where a layout is over another mesh than the main mesh, and that
+/// other mesh as text. Returns `None` if there is no such place. If the module has no main mesh, every layout counts.
 pub(crate) fn other_mesh(module: &Module) -> Option<(Loc, String)> {
     let main = module.main_mesh();
     let used = meshes_of(module, &functions_that_run(module)).meshes;
@@ -79,6 +81,7 @@ pub(crate) fn other_mesh(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns the main function and the functions that it reaches by calls, each after the functions that it calls.
+/// Returns an empty list if there is no main function.
 pub(crate) fn functions_that_run(module: &Module) -> Vec<FuncId> {
     let main = module.main().and_then(|f| module.func_id(&f.name));
     callees_first(module, main.into_iter().collect())
@@ -90,7 +93,8 @@ struct Use {
     loc: Loc,
 }
 
-/// Returns whether both are the same grid of the same devices, with the same name.
+/// Returns true if both meshes have the same name, the same axes by name and size, and the same devices at the same
+/// positions.
 fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
     Arc::ptr_eq(a, b) || a.name == b.name && a.same_devices(b)
 }
@@ -103,7 +107,8 @@ struct Used {
     is_irregular: bool,
 }
 
-/// Returns whether all lists of axes in the sharding are in normal form.
+/// Returns true if all lists of axes in the sharding are in normal form: neighbouring parts of an axis are merged, and
+/// the replicated, unreduced and reduced axes are in the order of the mesh.
 fn is_normal(s: &Sharding) -> bool {
     let is_merged = |axes: &[AxisRef]| axes.windows(2).all(|w| !w[0].can_merge(w[1]));
     let is_set = |axes: &[AxisRef]| axes.len() < 2 || AxisRef::union(&s.mesh, axes.iter().copied()) == axes;
@@ -111,14 +116,15 @@ fn is_normal(s: &Sharding) -> bool {
         && [&s.replicated, &s.unreduced, &s.reduced].into_iter().all(|a| is_set(a))
 }
 
-/// Returns the list with neighbouring parts of an axis merged.
+/// Returns the list with neighbouring parts of an axis merged. The order of the axes does not change.
 fn merged(mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
     let mut out = vec![];
     axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut out, a, mesh));
     out
 }
 
-/// Returns the meshes that layouts in the functions use.
+/// Returns the meshes that layouts in the functions use, in the order of their first uses. Also looks for lists of axes
+/// that are not in normal form and for shardings of another rank ([`Used::is_irregular`]).
 fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
     let mut meshes: Vec<Use> = vec![];
     let mut is_irregular = false;
@@ -149,7 +155,8 @@ fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
     Used { meshes, is_irregular }
 }
 
-/// Calls `f` for each sharding and each list of axes in the attribute, with its mesh and whether it is in normal form.
+/// Calls `f` for each sharding, list of axes, and list of axes per dimension in the attribute, at any depth. The
+/// arguments are its mesh, and true if it is in normal form.
 fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
     let is_merged = |mesh: &Mesh, axes: &[AxisRef]| axes.len() < 2 || merged(mesh, axes) == axes;
     match attr {
@@ -281,9 +288,10 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Rewrites the sharding of a tensor of this rank. In each dimension, the axes in `manual` remain separate from the
-    /// axes after them. The result is replicated if `given` has another rank. It is also replicated if the main mesh
-    /// cannot express `given`. This is recorded as an error if there are manual axes, and in `lost` otherwise.
+    /// Returns the sharding of a tensor of this rank rewritten over the main mesh. If the last of the leading `manual`
+    /// axes of a dimension would merge with the axis after them, all axes after them are dropped. The result is
+    /// replicated if `given` has another rank. It is also replicated if the main mesh cannot express `given`. This is
+    /// recorded as an error if there are manual axes, and in `lost` otherwise.
     fn sharding(&mut self, given: &Sharding, rank: usize, manual: &[AxisRef], loc: &Loc) -> Sharding {
         if given.rank() != rank {
             return Sharding::replicated(self.main, rank);
@@ -322,7 +330,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns the axes of the main mesh along which every device has the same position as along `axes` of `mesh`, or
-    /// `None`.
+    /// `None` if the main mesh has no such axes. Returns an empty list if the product of the sizes of `axes` is 1.
     fn list(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Option<Vec<AxisRef>> {
         if mesh.same_devices(self.main) {
             return Some(merged(self.main, axes));

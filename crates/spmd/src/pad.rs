@@ -26,7 +26,8 @@ use shardwise_ops::{Enlarged, RuleFact, Semantics, make};
 use shardwise_sharding::FactorKind;
 use std::sync::Arc;
 
-/// Pads the sharded dimensions of the main function that do not divide evenly, and records the padding on the values.
+/// Pads the sharded dimensions of the main function that do not divide evenly, and records the padding on the values. A
+/// module without a mesh is not changed.
 ///
 /// # Errors
 /// Fails if an array with its padding has more elements than an array can have.
@@ -39,7 +40,8 @@ pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Returns the function with the padding that each value will have recorded on it.
+/// Returns the function with the padding that each value will have recorded on it. The types do not change. Earlier
+/// records are replaced. Fails if a padded value would have more elements than an array can have.
 fn with_records(func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
     budget::poll();
     let mut out = func.clone();
@@ -76,7 +78,8 @@ fn record(shape: &[usize], padded: &[usize], holds: impl Fn(usize) -> Option<Lit
     Some(dims.collect::<Vec<_>>()).filter(|dims| !dims.is_empty()).map(Arc::new)
 }
 
-/// Returns the type of a value with padding.
+/// Returns the type of a value with the padding that its sharding requires. The type does not change if the value is no
+/// tensor or has no sharding.
 fn value_type(source: &Body, v: Value, mesh: &Arc<Mesh>) -> Type {
     let ty = source.ty(v);
     match (ty.as_tensor(), sharding_or_replicated(source, v, mesh)) {
@@ -140,8 +143,10 @@ impl<'s> Rewrite<'s> for Padder<'_> {
 }
 
 impl Padder<'_> {
-    /// Rewrites a step between layouts. Whole dimensions that it splits are padded before, and dimensions that it makes
-    /// whole are cut after.
+    /// Copies a collective between layouts and returns its new result. Before it, each dimension is padded to the
+    /// larger of its padded sizes in both layouts. After it, each dimension is cut to its padded size in the new
+    /// layout. So whole dimensions that it splits are padded first, and dimensions that it makes whole are cut last.
+    /// Fails if the padded array has more elements than an array can have.
     fn collective(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Result<Value, Diagnostics> {
         let v = cloner.get(view.operand(0));
         let before = tensor(b.body, v);
@@ -159,7 +164,8 @@ impl Padder<'_> {
     }
 }
 
-/// Returns operand `index` with its padding along reduction factors replaced by the neutral element.
+/// Returns the new value of operand `index` with its padding along reduction factors that split it replaced by the
+/// neutral element. Adds no ops if there is no such padding.
 fn masked(view: &OpView<'_>, index: usize, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {
     let new = cloner.get(view.operand(index));
     let reduced = reduced_padding(view, index, b.body[new].padding.as_deref());
@@ -170,7 +176,8 @@ fn masked(view: &OpView<'_>, index: usize, cloner: &Cloner<'_>, b: &mut Builder<
     reduced.into_iter().fold(new, |v, place| mask(v, place, &neutral, b))
 }
 
-/// Returns the positions, in the record of operand `index`, of the split dimensions along which the op reduces.
+/// Returns the positions in `record` of the split dimensions along which the op reduces. `record` is the padding of
+/// operand `index`. The list is empty if the operand has no padding, or if the op is not pure or has no rule.
 pub(crate) fn reduced_padding(view: &OpView<'_>, index: usize, record: Option<&Vec<PaddedDim>>) -> Vec<usize> {
     let Some(padding) = record.filter(|_| facts(view).semantics(view) == Semantics::Pure) else { return vec![] };
     let RuleFact::Rule(rule) = facts(view).rule(view) else { return vec![] };
@@ -181,7 +188,9 @@ pub(crate) fn reduced_padding(view: &OpView<'_>, index: usize, record: Option<&V
     padding.iter().enumerate().filter(|(_, p)| is_split(p) && is_reduced(p)).map(|(place, _)| place).collect()
 }
 
-/// Clamps the indices that the op itself would clamp to the sizes with padding to the sizes without padding.
+/// Replaces indices in `operands` by their minimum with the largest index that is valid without padding, because the op
+/// itself would clamp them to the padded size. Indices of dimensions without padding, and those whose type cannot
+/// exceed the largest valid index, do not change.
 fn bound_indices(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) {
     for bound in facts(view).index_bounds(view) {
         let is_padded = b.body.ty(operands[0]).shape()[bound.dim] != view.operand_shape(0)[bound.dim];
@@ -198,7 +207,8 @@ fn bound_indices(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>)
     }
 }
 
-/// Returns `select(iota < size, v, neutral)` along the dimension at this position of the value's record.
+/// Returns `select(iota < size, v, neutral)` along the dimension at position `place` of the value's padding record,
+/// where `size` is the dimension's size without padding. The result records that the padding there holds `neutral`.
 fn mask(v: Value, place: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
     let (sharding, padding) = (b.body.sharding(v).cloned(), b.body[v].padding.clone().expect("it is padded"));
@@ -222,7 +232,7 @@ fn mask(v: Value, place: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value
 }
 
 /// Returns the value, whose shape without padding is `unpadded`, enlarged to `shape` with zeros at the ends of its
-/// dimensions.
+/// dimensions. The result has a record of its whole padding. Returns `v` itself if it has this shape already.
 fn grow(v: Value, unpadded: &[usize], shape: &[usize], b: &mut Builder<'_>) -> Value {
     let ty = tensor(b.body, v);
     if ty.shape == shape {

@@ -153,7 +153,8 @@ pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 #[derive(Default)]
 pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
-    /// True to verify the module after each pass, and what the pass guarantees. Debug builds always do.
+    /// True to verify the input and the module after each pass, and what the passes guarantee. Debug builds always do,
+    /// except that [`run_steps`] then leaves out the guarantees.
     pub verify: bool,
     /// The options that the passes know, and their warnings.
     pub context: Context,

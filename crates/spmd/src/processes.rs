@@ -36,7 +36,7 @@ pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {
 /// which is manual already around it, or around a call of its function. `callers_first` has each function before the
 /// functions that it calls. Axes of different meshes are not compared.
 ///
-/// Verification finds these within one function.
+/// Verification finds only those errors whose cause is within one function.
 pub(crate) fn bound_again(module: &Module, callers_first: Vec<FuncId>) -> Vec<Diagnostic> {
     let mut found = vec![];
     let mut around_calls: HashMap<FuncId, Vec<AxisOfMesh<'_>>> = HashMap::new();
@@ -79,7 +79,8 @@ fn axes_of(sharding: &Sharding) -> impl Iterator<Item = AxisOfMesh<'_>> {
     sharding.split_axes().chain(sharding.unreduced.iter().copied()).map(|axis| (&*sharding.mesh, axis))
 }
 
-/// Returns the error if one of `axes`, over which `what` is laid out, is among the `manual` ones.
+/// Returns an error that names the first one of `axes`, over which `what` is laid out, that overlaps one of the
+/// `manual` axes. Axes of different meshes do not overlap. Returns `None` if there is none.
 fn manual_already<'a>(
     what: &str,
     loc: &Loc,
@@ -95,10 +96,11 @@ fn manual_already<'a>(
     Some(Diagnostic::error("sdy-manual-bound", loc, message).mesh(mesh).help(way_out))
 }
 
-/// Checks that each collective of the main function moves data along the axes that are manual where it stands, and
-/// along no other, and that ops that compute a device's position compute it along these axes only: along other axes a
-/// program is written as if for one device. The calls of `main` have been inlined. A
-/// module that has been partitioned already passes.
+/// Checks that each collective of the main function moves data along no axes but those that are manual around it, and
+/// does the same at every position along all other axes. Also checks that the position of a device along other axes is
+/// not read in a way that its value matters: along these axes a program is written as if for one device. The calls of
+/// `main` have been inlined. A module that has been partitioned already passes, as does one without a mesh or without
+/// functions.
 ///
 /// Errors: `collective-axes`.
 pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
@@ -125,7 +127,7 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
 }
 
 /// Returns the error if the op is a collective that relates devices that differ along axes other than `manual`, or that
-/// treats such devices differently.
+/// treats such devices differently. A collective that names replicas ([`names_replicas`]) is no error.
 fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| !names_replicas(c))?;
     let free = free_axes(mesh, manual);
@@ -150,8 +152,9 @@ fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Opt
     Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out))
 }
 
-/// Returns the error if the op computes the position of a device along axes other than `manual`. `uses` holds the uses of
-/// the body's values, once they are needed.
+/// Returns the error if the op computes the position of a device along axes other than `manual`. Returns `None` if the
+/// position only serves to compute numbers that are equal along these axes, or if the mesh has too many devices to tell
+/// ([`is_read_along`]). `uses` holds the uses of the body's values, once they are needed.
 fn reads_free_position(
     view: &OpView<'_>,
     mesh: &Mesh,
@@ -181,8 +184,8 @@ fn free_axes(mesh: &Mesh, manual: &[AxisRef]) -> Vec<AxisRef> {
     mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1).collect()
 }
 
-/// Returns whether the collective's numbers are of replicas without their other partitions. There is one replica, so
-/// such a collective moves no data between devices.
+/// Returns true if the collective names numbers, and these are of replicas within one partition. There is one replica,
+/// so such a collective moves no data between devices.
 fn names_replicas(collective: &CollectiveView) -> bool {
     let is_of_processes = |kind: &CollectiveKind| {
         matches!(kind, CollectiveKind::CollectivePermute { permutation: Permutation::Processes(_) })
@@ -191,8 +194,9 @@ fn names_replicas(collective: &CollectiveView) -> bool {
     collective.ids == IdSpace::CrossReplica && has_numbers
 }
 
-/// Returns whether the groups or pairs of a collective are the same at every position along the `free` axes. Devices of
-/// one group do not differ along these.
+/// Returns true if the groups or pairs of devices that a collective names are the same at every position along the
+/// `free` axes. The caller has checked that devices of one group do not differ along these. Also returns true if the
+/// collective names no numbers of devices.
 fn is_alike(collective: &CollectiveView, mesh: &Mesh, free: &[AxisRef], manual: &[AxisRef]) -> bool {
     let rows: Vec<Vec<usize>> = match (&collective.kind, &collective.groups) {
         (CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) }, _) => {
@@ -249,7 +253,8 @@ fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     })
 }
 
-/// Returns the error if a collective whose result every device needs has no group for some device.
+/// Returns the error if a collective whose result every device needs lists groups of devices by number and has no group
+/// for some device. [`beyond_devices`] has checked that all numbers are less than `devices`.
 fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| c.kind.needs_every_process())?;
     let is_of_devices = matches!(collective.ids, IdSpace::CrossPartition | IdSpace::Flattened);

@@ -64,8 +64,9 @@ pub(crate) fn short(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, op)| op)
 }
 
-/// Returns the reason at an edge of the data flow: an argument, a result, a carried value of a loop. `target` is what
-/// has the layout `won`, and `value` is what has the layout `lost`.
+/// Returns the reason for a reshard from layout `lost` to `won` at an edge of the data flow: an argument, a result, a
+/// carried value of a loop. `target` names what has the layout `won`, and `value` names what has the layout `lost`.
+/// `bytes` is the number of bytes that the reshard receives.
 pub(crate) fn edge(
     consumer: &OpView<'_>,
     target: &str,
@@ -94,7 +95,8 @@ pub(crate) fn stated(consumer: &OpView<'_>) -> String {
     format!("the layout that `{}` asks for", short(consumer.name()))
 }
 
-/// Returns the alternative to the decision, with the bytes that it would move, or `None` if there was none.
+/// Returns the second best assignment as an alternative, with the bytes that it would move, or `None` if there was
+/// none. Its text states the axes of each factor that one of the two assignments splits.
 fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     let other = decided.runner_up.as_ref()?;
     let is_split = |f: &Factor| !other.axes[f.index()].is_empty() || !decided.axes[f.index()].is_empty();

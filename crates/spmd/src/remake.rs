@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The largest number of ops by which a source is computed, with each op counted as often as its result is used.
 const MAX_OPS: usize = 16;
 
-/// An operand that is at least this much smaller than the source is used as it is.
+/// An operand with at least this many times fewer elements than the source is used as it is.
 const MUCH_SMALLER: usize = 8;
 
 /// The sources of a body. Their layouts do not change.
@@ -43,12 +43,12 @@ impl<'a> Sources<'a> {
         Sources { uses_small: false, ..Sources::new(module, mesh) }
     }
 
-    /// Returns whether the value is a source.
+    /// Returns true if the value is a source. Returns false if more than [`MAX_OPS`] ops have to be looked at to know.
     pub fn contains(&self, body: &Body, v: Value) -> bool {
         self.count(body, v, &mut { MAX_OPS }).is_some_and(|count| count <= MAX_OPS)
     }
 
-    /// Returns the number of ops by which the value is computed, or a number greater than [`MAX_OPS`] if it is no
+    /// Returns the number of ops by which the value is computed, or `MAX_OPS + 1` if there are more or if it is no
     /// source. Returns `None` if `left` ops have been looked at before it is known. `left` is reduced by the ops that
     /// are looked at.
     fn count(&self, body: &Body, v: Value, left: &mut usize) -> Option<usize> {
@@ -69,7 +69,9 @@ impl<'a> Sources<'a> {
         Some(count)
     }
 
-    /// Makes the value again in the layout `to`. Returns `None` if it is no source, or not in this layout.
+    /// Inserts ops that compute the value again in the layout `to`, from sources and from much smaller values that have
+    /// the needed layouts already, and returns their result. Inserts nothing and returns `None` if this is not
+    /// possible, if more than [`MAX_OPS`] ops have to be looked at, or if `to` has unreduced axes.
     pub fn remake(&self, v: Value, to: &Sharding, b: &mut Builder<'_>) -> Option<Value> {
         self.is_made_of(b.body, v, to, &mut { MAX_OPS }).then(|| self.make(v, to, &mut vec![], b))
     }
@@ -91,7 +93,9 @@ impl<'a> Sources<'a> {
         operands.all(|(&x, to)| is_at_hand(x, to) || self.is_made_of(body, x, to, left))
     }
 
-    /// Makes the value, which is known to be made of sources, in the layout `to`, unless it is one of `made`.
+    /// Returns the value, which is known to be made of sources, in the layout `to`: from `made` if it is there, and
+    /// otherwise by new ops, which are added to `made`. Operands that have the needed layouts already are used as they
+    /// are.
     fn make(&self, v: Value, to: &Sharding, made: &mut Vec<(Value, Sharding, Value)>, b: &mut Builder<'_>) -> Value {
         if let Some((.., known)) = made.iter().find(|(of, layout, _)| *of == v && layout.same_layout(to)) {
             return *known;
@@ -122,7 +126,8 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the layouts that the operands must have so that the op computes its result in the layout `to`, or `None`
-    /// if the op cannot compute its parts in this layout alone.
+    /// if it cannot: it has operands but no rule, or each device cannot compute its part of the result from its parts
+    /// of the operands alone.
     fn operand_layouts(&self, view: &OpView<'_>, to: &Sharding) -> Option<Vec<Sharding>> {
         let count = view.operands().len();
         if count == 0 {
@@ -155,14 +160,14 @@ impl<'a> Sources<'a> {
         is_whole.then(|| rule.all_factors().map(axes).collect())
     }
 
-    /// Returns whether a sharding of tensor `index` splits its factors over these axes. A dimension of several factors
+    /// Returns true if a sharding of tensor `index` splits its factors over these axes. A dimension of several factors
     /// cannot be split along all of them in every way.
     fn has_axes(&self, rule: &Rule, index: usize, sharding: &Sharding, axes: &[AxisList]) -> bool {
         let Some(own) = self.factor_axes(rule, index, sharding) else { return false };
         rule.mapping(index).factors().all(|f| own[f.index()] == axes[f.index()])
     }
 
-    /// Returns whether the factors that share a dimension with others are split evenly.
+    /// Returns true if all factors that share a dimension with others are split evenly.
     fn fits_compounds(&self, rule: &Rule, axes: &[AxisList]) -> bool {
         let is_even = |f: &Factor| rule.size(*f).is_multiple_of(AxisRef::total_size(self.mesh, &axes[f.index()]));
         let mut dims = rule.mappings().flat_map(|m| &m.dims).filter(|dim| dim.len() > 1);
@@ -178,7 +183,8 @@ impl<'a> Sources<'a> {
         sharding_or_replicated(body, v, self.mesh)
     }
 
-    /// Returns the op that computes the value, if it may run again for another layout.
+    /// Returns the op that computes the value, if it may run again for another layout: it is pure and cheap, and has no
+    /// regions and one result. Returns `None` otherwise.
     fn computed_by<'b>(&self, body: &'b Body, v: Value) -> Option<OpView<'b>>
     where
         'a: 'b,

@@ -26,9 +26,10 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Inserts the ops that make operands and results agree with each op's rule in the main function. With `keeps_sums`,
-/// sums over devices are taken where they arise. `notes` receives a note if the search for layouts ended before it had
-/// looked at everything. Always returns `Ok`.
+/// Changes layouts in the main function so that it costs less, and inserts the ops that make operands and results agree
+/// with each op's rule. With `keeps_sums`, sums over devices are taken where they arise. `notes` receives a note if the
+/// search for layouts ended before it had looked at everything. A module without a mesh is not changed. Always returns
+/// `Ok`.
 pub fn reshard(module: &Module, keeps_sums: bool, notes: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
@@ -127,7 +128,7 @@ impl<'s> Resharder<'_, '_, 's> {
         values.iter().map(|&v| self.wanted(v)).collect()
     }
 
-    /// Copies an op with other operands and regions. The results have no sharding yet.
+    /// Copies an op with other operands and regions, and returns its results. They have no sharding yet.
     fn clone_with(&mut self, op: Op, operands: Vec<Value>, regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
         let data = self.cloner.source.op(op);
         let types = data.results.iter().map(|&r| self.cloner.source.ty(r).clone());
@@ -139,8 +140,8 @@ impl<'s> Resharder<'_, '_, 's> {
         b.body[new].results.to_vec()
     }
 
-    /// Copies scalar functions (reducers, comparators). Each device runs them on its own, so that the values which they
-    /// use from outside are made whole first.
+    /// Copies the scalar functions of an op (reducers, comparators) without layouts, and returns the new regions. Each
+    /// device runs them on its own, so that the values which they use from outside are made whole first.
     fn scalar_regions(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) -> Vec<Region> {
         let outside: Vec<(Value, Value)> = view.captured().into_iter().map(|v| (v, self.cloner.get(v))).collect();
         for &(old, v) in &outside {
@@ -159,8 +160,9 @@ impl<'s> Resharder<'_, '_, 's> {
 
 /// Values that flow along edges: through regions, identities and terminators.
 impl Resharder<'_, '_, '_> {
-    /// Returns the new values of `old` in the layouts that they should have, which are those of the values `targets`.
-    /// `name` returns the name of what a value becomes.
+    /// Returns the new values of `old`, moved to the layouts `wanted`. Values that have no such layout, or are no
+    /// tensors, are not moved. `name` returns the name of what a value becomes, by its position, and `targets` are the
+    /// values of the program that have the layouts `wanted`. Both serve for the reasons.
     fn edges(
         &mut self,
         consumer: &OpView<'_>,
@@ -183,8 +185,8 @@ impl Resharder<'_, '_, '_> {
         out
     }
 
-    /// Returns the value in the layout `to`. `name` returns the name of what has this layout, and `ends` are the values
-    /// of the program at both ends of the edge.
+    /// Returns the value moved to the layout `to`, or `v` itself if it has this layout. `name` returns the name of what
+    /// has this layout, and `ends` are the values of the program at both ends of the edge. Both serve for the reason.
     fn edge(
         &mut self,
         consumer: &OpView<'_>,
@@ -289,8 +291,9 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    /// Processes a manual computation. Free axes that do not divide a dimension evenly stay outside, because inside,
-    /// the blocks of a block would not be the blocks of the whole dimension.
+    /// Processes a manual computation: moves its operands to the layouts that it states, and its results to the layouts
+    /// that they should have. Free axes that do not divide a dimension evenly stay outside, because inside, the blocks
+    /// of a block would not be the blocks of the whole dimension.
     fn manual(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let even = |s: Option<Sharding>, v: &Value| s.map(|s| even_prefix(s, view.body.ty(*v).shape()));
         let ins = in_shardings(view.attrs()).iter().map(|s| Some(s.canonical()));
@@ -417,7 +420,7 @@ impl Resharder<'_, '_, '_> {
         self.decisions.decide(view, kind, self.mesh, shardings, served)
     }
 
-    /// Returns how often the op runs for each move of each operand.
+    /// Returns how often the op runs for each move of each operand ([`Turns::served_by_moves`]).
     fn served(&self, view: &OpView<'_>, b: &Builder<'_>) -> Served {
         self.turns.served_by_moves(view, |v| self.sources.contains(b.body, self.cloner.get(v))).0
     }
@@ -520,14 +523,16 @@ impl Resharder<'_, '_, '_> {
         make_shardy::step(b, v, &step, &from.with_unreduced(unreduced), &reason)
     }
 
-    /// Returns the bytes that each device receives when the value is moved from one layout to another.
+    /// Returns the bytes that the device that receives most receives when the value is moved from one layout to
+    /// another. The sums over unreduced axes are not counted.
     fn reshard_bytes(&self, from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {
         let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
         self.decisions.prices.of(from, &[], to, &ty.shape, ty.dtype).bytes
     }
 
-    /// Returns the value in the layout `to`. `why` returns the reason from the number of bytes that are received. It is
-    /// not called if the value has the layout already, or is computed again from sources.
+    /// Returns the value in the layout `to`, for which it is computed again from sources, or summed over unreduced axes
+    /// that `to` does not have and then resharded. `why` returns the reason from the number of bytes that are received.
+    /// It is not called if the value has the layout already, or is computed again from sources.
     fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
@@ -623,12 +628,12 @@ fn region_arg_types(view: &OpView<'_>, region: Region) -> Vec<Type> {
     view.body[region].args.iter().map(|&v| view.body.ty(v).clone()).collect()
 }
 
-/// Returns whether the region is the condition of a loop, which returns a scalar however many values the loop carries.
+/// Returns true if the region is the condition of a loop, which returns a scalar however many values the loop carries.
 fn is_condition(view: &OpView<'_>, region: Region) -> bool {
     Opcode::of_view(view) == Opcode::While && view.regions()[0] == region
 }
 
-/// Returns the layout with the unreduced axes of `like`.
+/// Returns the layout with the unreduced axes of `like` in place of its own, or with none if `like` is `None`.
 fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
     layout.with_unreduced(like.map_or(vec![], |s| s.unreduced.clone()))
 }
@@ -660,7 +665,8 @@ pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
     Sharding::closed(&sharding.mesh, dims).with_unreduced(rest(&sharding.unreduced))
 }
 
-/// Returns the bytes that each device receives in an all-reduce over these axes.
+/// Returns the bytes that each device receives in an all-reduce of the value, which has the layout `from`, over these
+/// axes.
 fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>) -> u64 {
     let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
     let n = AxisRef::total_size(&from.mesh, axes) as u64;

@@ -27,8 +27,8 @@ pub(crate) fn map_main(
     Ok(out)
 }
 
-/// Returns whether the op's regions hold parts of the program (loops, branches, manual computations) and not scalar
-/// functions.
+/// Returns true if the op has regions that hold parts of the program (loops, branches, manual computations) and not
+/// scalar functions.
 pub(crate) fn has_program_regions(view: &OpView<'_>) -> bool {
     !view.regions().is_empty() && (matches!(facts(view).data_flow(view), DataFlow::Edges(_)) || is_manual(view))
 }

@@ -16,7 +16,8 @@ use shardwise_ops::{Opcode, collective};
 use std::collections::HashMap;
 
 /// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of
-/// one operand that name devices, and with reducers on the types of their operands. Always returns `Ok`.
+/// one operand that name devices, and with reducers on the types of their operands. An asynchronous collective keeps
+/// its operands and its reducer if it cannot be started once for each operand. Always returns `Ok`.
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
     let module = numbered(&module).unwrap_or(module);
     let module = reshards(&module).unwrap_or(module);
@@ -62,7 +63,7 @@ fn reshards(module: &Module) -> Option<Module> {
 }
 
 /// Returns the module with each group of replica 0 with all of its partitions replaced by the group of all devices, or
-/// `None` if it has none. There is no other replica.
+/// `None` if it has none or has no mesh. There is no other replica.
 fn over_devices(module: &Module) -> Option<Module> {
     let devices = module.main_mesh()?.size();
     let mut out: Option<Module> = None;
@@ -81,7 +82,9 @@ fn over_devices(module: &Module) -> Option<Module> {
     out
 }
 
-/// Returns the module with a stream number on every `rng`, or `None` if all have one.
+/// Returns the module with a stream number on every `rng`, or `None` if all have one. An op without a number gets its
+/// position among all ops that need such a number, in the order of the text. Numbers that are there already do not
+/// change.
 fn numbered(module: &Module) -> Option<Module> {
     unnumbered(module)?;
     let mut out = module.clone();
@@ -97,7 +100,7 @@ fn numbered(module: &Module) -> Option<Module> {
     Some(out)
 }
 
-/// Returns the first op whose meaning depends on its number and that does not have it.
+/// Returns the first op whose meaning depends on its number and that does not have it, or `None` if there is none.
 pub(crate) fn unnumbered(module: &Module) -> Option<(FuncId, Op)> {
     let mut without = numbered_ops(module).filter(|&(f, op, name)| !module[f].body[op].attrs.contains(name));
     without.next().map(|(f, op, _)| (f, op))
@@ -121,7 +124,8 @@ fn has_compound(func: &Func, module: &Module) -> bool {
     regions.flat_map(|r| &func.body[r].ops).any(|&op| is_compound(&module.view(&func.body, op)))
 }
 
-/// Returns whether the op is an `async_start`. Its region holds exactly one op, which must not be replaced by several.
+/// Returns true if the op is an `async_start`. Beside the terminator, its region holds exactly one op. That op must not
+/// be replaced by several.
 fn is_start(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::AsyncStart
 }
@@ -130,7 +134,8 @@ fn is_compound(view: &OpView<'_>) -> bool {
     is_promoted(view) || collective::is_variadic(view) || is_start_of_several(view)
 }
 
-/// Returns whether the op starts a collective of several operands, which can be started one by one.
+/// Returns true if the op is an `async_start` of a collective of several operands, which can be started one by one
+/// because it has a result for each operand.
 fn is_start_of_several(view: &OpView<'_>) -> bool {
     let Some(inner) = started_op(view) else { return false };
     collective::is_variadic(&inner) && inner.operands().len() == inner.results().len()
@@ -190,7 +195,8 @@ impl<'s> Rewrite<'s> for Simplify {
 }
 
 impl Simplify {
-    /// Builds one start for each value of a collective of several operands. Returns their futures.
+    /// Builds one `async_start` for each operand of the collective of several operands that `view` starts. Returns
+    /// their futures.
     fn start_one_by_one<'s>(
         &mut self,
         view: &OpView<'s>,

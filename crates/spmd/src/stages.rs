@@ -27,7 +27,8 @@ pub struct Guarantee {
     pub says: &'static str,
     /// The name of the last pass after which it holds; `None` if it holds to the end.
     pub until: Option<&'static str>,
-    /// Returns the first place where it does not hold, with what stands there.
+    /// Returns the first place where the statement does not hold, with a description of what is there, or `None` if it
+    /// holds.
     broken_at: fn(&Module) -> Option<(Loc, String)>,
 }
 
@@ -51,7 +52,7 @@ pub fn verify_stage(passes: &[Pass], name: &str, module: &Module) -> Result<(), 
     found.or(())
 }
 
-/// Returns whether the op is a step between two layouts of one value.
+/// Returns true if the op is one of Shardy's collectives between two layouts of one value. A reshard is not.
 fn is_step(view: &OpView<'_>) -> bool {
     ShardyCollective::of(view).is_some()
 }
@@ -164,7 +165,7 @@ fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> O
     at(module, func, program_ops(module, func).into_iter().find(is_wrong)?)
 }
 
-/// Returns whether the op stands in the region of an `async_start`.
+/// Returns true if the op is directly in the region of an `async_start`.
 fn is_started(view: &OpView<'_>) -> bool {
     let holds = |r: &Region| view.body[*r].ops.contains(&view.op);
     let region = (0..view.body.region_count()).map(Region::new).find(holds);
@@ -190,7 +191,7 @@ fn unused(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns an argument of the main function, or a result of an op in its program regions, that is a tensor without a
-/// sharding.
+/// sharding. Returns `None` if there is none, or if the module has no mesh.
 fn without_sharding(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     let has_none = |&&v: &&Value| func.body.ty(v).as_tensor().is_some() && func.body.sharding(v).is_none();
@@ -204,7 +205,8 @@ fn beyond_manual_axes(module: &Module) -> Option<(Loc, String)> {
     found.iter().next().map(|d| (d.loc.clone(), d.message.clone()))
 }
 
-/// Returns an op whose operands and results do not agree with its rule, or that is split without a rule.
+/// Returns an op of the main function whose operands and results do not agree with its rule, or that is split without a
+/// rule. Returns `None` if there is none, or if the module has no mesh.
 fn disagreeing(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {
@@ -222,8 +224,9 @@ fn disagreeing(module: &Module) -> Option<(Loc, String)> {
     })
 }
 
-/// Returns an op along whose edges values have several layouts, or a result of the function that is not in its stated
-/// layout.
+/// Returns a result of the main function that is not in its stated layout, or an op along whose edges values have
+/// several layouts. Of a manual computation, the operands must have the layouts that it states. Returns `None` if there
+/// is none, or if the module has no mesh.
 fn disagreeing_edge(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (main(module)?, module.main_mesh()?);
     let layout = |v: Value| sharding_or_replicated(&func.body, v, mesh);
@@ -274,7 +277,7 @@ fn disagreement(view: &OpView<'_>, rule: &Rule, mesh: &Arc<Mesh>) -> Option<Stri
     None
 }
 
-/// Returns whether all results that are tensors are unreduced over the axes.
+/// Returns true if all results that are tensors are unreduced over all of the axes.
 fn is_left_unreduced(view: &OpView<'_>, axes: &AxisList, mesh: &Mesh) -> bool {
     let left = |&v: &Value| view.body.sharding(v).map_or(&[][..], |s| &s.unreduced);
     let is_tensor = |v: &&Value| view.body.ty(**v).as_tensor().is_some();
@@ -283,7 +286,7 @@ fn is_left_unreduced(view: &OpView<'_>, axes: &AxisList, mesh: &Mesh) -> bool {
 }
 
 /// Returns in words which tensor of an op without a rule is split or unreduced, or `None` if all are whole. The results
-/// of a pure op without operands may be split.
+/// of a pure op without operands may be either.
 fn split_without_rule(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<String> {
     let is_source = view.operands().is_empty() && facts(view).effects(view) == Effects::Pure;
     let results = if is_source { &[][..] } else { view.results() };
@@ -311,7 +314,8 @@ fn sharded_inside(module: &Module) -> Option<(Loc, String)> {
     Some((func.body[v].loc.clone(), format!("a value as {}", func.body.sharding(v).expect("it has one"))))
 }
 
-/// Returns the first argument or result whose type is not that of one device's part of its global type.
+/// Returns the first argument or result of the main function whose type is not that of one device's part of its global
+/// type. Returns `None` if there is none, or if the module has no mesh.
 fn global_boundary(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     let args = func.body.args().iter().map(|&v| (func.body.ty(v), func.body.sharding(v)));

@@ -122,7 +122,7 @@ impl Decisions {
 }
 
 impl Decision {
-    /// Returns whether a tensor is split over one of the axes, or partial over it.
+    /// Returns true if a tensor is split over a part of one of the axes, or if the results are partial over one.
     pub fn splits_over(&self, axes: &[AxisRef]) -> bool {
         let split = self.layouts.iter().flatten().flat_map(|s| s.split_axes()).chain(self.partial.iter().copied());
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()))
@@ -288,20 +288,21 @@ impl Task {
         }
     }
 
-    /// Returns whether a split along a reduction factor is even or can be padded with neutral elements.
+    /// Returns true if the split along a reduction factor is even, or if all operands that have the factor can be
+    /// padded with neutral elements.
     fn can_pad(&self, view: &OpView<'_>, facts: &dyn Facts, factor: Factor) -> bool {
         let holds = |i: &usize| self.rule.operands[*i].contains(factor);
         !self.is_uneven(factor) || (0..self.operand_count).filter(holds).all(|i| facts.neutral(view, i).is_some())
     }
 
-    /// Returns whether each dimension of a tensor is as long as its factors are.
+    /// Returns true if the size of each dimension of a tensor is the product of the sizes of its factors.
     fn has_sizes_of_rule(&self, index: usize) -> bool {
         let size = |factors: &DimFactors| factors.iter().map(|&f| self.rule.size(f)).product::<usize>();
         let sizes = self.rule.mapping(index).dims.iter().map(size);
         self.types[index].as_ref().is_some_and(|ty| sizes.eq(ty.shape.iter().copied()))
     }
 
-    /// Returns whether some tensor is split unevenly along a dimension of this factor.
+    /// Returns true if the sharding that some tensor has, or should have, splits a dimension with this factor unevenly.
     fn is_uneven(&self, factor: Factor) -> bool {
         let is_uneven = |i: usize| {
             let (Some(sharding), Some(ty)) = (&self.shardings[i], &self.types[i]) else { return false };
@@ -315,7 +316,7 @@ impl Task {
 impl Task {
     /// Returns the price, for one run of the op, of moving a tensor if the op runs with the tensor in `layout`. A
     /// result is partial over the axes `partial`, and the price includes that of combining it. A tensor that takes no
-    /// part costs nothing.
+    /// part costs nothing, and neither does an operand that is never moved ([`NEVER`]).
     pub fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef], prices: &MovePrices) -> Price {
         let (Some(own), Some(ty)) = (&self.shardings[index], &self.types[index]) else { return Price::default() };
         if index < self.operand_count {
@@ -342,7 +343,8 @@ impl Task {
         partial.iter().flat_map(|a| a.minus(&self.mesh, open)).collect()
     }
 
-    /// Returns whether the op is a product.
+    /// Returns true if the op multiplies and adds, and computes more than one number for each element that it reads or
+    /// writes, as a product of matrices does.
     pub fn is_product(&self) -> bool {
         self.is_product
     }
@@ -382,7 +384,7 @@ impl Prices for Priced<'_> {
     }
 }
 
-/// Returns whether an op with this rule multiplies and adds: it computes more than one number for each element that it
+/// Returns true if an op with this rule multiplies and adds: it computes more than one number for each element that it
 /// reads or writes, and sums them.
 fn is_product(rule: &Rule, types: &[Option<TensorType>], flops: f64) -> bool {
     let elements: usize = types.iter().flatten().map(|t| t.shape.iter().product::<usize>()).sum();
@@ -430,7 +432,7 @@ pub(crate) fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Fac
     }
 }
 
-/// Returns whether no reduced dimension of more than one element comes before those of the factor.
+/// Returns true if in no operand another reduction factor of more than one element comes before this factor.
 fn is_reduced_first(rule: &Rule, factor: Factor) -> bool {
     let comes_first = |mapping: &Mapping| {
         let mut reduced = mapping.factors().filter(|&f| rule.kind(f) == FactorKind::Reduction && rule.size(f) > 1);
@@ -439,7 +441,7 @@ fn is_reduced_first(rule: &Rule, factor: Factor) -> bool {
     rule.operands.iter().all(comes_first)
 }
 
-/// Returns whether each dimension that consists of this factor alone has the factor's size, so that blocks are equal in
+/// Returns true if each dimension that consists of this factor alone has the factor's size, so that blocks are equal in
 /// all tensors.
 fn is_same_size_everywhere(view: &OpView<'_>, rule: &Rule, factor: Factor) -> bool {
     let size = rule.size(factor);

@@ -27,7 +27,7 @@ pub(crate) struct Turns {
 enum Scope {
     /// A region of a loop.
     Loop(Turn),
-    /// A region that nothing leaves: a branch, or a manual computation.
+    /// A region that no value is moved out of: a branch, or a manual computation.
     Closed,
 }
 
@@ -60,8 +60,11 @@ impl Turns {
         self.scopes.pop();
     }
 
-    /// Returns the number of turns of the loops around the op that a value of so many bytes serves if it is moved in
-    /// front of them: 1 if it changes in each turn, or if there is no room to keep it.
+    /// Returns the number of turns of loops that one move of a value of so many bytes serves at the current op: the
+    /// product of the [`trips`] of the loops around the op, from the innermost one outwards until one changes the
+    /// value. It is 1 if the innermost loop changes it, if there is no room to keep it, or if the op is in no loop.
+    /// Loops around a branch or manual computation with the op, and around the loop that computes the value, do not
+    /// count.
     pub fn served(&self, v: Value, bytes: u64) -> u64 {
         let (mut served, mut v) = (1u64, v);
         for scope in self.scopes.iter().rev() {
@@ -78,9 +81,10 @@ impl Turns {
         served
     }
 
-    /// Returns how often the op runs for each move of each operand ([`NEVER`] for those that `is_source` holds for),
-    /// and the number of turns that one run of the op serves after values that loops do not change have left the loops.
-    /// If the latter is more than 1, the op itself leaves loops, and each operand is moved once for each of its runs.
+    /// Returns how often the op runs for each move of each operand, and how many turns of loops one run of the op
+    /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true. The latter is more than 1 if
+    /// no operand changes in the loops and not all are sources, so that the op itself can be moved in front of the
+    /// loops. Then it runs once for each move of another operand.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
         let of = |&v: &Value| if is_source(v) { NEVER } else { self.served(v, whole_bytes(view.body, v)) };
         let served: Served = view.operands().iter().map(of).collect();

@@ -11,7 +11,8 @@ use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Gro
 use shardwise_ops::{Effects, Opcode};
 use std::sync::Arc;
 
-/// Returns the axes over which each value of `func` varies, by value.
+/// Returns the axes over which each value of `func`, a localized function, may vary, by value. No value varies if the
+/// module has no mesh.
 pub fn infer(module: &Module, func: &Func) -> EntityVec<Value, Varying> {
     let Some(mesh) = module.main_mesh() else { return EntityVec::filled(func.body.value_count(), Varying::Nowhere) };
     let varying = EntityVec::filled(func.body.value_count(), Varying::Nowhere);
@@ -54,7 +55,7 @@ impl Uniformity<'_> {
         &self.varying[v]
     }
 
-    /// Adds axes to those of a value. Returns whether they were new.
+    /// Adds axes to those of a value. Returns true if the value did not have all of them.
     fn add(&mut self, v: Value, varying: &Varying) -> bool {
         let union = self.get(v).union(varying, self.mesh);
         let is_new = union != *self.get(v);
@@ -66,7 +67,7 @@ impl Uniformity<'_> {
         values.iter().fold(Varying::Nowhere, |all, &v| all.union(self.get(v), self.mesh))
     }
 
-    /// Processes the ops of a region. Whether a device runs the region varies over `around`.
+    /// Processes the ops of a region. `around` are the axes along which devices may differ in running the region.
     fn region(&mut self, region: Region, around: &Varying) {
         let body = self.body;
         for &op in &body[region].ops {
@@ -91,7 +92,7 @@ impl Uniformity<'_> {
         }
     }
 
-    /// Processes a reducer, whose values are computed from all that the op reads.
+    /// Processes a reducer, whose values are computed from all that the op reads. These vary over `varying`.
     fn scalar_region(&mut self, region: Region, varying: &Varying) {
         let body = self.body;
         body[region].args.iter().for_each(|&v| self.varying[v] = varying.clone());

@@ -47,7 +47,7 @@ impl<'s> Rewrite<'s> for Unshard {
     }
 }
 
-/// Returns whether the op returns its operands unchanged and only affects how they are laid out.
+/// Returns true if the op returns its operands unchanged and only affects how they are laid out.
 fn is_identity(view: &OpView<'_>) -> bool {
     let code = Opcode::of_view(view);
     code.facts().semantics(view) == Semantics::Identity && code != Opcode::ManualComputation

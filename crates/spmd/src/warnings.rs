@@ -9,14 +9,15 @@ use shardwise_ir::{Attr, Attrs, Module};
 
 const NAME: &str = "shardwise.warnings";
 
-/// Stores warnings in a module in place of those that it holds. Does nothing if `warnings` is empty.
+/// Stores warnings in a module in place of those that it holds: their locations, messages, facts and help, but not
+/// their codes. Does nothing if `warnings` is empty.
 pub fn write(module: &mut Module, warnings: &[Diagnostic]) {
     if !warnings.is_empty() {
         module.attrs.set(NAME, Attr::Array(warnings.iter().map(to_attr).collect()));
     }
 }
 
-/// Returns the warnings that a module holds. Entries in another form are skipped.
+/// Returns the warnings that a module holds, all with the code `communication`. Entries in another form are skipped.
 pub fn read(module: &Module) -> Vec<Diagnostic> {
     match module.attrs.get(NAME) {
         Some(Attr::Array(items)) => items.iter().filter_map(|a| of_attr(a.as_record()?)).collect(),
@@ -50,7 +51,7 @@ pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagno
     warning
 }
 
-/// Returns whether both locations are in one line of one file.
+/// Returns true if both locations are in one line of one file. Returns false if one of them is in no file.
 pub fn is_same_line(a: &Loc, b: &Loc) -> bool {
     let line = |l: &Loc| l.file_pos().map(|p| (p.file.clone(), p.line));
     line(a).is_some() && line(a) == line(b)

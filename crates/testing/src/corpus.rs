@@ -10,8 +10,8 @@ pub struct Program {
     pub text: String,
 }
 
-/// Returns all programs by name, except those that crashed something (`testdata/crashes`), most of which are not meant
-/// to run.
+/// Returns all `.mlir` files under `testdata/` in the order of their paths, except programs that crashed something
+/// (`testdata/crashes`), most of which are not meant to run. Panics if a file or folder cannot be read.
 pub fn corpus() -> Vec<Program> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     let program = |path: &Path| Program {

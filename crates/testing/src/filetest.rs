@@ -12,13 +12,15 @@ use std::path::{Path, PathBuf};
 
 const MARK: &str = "// ---- expected\n";
 
-/// Runs `run` on the program of each `.mlir` file under `dir`, and compares the output.
+/// Runs `run` on the program of each `.mlir` file under `dir`, and compares the output with the expected output in the
+/// file. Writes the output into the file instead if the environment variable `BLESS` is set.
 ///
 /// `dir` is `concat!(env!("CARGO_MANIFEST_DIR"), "/tests/filetests/..")`.
 ///
 /// # Panics
 ///
-/// Panics with every difference.
+/// Panics with the differences of all files if there are any. Also panics if there is no such file, or if a file cannot
+/// be read or written.
 pub fn check_filetests(dir: &str, mut run: impl FnMut(&str) -> String) {
     let files = files_under(Path::new(dir));
     assert!(!files.is_empty(), "no filetests under {dir}");
@@ -44,7 +46,8 @@ fn check(path: &Path, run: &mut impl FnMut(&str) -> String) -> Option<String> {
     Some(format!("{}:\n{}", path.display(), differences(expected, &given)))
 }
 
-/// Returns some numbered lines of both texts around their first difference.
+/// Returns up to eight numbered lines of each text, from two lines before their first difference on. Lines of
+/// `expected` begin with `-`, and lines of `given` with `+`.
 fn differences(expected: &str, given: &str) -> String {
     let same = expected.lines().zip(given.lines()).take_while(|(a, b)| a == b).count();
     let show = |text: &str, sign: char| {
@@ -54,7 +57,8 @@ fn differences(expected: &str, given: &str) -> String {
     show(expected, '-') + &show(given, '+')
 }
 
-/// Returns all `.mlir` files under a folder, in order.
+/// Returns all `.mlir` files under a folder, at any depth, in the order of their paths. Panics if a folder cannot be
+/// read.
 pub(crate) fn files_under(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![];
     let mut folders = vec![dir.to_path_buf()];

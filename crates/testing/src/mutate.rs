@@ -82,7 +82,7 @@ impl Mutator {
         (self.state % n.max(1) as u64) as usize
     }
 
-    /// Returns `text` with one to four changes.
+    /// Returns `text` with one to four random changes, which may have no effect.
     pub fn mutant(&mut self, text: &str) -> String {
         let mut text = text.to_string();
         for _ in 0..=self.below(4) {

@@ -24,7 +24,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((report, wrong.is_empty()))
 }
 
-/// Checks a seed. A pass that panics also has a bug.
+/// Checks the program of a seed. Returns an error if its results differ, if it cannot be run, or if something panics.
 fn check(seed: u64) -> Result<(), String> {
     let found = catch_unwind(AssertUnwindSafe(|| run::check(&generate::case(seed))));
     found.unwrap_or_else(|_| Err(format!("seed {seed}: a panic, shown above")))

@@ -35,12 +35,14 @@ impl Outcome {
     }
 }
 
-/// Returns true for the lines of standard error that describe what happened.
+/// Returns true for the lines of standard error that describe an error: they start with `error` or `thread '`, or they
+/// contain `panicked at`.
 fn is_telling(line: &str) -> bool {
     ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
 }
 
-/// Runs a command to its end, or kills it after `limit`. `input` is its standard input.
+/// Runs a command to its end, or kills it if its standard output is still open after `limit`. `input` is its standard
+/// input.
 ///
 /// # Errors
 /// Fails if the command cannot be started or killed. A command that itself fails is an [`Outcome`].
@@ -100,7 +102,7 @@ pub fn build_ours_with_shardy() -> Result<PathBuf> {
     build_ours(&["--release", "--features", "shardy"], "release")
 }
 
-/// Builds examples of the library, and returns the folder that contains them.
+/// Builds examples of the library without optimizations, and returns the folder that contains them.
 pub fn build_examples(names: &[&str]) -> Result<PathBuf> {
     let names = names.iter().flat_map(|&name| ["--example", name]);
     let flags: Vec<&str> = ["-p", "shardwise"].into_iter().chain(names).collect();

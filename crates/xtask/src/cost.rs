@@ -47,7 +47,7 @@ struct Row {
     calls: usize,
 }
 
-/// Compares the command as built here with another one. Returns a table.
+/// Compares the command as built here with another one. Returns a table. The second value is always true.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let ours = command::build_ours(&["--release"], "release")?;
     let commands = [&options.against, &ours];

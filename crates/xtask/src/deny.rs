@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub struct Options {}
 
-/// Returns the violations of the policy, and whether there are none.
+/// Returns a report of the violations of the policy, and true if there are none.
 pub fn run(_: &Options) -> Result<(String, bool)> {
     let found = violations()?;
     let report = match &found[..] {
@@ -22,7 +22,8 @@ pub fn run(_: &Options) -> Result<(String, bool)> {
     Ok((report, found.is_empty()))
 }
 
-/// Returns all violations of the policy, one on each line.
+/// Returns a line for each violation of the policy. Of the crates that only the fuzzer uses, only the sources are
+/// checked.
 pub fn violations() -> Result<Vec<String>> {
     let policy = Policy::parse(&repo::read("deny.toml".as_ref())?)?;
     let locked = Lock::parse(&repo::read("Cargo.lock".as_ref())?)?;
@@ -89,7 +90,7 @@ struct Package {
     license: Option<String>,
 }
 
-/// Returns the packages that are built for this machine.
+/// Returns the packages that are built for this machine, including those of the workspace.
 fn packages() -> Result<Vec<Package>> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -120,8 +121,8 @@ impl Policy {
         toml::from_str(text).context("deny.toml")
     }
 
-    /// Returns a line for each crate that is banned or used in several versions, and for each exception whose crate is
-    /// not in the lock file.
+    /// Returns a line for each crate that is banned, for each crate that is used in several versions besides the
+    /// exceptions, and for each exception that is not in the lock file.
     fn of_versions(&self, lock: &Lock) -> Vec<String> {
         let mut found = vec![];
         for Named { name, reason } in &self.bans.deny {

@@ -22,7 +22,8 @@ pub struct Runs {
     pub others: Vec<DType>,
 }
 
-/// Runs an op's example with every element type in place of its own. Returns no types if the op has no arrays.
+/// Runs an op's example with every element type in place of its own, and returns the types for which it is well-formed,
+/// by how the op runs then. Returns no types if the op has no arrays. Panics if the example lacks the op.
 fn runs(op: Opcode, example: &Module) -> Runs {
     let view = find(op, example).expect("an example holds its op");
     let Some(own) = own_dtype(&view) else { return Runs::default() };
@@ -123,7 +124,8 @@ fn in_place_of(found: DType, own: DType, dtype: DType) -> DType {
     }
 }
 
-/// Returns true if the host engine evaluates the op because it has no kernel, or `None` if the op cannot run.
+/// Returns true if the host engine evaluates the op because it has no kernel, false if it runs a kernel, and `None` if
+/// the program cannot run.
 fn is_evaluated(op: Opcode, module: &Module, engine: &HostEngine) -> Option<bool> {
     let program = engine.compile(module).ok()?;
     let inputs = Signature::of(module.main()?).ok()?.inputs;

@@ -8,7 +8,7 @@ use crate::repo;
 use crate::table::Table;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
-use shardwise_check::fuzz::{self, Kind, Reached, Report, shares};
+use shardwise_check::fuzz::{Kind, Reached, Report, shares};
 use shardwise_ops::Opcode;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -390,7 +390,7 @@ impl Tally {
     }
 
     /// Lists the ops, features, strategies and special cases that too few of the valid programs have, among those that
-    /// ran. Also lists the ops that the host engine does not run.
+    /// ran. Also lists the ops that the host engine does not run. Returns an empty text if no valid program ran.
     fn shares(&self) -> String {
         let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
         if all == 0 {

@@ -22,7 +22,8 @@ pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Returns the repository's files without ignored ones, relative to the root and sorted.
+/// Returns the repository's files that exist, also those that are not tracked, but not ignored ones. They are relative
+/// to the root and sorted.
 pub fn files() -> Result<Vec<PathBuf>> {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root());
@@ -44,7 +45,7 @@ pub fn last_date() -> Result<String> {
     Ok(String::from_utf8_lossy(&out.stdout).trim().to_string())
 }
 
-/// Returns the Rust files of the workspace with their contents.
+/// Returns the paths of the Rust files under `crates/`, relative to the root, with their contents.
 pub fn rust_sources() -> Result<Vec<(String, String)>> {
     let is_rust = |file: &PathBuf| file.starts_with("crates") && file.extension().is_some_and(|e| e == "rs");
     files()?.into_iter().filter(is_rust).map(|file| Ok((file.display().to_string(), read(&file)?))).collect()

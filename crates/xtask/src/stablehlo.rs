@@ -43,8 +43,8 @@ struct Report {
 }
 
 /// Programs of StableHLO's testdata whose expected values differ from ours, with the reasons. For `sinh`, `cosh`,
-/// `triangular_solve`, complex functions and transforms, an element was compared with a computation in a wider type, and our
-/// value is closer. The other reasons were found by reading.
+/// `triangular_solve`, complex functions and transforms, an element was compared with a computation in a wider type,
+/// and our value is closer. The other reasons were found by reading.
 const KNOWN: &[(&str, &str)] = &[
     ("cosh_float32_20_20_chlo", EXACT),
     ("cumprod_complex64_8_9", COMPLEX),
@@ -88,7 +88,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((written(&reports, options.list), is_good))
 }
 
-/// Collects the files of a folder and of its subfolders, by name.
+/// Adds the `.mlir` files of a folder and of its subfolders to `out`, in the order of their names, or `path` itself if
+/// it is a file.
 fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_file() {
         out.push(path.into());

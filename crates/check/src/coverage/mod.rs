@@ -141,7 +141,10 @@ fn row(op: Opcode) -> Result<Row, String> {
 }
 
 /// Returns the reasons of a row. Fails if a cell that needs a reason has none, or if a reason is for a cell that needs
-/// none.
+/// none. Only the kinds of factors that the row has are looked at.
+///
+/// A cell needs a reason if it is empty, or if it ran whole although it is of pass-through or reduction factors of at
+/// least 2 elements.
 fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
     let given: Vec<&Reason> = reasons(row.op).collect();
     let mut wrong = vec![];
@@ -245,7 +248,7 @@ impl Subject {
     }
 
     /// Runs the program split along every factor whose cell is still empty or ran whole, and notes in `cells` how it
-    /// ran. Fails if a run fails or has other results than the whole program.
+    /// ran. Does nothing if the op has no rule. Fails if a run fails or has other results than the whole program.
     fn check(&self, cells: &mut BTreeMap<(Kind, Fit), Ran>) -> Result<(), String> {
         let Some(rule) = self.rule() else { return Ok(()) };
         let inputs = self.inputs();

@@ -26,7 +26,7 @@ pub enum Input {
 }
 
 /// Reads, verifies and partitions the program of a text, runs it at every stage and on both engines with inputs from
-/// the seed, and compares the results.
+/// the seed, and compares the results. Returns how far the program came, and the finding if there is one.
 pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
     run_case(input, seed, |case| case.run(text))
 }
@@ -262,8 +262,8 @@ impl Case<'_> {
         }
     }
 
-    /// Runs a program on the host alone that is too large for the interpreter. The results are not compared, but the
-    /// program may check them itself.
+    /// Runs a program on the host alone that is too large for the interpreter, and records that a limit was reached.
+    /// The results are not compared, but the program may check them itself.
     fn host_alone(&mut self, local: &Module, inputs: &[Literal]) -> Result<(), End> {
         self.on(&HostEngine::default(), local, inputs)?;
         self.outcome.reached = Reached::Limit;
@@ -275,7 +275,8 @@ impl Case<'_> {
     }
 
     /// Compares results with the first ones. If some differ, runs the program again on small inputs, and ends the case
-    /// with a finding if those results differ by more than rounding explains.
+    /// with a finding if those results differ by more than rounding explains. The results of the whole program are then
+    /// left out if it does not run to its end, or if [`regroups`] is true for it.
     fn expect_equal_unless_rounded(
         &mut self,
         module: &Module,

@@ -101,8 +101,9 @@ struct Run {
     account: Account,
 }
 
-/// Runs a program with failures of each kind that can occur in it, and once more after each of them. Then writes its
-/// results to a file with a failure. Ends without a finding if the program does not run without failures.
+/// Runs a program with [`EACH`] failures of each kind that can occur in it, and once without a failure after each of
+/// them. Then writes its results to a file with a failure. Ends without a finding if the program does not run without
+/// failures.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     let mut choose = Chooser::new(case.seed);
@@ -141,8 +142,8 @@ fn expect_unused(account: &Account, injection: Injection) -> Result<(), End> {
 
 impl Subject<'_> {
     /// Runs with the `nth` occurrence of a failure, counted from 1, and again without one. Returns true if the failure
-    /// was reported, and false if it was not reached. Other errors, wrong results, and memory that stays reserved are
-    /// findings.
+    /// was reported, and false if it was not reached. Other errors, wrong results, memory that stays reserved, and a
+    /// pool that is serial after a panic are findings.
     fn expect_recovery(&self, failure: Failure, nth: u64, want: &[Literal]) -> Result<bool, End> {
         let injection = Some((failure, nth));
         let Run { ended, account, .. } = self.run(injection)?;
@@ -162,8 +163,8 @@ impl Subject<'_> {
         Ok(is_reported)
     }
 
-    /// Runs once, and checks that the arguments that are not donated have not changed, and that no memory of the
-    /// arguments stays reserved.
+    /// Runs once, with the failure if there is one. Checks that the arguments that are not donated have not changed,
+    /// and that no memory of the arguments stays reserved.
     fn run(&self, injection: Injection) -> Result<Run, End> {
         let account = Account::with_limit(MAX_BYTES);
         let arguments = self.put(&account)?;

@@ -94,11 +94,11 @@ pub enum Reached {
 }
 
 impl Reached {
-    /// All stages, in the order of the funnel.
+    /// All stages, from the first to the last.
     pub const ALL: [Reached; 6] =
         [Reached::Nothing, Reached::Read, Reached::Verified, Reached::Partitioned, Reached::Limit, Reached::Ran];
 
-    /// Describes the stage for the funnel.
+    /// Describes the programs that came to this stage and no further.
     pub fn describes(self) -> &'static str {
         match self {
             Reached::Nothing => "not read",

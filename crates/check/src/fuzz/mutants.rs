@@ -18,7 +18,7 @@ use std::panic::catch_unwind;
 /// The number of attempts at a change that leaves the program well-formed.
 const TRIES: usize = 6;
 
-/// Returns the mutant of a seed.
+/// Returns the mutant of a seed: a program of the corpus, or a generated one, after one to five changes.
 pub(super) fn mutant(seed: u64) -> Program {
     let mut choose = Chooser::new(seed);
     let mut text = origin(&mut choose);

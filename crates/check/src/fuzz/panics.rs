@@ -11,7 +11,8 @@ static FIRST: Mutex<Option<Found>> = Mutex::new(None);
 /// The number of cases that are running. Panics outside of them are printed as usual.
 static CASES: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs a case. The first panic in it is the finding, even if an engine turned it into a diagnostic.
+/// Runs a case and returns its outcome. The first panic of any thread is the finding, even if an engine turned it into
+/// a diagnostic. If the case itself panics, the outcome has nothing but the finding.
 pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -38,7 +38,8 @@ const FEATURES: &[&str] = &[
     "size 1",
 ];
 
-/// Returns the features that a share of the valid programs must have.
+/// Returns the names of the features that a share of the valid programs must have. The names of all element types are
+/// among them.
 pub fn features() -> impl Iterator<Item = &'static str> {
     FEATURES.iter().copied().chain(DType::ALL.iter().map(|dtype| dtype.name()))
 }
@@ -53,14 +54,15 @@ pub fn special_cases() -> impl Iterator<Item = String> {
     STRATEGIES.iter().flat_map(|(name, cases)| cases.iter().map(move |case| format!("{name}: {case}")))
 }
 
-/// Returns the ops that the host engine does not run, each with the reason that is among its facts. No valid program
-/// contains them.
+/// Returns the ops that the host engine does not run, each with the reason that is among its facts, or else a general
+/// one. No valid program contains them.
 pub fn not_run() -> BTreeMap<Opcode, &'static str> {
     Opcode::ALL.iter().filter_map(|&op| Some((op, reason(op)?))).collect()
 }
 
-/// Returns the reason if the host engine refuses to compile the op's partitioned example because of the op itself.
-/// Otherwise, returns `None`.
+/// Returns the reason if the host engine refuses to compile the op's partitioned example because of the op itself: the
+/// one among the op's facts, or else a general one. Otherwise, returns `None`, also if the example cannot be
+/// partitioned.
 fn reason(op: Opcode) -> Option<&'static str> {
     let module = parse("example", op.facts().example(op), &OPS).expect("the table's tests read every example");
     let partitioned = run::partitioned(&module).ok()?.module;
@@ -76,7 +78,7 @@ fn reason(op: Opcode) -> Option<&'static str> {
 }
 
 /// Returns those of the names that are in less than one of `programs_per_name` programs, each with its number of
-/// programs.
+/// programs. `counts` has the number of programs of each name, and `all` is the number of all programs.
 pub fn below_share<S>(counts: impl Iterator<Item = (S, u64)>, all: u64, programs_per_name: u64) -> Vec<(S, u64)> {
     counts.filter(|(_, n)| n * programs_per_name < all).collect()
 }

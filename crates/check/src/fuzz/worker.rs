@@ -23,7 +23,8 @@ pub enum Report {
     },
 }
 
-/// Runs the cases of the seeds, and writes two lines for each of them.
+/// Runs the cases of the seeds, and writes two lines for each of them, one before it runs and one afterwards. Fails if
+/// they cannot be written.
 pub fn work(kind: Kind, seeds: Range<u64>, out: &mut dyn Write) -> Result<()> {
     for seed in seeds {
         writeln!(out, "begins\t{seed}")?;

@@ -71,9 +71,10 @@ impl Maker {
         scope.push(&name, ty, grade)
     }
 
-    /// Returns a value of the same type whose elements are integers from `low` to `high`, or between the ends of the
-    /// type's range if it is smaller: `value` itself if its elements are known to be, and otherwise a clamp of it.
-    /// Returns booleans, and values of types whose small integers are not exact, as they are.
+    /// Returns a value of the same type whose elements are integers from `low` to `high`, and also from -100 to 100 and
+    /// in the type's range: `value` itself if its elements are known to be, and otherwise a clamp of it. Floats that
+    /// are not known to be integers become 0 or 1 before they are clamped, and complex numbers become their real parts
+    /// in both parts. Returns booleans, and values of types whose small integers are not exact, as they are.
     pub(super) fn within(&mut self, scope: &mut Scope, value: Live, low: i64, high: i64) -> Live {
         let dtype = value.ty.dtype;
         if dtype.is_bool() || !is_exact(dtype) || dtype.is_complex() && value.grade.is_within(low, high) {
@@ -221,7 +222,8 @@ fn greatest(dtype: DType) -> i64 {
     }
 }
 
-/// Formats a literal: `dense<[[1, 2], [3, 4]]>`, or `dense<5>` for equal elements. Infinities and NaNs become 1.
+/// Formats a literal: `dense<[[1, 2], [3, 4]]>`, `dense<5>` for equal elements, or `dense<>` for no elements.
+/// Infinities and NaNs become 1.
 pub(super) fn dense(literal: &Literal) -> String {
     let size = literal.size();
     if size > 0 && (literal.rank() == 0 || literal.is_uniform()) {

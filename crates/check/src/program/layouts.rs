@@ -17,7 +17,7 @@ impl Layout {
         Layout { dims: vec![vec![]; rank], unreduced: None }
     }
 
-    /// Returns the layout with axes that split a dimension.
+    /// Returns the layout with dimension `dim` split over `axes`, in place of the axes that split it before.
     fn split(mut self, dim: usize, axes: &[&'static str]) -> Layout {
         self.dims[dim] = axes.to_vec();
         self
@@ -42,7 +42,8 @@ fn list(axes: &[&str]) -> String {
 }
 
 impl Maker {
-    /// Writes a value in some layout and one or two steps from there. Writes nothing for scalars and empty arrays.
+    /// Writes a value in some layout and one or two steps from there. Writes nothing for scalars and empty arrays, and
+    /// sometimes nothing for types whose small integers are not exact.
     pub(super) fn steps(&mut self, scope: &mut Scope, x: &Live) {
         let rank = x.ty.rank();
         if rank == 0 || x.ty.shape.contains(&0) {

@@ -133,7 +133,8 @@ impl Maker {
         self.plain(inner, &format!("{op} : {ty}"), ty, Grade::Integers(0, 7));
     }
 
-    /// Returns groups of the devices that differ only along these axes, in the order of the axes.
+    /// Returns the groups of devices that differ only along these axes. The members of a group are in the order of
+    /// their positions along `axes`, major to minor.
     fn groups(&self, axes: &[usize]) -> Vec<Vec<usize>> {
         let mesh = self.meshes.first();
         let coordinate = |device: usize, axis: usize| {
@@ -230,7 +231,7 @@ impl Maker {
         self.reduced(inner, "stablehlo.reduce_scatter", &x, &attrs, to);
     }
 
-    /// Returns integers whose sum over all devices is exact.
+    /// Returns `x`, or a clamp of it to integers from -4 to 4, so that its sum over all devices is exact.
     fn provide_small(&mut self, inner: &mut Scope, x: &Live) -> Live {
         self.within(inner, x.clone(), -4, 4)
     }
@@ -280,8 +281,8 @@ impl Maker {
         self.moved(inner, "stablehlo.all_to_all", x, &attrs, to);
     }
 
-    /// Writes a permute in which the members of each group send to others. Sometimes one sends nothing. All groups do
-    /// the same: devices that differ only along axes that are not manual have the same values.
+    /// Writes a permute in which each member of a group sends to another member, or each to itself. Sometimes one sends
+    /// nothing. All groups do the same: devices that differ only along axes that are not manual have the same values.
     fn permute(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
         let size = self.axes_size(axes);
         let shift = 1 + self.choose.below(size);
@@ -345,7 +346,8 @@ impl Maker {
         );
     }
 
-    /// Returns a value of the type whose elements may be summed.
+    /// Returns a value of the type whose elements are integers from -4 to 4, within the limits of [`Maker::provide`],
+    /// so that its sums are exact.
     pub(super) fn summable(&mut self, scope: &mut Scope, ty: &TensorType) -> Live {
         self.provide(scope, ty, &Fill::Small)
     }

@@ -44,7 +44,8 @@ impl Maker {
         self.plain(inner, &op, ty.clone(), x.grade.join(output.grade));
     }
 
-    /// Returns the number of the device in its group.
+    /// Writes ops that compute the number of the device in its group, and returns their result, a scalar of type
+    /// `dtype`.
     fn position(&mut self, inner: &mut Scope, dtype: DType, axes: &[usize]) -> Live {
         let (scalar, to) = (TensorType::new(DType::I32, []), TensorType::new(dtype, []));
         let op = format!("shardwise.axis_index <@mesh, {}> : {scalar}", axis_set(&self.axis_names(axes)));

@@ -30,7 +30,7 @@ impl Maker {
         }
     }
 
-    /// Adds an argument of any type.
+    /// Adds an argument of a random type to `@main`.
     pub(super) fn any_argument(&mut self, scope: &mut Scope) {
         let ty = self.any_type();
         self.argument(scope, ty);
@@ -92,8 +92,8 @@ impl Maker {
         self.provide(scope, ty, fill)
     }
 
-    /// Writes an op in the generic form, and returns its results. `from` and `to` have the types of the operands and
-    /// results. `grade` holds for every result.
+    /// Writes an op in the generic form, sometimes with shardings of its results, and returns its results. `from` and
+    /// `to` have the types of the operands and results. `grade` holds for every result.
     #[expect(clippy::too_many_arguments, reason = "these are the parts of an op")]
     pub(super) fn op(
         &mut self,
@@ -204,7 +204,7 @@ fn result_grade(op: Opcode, operands: &[Live]) -> Grade {
     }
 }
 
-/// Returns the grade of integers between the bounds, or [`Grade::Wild`] if they are not small.
+/// Returns the grade of integers between the bounds, or [`Grade::Wild`] if a bound is not from -64 to 64.
 fn bounded(low: i64, high: i64) -> Grade {
     if low >= -64 && high <= 64 { Grade::Integers(low, high) } else { Grade::Wild }
 }

@@ -105,8 +105,9 @@ fn word(dtype: DType, bits: u64) -> Vec<u8> {
     value.to_le_bytes()[..dtype.storage_bytes()].to_vec()
 }
 
-/// Returns the bytes of a number that the type can represent. Floats of at most 8 bits have another value: their bits
-/// are the low two bits of the integer `value`.
+/// Returns the bytes of a number that the type can represent. A boolean is true if `value` is positive, and a complex
+/// number has the imaginary part 0. Floats of at most 8 bits have another value: their bits are the low two bits of the
+/// integer `value`.
 fn number(dtype: DType, value: f64) -> Vec<u8> {
     match dtype {
         DType::I1 => vec![u8::from(value > 0.0)],
@@ -128,8 +129,8 @@ fn matrices(ty: &TensorType, mut make: impl FnMut(usize) -> Vec<i64>) -> Vec<u8>
     (0..count).flat_map(|_| make(n)).flat_map(|v| number(ty.dtype, v as f64)).collect()
 }
 
-/// Returns a row-major matrix: powers of two on the diagonal, and small integers below it, or on both sides if `both`
-/// is true.
+/// Returns a row-major matrix of `n` rows: 1 or 2 on the diagonal, and integers from -1 to 1 below it, or on both sides
+/// if `both` is true.
 fn triangle(choose: &mut Chooser, n: usize, both: bool) -> Vec<i64> {
     let mut out = vec![0; n * n];
     for i in 0..n {

@@ -679,7 +679,8 @@ fn select_and_scatter(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<
     Some(made)
 }
 
-/// Draws spatial dimensions, features and groups, with the dimensions of all three operands in any order.
+/// Draws spatial dimensions, features and groups, with the dimensions of both operands and of the result in any order.
+/// Returns `None` if the padding removes more elements than there are.
 fn convolution(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let rank = choose.below(3);
     let w = Windows::draw(choose, rank, 2);

@@ -42,7 +42,7 @@ pub(super) struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    /// Returns the address of each of the program's operands in an instance.
+    /// Returns the address of each of the program's operands in an instance, and `None` for indices.
     fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
         let own = &self.pointers[instance * self.operand_count..];
         self.slots.iter().map(|slot| slot.map(|s| own[s]))
@@ -157,7 +157,8 @@ impl<'a, W: Word> Bound<'a, W> {
         self.memory.wrapping_add(offset)
     }
 
-    /// Returns words of the frame.
+    /// Returns `count` words of the frame from byte `offset`. Panics if they are not all in the frame, or if the offset
+    /// is not aligned.
     fn words(&mut self, offset: usize, count: usize) -> &mut [W] {
         assert!(offset.is_multiple_of(W::SIZE) && offset + count * W::SIZE <= self.layout.total, "words of the frame");
         // SAFETY: the frame has these bytes, which are initialised, aligned and ours; `self` is borrowed with them.
@@ -173,7 +174,7 @@ impl<'a, W: Word> Bound<'a, W> {
         phase.scalar.iter().map(bind).collect()
     }
 
-    /// Writes a word to all lanes of a temporary.
+    /// Writes a word to all lanes of the temporary at offset `temp` of the frame.
     fn fill(&mut self, temp: u32, w: W) {
         self.words(temp as usize, TEMP / W::SIZE).fill(w);
     }
@@ -256,8 +257,8 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Computes the row values of the phases after the first one, given the results of its reductions. Their lanes are
-    /// not run.
+    /// Computes the row values and writes the row outputs of the phases after the first one, given the results of its
+    /// reductions. Their lanes are not run.
     pub(super) fn finish_rows(&mut self, totals: &[W]) {
         self.set_totals(0, totals);
         (1..self.code().phases.len()).for_each(|phase| self.start_phase(phase));
@@ -276,8 +277,8 @@ impl<'a, W: Word> Bound<'a, W> {
         self.words(self.layout.partials + i * PARTIALS, PARTIALS / W::SIZE)
     }
 
-    /// Sets the accumulators to the combination of some reduced rows of one kept row, or to the neutral elements if
-    /// there are none.
+    /// Sets the accumulators of these lanes to the combination of the reduced rows `reduced` of kept row `row`, or to
+    /// the neutral elements if there are none.
     pub(super) fn accumulate(&mut self, row: usize, reduced: Range<usize>, lanes: Range<usize>) {
         if reduced.is_empty() {
             let code = self.code();
@@ -292,7 +293,7 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Runs the phase after a reduction of leading dimensions.
+    /// Runs the phase after a reduction of leading dimensions, for these lanes of kept row `row`.
     pub(super) fn finish_columns(&mut self, row: usize, lanes: Range<usize>) {
         self.point(row, 0);
         self.start_phase(1);
@@ -396,8 +397,8 @@ impl<'a, W: Word> Bound<'a, W> {
 
     /// Returns the distance in bytes at which an instruction prefetches, or `None` if it does not. The first
     /// instruction of a phase that reads an input in rows of [`AHEAD_LANES`] or more does. In phase 0, the distance is
-    /// [`AHEAD`]. In phase 1, it is the distance to the next row, unless columns are reduced: then it does not
-    /// prefetch. Later phases do not prefetch.
+    /// [`AHEAD`]. In phase 1, it is the distance to the next row, if there is one and it is not before this row, unless
+    /// columns are reduced: then it does not prefetch. Later phases do not prefetch.
     ///
     /// Only loads use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
     fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
@@ -511,8 +512,8 @@ impl<'a, W: Word> Bound<'a, W> {
         self.execute(&bound.code, blocks);
     }
 
-    /// Runs one block of `count` lanes. The operands' elements are copied to temporaries before and from them
-    /// afterwards.
+    /// Runs one block of `count` lanes. The elements of contiguous inputs are copied to temporaries before, and those
+    /// of contiguous outputs from temporaries afterwards.
     fn run_tail(&mut self, bound: &mut BoundCode, lane: usize, local: usize, count: usize) {
         self.apply_patches(bound, lane, local, count);
         for ins in bound.code.iter_mut().filter(|ins| ins.op == Op::Keep) {
@@ -523,7 +524,8 @@ impl<'a, W: Word> Bound<'a, W> {
         self.bounce(bound, lane, count, false);
     }
 
-    /// Copies `count` elements of the inputs to temporaries, or of the outputs from them.
+    /// Copies `count` elements of each input from lane `lane` to its temporary if `inputs` is true. Otherwise, copies
+    /// as many elements of each output from its temporary.
     fn bounce(&self, bound: &BoundCode, lane: usize, count: usize, inputs: bool) {
         let walks = &self.code().walks;
         for copy in bound.copies.iter().filter(|c| walks[c.operand].is_input() == inputs) {

@@ -43,7 +43,7 @@ pub(super) enum Base {
     Strided(usize),
 }
 
-/// When an instruction is left out.
+/// The code of a phase that contains an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Always,
@@ -215,7 +215,7 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Class {
     kind: Kind,
-    /// The phase that computes the node.
+    /// The phase that computes the node. For a reduction, this is the first phase that can use the result.
     level: usize,
     /// The number of operations since the operands, which is the cost of computing the node again.
     cost: usize,
@@ -331,7 +331,8 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// Checks that what follows a reduction over leading dimensions does not vary along them.
+    /// Checks that the operands that are read after a reduction over leading dimensions do not vary along them. Fails
+    /// with [`Unfusable::Varies`] if one does.
     fn check_epilogue(&self, phases: &[Phase]) -> Result<(), Unfusable> {
         let Some(phase) = phases.get(1).filter(|_| self.layout.columns) else { return Ok(()) };
         let read = phase.lanes.iter().filter_map(|t| match t.base {
@@ -349,7 +350,8 @@ impl<'p> Builder<'p> {
         self.temps - TEMP as u32
     }
 
-    /// Returns the targets of each phase. They are found from the last phase to the first.
+    /// Returns the targets of each phase. They are found from the last phase to the first. Fails with
+    /// [`Unfusable::Output`] if an output would be written several times.
     fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
         let mut targets = self.output_targets()?;
         for level in (0..targets.len()).rev() {
@@ -394,8 +396,8 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Counts the uses of the lane values that `node` is computed from, and adds targets to earlier phases where they
-    /// are needed.
+    /// Counts a use of the value `node` in phase `level` and, at the first use, of the lane values that it is computed
+    /// from. Adds the row values that are used to `mine`, and adds targets to earlier phases where they are needed.
     fn visit(&self, node: usize, level: usize, mine: &mut Targets, all: &mut [Targets]) {
         match self.classes[node].kind {
             Kind::Constant => {}
@@ -419,13 +421,15 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Returns whether a phase loads a value that an earlier phase has saved.
+    /// Returns true if phase `level` loads the value of `node` from the row that an earlier phase saved, and does not
+    /// compute it again.
     fn is_loaded(&self, node: usize, level: usize) -> bool {
         let class = self.classes[node];
         class.level < level && class.cost > CHEAP && !self.layout.columns
     }
 
-    /// Adds a row value, with the reductions that it is computed from as targets.
+    /// Adds a row value, and the row values that it is computed from, to `mine`. Adds the reductions among them as
+    /// targets to the phases that compute them.
     fn use_row(&self, node: usize, mine: &mut Targets, all: &mut [Targets]) {
         if !mine.rows.insert(node) {
             return;
@@ -442,7 +446,7 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Adds the row values that row values are computed from.
+    /// Adds the row values that the row values in `rows` are computed from, except those that only reductions read.
     fn close_rows(&self, rows: &mut BTreeSet<usize>) {
         let mut open: Vec<usize> = rows.iter().copied().collect();
         while let Some(node) = open.pop() {
@@ -466,8 +470,8 @@ impl<'p> Builder<'p> {
         phase
     }
 
-    /// Returns the row operands that a phase reads. They are read once, but after a reduction over leading dimensions
-    /// those that are used are read again.
+    /// Returns the row operands that a phase reads, each with its temporary. Phase 0 reads all of them. If leading
+    /// dimensions are reduced, each phase reads those that it uses.
     fn fills(&self, level: usize, rows: &BTreeSet<usize>, targets: &Targets) -> Vec<(usize, u32)> {
         let wanted = |n: &&usize| if self.layout.columns { targets.rows.contains(n) } else { level == 0 };
         rows.iter()
@@ -502,8 +506,8 @@ impl<'p> Builder<'p> {
         Reduction { op, identity, temp: self.rows.get(&node).copied().unwrap_or(0) }
     }
 
-    /// Returns the code for the row values of a level. In a program that reduces leading dimensions, this is the code
-    /// for all row values that the level uses.
+    /// Returns the code for those of `rows` that are computed at `level`. In a program that reduces leading dimensions,
+    /// this is the code for all of `rows`. Inputs, indices and reductions need no code.
     fn scalar_code(&mut self, level: usize, rows: &BTreeSet<usize>) -> Vec<Template> {
         let here = |n: &usize| self.layout.columns || self.classes[*n].level == level;
         let computed =
@@ -584,8 +588,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Emits the instructions that combine the value that was computed last with an accumulator. The reduction is
-    /// `node`, and its accumulator is number `index` of the phase.
+    /// Emits the instructions that combine the value that was computed last with the accumulator or the partial results
+    /// of a reduction. The reduction is `node`, and its accumulator is number `index` of the phase.
     fn fold(&mut self, index: usize, node: usize) {
         let Node::Reduce { op, identity, .. } = self.builder.program.nodes[node] else {
             unreachable!("only reductions are folded")
@@ -660,7 +664,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.code.push(self.template(op, base));
     }
 
-    /// Emits code that puts a value into the accumulator.
+    /// Emits code that puts a value into the accumulator, if it is not there yet. If the value has several remaining
+    /// uses and cannot be read directly, the code also stores it to a temporary.
     fn value(&mut self, node: usize) {
         if self.held == Some(node) {
             return;
@@ -848,7 +853,8 @@ fn reversed(op: Op) -> Option<Op> {
     })
 }
 
-/// Returns the operation of a reduction between whole blocks.
+/// Returns the operation that combines two whole blocks as the reduction `op` combines elements. Panics if `op` is not
+/// the operation of a reduction.
 fn elementwise(op: Op) -> Op {
     use Op::*;
     match op {

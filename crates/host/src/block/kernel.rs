@@ -40,18 +40,19 @@ pub enum Operand<'a> {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     code: Code,
-    /// For each of the program's operands, its index among the operands of a run; `None` for indices.
+    /// For each of the program's operands, its index among the operands of an instance; `None` for indices.
     slots: Vec<Option<usize>>,
-    /// For each operand of a run, its number in the program and the bytes that are reached.
+    /// For each operand of an instance, its number in the program and the bytes that are reached.
     operands: Vec<(usize, Reach)>,
     single_output: bool,
 }
 
 impl Program {
-    /// Compiles the program.
+    /// Compiles the program to one kernel.
     ///
     /// # Errors
-    /// Returns the reason why the program has to be divided into several.
+    /// Returns the reason if one kernel cannot compute the program, for example because elements of an output would be
+    /// written several times.
     pub fn compile(&self) -> Result<Kernel, Unfusable> {
         debug_assert!(self.nodes.iter().all(|n| !matches!(n, Node::Reduce { .. })) || self.reduced.contains(&true));
         let code = emit(self)?;
@@ -86,7 +87,9 @@ impl Code {
         self.phases.iter().enumerate().map(of).fold(Reach::default(), Reach::or)
     }
 
-    /// Returns true if the strides show that each element of an output is written at most once.
+    /// Returns true if the strides show that each element of an output is written at most once. Returns false for a row
+    /// output of the first phase, and for one in a program that reduces leading dimensions, because several parts would
+    /// write its elements.
     fn is_written_once(&self, operand: usize) -> bool {
         self.phases.iter().enumerate().all(|(i, phase)| {
             let size = self.walks[operand].size();
@@ -99,7 +102,8 @@ impl Code {
         })
     }
 
-    /// Returns the number of outermost loops in which a phase runs.
+    /// Returns the number of outermost loops in which a phase runs: all of them for phase 0, and those over kept
+    /// dimensions for later phases.
     fn loops(&self, phase: usize) -> usize {
         if phase == 0 { self.outer.len() } else { self.kept }
     }
@@ -108,7 +112,8 @@ impl Code {
         phase.lanes.iter().any(|t| self.operand_of(t.base) == Some(operand))
     }
 
-    /// Returns the sizes and strides of the outermost loops, followed by those of some lanes.
+    /// Returns the sizes of the outermost `loops` loops and the operand's strides in them, in bytes. The last item is
+    /// the number `lanes` and the operand's stride from lane to lane.
     fn walked(&self, operand: usize, loops: usize, lanes: usize) -> impl Iterator<Item = (usize, isize)> {
         let walk = &self.walks[operand];
         let rows = self.outer.iter().copied().zip(walk.outer.iter().copied()).take(loops);
@@ -125,13 +130,19 @@ impl Code {
 }
 
 impl Kernel {
-    /// Returns the number of operands of an instance: inputs and outputs in the order of their creation.
+    /// Returns the number of operands of an instance: all inputs and outputs of the program, in the order of their
+    /// creation.
     pub fn operand_count(&self) -> usize {
         self.operands.len()
     }
 
-    /// Returns true if operand `output` may use the same memory as operand `input`. Both are indices among the operands
-    /// of an instance.
+    /// Returns true if the output with index `output` may use the same memory as the input with index `input`. Both are
+    /// indices among the operands of an instance. This requires that there is no other output, that the output is
+    /// contiguous along the rows and written by the last phase, that no leading dimensions are reduced, and that both
+    /// have the same strides and element size. Returns false for scalars.
+    ///
+    /// # Panics
+    /// Panics if one of the indices is out of range.
     pub fn in_place(&self, output: usize, input: usize) -> bool {
         let (to, from) = (self.walk(output), self.walk(input));
         let same = to.outer == from.outer && to.inner == from.inner && to.size() == from.size();
@@ -143,18 +154,21 @@ impl Kernel {
         matches!(t.base, Base::Operand(o) if self.slots[o] == Some(slot))
     }
 
-    /// Computes the outputs of all instances, each of which has [`Kernel::operand_count`] operands.
+    /// Computes the outputs of all instances. `operands` has [`Kernel::operand_count`] operands for the first instance,
+    /// followed by those of the next ones.
     ///
-    /// With `streaming`, stores bypass the caches. This is for outputs that are larger than the caches and are not read
-    /// soon.
+    /// With `streaming`, stores to aligned rows bypass the caches if the kernel is not small. This is for outputs that
+    /// are larger than the caches and are not read soon.
     ///
     /// # Panics
-    /// Panics if an operand does not match the program, or has fewer bytes than its strides reach.
+    /// Panics if the last instance lacks operands, or if an operand does not match the program or has fewer bytes than
+    /// its strides reach.
     pub fn run(&self, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         self.run_at(Level::best(), workers, operands, streaming);
     }
 
-    /// Runs the kernel as [`run`](Kernel::run) does, at the given level of vector instructions.
+    /// Runs the kernel as [`run`](Kernel::run) does, at the given level of vector instructions or at the machine's best
+    /// one, whichever is lower.
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         let count = self.operand_count().max(1);
         assert_eq!(operands.len() % count, 0, "as many operands for each instance");
@@ -168,7 +182,8 @@ impl Kernel {
         }
     }
 
-    /// Adds the addresses of an instance's operands. Checks that each operand has all bytes that the kernel reaches.
+    /// Adds the addresses of an instance's operands to `pointers`. Panics if an operand is not of the kind that the
+    /// program has in its place, or does not have all bytes that the kernel reaches.
     ///
     /// A `Target` is the only access to its array while it is borrowed, so outputs overlap nothing.
     fn add_pointers(&self, operands: &[Operand<'_>], pointers: &mut Vec<Pointer>) {
@@ -188,7 +203,7 @@ impl Kernel {
         }
     }
 
-    /// Returns how operand `slot` of a run is accessed.
+    /// Returns how operand `slot` of an instance is accessed.
     fn walk(&self, slot: usize) -> &Walk {
         &self.code.walks[self.operands[slot].0]
     }
@@ -207,7 +222,8 @@ impl Kernel {
         self.rows() == 0 || (self.code.row_len == 0 && !has_row_outputs())
     }
 
-    /// Returns the number of bytes that a run of this many instances charges in addition to its operands.
+    /// Returns the largest number of bytes that a run of this many instances charges at one time, for frames and for
+    /// results that parts save. The run does not charge its operands.
     pub fn scratch_bytes(&self, workers: &Workers, instances: usize) -> usize {
         if self.is_empty() {
             return 0;
@@ -217,7 +233,8 @@ impl Kernel {
         frames.saturating_add(table_bytes::<u64>(results.saturating_mul(instances)))
     }
 
-    /// Returns the number of bytes that are charged for the frames of this many parts.
+    /// Returns the number of bytes that are charged for the frames of `parts` parts: one frame for each part that runs
+    /// at one time.
     fn frames_bytes(&self, workers: &Workers, parts: usize, effort: Effort) -> usize {
         let frame = Scratch::charge(frame_bytes(&self.code));
         frame.saturating_mul(workers.at_once(parts, effort))
@@ -249,12 +266,13 @@ impl Kernel {
         }
     }
 
-    /// Returns whether each part consists of whole rows.
+    /// Returns true if the parts of a kernel that is divided by [`By::Rows`] consist of whole rows, and false if they
+    /// are pieces of rows.
     fn has_whole_rows(&self) -> bool {
         self.code.phases.len() > 1 || self.code.row_len <= PART
     }
 
-    /// Returns the number of rows of a part.
+    /// Returns the number of rows of each part that consists of whole rows. The last one may have fewer.
     fn row_group(&self) -> usize {
         (PART / self.code.row_len.max(1)).max(1)
     }
@@ -264,7 +282,8 @@ impl Kernel {
         if is_small { Effort::Small } else { Effort::Large }
     }
 
-    /// Returns whether nothing of a row is needed after its reduction.
+    /// Returns true if the first phase reduces rows and nothing else is computed on lanes: no lane value is saved, no
+    /// output has lanes, and later phases compute row values only.
     fn only_reduces(&self) -> bool {
         let (first, rest) = self.code.phases.split_first().expect("there is a phase");
         let stores = first.lanes.iter().any(|t| matches!(t.base, Base::Saved(_)));
@@ -323,7 +342,9 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// Calls `run` for each part of each instance. Small kernels are bound once for all parts.
+    /// Calls `run` with the bound code and the number of a part in `0..parts`, for each part of each instance. With
+    /// [`Effort::Small`], all parts share one binding and run on this thread. Otherwise each part is bound again by the
+    /// worker that runs it.
     fn parts(&self, workers: &Workers, effort: Effort, parts: usize, run: impl Fn(&mut Bound<W>, usize) + Sync) {
         let each = |bound: &mut Bound<W>, part: usize| {
             bound.instance = part / parts;
@@ -339,7 +360,7 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// Runs elementwise programs and programs that reduce rows.
+    /// Runs elementwise programs, and programs that reduce rows without dividing them into segments.
     fn run_rows(&self, workers: &Workers, effort: Effort) {
         let (rows, row_len) = (self.kernel.rows(), self.kernel.code.row_len);
         if self.kernel.has_whole_rows() {

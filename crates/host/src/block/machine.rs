@@ -23,7 +23,7 @@ pub(crate) const PARTIALS: usize = 256;
 #[repr(C)]
 pub(crate) struct Ins {
     pub op: Op,
-    /// The offset of a second temporary, or a count.
+    /// Depending on `op`, the offset of a second temporary, a count, a distance in bytes, or the number of an operand.
     pub extra: u32,
     /// The number of bytes from one block to the next.
     pub step: isize,
@@ -94,7 +94,8 @@ macro_rules! machine {
         }
 
         impl Op {
-            /// Returns the form of a binary operation whose second operand is an immediate, or `None`.
+            /// Returns the form of a binary operation whose second operand is an immediate, or `None` if the operation
+            /// has no such form or already has an immediate.
             pub(crate) fn immediate(self) -> Option<Op> {
                 match self {
                     $(Op::$binary => Some(Op::$binary_imm),)*
@@ -105,12 +106,15 @@ macro_rules! machine {
                 }
             }
 
-            /// Returns whether the operation takes several times as long as an addition.
+            /// Returns true if estimates of the time count the operation as several additions. These are the functions
+            /// with formulas, and `FDiv`, `Gather` and `Scatter`.
             pub(crate) fn is_long(self) -> bool {
                 matches!(self, $(Op::$function |)* $(Op::$function2 |)* Op::FDiv | Op::Gather | Op::Scatter)
             }
 
-            /// Returns the result of a unary or binary operation on words, for tests.
+            /// Returns the result of a unary operation on `a`, or of a binary operation on `a` and `b`, for tests.
+            /// Returns `None` for other operations. The immediate form of a binary operation takes `b` as its
+            /// immediate.
             #[cfg(test)]
             pub(crate) fn evaluate<W: Word>(self, a: W, b: W) -> Option<W> {
                 match self {
@@ -127,7 +131,7 @@ macro_rules! machine {
                 }
             }
 
-            /// Combines two partial results of a reduction.
+            /// Combines two partial results of a reduction. Panics if `self` is not the operation of a reduction.
             pub(crate) fn combine<W: Word>(self, a: W, b: W) -> W {
                 match self {
                     $(Op::$reduce => a.$reduce_fn(b),)*
@@ -135,7 +139,8 @@ macro_rules! machine {
                 }
             }
 
-            /// Folds the upper half of partial results into the lower until one is left.
+            /// Folds the upper half of the partial results into the lower until one is left, and returns it. Their
+            /// number must be a power of two. Panics if `self` is not the operation of a reduction.
             pub(crate) fn fold<W: Word>(self, partials: &mut [W]) -> W {
                 match self {
                     $(Op::$reduce => fold_halves(partials, |a, b| a.$reduce_fn(b)),)*
@@ -151,8 +156,12 @@ macro_rules! machine {
             ];
         }
 
+        /// Runs all instructions of `code` for each of `blocks` blocks, one block after the other. The temporaries
+        /// start at `temps`, and `eight` is 8.
+        ///
         /// # Safety
-        /// The addresses of the code must be readable, or writable, for `blocks` blocks; the level must be there.
+        /// The addresses of the code must be readable, or writable, for `blocks` blocks. The machine must have the
+        /// instructions of `V`.
         #[inline(always)]
         unsafe fn run<V: Block>(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
             let mut a = [V::splat(V::Word::from_bits64(0)); 8];
@@ -203,8 +212,9 @@ macro_rules! machine {
             }
         }
 
-        /// Runs an instruction with a long formula. It is a separate function so that it takes no registers from the
-        /// other instructions.
+        /// Runs an instruction that `run` does not run in line, for block number `block` with the accumulator `a`: a
+        /// function with a long formula, `Iota`, `Keep`, `Gather` or `Scatter`. Panics for any other instruction. It is
+        /// a separate function so that it takes no registers from the other instructions.
         ///
         /// # Safety
         /// As for `run`, for one block at `p`.
@@ -334,7 +344,8 @@ fn word_at<V: Vector>(p: *mut u8, i: usize) -> *mut u8 {
     p.wrapping_add(i * V::LANES * V::Word::SIZE)
 }
 
-/// Applies a long formula to one vector after the other. `eight` is not a constant, so that the code is not unrolled.
+/// Replaces each of the first `eight` vectors by the result of `f` for its index and its value. `eight` is not a
+/// constant, so that the code is not unrolled.
 #[inline(always)]
 fn each<V: Vector>(a: &mut [V; 8], eight: usize, f: impl Fn(usize, V) -> V) {
     for (i, v) in a.iter_mut().enumerate().take(eight) {
@@ -349,7 +360,7 @@ fn ramp<V: Vector>(i: usize) -> V {
     V::from_fn(|lane| V::Word::from_bits64(lane as u64)).iadd(first)
 }
 
-/// Copies the elements of a block to the temporary.
+/// Copies the elements of block number `block` to the temporary of `s`, in which they are contiguous.
 ///
 /// # Safety
 /// The elements must be readable.
@@ -360,7 +371,7 @@ unsafe fn gather(s: &Strided, block: usize) {
     unsafe { copy_strided(start, s.stride, s.temp, s.size as isize, s.size, s.lanes) }
 }
 
-/// Copies the temporary to the elements of a block.
+/// Copies the contiguous elements in the temporary of `s` to the elements of block number `block`.
 ///
 /// # Safety
 /// The elements must be writable.
@@ -371,8 +382,10 @@ unsafe fn scatter(s: &Strided, block: usize) {
     unsafe { copy_strided(s.temp, s.size as isize, start, s.stride, s.size, s.lanes) }
 }
 
+/// Copies `count` elements of `size` bytes, which is 1, 2, 4 or 8. The strides are in bytes.
+///
 /// # Safety
-/// `count` elements of `size` bytes must be readable and writable at the strides, in bytes.
+/// `count` elements must be readable at the strides from `from`, and writable at those from `to`.
 unsafe fn copy_strided(from: *const u8, from_stride: isize, to: *mut u8, to_stride: isize, size: usize, count: usize) {
     macro_rules! copy {
         ($type:ty) => {
@@ -393,6 +406,8 @@ unsafe fn copy_strided(from: *const u8, from_stride: isize, to: *mut u8, to_stri
 
 /// A vector with an out-of-line function for the long instructions.
 trait Block: Vector {
+    /// Runs one long instruction, as the function `run_long` does.
+    ///
     /// # Safety
     /// As for the function `run_long`.
     unsafe fn run_long(ins: &Ins, p: *mut u8, block: usize, a: &mut [Self; 8], eight: usize);
@@ -408,6 +423,8 @@ impl<W: Word> Block for Portable<W> {
 
 macro_rules! levels {
     ($($narrow:ident $wide:ident $long:ident: $vector:ident, $features:literal;)*) => {$(
+        /// Runs a program of 32-bit lanes, as `run` does.
+        ///
         /// # Safety
         /// As for `run`.
         #[cfg(target_arch = "x86_64")]
@@ -417,6 +434,8 @@ macro_rules! levels {
             unsafe { run::<$vector>(code, blocks, temps, eight) }
         }
 
+        /// Runs a program of 64-bit lanes, as `run` does.
+        ///
         /// # Safety
         /// As for `run`.
         #[cfg(target_arch = "x86_64")]
@@ -426,6 +445,8 @@ macro_rules! levels {
             unsafe { run::<Portable<u64>>(code, blocks, temps, eight) }
         }
 
+        /// Runs one long instruction, as `run_long` does.
+        ///
         /// # Safety
         /// As for `run_long`.
         #[cfg(target_arch = "x86_64")]
@@ -453,7 +474,8 @@ levels! {
 }
 
 impl Machine {
-    /// Returns the interpreter of a level, for lanes of 32 bits or, if `wide`, of 64 bits.
+    /// Returns the interpreter of `level`, or of the machine's best level if that is lower. Its lanes have 32 bits or,
+    /// if `wide`, 64 bits.
     pub(crate) fn new(level: Level, wide: bool) -> Machine {
         match (level.min(Level::strongest()), wide) {
             #[cfg(target_arch = "x86_64")]
@@ -470,7 +492,8 @@ impl Machine {
     }
 }
 
-/// Returns the instruction that loads elements as words.
+/// Returns the instruction that loads elements as words of 32 bits or, if `wide`, of 64 bits. The elements must be real
+/// and fit into a word.
 pub(super) fn load_op(elem: Elem, wide: bool) -> Op {
     match elem {
         Elem::Bool => Op::LoadBool,
@@ -487,7 +510,8 @@ pub(super) fn load_op(elem: Elem, wide: bool) -> Op {
     }
 }
 
-/// Returns the instruction that stores words as elements.
+/// Returns the instruction that stores words of 32 bits or, if `wide`, of 64 bits as elements. The elements must be
+/// real and fit into a word.
 pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
     match elem {
         Elem::Bool => Op::StoreBool,
@@ -501,7 +525,7 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
     }
 }
 
-/// Returns an element, given by its bytes, as a word.
+/// Returns an element, given by its bytes, as a word. Panics if `bytes` does not have the size of one element.
 pub(super) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
     assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
     // SAFETY: there are as many bytes as an element has.

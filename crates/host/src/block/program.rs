@@ -54,7 +54,8 @@ macro_rules! declare {
             $($binary,)*
         }
 
-        /// Returns the machine's operation for a function of one float whose result is rounded.
+        /// Returns the machine's operation for a function of one float whose result is rounded, or `None` for functions
+        /// that are exact or not defined on floats.
         fn unary_formula(function: Unary) -> Option<Op> {
             match function {
                 Unary::Sqrt => Some(Op::Sqrt),
@@ -64,7 +65,8 @@ macro_rules! declare {
             }
         }
 
-        /// Returns the machine's operation for a function of two floats that has a formula.
+        /// Returns the machine's operation for a function of two floats that has a formula, or `None` for other
+        /// functions.
         fn binary_formula(function: Binary) -> Option<Op> {
             match function {
                 $(Binary::$binary => Some(Op::$binary),)*
@@ -99,8 +101,9 @@ pub enum Reducer {
 }
 
 impl Reducer {
-    /// Returns true if the elements must be combined in 32-bit lanes. The result depends on the width of the lanes,
-    /// because each sum or product of floats is rounded to a lane, and `shardwise_mathfn::order` defines the result.
+    /// Returns true if the elements must be combined in 32-bit lanes, which holds for sums and products of `f16`,
+    /// `bf16` and `f32`. The result depends on the width of the lanes, because each sum or product of floats is rounded
+    /// to a lane, and `shardwise_mathfn::order` defines the result.
     pub fn needs_narrow_lanes(self, elem: Elem) -> bool {
         matches!(self, Reducer::Sum | Reducer::Product) && elem.is_float() && elem != Elem::F64
     }
@@ -177,24 +180,33 @@ impl Program {
         }
     }
 
-    /// Returns an elementwise program over `space` with the lanes that `elem` needs.
+    /// Returns an elementwise program over `space` with 64-bit lanes if `elem` needs them ([`Elem::is_wide`]), and with
+    /// 32-bit lanes otherwise.
     pub fn of(elem: Elem, space: &[usize]) -> Program {
         let program = Program::new(space);
         if elem.is_wide() { program.wide() } else { program }
     }
 
-    /// Returns the program with 64-bit lanes, which `i64`, `u64` and `f64` need. In such a program, transcendental
-    /// functions of narrower floats have no kernel.
+    /// Returns the program with 64-bit lanes, which `i64`, `u64` and `f64` need. The program must not have values yet.
+    /// With such lanes there are no kernels for narrower floats that compute transcendental functions, cube roots or
+    /// reciprocal square roots, or that sum or multiply elements along reduced dimensions.
     pub fn wide(mut self) -> Program {
         self.wide = true;
         self
     }
 
-    /// Returns the program with reductions over `dims`.
+    /// Returns the program with reductions over `dims`, in addition to those that it already reduces. Dimensions of
+    /// size 1 do not count in what follows.
     ///
-    /// If the innermost dimension (of size above 1) is among them, all must be the last dimensions. Each reduction then
-    /// returns one value for each row, which further values of the row may use. Otherwise there is one level of
-    /// reductions, whose results have lanes and vary over the other dimensions only.
+    /// If the innermost dimension is among them, all reduced dimensions must be the last ones, and each operand must
+    /// access them as if they were one dimension. Otherwise [`Program::compile`] fails. Each reduction returns one
+    /// value for each row, which further values of the row may use.
+    ///
+    /// If the innermost dimension is not among them, there is one level of reductions, whose results have lanes and
+    /// vary over the other dimensions only.
+    ///
+    /// # Panics
+    /// Panics if one of `dims` is not a dimension of the space.
     pub fn reducing(mut self, dims: &[usize]) -> Program {
         for &dim in dims {
             self.reduced[dim] = true;
@@ -203,12 +215,16 @@ impl Program {
     }
 
     /// Adds an input that is read with these strides, in elements, one for each dimension of the space.
+    ///
+    /// # Panics
+    /// Panics if there is not one stride for each dimension, or if `elem` needs 64-bit lanes and the program has 32-bit
+    /// lanes.
     pub fn input(&mut self, elem: Elem, strides: &[isize]) -> Value {
         let operand = self.operand(elem, strides, Role::Input);
         self.value(elem, Node::Input(operand))
     }
 
-    /// Adds the index along `dim`, as an integer type.
+    /// Adds the index along dimension `dim` of the space, wrapped to the type `elem`, which must be an integer type.
     pub fn index(&mut self, elem: Elem, dim: usize) -> Value {
         let strides: Vec<isize> = (0..self.space.len()).map(|d| (d == dim) as isize).collect();
         let word = if self.wide { Elem::I64 } else { Elem::I32 };
@@ -217,24 +233,37 @@ impl Program {
         Value { node: self.wrap(elem, value.node), elem }
     }
 
-    /// Adds a constant, given by the bytes of its element.
+    /// Adds a constant, given by the bytes of its element. A type that needs 64-bit lanes is only allowed in a program
+    /// that has them.
+    ///
+    /// # Panics
+    /// Panics if `bytes` does not have the size of one element.
     pub fn constant(&mut self, elem: Elem, bytes: &[u8]) -> Value {
         let bits = if self.wide { word::<u64>(elem, bytes) } else { word::<u32>(elem, bytes).into() };
         self.value(elem, Node::Constant(bits))
     }
 
-    /// Adds an output that holds `value` with these strides. Outputs and inputs are numbered together, in the order of
-    /// their creation.
+    /// Adds an output that holds `value` with these strides, in elements, one for each dimension of the space. Outputs
+    /// and inputs are numbered together, in the order of their creation.
+    ///
+    /// # Panics
+    /// Panics as [`Program::input`] does.
     pub fn output(&mut self, value: Value, strides: &[isize]) {
         self.operand(value.elem, strides, Role::Output(value.node));
     }
 
-    /// Adds an output that holds a value that is the same over each row. The strides of the reduced dimensions are 0.
+    /// Adds an output that holds one element for each row. The strides are in elements, and those of the reduced
+    /// dimensions are 0. The program must reduce rows, and `value` must be the same over each row and be computed from
+    /// a reduction. Otherwise [`Program::compile`] fails.
+    ///
+    /// # Panics
+    /// Panics as [`Program::input`] does.
     pub fn row_output(&mut self, value: Value, strides: &[isize]) {
         self.operand(value.elem, strides, Role::RowOutput(value.node));
     }
 
-    /// Adds `function(a)`. Returns `None` if there is no kernel for it.
+    /// Adds `function(a)`, which has the type of `a`, or `Bool` for [`Unary::IsFinite`]. Returns `None` if there is no
+    /// kernel for it.
     pub fn unary(&mut self, function: Unary, a: Value) -> Option<Value> {
         let elem = if function == Unary::IsFinite { Elem::Bool } else { a.elem };
         let node = match a.elem {
@@ -245,7 +274,11 @@ impl Program {
         Some(Value { node, elem })
     }
 
-    /// Adds `function(a, b)`. Returns `None` if there is no kernel for it.
+    /// Adds `function(a, b)`, which has the type of `a`, or `Bool` for a comparison. Returns `None` if there is no
+    /// kernel for it.
+    ///
+    /// # Panics
+    /// Panics if `a` and `b` have different types.
     pub fn binary(&mut self, function: Binary, a: Value, b: Value) -> Option<Value> {
         assert_eq!(a.elem, b.elem, "operands of one type");
         let elem = if matches!(function, Binary::Compare(_)) { Elem::Bool } else { a.elem };
@@ -259,19 +292,25 @@ impl Program {
     }
 
     /// Adds `predicate ? a : b`.
+    ///
+    /// # Panics
+    /// Panics if `predicate` is not a `Bool`, or if `a` and `b` have different types.
     pub fn select(&mut self, predicate: Value, a: Value, b: Value) -> Value {
         assert!(predicate.elem == Elem::Bool && a.elem == b.elem, "a truth value, and two operands of one type");
         self.value(a.elem, Node::Select(predicate.node, a.node, b.node))
     }
 
-    /// Adds `min(max(x, low), high)`. Returns `None` if there is no kernel for it.
+    /// Adds `min(max(low, x), high)`. Returns `None` if there is no kernel for it.
+    ///
+    /// # Panics
+    /// Panics if the operands have different types.
     pub fn clamp(&mut self, low: Value, x: Value, high: Value) -> Option<Value> {
         let above = self.binary(Binary::Max, low, x)?;
         self.binary(Binary::Min, above, high)
     }
 
     /// Adds the reduction of `of` along the reduced dimensions, combined with `init` at the end, in the order of
-    /// `shardwise_mathfn::order`. Returns `None` if there is no kernel for it.
+    /// `shardwise_mathfn::order`. `init` must have the type of `of`. Returns `None` if there is no kernel for it.
     ///
     /// Sums and products of `bf16` and `f16` are computed in `f32` and rounded once. A program with 64-bit lanes has no
     /// kernel for reductions that need [narrow lanes](Reducer::needs_narrow_lanes).
@@ -285,14 +324,16 @@ impl Program {
         Some(Value { node: self.fit(of.elem, node), elem: of.elem })
     }
 
-    /// Adds the constant that changes no element with which a reduction combines it. Returns `None` if there is no
-    /// kernel for the reduction.
+    /// Adds the constant that changes no element with which a reduction combines it. For an integer type that is
+    /// narrower than a lane, it may be outside the range of the type. Returns `None` if there is no such reduction of
+    /// this type.
     pub fn identity(&mut self, reducer: Reducer, elem: Elem) -> Option<Value> {
         let (_, _, identity) = reduction(reducer, elem, self.wide)?;
         Some(self.value(elem, Node::Constant(identity)))
     }
 
-    /// Adds `a` and `b` combined as in a reduction of one element. Returns `None` if there is no kernel for it.
+    /// Adds the combination of `a` and `b`, as a reduction of the single element `a` with the initial value `b`
+    /// computes it. Both must have the same type. Returns `None` if there is no such reduction of this type.
     pub fn combine(&mut self, reducer: Reducer, a: Value, b: Value) -> Option<Value> {
         let (_, combine, _) = reduction(reducer, a.elem, self.wide)?;
         let node = self.node(Node::Binary(combine, a.node, b.node));
@@ -301,7 +342,7 @@ impl Program {
 
     /// Adds the conversion of `a` to another type. Integers wrap and floats round to nearest. Conversions from floats
     /// to integers truncate and saturate, and NaN becomes 0. Conversions to truth values are true if `a` is not 0.
-    /// Returns `None` if there is no kernel for it.
+    /// Returns `None` if one of the types is complex, or if `to` needs 64-bit lanes and the program has 32-bit lanes.
     pub fn convert(&mut self, a: Value, to: Elem) -> Option<Value> {
         if a.elem.is_complex() || to.is_complex() || (to.is_wide() && !self.wide) {
             return None;
@@ -309,7 +350,7 @@ impl Program {
         Some(Value { node: self.convert_node(a, to), elem: to })
     }
 
-    /// Returns the bits of `a` as another type, or `None` if one of the types does not fill a lane.
+    /// Returns the bits of `a` as another type, or `None` if one of the types is complex or does not fill a lane.
     pub fn reinterpret(&mut self, a: Value, to: Elem) -> Option<Value> {
         let lane = if self.wide { 8 } else { 4 };
         let fills = |e: Elem| e.size() == lane && !e.is_complex();
@@ -479,7 +520,8 @@ impl Program {
         Some(self.wrap(elem, node))
     }
 
-    /// Shifts `x` right after it is read as type `how`, which has the size of `elem`.
+    /// Shifts `x` right by `y` with `op`, after `x` is read as type `how`, which has the size of `elem`. The result is
+    /// wrapped to `elem`.
     fn shift(&mut self, op: Op, elem: Elem, how: Elem, x: usize, y: usize) -> usize {
         let x = if how == elem { x } else { self.wrap(how, x) };
         let node = self.op2(op, x, y);
@@ -574,7 +616,8 @@ fn signed_of(elem: Elem) -> Elem {
 }
 
 /// Returns the machine's reduction, the operation that combines its result with the initial value, and the word of the
-/// neutral element. That of a sum of floats is -0, because the sum of -0 and +0 is +0.
+/// neutral element, which for integers is that of a whole lane. That of a sum of floats is -0, because the sum of -0
+/// and +0 is +0. Returns `None` for complex elements, and for `And` and `Or` of floats.
 fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> {
     let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
     let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });

@@ -23,13 +23,14 @@ impl Random {
         self.0
     }
 
-    /// Returns a small integer divided by 4.
+    /// Returns a random multiple of 1/4 from -32 to 32.
     pub(crate) fn dyadic(&mut self) -> f32 {
         (self.next() % 257) as f32 / 4.0 - 32.0
     }
 }
 
 /// Runs a program at every level, with one worker and with three, and checks that all results have the same bits.
+/// Leaves the result in `out`.
 fn run<T: Pod + PartialEq + std::fmt::Debug>(program: &Program, inputs: &[Source<'_>], out: &mut [T]) {
     let kernel = program.compile().unwrap();
     let mut all: Vec<Vec<u8>> = Vec::new();
@@ -54,7 +55,7 @@ fn specials<W: Word>(random: &mut Random) -> W {
     }
 }
 
-/// Returns whether the bits are equal or both are NaN.
+/// Returns true if the bits are equal or both words are NaN as floats.
 fn same<W: Word>(a: W, b: W) -> bool {
     let is_nan = |w: W| w.feq(w) == W::truth(false);
     a == b || (is_nan(a) && is_nan(b))
@@ -175,7 +176,7 @@ fn strided_outputs_are_scattered() {
     assert!((0..13).all(|i| (0..140).all(|j| y[j * 13 + i] == -x[i * 140 + j])));
 }
 
-/// Checks `x + y` at a type, including its round trip through memory.
+/// Checks that sums of random elements, which `make` returns for random bits, are those that `add` computes.
 fn check_add<T: Pod + PartialEq + std::fmt::Debug>(
     elem: Elem,
     wide: bool,
@@ -341,7 +342,8 @@ fn leading_dimensions_are_folded_in_the_documented_order() {
     }
 }
 
-/// Returns the bits of the sum of negative zeros, starting with `init`, over dimension `dim` of a matrix.
+/// Returns the bits of the sum of negative zeros, starting with `init`, over dimension `dim` of a matrix. A 32-bit sum
+/// is in the upper half. Checks that all sums of the matrix are equal.
 fn sum_of_negative_zeros(elem: Elem, shape: [usize; 2], dim: usize, init: f64) -> u64 {
     let bits = |x: f64| match elem {
         Elem::F64 => x.to_le_bytes().to_vec(),

@@ -78,8 +78,9 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// Checks that each instance of the step has a group, a position and a first instance, that groups refer to instances of
-/// the operand, first instances to those of the step, and positions to members of the groups. Any position fits an empty group.
+/// Checks that each instance of the step has a group, a position and a first instance, that groups refer to instances
+/// of the operand, first instances to those of the step, and positions to members of the groups. Any position fits an
+/// empty group.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
     let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot].count);
     let fits = |(group, &position): (&Vec<u32>, &usize)| {

@@ -105,7 +105,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Builds a step that runs an op's reference evaluation, with the values that the op's regions use as inputs.
+    /// Builds a step of the kind that `kind` returns for the op and the outer values that its regions use. These values
+    /// are inputs of the step, after the op's operands.
     fn with_captured(&mut self, view: &OpView<'m>, kind: impl FnOnce(Op, Vec<Value>) -> StepKind) -> Step {
         let captured = view.captured();
         let mut step = self.plan.step(view, kind(view.op, captured.clone()));
@@ -150,7 +151,8 @@ impl<'m> Lowering<'m> {
     }
 
     /// Builds the step of the op in an asynchronous start. It runs at once and writes into the future's slot. Fails if
-    /// the region does not have one result, or if its op needs no step because its value is known now.
+    /// this engine cannot run the op, if the region does not have one result, or if the op needs no step because its
+    /// value is known now.
     fn started(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let region = view.regions()[0];
         for (&arg, &operand) in self.plan.body[region].args.iter().zip(view.operands()) {
@@ -194,9 +196,9 @@ impl<'m> Lowering<'m> {
         Divergence { apart, collective }
     }
 
-    /// Returns the collectives in the regions, including inner ones, each with axes along which the members of a group may
-    /// differ. Ops that only read the index or id of a device,
-    /// and the start and end of an asynchronous op, are left out.
+    /// Returns the collectives in the regions, including inner ones, each with axes along which the members of a group
+    /// may differ. Ops that only read the index or id of a device, and the start and end of an asynchronous op, are
+    /// left out.
     fn collectives(&self, mesh: &Mesh, regions: &[Region]) -> Vec<(Op, Vec<AxisRef>)> {
         let mut ops = vec![];
         regions.iter().for_each(|&r| self.plan.body.walk_region(r, &mut ops));

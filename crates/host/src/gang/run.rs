@@ -204,8 +204,9 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a collective by its reference, once for each group, and puts each selected instance's result into the
-    /// output. An instance without a group gets zeros. What the op reads beside the members' operands, it reads on the
-    /// first device of the group: groups with equal operands may differ in it.
+    /// output. An instance without a group gets zeros. The members differ in the first operand only. All other values
+    /// that the op reads are those of the first device of the group, so groups that have the same instances of the
+    /// first operand and other first devices run separately.
     fn exchange(
         &mut self,
         step: Step<'a>,
@@ -518,8 +519,9 @@ fn takes_part(points: &Points, i: usize, selected: &[Selection<'_>]) -> bool {
     selected.iter().all(|s| points.is_at(i, s.points, s.point))
 }
 
-/// Returns the lists of selections for which the regions of a loop or branch run, one after the other: one for each point
-/// for which they run separately and that is selected. If `selected` fixes the point already, it is the only one.
+/// Returns the lists of selections for which the regions of a loop or branch run, one after the other. There is one
+/// list for each point for which they run separately and that is selected. It has `selected`, followed by that point.
+/// If `selected` fixes the point already, `selected` is the only list.
 fn selections<'a>(divergence: &'a Divergence, selected: &[Selection<'a>]) -> Vec<Vec<Selection<'a>>> {
     let points = &divergence.apart;
     if covered(points, selected) {

@@ -48,8 +48,8 @@ pub fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
 }
 
 /// Returns, for each instance that is to be computed, a buffer for overwriting with the contents of input `index`,
-/// which must have `bytes` bytes. This is the input's own buffer, taken from `cx`, if it has no other owner and no
-/// other instance reads it. Otherwise it is a copy.
+/// which must have `bytes` bytes. This is the input's own buffer, taken from `cx`, if [`KernelCx::take_input`] returns
+/// it. Otherwise it is a copy.
 ///
 /// # Errors
 /// Fails if there is no memory for a copy.

@@ -1,8 +1,8 @@
 //! The part of the planner that kernels may use, and the form of the kernel table.
 //!
-//! A kernel is built by a function that takes the [`PlanCx`] of the function that is planned, and the op. It reads other
-//! ops through the context, and adds slots and steps to the plan. The context has the kernel table, so that a kernel can
-//! find out how an operand is computed.
+//! A kernel is built by a function that takes the [`PlanCx`] of the function that is planned, and the op. It reads
+//! other ops through the context, and adds slots and steps to the plan. The context has the kernel table, so that a
+//! kernel can find out how an operand is computed.
 
 use super::fusion::Access;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
@@ -195,12 +195,13 @@ impl Row {
         Row { op, fused: Some(fused), is_fusable: |_| true, steps: &[] }
     }
 
-    /// Returns the row with a condition on the op under which block programs compute it.
+    /// Returns the row with `is_fusable` as its condition on the op under which block programs compute it.
     pub const fn only_if(self, is_fusable: fn(&OpView<'_>) -> bool) -> Row {
         Row { is_fusable, ..self }
     }
 
-    /// Returns the row with functions that may build the step of an op that is in no block program, in order.
+    /// Returns the row with `steps` as its functions that may build the step of an op that is in no block program, in
+    /// order. They replace those that the row has.
     pub const fn or(self, steps: &'static [Build]) -> Row {
         Row { steps, ..self }
     }

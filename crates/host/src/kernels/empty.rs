@@ -11,7 +11,7 @@ struct Empty {
     results: usize,
 }
 
-/// Returns true if the op only computes its results, and none of them has elements.
+/// Returns true if the op is pure, has results, and all of them are arrays without elements.
 pub fn is_empty(view: &OpView<'_>) -> bool {
     let mut types = view.results().iter().map(|&v| view.body.ty(v).as_tensor());
     !view.results().is_empty()

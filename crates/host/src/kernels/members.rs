@@ -40,10 +40,11 @@ pub fn rows_of_devices(plan: &PlanCx<'_>, collective: &CollectiveView) -> Option
     }
 }
 
-/// Returns, for each instance of `result`, its group as instances of `operand`, and its position in the group. `rows`
-/// has the device ids of each group. An instance is in the group of the first device that holds it, or, if this is in
-/// none, in an empty group at position 0. Ids that are not in the mesh are ignored. Without a mesh, there is one
-/// device, with the id 0.
+/// Returns, for each instance of `result`, its group as instances of `operand`, its position in the group, and the
+/// instance of `result` on the first device of the group. `rows` has the device ids of each group. An instance is in
+/// the group of the first device that holds it, or, if this is in none, in an empty group at position 0, whose first
+/// instance is the instance itself. Ids that are not in the mesh are ignored. Without a mesh, there is one device, with
+/// the id 0.
 pub fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Members {
     let Some(mesh) = &result.mesh else {
         let group = if rows.iter().any(|row| row.contains(&0)) { vec![0] } else { vec![] };

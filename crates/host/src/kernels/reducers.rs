@@ -1,5 +1,5 @@
-//! Named reducers: those of the block machine, and their scalar functions for loops that are compiled separately for each
-//! of them.
+//! Named reducers: those of the block machine, and their scalar functions for loops that are compiled separately for
+//! each of them.
 
 use crate::block::Reducer;
 use shardwise_ops::ReduceKind;

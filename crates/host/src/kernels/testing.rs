@@ -11,8 +11,8 @@ pub fn parse(source: &str) -> Module {
     verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// Runs a program and returns the times of its instructions. Panics if the results do not have the bits of the
-/// interpreter's, whatever new memory is filled with.
+/// Runs a program on three engines, two of which fill new memory with different bytes. Returns the times of the
+/// instructions on the third. Panics if the results of any engine do not have the bits of the interpreter's.
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
     let module = parse(source);
     let want = shardwise_interp::run(&module, inputs).expect("it runs");

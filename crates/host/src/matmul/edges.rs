@@ -82,7 +82,8 @@ impl Matrix {
     }
 }
 
-/// Returns a number that is not rounded to few bits, or an integer that wraps when it is multiplied.
+/// Returns the bits of a float from -1 to 1 with many significant bits, or, for integers, any 32 bits, so that products
+/// wrap.
 fn random_word(random: &mut Random, elem: Elem) -> u32 {
     let word = random.next() as u32;
     if elem.is_float() { (word as i32 as f32 / 2f32.powi(31)).to_bits() } else { word }
@@ -98,7 +99,7 @@ fn bytes_of(elem: Elem, word: u32) -> Vec<u8> {
     }
 }
 
-/// Returns the sum plus a product, which is rounded once for floats.
+/// Returns `a * b + sum`. For a float type the words are `f32` and the result is rounded once. Integers wrap.
 fn fused(elem: Elem, a: u32, b: u32, sum: u32) -> u32 {
     let float = f32::from_bits;
     if elem.is_float() { float(a).mul_add(float(b), float(sum)).to_bits() } else { a.wrapping_mul(b).wrapping_add(sum) }

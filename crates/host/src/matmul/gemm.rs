@@ -68,7 +68,7 @@ pub(super) struct Pieces {
 }
 
 impl Product<'_> {
-    /// Checks that the operands have the bytes that are reached.
+    /// Panics if an operand does not have the bytes that are reached of it.
     pub(super) fn check(&self, [a, b, c]: &[Reach; 3]) {
         let has_all = self.a.has(*a) && self.b.has(*b) && self.c.has(*c);
         assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");

@@ -167,8 +167,8 @@ impl<'a> Job<'a> {
         parts
     }
 
-    /// Packs the rows of `lists`, which several parts need. Returns the memory that holds them, or `None` if there are
-    /// none.
+    /// Packs the rows of `lists`, which several parts need, and records their place for each group. Returns the memory
+    /// that holds them, or `None` if there are none.
     ///
     /// # Safety
     /// As for [`run`].
@@ -203,8 +203,8 @@ impl<'a> Job<'a> {
         Some(space)
     }
 
-    /// Returns the lists of rows that are packed in advance, each as the groups that have this list. There are none if
-    /// they would take too much memory.
+    /// Returns the lists of rows that several parts need, which are packed in advance, each as the groups that have
+    /// this list. Returns none at all if together they would take more than [`SHARED_BYTES`].
     fn shared(&self) -> Vec<Vec<usize>> {
         let chunks = self.gemm.n.div_ceil(self.columns);
         let mut lists = self.lists();
@@ -222,7 +222,8 @@ impl<'a> Job<'a> {
         self.groups[list[0]].rows.len().next_multiple_of(self.tile.rows)
     }
 
-    /// Returns the distinct lists of rows, each as the groups that have this list.
+    /// Returns the lists of rows, each as the groups that have this list. Groups without rows are left out. Several
+    /// returned lists may be equal if a different list begins with the same row.
     fn lists(&self) -> Vec<Vec<usize>> {
         let mut lists: Vec<Vec<usize>> = vec![];
         let mut known: HashMap<Pointer, usize> = HashMap::new();
@@ -240,7 +241,7 @@ impl<'a> Job<'a> {
         lists
     }
 
-    /// Returns the blocks of a range of the depth.
+    /// Divides a range of the depth into blocks of [`DEPTH`] words, of which the last may have fewer.
     fn depths(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
         let depth = DEPTH * self.tile.step;
         range.clone().step_by(depth).map(move |start| start..range.end.min(start + depth))
@@ -251,6 +252,8 @@ impl<'a> Job<'a> {
         depth.div_ceil(self.tile.step)
     }
 
+    /// Packs a range of the depth of some rows to `to`, panel by panel.
+    ///
     /// # Safety
     /// As for [`run`]; `to` must have room.
     unsafe fn pack_rows(&self, rows: &[Row], depth: &Range<usize>, mut to: *mut u32) {
@@ -285,6 +288,8 @@ impl<'a> Job<'a> {
         runs
     }
 
+    /// Packs a range of the depth of some columns of the group's matrix to `to`, panel by panel.
+    ///
     /// # Safety
     /// As for [`run`]; `to` must have room.
     unsafe fn pack_columns(&self, group: &Group, columns: &Range<usize>, depth: &Range<usize>, mut to: *mut u32) {
@@ -307,6 +312,8 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Computes the results of the rows and columns of a part.
+    ///
     /// # Safety
     /// As for [`run`].
     unsafe fn run(&self, part: &Part) {

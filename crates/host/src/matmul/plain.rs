@@ -13,7 +13,8 @@ use shardwise_base::budget;
 /// Number of elements that are summed between two polls.
 const DEPTH: usize = 1 << 15;
 
-/// Computes products whose results are row-major.
+/// Computes row-major results of products whose types have no packed kernel, and results of any type and layout if
+/// nothing is summed.
 ///
 /// # Safety
 /// As for [`Gemm::run`].
@@ -76,6 +77,8 @@ impl Job<'_> {
         });
     }
 
+    /// Computes products of `f64` by gemmkit.
+    ///
     /// # Safety
     /// As for `Gemm::run`; the elements must be `f64`.
     unsafe fn doubles(&self) {
@@ -88,6 +91,8 @@ impl Job<'_> {
         });
     }
 
+    /// Computes complex products by gemmkit.
+    ///
     /// # Safety
     /// As for `Gemm::run`; the elements must be pairs of `T`.
     unsafe fn complex<T>(&self)
@@ -120,6 +125,8 @@ impl Job<'_> {
     }
 }
 
+/// Computes the product of shape `g` row by row, and adds it to the values in `c` if `g` says so.
+///
 /// # Safety
 /// As for `Gemm::run`.
 unsafe fn multiply_rows<T: Number>(g: &Gemm, a: *const T, b: *const T, c: *mut T) {

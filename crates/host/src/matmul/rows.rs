@@ -29,7 +29,8 @@ const STRIP: usize = 4096;
 const SHORTEST_STRIP: usize = 512;
 /// Number of steps of the left operand that are packed at a time.
 const PACKED: usize = 1024;
-/// A packed product is faster for more rows than this.
+/// The largest number of rows of a batch for which this kernel may run. Each matrix may be multiplied by half as many
+/// rows. For more, a packed product is faster.
 pub const MAX_ROWS: usize = 32;
 
 /// Rows of `k` elements times a matrix `[k, n]` of the same type.
@@ -46,7 +47,8 @@ pub struct RowsGemm {
 }
 
 impl RowsGemm {
-    /// Returns the product, or `None` if this kernel does not have its types or the layout of its operands.
+    /// Returns the product, or `None` if this kernel does not have its types or the layout of its operands, or if it is
+    /// added to the values in the result. The number of rows is not checked.
     pub fn of(gemm: &Gemm) -> Option<RowsGemm> {
         let Gemm { elem, out, n, k, a, b, c, .. } = *gemm;
         let has_kernel = matches!(elem, Elem::F32 | Elem::BF16) && out == elem && !gemm.accumulate;
@@ -54,7 +56,7 @@ impl RowsGemm {
         (has_kernel && is_in_place).then_some(RowsGemm { elem, k, n, row_stride: b[0] as usize })
     }
 
-    /// Returns whether this kernel is the one to use for this number of rows.
+    /// Returns true if this kernel is the one to use for this number of rows of each matrix.
     pub fn suits(&self, rows: usize) -> bool {
         (1..=MAX_ROWS / 2).contains(&rows) && self.n >= 64 && self.k >= 16
     }
@@ -73,7 +75,7 @@ impl RowsGemm {
     }
 
     /// Returns the number of bytes that [`RowsGemm::run`] charges: the left elements and the sums of the strips that
-    /// run at one time.
+    /// run at one time. Small tables are not charged.
     pub fn scratch_bytes(&self, level: Level, workers: &Workers, groups: &[Group]) -> usize {
         let width = self.strip_width(groups.len(), workers.count());
         let tile = if level.min(Level::strongest()) == Level::Avx512 { 8 } else { 4 };
@@ -124,6 +126,8 @@ fn strip_function(level: Level, narrow: bool) -> Strip {
 
 macro_rules! levels {
     ($($name:ident: $kind:ty, $rows:literal, $features:literal;)*) => {$(
+        /// Computes the columns `start..start + len` of a group.
+        ///
         /// # Safety
         /// As for `RowsGemm::run`, with the level's features.
         #[cfg(target_arch = "x86_64")]
@@ -167,10 +171,12 @@ trait Kind {
     }
     /// Returns the words that a step needs of its left elements, of which the second may be missing.
     fn pack(elements: &[u8]) -> [u32; 2];
+    /// Writes the sums of one vector of columns as elements of the result.
+    ///
     /// # Safety
     /// `V::LANES` elements must be writable.
     unsafe fn store(sum: Self::V, c: *mut u8);
-    /// Writes one element.
+    /// Writes the sum of one column as an element of the result, which has the length of `c`.
     fn store_one(sum: u32, c: &mut [u8]);
 }
 
@@ -301,6 +307,8 @@ struct State {
     rows: usize,
 }
 
+/// Computes the columns `start..start + len` of a group, in tiles of up to `M` rows.
+///
 /// # Safety
 /// As for `RowsGemm::run`, with the level's features.
 #[inline(always)]
@@ -325,6 +333,8 @@ unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start:
     unsafe { finish::<K>(&state, group, start, len) }
 }
 
+/// Returns the packed left elements: for each step, those of the group's rows, padded with zeros to `rows` rows.
+///
 /// # Safety
 /// The rows must be readable.
 unsafe fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<[u32; 2]> {
@@ -371,6 +381,8 @@ impl Band {
     }
 }
 
+/// Adds the products of a band of the matrix, which starts at row `first` of it, to the sums.
+///
 /// # Safety
 /// The band must have `len` columns, and the level's features must be enabled.
 #[inline(always)]
@@ -398,7 +410,7 @@ unsafe fn run_band<K: Kind, const M: usize>(state: &mut State, band: Band, first
     }
 }
 
-/// Processes all rows by two vectors of columns.
+/// Adds the products of a band to the sums of all `rows` rows by two vectors of columns.
 ///
 /// # Safety
 /// The band must have two vectors of columns, and the level's features must be enabled.
@@ -421,6 +433,9 @@ unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &m
     }
 }
 
+/// Adds the products of a band to the sums of `M` rows by two vectors of columns. `rows` is the number of left elements
+/// of a step.
+///
 /// # Safety
 /// As for [`tiles`].
 #[inline(always)]

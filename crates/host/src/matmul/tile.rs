@@ -102,7 +102,8 @@ pub fn panel_rows(rows: usize, tile: usize) -> usize {
 }
 
 impl Tile {
-    /// Returns the inner loops for products of `elem` with results of type `out`, or `None` if there are none.
+    /// Returns the inner loops for products of `elem` with results of type `out`, or `None` if there are none. They are
+    /// those of `level`, or of the machine's best level if that is lower.
     pub fn of(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
         match level.min(Level::strongest()) {
             #[cfg(target_arch = "x86_64")]
@@ -295,7 +296,8 @@ elements! {
     Byte: 1, load_i8, store_low8;
 }
 
-/// Returns the word of a line at `p`: of one element, or of two, of which the second may be missing.
+/// Returns the word of a line at `p`: of one element, or, for arithmetic on pairs, of two, which are `stride` bytes
+/// apart. If `has_second` is false, the second of a pair is missing and counts as 0.
 ///
 /// # Safety
 /// The elements must be readable.
@@ -310,6 +312,8 @@ unsafe fn word<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_secon
     }
 }
 
+/// Packs lines at arbitrary addresses into one panel at `to`. Missing lines are zero.
+///
 /// # Safety
 /// The lines must be readable, and `to` must be writable for the panel. The level's features must be enabled.
 #[inline(always)]
@@ -331,7 +335,7 @@ unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32)
     }
 }
 
-/// Packs at most four lines from `first` on, `N` in all, in squares of four steps.
+/// Packs the `N` lines from `first` on, of which there are at most four, in squares of four steps.
 ///
 /// # Safety
 /// As for [`pack_lines`].
@@ -401,6 +405,9 @@ fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     [0, 1, 2, 3].map(|i| square.map(|row| row[i]))
 }
 
+/// Packs lines whose elements of one depth are adjacent into panels of two vectors at `to`. Missing lines of the last
+/// panel are zero.
+///
 /// # Safety
 /// The lines must be readable, and `to` must be writable for the panels. The level's features must be enabled.
 #[inline(always)]
@@ -432,7 +439,7 @@ unsafe fn pack_adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u3
     }
 }
 
-/// Returns a vector of words of adjacent lines.
+/// Returns the words of as many adjacent lines as a vector has lanes. `stride` and `has_second` are as for [`word`].
 ///
 /// # Safety
 /// As for [`word`].
@@ -448,6 +455,9 @@ unsafe fn words<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_seco
     }
 }
 
+/// Adds the products of a block's panels to its sums, in tiles of up to `M` rows. Writes the results if the block has
+/// them.
+///
 /// # Safety
 /// Panels, sums and results must be valid as `block` states. The level's features must be enabled.
 #[inline(always)]

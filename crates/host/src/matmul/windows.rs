@@ -95,7 +95,8 @@ impl Windows {
         }
     }
 
-    /// Returns the number of bytes that [`Windows::run`] charges for instances whose operands are at these addresses.
+    /// Returns the largest number of bytes that [`Windows::run`] charges at one time for instances whose operands are
+    /// at these addresses.
     pub fn scratch_bytes(&self, workers: &Workers, instances: &[[usize; 3]]) -> usize {
         let instances: Vec<Places> = instances.iter().map(|&[a, b, c]| Places::at(a, b, c)).collect();
         let tile = Tile::of(Level::best(), self.gemm.elem, self.gemm.out);
@@ -207,8 +208,8 @@ fn walk(from: &[[isize; 2]], &(count, step): &(usize, [isize; 2]), bytes: [isize
     from.iter().flat_map(|o| (0..count as isize).map(move |i| at(o, i))).collect()
 }
 
-/// Returns the pieces of a window, given its places in elements. Places whose features are adjacent are merged if all
-/// merged pieces have the same length.
+/// Returns the pieces of a window, given its places in elements of `size` bytes. Places whose features are adjacent are
+/// merged if all merged pieces have the same length.
 fn in_pieces(places: &[isize], features: usize, size: usize) -> Pieces {
     let follows = |w: &[isize]| w[1] - w[0] == features as isize;
     let run = places.windows(2).position(|w| !follows(w)).map_or(places.len(), |i| i + 1);

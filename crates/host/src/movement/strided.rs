@@ -68,7 +68,7 @@ enum Inner {
     Run(usize),
     /// Elements with a stride on one side or both.
     Strided { dim: Dim, size: usize },
-    /// Rows are contiguous on one side, columns on the other.
+    /// Neighbouring rows are adjacent in the source, and neighbouring columns in the target.
     Transpose { rows: Dim, columns: Dim, size: usize },
 }
 
@@ -129,8 +129,8 @@ impl Move {
             let (from, to) = (sources[source].pointer(), targets[target].pointer().offset(place * apart));
             for step in piece(steps, group, rest / pieces) {
                 let (f, t) = self.step(step);
-                // SAFETY: the arrays have what is reached. No two elements that are written are the same, and the targets are
-                // borrowed mutably, so nobody else reads or writes them.
+                // SAFETY: the arrays have what is reached. No two elements that are written are the same, and the
+                // targets are borrowed mutably, so nobody else reads or writes them.
                 unsafe { self.inner.run(from.offset(f).0, to.offset(t).0, rest % pieces, pieces) };
             }
         });
@@ -265,9 +265,9 @@ unsafe fn copy_strided(from: *const u8, to: *mut u8, dim: Dim, size: usize) {
     });
 }
 
-/// Copies all elements of some rows and columns, where rows are contiguous in the source and columns in the target.
-/// There are at most `RUN / size` rows. Each block of columns is first copied to `scratch`, which has a line for each
-/// column of a block.
+/// Copies all elements of some rows and columns. The elements of a column are contiguous in the source, and those of a
+/// row in the target. There are at most `RUN / size` rows. Each block of columns is first copied to `scratch`, which
+/// has a line for each column of a block.
 ///
 /// # Safety
 /// The same as of `Inner::run`.

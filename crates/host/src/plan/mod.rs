@@ -133,13 +133,15 @@ pub enum StepKind {
     /// Moves buffers between instances. Holds, for each instance, the instance from which it receives; `None` means
     /// zeros.
     Permute(Vec<Option<u32>>),
-    /// Runs a loop in lock-step. If the condition varies, the loop runs separately for each point over which it varies.
+    /// Runs a loop, separately for each point of [`Divergence::apart`], and in lock-step for all instances of one
+    /// point.
     While {
         cond: Code,
         body: Code,
         divergence: Divergence,
     },
-    /// Runs the branch with this index. If the index varies, each point over which it varies runs its own branch.
+    /// Runs the branch that the first input selects, separately for each point of [`Divergence::apart`]. The input is
+    /// the index of the branch or, with `is_if`, a truth value that is true for the first of two branches.
     Case {
         branches: Vec<Code>,
         is_if: bool,
@@ -230,8 +232,9 @@ impl KernelCx<'_> {
         self.inputs[i][at as usize].as_ref().expect("an instance is computed before it is read")
     }
 
-    /// Takes the buffer that [`KernelCx::input`] returns, for writing into it. Returns `None` if its length is not
-    /// `bytes`, if it has another owner, or if another instance of the step reads it.
+    /// Takes the buffer that [`KernelCx::input`] returns, for writing into it. Returns `None` if it was not computed or
+    /// was taken, if its length is not `bytes`, if it has another owner, or if two instances of the step read the same
+    /// instance of the input's slot.
     pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let input = &self.step.inputs[i];
         let own = |buffer: &mut Buffer| input.is_read_once && buffer.len() == bytes && buffer.try_unique().is_some();
@@ -246,8 +249,8 @@ impl KernelCx<'_> {
         self.instances.iter().map(|_| self.memory.allocate(bytes)).collect()
     }
 
-    /// Allocates output 0 with `bytes` for each instance, and then charges `scratch` bytes for a moment. Most kernels
-    /// do so.
+    /// Allocates a buffer of `bytes` bytes for each instance that is to be computed. Then charges `scratch` bytes to
+    /// the current account and releases them, and sets output 0 to the buffers. Most kernels predict no more.
     ///
     /// # Errors
     /// Fails if there is no memory.
@@ -267,11 +270,14 @@ impl KernelCx<'_> {
     }
 
     /// Returns the addresses of the buffers of some inputs that an instance reads.
+    ///
+    /// # Panics
+    /// Panics as [`KernelCx::input`] does.
     pub fn addresses<const N: usize>(&self, inputs: [usize; N], instance: usize) -> [usize; N] {
         inputs.map(|i| self.input(i, instance).address())
     }
 
-    /// Sets the buffers of an output, one for each instance that is to be computed.
+    /// Sets the buffers of an output, one for each instance that is to be computed, in the order of `instances`.
     pub fn set(&mut self, output: usize, buffers: impl IntoIterator<Item = Buffer>) {
         for (&i, buffer) in self.instances.iter().zip(buffers) {
             self.outputs[output][i] = Some(buffer);

@@ -37,7 +37,7 @@ impl Points {
         with_index_in(mesh, &self.axes, &vec![0; mesh.axes.len()], i)
     }
 
-    /// Returns the instance that the device at these coordinates holds.
+    /// Returns the instance that the device at these coordinates holds. Without a mesh, this is instance 0.
     pub fn instance(&self, coordinates: &[usize]) -> usize {
         self.mesh.as_ref().map_or(0, |m| AxisRef::index_in(m, &self.axes, coordinates))
     }

@@ -438,8 +438,9 @@ impl Avx512 {
         [low, high]
     }
 
-    /// Returns 32-bit lanes in the order of their columns. `low` and `high` have a lane for each pair of the first and
-    /// of the second result of [`Avx512::interleave16`].
+    /// Returns 32-bit lanes in the order of their columns: the first 16 in the first result, and the other 16 in the
+    /// second. `low` and `high` have a lane for each pair of the first and of the second result of
+    /// [`Avx512::interleave16`].
     #[inline(always)]
     pub(crate) fn uninterleave32(low: Self, high: Self) -> [Self; 2] {
         // Lane `i` of the first half. The lanes of the second half are 8 further.

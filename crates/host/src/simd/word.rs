@@ -59,10 +59,11 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     fn and(self, o: Self) -> Self;
     fn or(self, o: Self) -> Self;
     fn xor(self, o: Self) -> Self;
-    /// Returns the shifted word. A shift by the width or more (the amount is unsigned) returns 0, and for `sar` the
-    /// sign.
+    /// Shifts left by `o`, which is unsigned. A shift by the width or more returns 0.
     fn shl(self, o: Self) -> Self;
+    /// Shifts right by `o`, which is unsigned, and fills with zeros. A shift by the width or more returns 0.
     fn shr(self, o: Self) -> Self;
+    /// Shifts right by `o`, which is unsigned, and fills with the sign. A shift by the width or more returns 0 or -1.
     fn sar(self, o: Self) -> Self;
     fn ieq(self, o: Self) -> Self;
     fn ine(self, o: Self) -> Self;
@@ -93,12 +94,12 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
 
     fn float_from_signed(self) -> Self;
     fn float_from_unsigned(self) -> Self;
-    /// Converts a float to a signed integer with saturation. NaN becomes 0.
+    /// Converts a float to a signed integer by truncation, with saturation. NaN becomes 0.
     fn signed_from_float(self) -> Self;
     fn unsigned_from_float(self) -> Self;
     fn truth_from_int(self) -> Self;
     fn truth_from_float(self) -> Self;
-    /// Returns a signed integer rounded to `f32`, as a float of this width.
+    /// Reads this as a signed integer, rounds it to `f32` and returns the result as a float of this width.
     fn f32_from_signed(self) -> Self;
     fn f32_from_unsigned(self) -> Self;
     fn round_bf16(self) -> Self;

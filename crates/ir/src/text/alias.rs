@@ -1,8 +1,8 @@
 //! Names for attributes, types and locations: `#loc3 = loc(..)`, `!t = tensor<2xf32>`.
 //!
 //! Definitions may follow their uses (MLIR puts locations last), so a first pass records the position of each
-//! definition on a line that starts with one. The first use reads the definition at that position. Aliases of aliases could expand to more than fits
-//! in memory, so the size of the expansion is limited.
+//! definition on a line that starts with one. The first use reads the definition at that position. Aliases of aliases
+//! could expand to more than fits in memory, so the size of the expansion is limited.
 
 use super::lexer::{self, Kind};
 use super::parser::{At, Parsed, Parser};
@@ -53,8 +53,8 @@ pub(super) struct Outline {
 }
 
 impl<'t> Parser<'t> {
-    /// Records where aliases and meshes are defined: the meshes at the starts of lines, and the aliases at the starts of
-    /// lines and after other aliases. Definitions elsewhere are recorded when the text reaches them.
+    /// Records where aliases are defined: at the starts of lines, and after other aliases. Returns the positions of the
+    /// meshes that are defined at the starts of lines. Definitions elsewhere are recorded when the text reaches them.
     pub(super) fn outline(&mut self) -> Outline {
         let mut meshes = vec![];
         let text = self.text;
@@ -98,8 +98,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads the definition of an alias, whose name is the current token. It is a mistake if the alias has another
-    /// definition before it.
+    /// Reads the definition of an alias, whose name is the current token, and its value. It is a mistake if the alias
+    /// has another definition before it.
     pub(super) fn alias_definition(&mut self) -> Parsed<()> {
         let (name, at) = (self.tok_text(), self.at());
         self.bump();

@@ -61,7 +61,8 @@ impl<'t> Parser<'t> {
         Ok(lexer::unescape(quoted).map_or_else(|| Attr::Opaque(quoted.into()), |s| Attr::Str(s.into())))
     }
 
-    /// Reads a string, which must be UTF-8. Another token is a mistake, whose message says that `what` was expected.
+    /// Reads a string. One that is not UTF-8 or has an invalid escape is a mistake. So is another token, with a message
+    /// that says that `what` was expected.
     pub fn string(&mut self, what: &str) -> Parsed<Arc<str>> {
         let at = self.at();
         if !self.is_kind(Kind::Str) {
@@ -73,7 +74,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `@name` or `@"name"`.
+    /// Reads `@name` or `@"name"`, and returns the name without `@`, quotes and escapes. Another token is a mistake.
     pub fn symbol(&mut self) -> Parsed<Arc<str>> {
         let text = self.tok_text();
         if !self.is_kind(Kind::At) {
@@ -104,7 +105,7 @@ impl<'t> Parser<'t> {
         self.opaque()
     }
 
-    /// Reads an integer without a type, which may be negative.
+    /// Reads an integer without a type, which may be negative. One that does not fit `i64` is a mistake.
     pub fn int(&mut self) -> Parsed<i64> {
         let at = self.at();
         let is_negative = self.eat("-");
@@ -127,8 +128,9 @@ impl<'t> Parser<'t> {
         &self.text[next.start..next.end] == ":"
     }
 
-    /// Reads `1`, `1 : i32`, `1.5 : f32`, or `0x7F800000 : f32`. A number of a builtin type that no tensor here has is
-    /// kept as text.
+    /// Reads `1`, `1 : i32`, `1.5 : f32`, or `0x7F800000 : f32`. Without a type, the number is an `i64`, or an `f64` if
+    /// it has a point. A number of type `i1` is a boolean. A number of a builtin type that no tensor here has is kept
+    /// as text.
     fn number_attr(&mut self) -> Parsed<Attr> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -195,8 +197,8 @@ impl<'t> Parser<'t> {
         element.is_some_and(|name| name == "index" || types::is_other_builtin(name))
     }
 
-    /// Reads `array<i64: 1, 2>`. The elements of `array<i1: ..>` are booleans. An array of floats is kept as opaque
-    /// text.
+    /// Reads `array<i64: 1, 2>`. The elements of `array<i1: ..>` are booleans. An array of floats or complex numbers is
+    /// kept as opaque text.
     fn array_attr(&mut self) -> Parsed<Attr> {
         let start = self.at();
         self.bump();
@@ -217,7 +219,8 @@ impl<'t> Parser<'t> {
         Ok(Attr::Ints { values: items, dtype })
     }
 
-    /// Reads an integer of this type, where the type is not written.
+    /// Reads an integer of type `dtype`, where the type is not written. `true` and `false` are 1 and 0 of type `i1`. A
+    /// number that does not fit the type is a mistake.
     pub(super) fn int_of(&mut self, dtype: DType) -> Parsed<i64> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -228,7 +231,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads a location inside an attribute. Its aliases are expanded, because they are not kept.
+    /// Reads a location inside an attribute, and returns it as opaque text. Its aliases are expanded, because they are
+    /// not kept.
     fn loc_attr(&mut self) -> Parsed<Attr> {
         let info = self.loc_info()?;
         let mut text = "loc(".to_string();
@@ -297,8 +301,8 @@ impl<'t> Parser<'t> {
         self.opaque()
     }
 
-    /// Reads one value of any kind as text on one line without comments: `#foo.bar<..>`, `affine_map<..>`, `1 : i128`,
-    /// `(i32) -> i32`, `@a::@b`. An alias inside is a mistake.
+    /// Reads one value of any kind and returns it as text on one line without comments: `#foo.bar<..>`,
+    /// `affine_map<..>`, `1 : i128`, `(i32) -> i32`, `@a::@b`. A defined alias inside is a mistake.
     fn opaque(&mut self) -> Parsed<Attr> {
         let start = self.tok.start;
         self.skip_part_of_value()?;
@@ -314,7 +318,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips a word, a name, a number, a string, or what is in brackets.
+    /// Skips a word, a name, a number, a string, or brackets with their contents, and an optional `-` before it.
+    /// Anything else is a mistake.
     fn skip_part_of_value(&mut self) -> Parsed<()> {
         self.eat("-");
         match self.tok.kind {
@@ -324,8 +329,9 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips an opening bracket, everything up to its closing one, and that one. `<=` and `>=` are no brackets, nor is a
-    /// `>` that closes no `<`, as in `affine_set<(d0) : (d0 > 0)>`.
+    /// Skips an opening bracket, everything up to its closing one, and that one. Another current token, and brackets
+    /// that do not match, are mistakes. `<=` and `>=` are no brackets, nor is a `>` that closes no `<`, as in
+    /// `affine_set<(d0) : (d0 > 0)>`.
     fn skip_brackets(&mut self) -> Parsed<()> {
         let mut closing = vec![];
         loop {
@@ -349,7 +355,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips a token of a value that is kept as text. An alias is a mistake.
+    /// Skips a token of a value that is kept as text. A defined alias, or the end of the text, is a mistake.
     fn skip_token(&mut self) -> Parsed<()> {
         match self.tok.kind {
             Kind::End | Kind::Error => Err(self.unexpected("an attribute")),
@@ -366,7 +372,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads an attribute with `f`. If it cannot be understood, reads it as text.
+    /// Reads an attribute with `f`. If that fails, drops the mistakes that `f` has reported, and reads the attribute as
+    /// text.
     fn known_or_opaque(&mut self, f: impl FnOnce(&mut Self) -> Parsed<Attr>) -> Parsed<Attr> {
         let (start, found) = (self.at(), self.found.clone());
         f(self).or_else(|Failed| {
@@ -376,7 +383,8 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Reads a type, which may be that of an element or of a function. These two are kept as text.
+    /// Reads a type. The types of elements and of functions are kept as text, and so is a type that cannot be
+    /// understood. The name of an alias that is not defined is a mistake.
     fn type_attr(&mut self) -> Parsed<Attr> {
         let (name, at) = (self.tok_text(), self.at());
         match self.tok.kind {
@@ -398,13 +406,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `{name = value, flag}`.
+    /// Reads `{name = value, flag}`. A name that occurs twice is a mistake.
     pub fn dict(&mut self) -> Parsed<Attrs> {
         self.dict_with(|_, _| Ok(None))
     }
 
     /// Reads a dictionary. `special` may read a value by the name of its attribute. If it returns `None`, having read
-    /// nothing, the value is read as for any other attribute.
+    /// nothing, the value is read as for any other attribute. A name that occurs twice is a mistake.
     pub(super) fn dict_with(
         &mut self,
         mut special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
@@ -443,13 +451,14 @@ impl<'t> Parser<'t> {
         self.attr()
     }
 
-    /// Reads `{..}` if there is one.
+    /// Reads `{..}` if there is one, and otherwise returns an empty dictionary.
     pub fn optional_dict(&mut self) -> Parsed<Attrs> {
         if self.is("{") { self.dict() } else { Ok(Attrs::new()) }
     }
 }
 
-/// Returns the text without comments and line ends.
+/// Returns the text without comments, and with line ends and blanks between tokens replaced by one space. A text with
+/// neither line ends nor comments is returned unchanged.
 fn on_one_line(text: &str) -> String {
     if !text.contains('\n') && !text.contains("//") {
         return text.to_string();

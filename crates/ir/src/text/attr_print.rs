@@ -60,7 +60,8 @@ fn write_int(out: &mut String, value: i64, dtype: Option<DType>) {
     .expect("writing to a string");
 }
 
-/// Returns the number that an attribute of this type holds. One of 64 bits without a sign is kept as its bits.
+/// Returns the number that an integer attribute with this `value` and `dtype` holds. In an attribute of type `u64`,
+/// `value` has the bits of the number, so that it may be negative. Otherwise it is the number.
 pub(super) fn number_of(value: i64, dtype: Option<DType>) -> i128 {
     if dtype == Some(DType::U64) { i128::from(value as u64) } else { i128::from(value) }
 }
@@ -123,7 +124,7 @@ fn write_entry(out: &mut String, name: &str, value: &Attr) {
     write_attr(out, value);
 }
 
-/// Returns true for attributes of an op that are in its property dictionary in the generic form: those without a
+/// Returns true if an op's attribute of this name is in the property dictionary of the generic form: a name without a
 /// dialect.
 pub(super) fn is_property(name: &str) -> bool {
     !name.contains('.')

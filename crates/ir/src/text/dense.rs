@@ -7,7 +7,8 @@ use super::parser::{At, Failed, Parsed, Parser};
 use crate::TensorType;
 use shardwise_base::{Account, DType, Data, Literal, LiteralError, Reservation};
 
-/// Arrays with more elements than this are printed as bytes, as MLIR does.
+/// Arrays with more elements than this are printed as bytes, as MLIR does, unless all elements are equal or have fewer
+/// than 8 bits.
 const MAX_LISTED: usize = 100;
 
 impl<'t> Parser<'t> {
@@ -16,8 +17,8 @@ impl<'t> Parser<'t> {
         self.typed_dense().map(|(literal, _)| literal)
     }
 
-    /// Reads `dense<..>`, and also returns the written type. Quantized elements are written as integers, which the
-    /// literal holds.
+    /// Reads `dense<..> : tensor<..>`, and returns the literal and the written type. Quantized elements are written as
+    /// integers, which the literal holds.
     pub fn typed_dense(&mut self) -> Parsed<(Literal, TensorType)> {
         self.expect("dense")?;
         self.expect("<")?;
@@ -45,7 +46,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads the elements up to `>`, which take about `span` bytes of text.
+    /// Reads the elements of an array of type `ty` up to the `>` after them, which is not read. They take about `span`
+    /// bytes of text.
     fn elements(&mut self, ty: &TensorType, span: usize) -> Parsed<Literal> {
         let at = self.at();
         let literal = if self.is_kind(Kind::Str) {
@@ -78,7 +80,8 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Reads `[[1, 2], [3, 4]]` from dimension `dim` on. The recursion is as deep as the type's rank.
+    /// Reads `[[1, 2], [3, 4]]` from dimension `dim` on, and appends the bytes of the elements to `out`. A list of
+    /// another length than the dimension is a mistake. The recursion is as deep as the type's rank.
     fn element_list(&mut self, ty: &TensorType, dim: usize, out: &mut Vec<u8>) -> Parsed<()> {
         let Some(&size) = ty.shape.get(dim) else {
             return self.element(ty.dtype, out);
@@ -95,7 +98,7 @@ impl<'t> Parser<'t> {
         ))
     }
 
-    /// Reads one element and appends its bytes to `out`.
+    /// Reads one element and appends its bytes to `out`. A number that is not of type `dtype` is a mistake.
     fn element(&mut self, dtype: DType, out: &mut Vec<u8>) -> Parsed<()> {
         if dtype.is_complex() {
             self.expect("(")?;
@@ -118,7 +121,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `true`, `-3`, `0x7F`, or `1.5e+00`.
+    /// Reads `true`, `-3`, `0x7F`, or `1.5e+00`. Anything else is a mistake.
     pub(super) fn scalar(&mut self) -> Parsed<Scalar<'t>> {
         let is_negative = self.eat("-");
         let text = self.tok_text();
@@ -182,8 +185,8 @@ fn unpack_bools(bytes: &[u8], count: usize) -> Data<u8> {
     Data::from_fn(count, |i| bytes[i / 8] >> (i % 8) & 1)
 }
 
-/// Reserves memory for the elements of an array that are written in `span` bytes of text. Each takes two or more of
-/// them. Returns an empty vector with room for the elements, and its reservation.
+/// Reserves memory for the elements of an array that are written in `span` bytes of text. Each element takes at least
+/// two bytes of the text. Returns an empty vector with room for the elements, and its reservation.
 fn room(ty: &TensorType, span: usize) -> (Vec<u8>, Reservation) {
     let most = (span / 2 + 1).saturating_mul(ty.dtype.storage_bytes());
     let len = ty.checked_bytes().map_or(most, |bytes| bytes.min(most));

@@ -159,8 +159,8 @@ impl<'t> Parser<'t> {
         self.set_result_shardings(op, list, at)
     }
 
-    /// Sets the sharding of each result of `op`. Reports a sharding whose rank does not fit, and sets none if their
-    /// number does not fit, which it also reports. Never fails.
+    /// Sets the sharding of each result of `op`. Reports a sharding whose rank does not fit, and sets it. Reports a
+    /// list of another length than the results, and then sets no sharding. Never fails.
     pub(super) fn set_result_shardings(&mut self, op: Op, list: Vec<Option<Sharding>>, at: At) -> Parsed<()> {
         let results = self.body[op].results.to_vec();
         if list.len() != results.len() {
@@ -207,7 +207,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Returns the mesh to which varying axes belong, or `None` if the module has no mesh.
+    /// Returns the mesh to which varying axes belong, or `None` if no mesh has been read.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
         main_mesh(self.meshes.list()).cloned()
     }
@@ -323,7 +323,7 @@ fn layout_change(fields: &Attrs) -> Option<LayoutChange> {
     })
 }
 
-/// Parses `{X,Y:(1)2}`, `{*}` or `{}`.
+/// Parses `{X,Y:(1)2}`, `{*}` or `{}`. Returns `None` for any other text, and if the mesh does not have an axis.
 fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     match text {
         "{}" => return Some(Varying::Nowhere),
@@ -334,7 +334,8 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     Some(Varying::Over(parse_axes(inner, mesh)?.into()))
 }
 
-/// Parses `{V:X, U:(Y,Z:(1)2)}`.
+/// Parses `{V:X, U:(Y,Z:(1)2)}`. Returns `None` for any other text, also for `{}`, and if the mesh does not have an
+/// axis.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mut manual = ManualAxes::default();
     for part in text.strip_prefix('{')?.strip_suffix('}')?.split(", ") {
@@ -512,7 +513,7 @@ fn axis_text(axis: AxisRef, mesh: Option<&Mesh>) -> String {
     }
 }
 
-/// Returns a number of bytes as an attribute.
+/// Returns a number of bytes as an attribute of type `u64`.
 fn bytes(n: u64) -> Attr {
     Attr::Int { value: n as i64, dtype: Some(DType::U64) }
 }

@@ -147,7 +147,7 @@ pub enum Types {
 
 /// A notation for several attributes together.
 pub trait Part: Sync {
-    /// Returns the attributes that it reads and prints.
+    /// Returns the names of the attributes that this notation reads and prints.
     fn attrs(&self) -> &'static [&'static str];
     fn parse(&self, p: &mut Parser<'_>, attrs: &mut Attrs) -> Parsed<()>;
     /// Prints the attributes. Returns `None` if they cannot be written in this notation. The op is then printed in
@@ -289,7 +289,8 @@ impl<'t> Parser<'t> {
         Ok(Attr::Enum { dialect: dialect.into(), kind: kind.into(), value })
     }
 
-    /// Reads the types. Checks those of the operands, and returns those of the results.
+    /// Reads the types in the notation `types`. It is a mistake if they are not those of `operands`. Returns the types
+    /// of the results.
     fn types(&mut self, types: Types, at: At, operands: &[OperandAt]) -> Parsed<Vec<Type>> {
         if operands.is_empty() && matches!(types, Types::Operands | Types::Pairwise) {
             if types == Types::Pairwise {
@@ -355,7 +356,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `(T, U) -> V` after the colon. Checks the types of the operands, and returns those of the results.
+    /// Reads `(T, U) -> V` after the colon. It is a mistake if the types before the arrow are not those of `operands`.
+    /// Returns the types of the results.
     pub fn functional_types(&mut self, at: At, operands: &[OperandAt]) -> Parsed<Vec<Type>> {
         let ty = self.function_type()?;
         self.check_operands(at, operands, &ty.operands)?;
@@ -383,7 +385,7 @@ impl Piece {
     }
 }
 
-/// Returns true if some piece prints this attribute.
+/// Returns true if some piece prints the attribute `name`, also a piece inside an optional one.
 fn prints(pieces: &[Piece], name: &str) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Optional(inner) => prints(inner, name),
@@ -519,7 +521,8 @@ impl Printer<'_> {
 }
 
 /// Converts the attributes of a form that are words in the form itself and numbers in the generic form. Converts words
-/// to numbers if `to_numbers` is true, and numbers to words otherwise.
+/// to numbers if `to_numbers` is true, and numbers to words otherwise. Words and numbers that the form does not list
+/// are not changed.
 pub(super) fn convert_numbered(form: Form, attrs: &mut Attrs, to_numbers: bool) {
     let Form::Pieces(pieces, _) = form else {
         return;

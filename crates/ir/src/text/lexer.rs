@@ -35,7 +35,8 @@ pub(super) struct Token {
     pub end: usize,
 }
 
-/// Returns the token at or after `from`. Skips blanks and `//` comments.
+/// Returns the token at or after `from`, and skips blanks and `//` comments before it. At the end of the text, its kind
+/// is [`Kind::End`].
 pub(super) fn token(text: &str, from: usize) -> Token {
     let bytes = text.as_bytes();
     let start = skip_blanks(bytes, from);
@@ -198,7 +199,8 @@ pub(super) fn unescape_bytes(quoted: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns `text` in quotes, escaped as MLIR does it.
+/// Returns `text` in quotes, escaped as MLIR does it: a backslash as `\\`, and quotes and all bytes that are not
+/// printable ASCII in hexadecimal, as `\22`.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -68,7 +68,8 @@ impl<'t> Parser<'t> {
         LocInfo { loc: Loc::new(kind), depth, size }
     }
 
-    /// Reads a string of a location. Bytes that are not UTF-8, as in the name of a file, are replaced by `U+FFFD`.
+    /// Reads a string of a location. Bytes that are not UTF-8, as in the name of a file, are replaced by `U+FFFD`. An
+    /// invalid escape is a mistake.
     fn loc_string(&mut self) -> Parsed<Arc<str>> {
         let Some(bytes) = lexer::unescape_bytes(self.tok_text()) else {
             let at = self.at();
@@ -138,7 +139,8 @@ impl<'t> Parser<'t> {
         Ok(Self::loc_of_parts(kind, &parts.iter().collect::<Vec<_>>()))
     }
 
-    /// Reads the attribute of a fused location: a string is the name of a pass.
+    /// Reads the attribute of a fused location. A string is the name of a pass, and any other attribute is kept as
+    /// text.
     fn metadata(&mut self) -> Parsed<Metadata> {
         let attr = self.attr()?;
         if let Attr::Str(name) = attr {
@@ -164,7 +166,7 @@ pub(super) fn write_loc(out: &mut String, loc: &Loc) {
     write_kind(out, loc, &mut |out, child| write_loc(out, child));
 }
 
-/// Writes a location, with its parts written by `part`.
+/// Writes the inside of `loc(..)`, with the parts of the location written by `part`.
 fn write_kind(out: &mut String, loc: &Loc, part: &mut dyn FnMut(&mut String, &Loc)) {
     match loc.kind() {
         None => out.push_str("unknown"),
@@ -222,7 +224,7 @@ pub(super) struct LocTable {
 }
 
 impl LocTable {
-    /// Writes `#loc3`, or `unknown`.
+    /// Writes `#loc3`, or `unknown` for the unknown location. The alias gets a definition if it has none yet.
     pub fn write_alias(&mut self, out: &mut String, loc: &Loc) {
         match self.alias(loc) {
             Some(n) => write!(out, "#loc{n}").expect("writing to a string"),

@@ -141,7 +141,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `<{..}>` if there is one. `special` is that of [`Parser::dict_with`].
+    /// Reads `<{..}>`, or returns an empty dictionary if there is none. `special` is that of [`Parser::dict_with`].
     fn properties(&mut self, special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>) -> Parsed<Attrs> {
         if !self.eat("<") {
             return Ok(Attrs::new());
@@ -151,8 +151,9 @@ impl<'t> Parser<'t> {
         Ok(attrs)
     }
 
-    /// Reads meshes and functions up to a `}` or the end. After a mistake, continues with the next mesh or function.
-    /// Fails if there is none, or if there are too many mistakes.
+    /// Reads meshes, functions and aliases up to a `}` or the end. After a mistake in a mesh or function, continues
+    /// with the next one. Fails if there is no next one, if there are too many mistakes, or if the definition of an
+    /// alias has a mistake.
     fn items(&mut self, module: &mut Module) -> Parsed<()> {
         while !self.is("}") && !self.is_kind(Kind::End) {
             if self.is_alias_definition() {
@@ -194,7 +195,8 @@ impl<'t> Parser<'t> {
         Err(self.unexpected("`func.func`, `sdy.mesh` or the end of the module"))
     }
 
-    /// Goes to the next function or mesh after a mistake, and discards the function that was being read.
+    /// Goes to the next function or mesh after the current token, and discards the function that was being read. A mesh
+    /// in generic form is skipped.
     fn skip_to_item(&mut self) {
         self.body = Body::new();
         self.scope = Default::default();
@@ -328,7 +330,7 @@ impl Meshes {
         }
     }
 
-    /// Records that the definition of a mesh has been reached. Returns false if another one with its name was before.
+    /// Records that the definition of a mesh has been reached. Returns false if a mesh of this name was reached before.
     fn reach(&mut self, name: &Arc<str>) -> bool {
         self.reached.insert(name.clone())
     }
@@ -367,8 +369,8 @@ fn topology(attr: &Attr) -> Option<Topology> {
     Some(Topology { kind: fields.str("kind")?.into(), grid: fields.sizes("grid")? })
 }
 
-/// Returns the attributes from which [`Parser::with_mesh_facts`] reads the facts of `mesh`. A fact that has its default has no
-/// attribute.
+/// Returns the attributes from which [`Parser::with_mesh_facts`] reads the facts of `mesh`. A fact that has its default
+/// has no attribute.
 pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
     let mut attrs = Attrs::new();
     if mesh.axes.iter().any(|a| a.kind != AxisKind::Auto) {
@@ -397,7 +399,7 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
 // ── functions
 
 impl<'t> Parser<'t> {
-    /// Reads everything after `func.func`.
+    /// Reads everything after `func.func`, which is at `at`. A function without a body is a mistake.
     fn func(&mut self, at: At) -> Parsed<Func> {
         let visibility = self.visibility();
         let mut func = Func::new(self.symbol()?, self.loc_of(at));
@@ -468,7 +470,7 @@ impl<'t> Parser<'t> {
         Ok((RegionArg { name, ty, loc, at }, attrs))
     }
 
-    /// Reads `-> T` or `-> (T {..}, U)`, if there are results.
+    /// Reads `-> T` or `-> (T {..}, U)`, if there are results, and adds them to `func`.
     fn func_results(&mut self, func: &mut Func) -> Parsed<()> {
         if !self.eat("->") {
             return Ok(());
@@ -571,7 +573,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads `({ ^bb0(..): .. })`. Returns false if it is empty.
+    /// Reads `({ ^bb0(..): .. })` into the parser's body. Returns false if it is `({})`, which stands for a function
+    /// without a body.
     fn generic_body(&mut self) -> Parsed<bool> {
         self.body = Body::new();
         self.scope = Default::default();

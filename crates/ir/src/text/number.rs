@@ -26,7 +26,8 @@ pub(super) fn integer(is_negative: bool, text: &str) -> Option<i128> {
 }
 
 /// Returns the bytes of a number as an element of type `dtype`, which is not complex, or the reason why it is not a
-/// number of this type. A number with a point is rounded to the type. A hexadecimal integer is the bits of a float.
+/// number of this type. A number with a point is rounded to the float type. An integer of a float type must be
+/// hexadecimal, and is the bits of the float.
 pub(super) fn encode(scalar: Scalar<'_>, dtype: DType) -> Result<Vec<u8>, String> {
     match scalar {
         Scalar::Bool(b) if dtype.is_bool() => Ok(vec![u8::from(b)]),
@@ -60,14 +61,16 @@ fn encode_integer(value: i128, dtype: DType) -> Vec<u8> {
     if dtype.bits() < 8 { vec![narrow(bytes[0], dtype)] } else { bytes }
 }
 
-/// Returns an integer of less than a byte in its byte, sign-extended if the type is signed.
+/// Returns the low bits of `byte` as an integer of type `dtype`, which has fewer than 8 bits, in one byte. It is
+/// sign-extended if the type is signed. The other bits of `byte` are ignored.
 pub(super) fn narrow(byte: u8, dtype: DType) -> u8 {
     let unused = 8 - dtype.bits() as u32;
     let top = byte << unused;
     if dtype.is_signed() { ((top as i8) >> unused) as u8 } else { top >> unused }
 }
 
-/// Reads the bits of a float: `0x7FC00000`.
+/// Returns the bytes of a float whose bits are written as an integer: `0x7FC00000`. Returns the reason for a message if
+/// the integer is not hexadecimal, has a sign, or has more bits than the type.
 fn encode_bits(is_negative: bool, text: &str, dtype: DType) -> Result<Vec<u8>, String> {
     if is_negative && text.starts_with("0x") {
         return Err(format!("the bits of a number of type {dtype} have no sign"));
@@ -102,8 +105,8 @@ fn decode_float(bytes: &[u8], dtype: DType) -> f64 {
     }
 }
 
-/// Returns the value of a float attribute: `1.0 : f32`, `0x7F800000 : f32`. The low bits of a NaN are the bits of the
-/// attribute, from which [`write_float`] restores them.
+/// Returns the value of a float attribute, such as `1.0 : f32` or the bits `0x7F800000 : f32`, or the reason why it is
+/// not of type `dtype`. The low bits of a NaN are the bits of the attribute, from which [`write_float`] restores them.
 pub(super) fn float_attr(scalar: Scalar<'_>, dtype: DType) -> Result<f64, String> {
     let bytes = encode(scalar, dtype)?;
     let x = decode_float(&bytes, dtype);

@@ -44,7 +44,8 @@ impl<'t> Parser<'t> {
         Ok((name, at))
     }
 
-    /// Reads `%name` or `%name#1`: a value that is in scope.
+    /// Reads `%name` or `%name#1`, and returns the value, and the position of the name. A name that is not in scope, or
+    /// a number that it does not have, is a mistake.
     pub fn operand(&mut self) -> Parsed<OperandAt> {
         let (name, at) = self.value_name()?;
         let mut index = 0;
@@ -103,8 +104,8 @@ impl<'t> Parser<'t> {
 // ── regions
 
 impl<'t> Parser<'t> {
-    /// Reads `{ .. }` with arguments that have been read already. Without such arguments, it may begin with `^bb0(%a:
-    /// T):`.
+    /// Reads `{ .. }` with arguments that have been read already. Without such arguments, it may begin with a header
+    /// such as `^bb0(%a: T):`. Returns the region, which no op holds yet.
     pub fn region(&mut self, args: Vec<RegionArg<'t>>) -> Parsed<Region> {
         if self.region_depth >= MAX_REGION_DEPTH {
             let at = self.at();
@@ -149,7 +150,7 @@ impl<'t> Parser<'t> {
         v
     }
 
-    /// Reads `^bb0(%a: T, %b: U):`.
+    /// Reads `^bb0(%a: T, %b: U):`, or `^bb0:` without arguments.
     fn block_header(&mut self) -> Parsed<Vec<RegionArg<'t>>> {
         self.bump();
         let args = if self.is("(") { self.region_args()? } else { vec![] };
@@ -181,7 +182,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Builds a region with two arguments of one type, an op that combines them, and a return of its result. This is
-    /// the short form of reducers.
+    /// the short form of reducers. Returns the region, which no op holds yet.
     pub fn combining_region(&mut self, op: OpCode, ret: OpCode, ty: &Type, loc: &Loc) -> Region {
         let region = self.body.add_region();
         let args: Vec<Value> = (0..2).map(|_| self.body.add_arg(region, ty.clone(), loc.clone())).collect();
@@ -220,7 +221,7 @@ impl<'t> Parser<'t> {
         self.name_results(op, &names, name_at)
     }
 
-    /// Reads `%0, %1:2 = `.
+    /// Reads `%0, %1:2 = `, or nothing if the op does not name its results.
     fn result_names(&mut self) -> Parsed<Vec<ResultNames<'t>>> {
         let mut names = vec![];
         if !self.is_operand() {

@@ -155,7 +155,7 @@ impl<'t> Parser<'t> {
         if self.eat(text) { Ok(()) } else { Err(self.unexpected(&format!("`{text}`"))) }
     }
 
-    /// Reads several words and punctuation marks, such as `, dims =`.
+    /// Reads several words and punctuation marks, such as `, dims =`. It is a mistake if another token follows instead.
     pub fn expect_all(&mut self, text: &str) -> Parsed<()> {
         let mut at = 0;
         loop {
@@ -280,7 +280,8 @@ impl<'t> Parser<'t> {
         format!("{dots}{shown}{}\n{caret}^", if cut { "…" } else { "" })
     }
 
-    /// Describes what is being read, for a message: "`stablehlo.add` in `@main`".
+    /// Describes what is being read, for a message: "`stablehlo.add` in `@main`", or the function or the module if no
+    /// op has been reached.
     pub(super) fn subject(&self) -> String {
         let func = self.func_name.as_ref().map_or("the module".to_string(), |name| format!("`@{name}`"));
         let mut at = self.op_at.0;
@@ -325,7 +326,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Shortens a token for a message. It may be a megabyte long.
+/// Returns the text, cut to 40 characters and `…` if it is longer. A token may be a megabyte long.
 pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -19,7 +19,7 @@ pub struct PrintOptions {
     pub locations: bool,
     /// Prints every op in the generic form.
     pub generic: bool,
-    /// Prints `shardwise.*` attributes: reasons, and shardings of inner arguments.
+    /// Prints the `shardwise.*` attributes of ops and values, such as reasons and shardings of inner arguments.
     pub facts: bool,
     /// Prints as MLIR does: without the word `public`, and with the ops' own names for values.
     pub as_mlir: bool,
@@ -197,7 +197,7 @@ impl<'m> Printer<'m> {
     }
 
     /// Writes axes of a mesh: in braces, in brackets for each dimension, or with the dimensions between which they
-    /// move. Returns `None`, and writes nothing, if `attr` holds no axes.
+    /// move. Returns `None`, and writes nothing, if `attr` is not a list of axes.
     pub fn axes(&mut self, attr: &Attr) -> Option<()> {
         match attr {
             Attr::Axes { mesh, axes } => sharding::write_axes(&mut self.out, mesh, axes),
@@ -225,7 +225,7 @@ impl<'m> Printer<'m> {
         self.result_types(op);
     }
 
-    /// Writes `V`, or `(V, W)`.
+    /// Writes the types of the results: `V`, or `(V, W)` if there is not exactly one.
     pub fn result_types(&mut self, op: &OpView<'_>) {
         write_results(&mut self.out, op.results().iter().map(|&v| op.body.ty(v)));
     }
@@ -587,7 +587,7 @@ fn shardys_axes(attr: &Attr, name: &str) -> Option<Attr> {
     Some(Attr::Opaque(text.into()))
 }
 
-/// Adds the property that holds the results' shardings.
+/// Adds the property that holds the results' shardings, if `syntax` keeps them in one and a result has a sharding.
 fn add_property(attrs: &mut Attrs, op: &OpView<'_>, syntax: Syntax) {
     let attr = match syntax.results {
         ResultShardings::Attribute => None,

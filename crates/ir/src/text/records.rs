@@ -87,8 +87,8 @@ pub(super) fn fields(name: &str) -> Option<&'static [&'static str]> {
 }
 
 impl<'t> Parser<'t> {
-    /// Reads `<field = value, ..>` after the record's name. A field that is not `known` is a mistake. A field with an
-    /// empty list is left out, except in the records of [`KEEPS_EMPTY_LISTS`].
+    /// Reads `<field = value, ..>` after the record's name `name`. A field that is not in `known` is a mistake. A field
+    /// with an empty list is left out, except in the records of [`KEEPS_EMPTY_LISTS`].
     pub(super) fn record(&mut self, name: &str, known: &'static [&'static str]) -> Parsed<Attr> {
         self.expect("<")?;
         let mut fields = Attrs::new();
@@ -258,7 +258,7 @@ pub(super) fn write_record(out: &mut String, name: &str, values: &Attrs) {
     write_record_body(out, name, values);
 }
 
-/// Writes `<offset_dims = [1]>`.
+/// Writes `<offset_dims = [1]>`: the fields of a known record in their order, and then all other fields.
 pub(super) fn write_record_body(out: &mut String, name: &str, values: &Attrs) {
     let order = fields(name).unwrap_or(&[]);
     let known = order.iter().filter_map(|&field| values.get(field).map(|v| (field, v)));

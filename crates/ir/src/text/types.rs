@@ -175,7 +175,8 @@ impl<'t> Parser<'t> {
         ty.intern().map_err(|(label, rule)| self.fail(at, label, rule))
     }
 
-    /// Reads `i8`, `u8`, or the specification's names `si8`, `ui8`.
+    /// Reads `i8`, `u8`, or the specification's names `si8`, `ui8`. A type that is not an integer type of at most 32
+    /// bits is a mistake.
     fn storage(&mut self) -> Parsed<DType> {
         let at = self.at();
         let name = self.word("the type of the integers, such as `i8` or `u8`")?;
@@ -224,7 +225,7 @@ impl<'t> Parser<'t> {
         Ok((scale, if self.eat(":") { self.storage_integer()? } else { 0 }))
     }
 
-    /// Reads `(T, U) -> V` or `(T) -> (U, V)`.
+    /// Reads `(T, U) -> V` or `(T) -> (U, V)`, or the name of an alias of such a type.
     pub fn function_type(&mut self) -> Parsed<FunctionType> {
         let (name, at) = (self.tok_text(), self.at());
         if self.is_kind(Kind::Bang) && self.aliases.is_defined(name) {

@@ -18,8 +18,8 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// Returns the number of members of the largest group, or `None` if the one group has all processes, whose number
-    /// is not known here.
+    /// Returns the number of members of the largest group. Returns `None` if there are no groups, or if the one group
+    /// has all processes, whose number is not known here.
     pub fn group_size(&self) -> Option<usize> {
         match self {
             Groups::Axes { mesh, axes } => Some(AxisRef::total_size(mesh, axes)),
@@ -40,7 +40,8 @@ impl Groups {
         Some(Groups::Axes { mesh: mesh.clone(), axes })
     }
 
-    /// Returns the same groups as lists of device ids, where there are `count` processes in all.
+    /// Returns the same groups as lists of device ids. `count` is the number of all processes, of which [`Groups::All`]
+    /// makes one group.
     pub fn to_dense(&self, count: usize) -> Vec<Vec<usize>> {
         match self {
             Groups::Axes { mesh, axes } => groups_of_axes(mesh, axes),
@@ -75,7 +76,8 @@ pub fn groups_of_axes(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<usize>> {
     firsts.map(|c| (0..size).map(|i| member(&c, i)).collect()).collect()
 }
 
-/// Returns the axis list, with sub-axes, that forms these groups of device ids, or `None` if there is none.
+/// Returns the axis list, with sub-axes, that forms these groups of device ids, or `None` if there is none. The order
+/// of the groups does not matter, but the order in each group does.
 pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
     let positions = mesh.positions();
     let first: Vec<usize> = groups.first()?.iter().map(|&device| positions.of(device)).collect::<Option<_>>()?;
@@ -171,7 +173,7 @@ mod tests {
         ]
     }
 
-    /// Returns all lists of up to three disjoint prime parts, in any order.
+    /// Returns all lists of up to three disjoint prime parts in any order, also the empty list.
     fn axis_lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let parts = mesh.prime_parts();
         let mut lists: Vec<Vec<AxisRef>> = vec![vec![]];

@@ -149,8 +149,9 @@ impl CollectiveView {
         in_groups.into_iter().chain(in_pairs)
     }
 
-    /// Returns the parts of the mesh's axes along which devices that exchange values differ. Numbers of processes are
-    /// read as devices unless they are replicas. Returns all axes if a number is no device of the mesh.
+    /// Returns the parts of the mesh's axes along which devices that exchange values differ, which for groups over axes
+    /// are these axes. Numbers of processes are read as devices. Returns all axes if the numbers are replicas or one is
+    /// no device of the mesh, and for one group of all processes without a list of pairs.
     pub fn axes_between_members(&self, mesh: &Mesh) -> Vec<AxisRef> {
         let is_of_devices = matches!(self.ids, IdSpace::CrossPartition | IdSpace::Flattened);
         let between = match (&self.kind, &self.groups) {
@@ -178,7 +179,8 @@ pub fn is_variadic(op: &OpView<'_>) -> bool {
 }
 
 /// Builds one collective for each value of a collective that moves several, and returns their results. `operands`
-/// replace its operands. `regions` builds its regions, once for each collective.
+/// replace its operands, and are converted to the element types that the reducer takes. `regions` builds its regions,
+/// once for each collective.
 pub fn split(
     op: &OpView<'_>,
     operands: &[Value],
@@ -197,7 +199,8 @@ pub fn split(
 }
 
 /// Returns the attributes of a collective other than a permutation, with these groups and this channel in place of its
-/// own. With a channel, the collective is between partitions, and without one between replicas.
+/// own. With a channel, the collective is between partitions, and without one between replicas. With a channel, an
+/// `all_gather`, `all_reduce` or `reduce_scatter` gets `use_global_device_ids`, too.
 pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) -> Attrs {
     if is_ragged(op) {
         return ragged_attrs(groups, channel);

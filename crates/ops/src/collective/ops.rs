@@ -95,9 +95,10 @@ fn check_all_named(
     check.that(label, count.is_none_or(|n| n == named), &rule);
 }
 
-/// Returns the number of members of each group, and checks that all groups have as many. A replica with all of its
-/// partitions counts as so many members. For one group of all processes, the module determines the number. Returns 1 if there are no groups or the number is not known, which is
-/// reported in the second case.
+/// Returns the number of members of each group, and checks that all groups have as many. Of groups of different sizes,
+/// the largest counts. A replica that is in a group with all of its partitions counts as so many members. For one group
+/// of all processes, the module determines the number. If the number is zero or not known, reports this and returns 1.
+/// Returns 1 if `groups` is `None`, too.
 pub(super) fn group_size(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,
@@ -139,12 +140,13 @@ fn partitions_of_group(op: &OpView<'_>, types: &[&TensorType], dim: usize) -> us
     if whole > 0 && result.is_multiple_of(whole) && process_count(op).is_none() { result / whole } else { 1 }
 }
 
-/// Returns the size of dimension `dim` of the first result, if its type is declared.
+/// Returns the size of dimension `dim` of the first result, or `None` if the op has no result or the result no such
+/// dimension.
 fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
     op.body.ty(*op.results().first()?).shape().get(dim).copied()
 }
 
-/// Returns the module's number of partitions, from `mhlo.num_partitions`.
+/// Returns the module's number of partitions, from `mhlo.num_partitions`, or `None` if the attribute is absent.
 pub fn partition_count(module: &Module) -> Option<usize> {
     module.attrs.size("mhlo.num_partitions")
 }
@@ -156,7 +158,8 @@ pub fn set_partition_count(module: &mut Module, partitions: usize) {
     }
 }
 
-/// Returns the number of processes that run the module, from `mhlo.num_replicas` and `mhlo.num_partitions` or its mesh.
+/// Returns the number of processes that run the module: the product of `mhlo.num_replicas` and `mhlo.num_partitions`,
+/// where an absent one counts as 1. Without both, it is the size of the module's mesh, or `None` if there is no mesh.
 pub fn process_count(op: &OpView<'_>) -> Option<usize> {
     let count = |name: &str| op.module.attrs.size(name);
     match (count("mhlo.num_replicas"), count("mhlo.num_partitions")) {
@@ -412,7 +415,8 @@ impl AllToAll {
         role: Role::Plain,
     };
 
-    /// Returns the number of parts that the operand is split into, which is the size of the groups.
+    /// Returns the number of parts that the operand is split into, which is the size of the groups. Returns `None` if
+    /// the attribute `split_count` is absent, with which the groups alone determine the number.
     pub fn split_count(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("split_count")
     }
@@ -566,7 +570,8 @@ impl Facts for CollectiveBroadcast {
     collective!();
 }
 
-/// Returns true if the last operand names the member that sends (or receives) each of the others.
+/// Returns true if the last operand names the member that sends (or receives) each of the others, as the attribute
+/// `has_dynamic_root` says.
 fn has_root(op: &OpView<'_>) -> bool {
     op.attrs().flag("has_dynamic_root")
 }
@@ -702,7 +707,8 @@ impl AxisIndexOp {
         role: Role::Plain,
     };
 
-    /// Returns the axes along which the position is counted, and their mesh.
+    /// Returns the axes along which an `axis_index` counts the position, and their mesh. Returns `None` for other ops,
+    /// and if the attribute is broken.
     pub fn axes<'a>(op: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
         op.attr("axes").filter(|_| Opcode::of_view(op) == Opcode::AxisIndex)?.as_axes()
     }
@@ -785,7 +791,7 @@ impl Facts for Async {
     answer!(usual);
     answer!(rule = none("it starts other ops"));
     answer!(cost = streams(0.0));
-    /// Returns the answer of the op that is started.
+    /// Returns the answer of the op that is started, or `Jointly` if there is none.
     fn linear(&self, op: &OpView<'_>) -> Linear {
         let started = op.regions().first().and_then(|&region| op.body[region].ops.first());
         started.map_or(Linear::Jointly, |&inner| {

@@ -97,7 +97,8 @@ impl Permutation {
         }
     }
 
-    /// Returns the shift by `by` positions around the ring.
+    /// Returns the shift by `by` positions around the ring of all positions along the axes. A negative `by` shifts
+    /// back.
     pub fn ring(along: AxisList, by: isize) -> Permutation {
         let by = nearest_to_zero(by, along.size());
         Permutation::Shift { along, by, wraps: true }
@@ -163,7 +164,7 @@ impl Permutation {
         }
     }
 
-    /// Returns the groups within which values move.
+    /// Returns the groups within which values move. For process ids, this is one group of all processes.
     pub fn groups(&self) -> Groups {
         let list = match self {
             Permutation::Shift { along, .. } | Permutation::Pairs { along, .. } => along.clone(),
@@ -173,8 +174,8 @@ impl Permutation {
         Groups::Axes { mesh: list.mesh, axes: list.axes }
     }
 
-    /// Returns true if every device of every group is a target. Returns false for process ids, whose number is not
-    /// known here.
+    /// Returns true if every device of every group is a target, for a permutation that the verifier accepts. Returns
+    /// false for process ids, whose number is not known here.
     pub fn is_total(&self) -> bool {
         match self {
             Permutation::Shift { by, wraps, .. } => *wraps || *by == 0,
@@ -232,8 +233,8 @@ impl Permutation {
         pairs
     }
 
-    /// Returns the permutation on `mesh` that moves values as this one and then `next` do. A device to which one of them
-    /// sends nothing gets zeros. Returns `None` if a device is not in the mesh. Takes time for each device.
+    /// Returns the permutation on `mesh` that moves values as this one and then `next` do. A device to which one of
+    /// them sends nothing gets zeros. Returns `None` if a device is not in the mesh. Takes time for each device.
     pub fn then(&self, next: &Permutation, mesh: &Arc<Mesh>) -> Option<Permutation> {
         let targets: HashMap<usize, usize> = next.to_device_pairs(mesh).into_iter().collect();
         let pairs = self.to_device_pairs(mesh).into_iter();
@@ -254,7 +255,8 @@ impl Permutation {
         }
     }
 
-    /// Checks that the permutation can be read, that its axes fit together, and that no process sends or receives twice.
+    /// Checks that the permutation can be read, that its axes fit together, that its shift and positions are in range,
+    /// and that no process sends or receives twice.
     pub(super) fn check(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         let permutation = Permutation::of(op);
         let rule = format!(
@@ -307,7 +309,8 @@ fn is_reordering(from: &AxisList, to: &AxisList) -> bool {
     has_all(from) && has_all(to) && from.size() == to.size()
 }
 
-/// Reads sorted pairs among `n` positions as a shift: by how many positions, and whether it wraps.
+/// Reads pairs among `n` positions, sorted by source, as a shift: by how many positions, and whether it wraps. Returns
+/// `None` if they are not one shift of all positions that have a target, or if there are no pairs.
 ///
 /// `[(0, 1), (1, 2), (2, 0)]` -> `(1, true)`; `[(0, 1), (1, 2)]` among 3 -> `(1, false)`
 fn shift_of_pairs(n: usize, pairs: &[(usize, usize)]) -> Option<(isize, bool)> {
@@ -324,7 +327,8 @@ fn shift_of_pairs(n: usize, pairs: &[(usize, usize)]) -> Option<(isize, bool)> {
     is_shift.then_some((by, false))
 }
 
-/// Returns the shortest shift around a ring of `n` that is equal to `by`: 3 of 4 is -1.
+/// Returns the shortest shift around a ring of `n` that is equal to `by`: 3 of 4 is -1. If two are as short, returns
+/// the positive one.
 fn nearest_to_zero(by: isize, n: usize) -> isize {
     let n = n.max(1) as isize;
     let forward = by.rem_euclid(n);
@@ -371,8 +375,8 @@ fn place(digits: &[Digit], mut index: usize) -> usize {
     place
 }
 
-/// Returns digits in which positions along both lists can be written, each with its stride in both; `None` if there are
-/// none, as for sizes 2, 3 and 3, 2.
+/// Returns digits in which positions along both lists can be written, minor to major, each with its stride in both.
+/// Returns `None` if there are none, as for sizes 2, 3 and 3, 2.
 fn common_digits(from: &AxisList, to: &AxisList) -> Option<Vec<(usize, [usize; 2])>> {
     let mut lists = [digits_of(from), digits_of(to)];
     lists.iter_mut().for_each(|digits| digits.reverse());
@@ -606,8 +610,8 @@ mod tests {
         all.filter(|&(s, t)| key(from, s) == key(to, t)).collect()
     }
 
-    /// Returns pairs of axis lists with the same parts in different orders, of sizes that refine each other and of
-    /// sizes that do not.
+    /// Returns pairs of lists of all axes or of all prime parts of a mesh, in many orders, also in equal ones. The
+    /// sizes of some pairs refine each other, and those of others do not.
     fn reorderings() -> Vec<(AxisList, AxisList)> {
         let mut out = vec![];
         for mesh in [mesh(&[("x", 4), ("y", 2), ("z", 2)]), mesh(&[("x", 3), ("y", 4)]), mesh(&[("x", 2), ("y", 6)])] {

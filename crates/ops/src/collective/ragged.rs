@@ -32,6 +32,7 @@ pub(crate) fn is_ragged(op: &OpView<'_>) -> bool {
 }
 
 /// Returns the configuration of the custom call, which has the entries that are attributes of other collectives.
+/// Returns `None` if `backend_config` is not a dictionary.
 pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {
     match op.attr("backend_config")? {
         Attr::Dict(config) => Some(config),
@@ -122,12 +123,12 @@ pub struct RowMove {
     pub count: usize,
 }
 
-/// Returns the rows that move in a group, from operands of `rows_in` rows to results of `rows_out` rows. Checks that
-/// all of them are within the arrays, and that no row of a result is written twice.
+/// Returns the rows that move in a group, from operands of `rows_in` rows to results of `rows_out` rows. All lists of
+/// all members must have the same length, a multiple of the number of members. Moves of no rows are left out.
 ///
 /// # Errors
-/// `ragged-bounds` if a size is negative or rows are outside an array, `ragged-sizes` if a receiver expects
-/// another number of rows than the sender sends, `ragged-overlap` if a row of a result is written twice.
+/// `ragged-bounds` if a size is negative or rows are outside an array, `ragged-sizes` if a receiver expects another
+/// number of rows than the sender sends, `ragged-overlap` if a row of a result is written twice.
 pub fn row_moves(
     members: &[RaggedMember],
     rows_in: usize,

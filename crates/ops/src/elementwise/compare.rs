@@ -12,8 +12,8 @@ use std::cmp::Ordering;
 /// `compare`, which compares two tensors element by element. Complex numbers are compared in lexicographic order.
 pub struct Compare;
 
-/// Returns true if two elements with this order fulfil the direction. `None` is the order of elements that are not
-/// ordered (a NaN).
+/// Returns true if two elements with this order fulfil the direction. The order is `None` if they are not ordered,
+/// because one is a NaN. Every word but `EQ`, `NE`, `LT`, `LE` and `GT` is read as `GE`.
 fn holds(direction: &str, order: Option<Ordering>) -> bool {
     match direction {
         "EQ" => order == Some(Ordering::Equal),
@@ -128,7 +128,7 @@ impl Compare {
         role: Role::Plain,
     };
 
-    /// Returns the direction: `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`.
+    /// Returns the direction, `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`, or `None` if the attribute is absent.
     pub fn direction<'v>(op: &OpView<'v>) -> Option<&'v str> {
         op.attrs().str("comparison_direction")
     }

@@ -11,7 +11,7 @@ pub fn narrow(z: Complex64) -> Complex32 {
     Complex32::new(z.re as f32, z.im as f32)
 }
 
-/// Returns the exponent of the larger part, or 0 if `z` is zero, infinite or NaN.
+/// Returns the exponent in base 2 of the part of larger magnitude, or 0 if `z` is zero or a part is infinite or NaN.
 fn exponent(z: Complex64) -> i32 {
     fns::exponent_f64(fns::max_f64(z.re.abs(), z.im.abs()))
 }
@@ -38,8 +38,8 @@ pub fn abs(z: Complex64) -> f64 {
     large * (1.0 + ratio * ratio).sqrt()
 }
 
-/// Computes `a / b`. Both are scaled by powers of two, so that only the quotient may overflow. A quotient that has no
-/// infinity only because an infinity was multiplied by 0 is computed as annex G of the C standard recommends.
+/// Computes `a / b`. Both are scaled by powers of two, so that only the quotient may overflow. If both of its parts are
+/// NaN, the quotient is computed as annex G of the C standard recommends: see [`divide_special`].
 pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     let (m, n) = (exponent(a), exponent(b));
     let (x, y) = (scaled(a, -m), scaled(b, -n));
@@ -47,7 +47,9 @@ pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     if quotient.re.is_nan() && quotient.im.is_nan() { divide_special(a, b) } else { quotient }
 }
 
-/// Computes `a / b`, one of which is zero or infinite, or returns NaN.
+/// Computes `a / b` if one of them is zero or infinite. The result has an infinite part if `b` is zero and `a` is
+/// neither zero nor NaN, or if `a` is infinite and `b` is finite. It is zero if `a` is finite and `b` is infinite.
+/// Otherwise, both parts are NaN.
 fn divide_special(a: Complex64, b: Complex64) -> Complex64 {
     let is_infinite = |z: Complex64| z.re.is_infinite() || z.im.is_infinite();
     let is_finite = |z: Complex64| z.re.is_finite() && z.im.is_finite();
@@ -89,7 +91,8 @@ pub fn sign(z: Complex64) -> Complex64 {
     z / abs(z)
 }
 
-/// Computes `e^x * y` for a `y` of at most 1, without overflow of `e^x` alone. The product is 0 if `y` is.
+/// Computes `e^x * y` for a `y` of magnitude at most 1, without overflow of `e^x` alone. The product is `y` if `y` is
+/// zero.
 fn exp_times(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         y

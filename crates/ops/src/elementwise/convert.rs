@@ -39,8 +39,8 @@ impl Facts for Convert {
         Ok(vec![eval::convert(&x[0], op.result_tensor(0).dtype)])
     }
 
-    /// Returns that a conversion between floats is linear, as a rounded identity. A conversion to or from integers has
-    /// no derivative.
+    /// Returns that a conversion between floats or complex numbers is linear, as a rounded identity. Any other
+    /// conversion has no derivative.
     fn linear(&self, op: &OpView<'_>) -> Linear {
         let is_smooth = |t: &TensorType| t.dtype.is_float() || t.dtype.is_complex();
         if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
@@ -82,8 +82,8 @@ impl Facts for Convert {
 /// `stablehlo.bitcast_convert`: the same bits in another type. A narrower type adds a minor dimension.
 pub struct BitcastConvert;
 
-/// Returns the shape of the operand's bits in type `to`, with the extra minor dimension if there is one, or `None` if
-/// no shape fits.
+/// Returns the shape of the operand's bits in type `to`: with an extra minor dimension if `to` is narrower, and without
+/// the minor dimension if it is wider. Returns `None` if no shape fits.
 fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     let (from_bits, to_bits) = (x.dtype.bits(), to.bits());
     let mut shape = x.shape.clone();
@@ -106,7 +106,7 @@ fn bitcast(x: &Literal, to: &TensorType) -> Literal {
     unpack(&pack(&x), to)
 }
 
-/// Returns the bits of all elements without gaps.
+/// Returns the bits of all elements without gaps, the lowest bit of each element first.
 fn pack(x: &Literal) -> Data<bool> {
     let bits = x.dtype().bits();
     let of = |i: usize| {
@@ -116,7 +116,8 @@ fn pack(x: &Literal) -> Data<bool> {
     Data::collect(x.size() * bits, (0..x.size()).flat_map(of))
 }
 
-/// Builds the elements with these bits. The bits above a signed integer's are its sign.
+/// Builds the elements with these bits, the lowest bit of each element first. The bits above a signed integer's are its
+/// sign.
 fn unpack(bits: &[bool], to: &TensorType) -> Literal {
     let (width, is_signed) = (to.dtype.storage_bytes(), to.dtype.is_signed());
     let mut out = LiteralWriter::new(to.dtype, &to.shape);
@@ -222,9 +223,9 @@ struct Format {
     mantissa: u32,
 }
 
-/// Rounds `bits`, a float of format `own`, to the mantissa and the exponent of `target`, each if it is narrower: to
-/// nearest even, overflow to infinity, subnormals to zero. A NaN stays a NaN, or becomes infinity if `target` has no
-/// mantissa.
+/// Rounds `bits`, a float of format `own`, to the mantissa and the exponent of `target`, each if it is narrower.
+/// Numbers are rounded to nearest even. Numbers above the range of the exponent become infinity, and numbers below the
+/// normal range of a narrower exponent become zero. A NaN stays a NaN, or becomes infinity if `target` has no mantissa.
 fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     let magnitude_mask = (1u64 << (own.exponent + own.mantissa)) - 1;
     let exponent_mask = ((1u64 << own.exponent) - 1) << own.mantissa;
@@ -251,7 +252,7 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     sign | magnitude
 }
 
-/// Returns the width of the exponent of a float type of eight bits or less.
+/// Returns the width of the exponent of a float type of eight bits or less, or `None` for any other type.
 fn small_exponent(dtype: DType) -> Option<u32> {
     use DType::*;
     match dtype {

@@ -8,7 +8,8 @@ use shardwise_mathfn as fns;
 /// Returns `a` combined with `b`. The caller rounds or wraps it to the element type.
 ///
 /// # Panics
-/// If the numbers are of different kinds, or the reduction is not defined for their kind: see [`can_combine`].
+/// Panics if the numbers are of different kinds, or if the reduction is not defined for their kind: see
+/// [`can_combine`].
 pub(crate) fn combine(kind: ReduceKind, a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Bool(a), Number::Bool(b)) => Number::Bool(match kind {

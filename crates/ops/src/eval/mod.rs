@@ -54,18 +54,19 @@ pub(crate) fn zip_fn<'a, T: Element>(x: &'a Literal, y: &'a Literal) -> impl Fn(
     move |first, i| if first { x(i) } else { y(i) }
 }
 
-/// Returns a function for the element at an index. A splat has the same element at each.
+/// Returns a function that returns the element at an index in row-major order. A splat has the same element at each.
 pub(crate) fn elements<T: Element>(x: &Literal) -> impl Fn(usize) -> T + '_ {
     let (slice, step) = if x.is_splat() { (bytemuck::cast_slice(x.raw_bytes()), 0) } else { (x.as_slice(), 1) };
     move |i| slice[i * step]
 }
 
-/// Returns a scalar as a splat of this shape, and any other literal unchanged.
+/// Returns a scalar as a splat of this shape, and any other literal unchanged, also if it has another shape.
 pub(crate) fn spread(x: &Literal, shape: &[usize]) -> Literal {
     if x.rank() == 0 && !shape.is_empty() { Literal::splat(x.dtype(), shape, x.element_bytes(0)) } else { x.clone() }
 }
 
-/// Runs `$body`, in which `$T` is the Rust type of an element type.
+/// Runs `$body`, in which `$T` is the Rust type of elements of type `$dtype`, or of its storage type if it is
+/// quantized.
 macro_rules! with_element {
     ($dtype:expr, $T:ident => $body:expr) => {{
         use shardwise_base::{Bool8, Complex32, Complex64, DType, bf16, f16, small};

@@ -16,9 +16,11 @@ pub(crate) enum Number {
     Complex(Complex64),
 }
 
-/// Element types that convert to and from [`Number`] as `stablehlo.convert` specifies. Integers wrap. Floats saturate
-/// when they become integers, and NaN becomes 0. Anything but zero becomes true. Complex numbers lose their imaginary
-/// part.
+/// Element types that convert to and from [`Number`] as `stablehlo.convert` specifies.
+///
+/// Integers wrap. Floats that become integers are rounded toward zero and saturate, and NaN becomes 0. Zero becomes
+/// false, and all other numbers, NaN included, become true. Numbers that become floats of less than 32 bits are rounded
+/// to f32 first. Complex numbers that become real lose their imaginary part.
 pub(crate) trait Numeric: Element {
     fn to_number(self) -> Number;
     fn from_number(n: Number) -> Self;
@@ -151,7 +153,7 @@ small_floats! {
     F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
-/// Returns a function for the elements of a dense literal by index.
+/// Returns a function that returns the element of `x` at a row-major index. `x` must not be a splat.
 pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     with_element!(x.dtype(), T => {
         let elements = x.as_slice::<T>();
@@ -159,7 +161,7 @@ pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     })
 }
 
-/// Returns a literal whose element `i` is `get(i)`, converted to the type `dtype` as [`Numeric`] specifies.
+/// Returns a literal whose element `i`, row-major, is `get(i)`, converted to `dtype` as [`Numeric`] specifies.
 pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Literal {
     fill_with(dtype, shape, &get)
 }

@@ -3,15 +3,15 @@
 use shardwise_base::Literal;
 use shardwise_base::budget::Meter;
 
-/// The positions of the elements of a block in a buffer. The first is at `base`, and neighbours along dimension `d` are
-/// `strides[d]` apart.
+/// The positions of the elements of a block in a buffer, counted in elements. The first is at `base`, and neighbours
+/// along dimension `d` are `strides[d]` apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub base: isize,
     pub strides: Vec<isize>,
 }
 
-/// Returns the strides of a row-major array.
+/// Returns the strides of a row-major array of this shape, counted in elements.
 pub(crate) fn row_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; shape.len()];
     for d in (1..shape.len()).rev() {
@@ -26,7 +26,8 @@ impl Layout {
         Layout { base: 0, strides: row_major(shape) }
     }
 
-    /// Returns the layout of the block of a row-major array that starts at `start` and takes each `step`th element.
+    /// Returns the layout of the block of a row-major array of this shape that starts at the index `start` and takes
+    /// every `step[d]`th element along each dimension `d`.
     pub fn block(shape: &[usize], start: &[usize], step: &[usize]) -> Layout {
         let all = row_major(shape);
         let base = all.iter().zip(start).map(|(s, &i)| s * i as isize).sum();
@@ -45,8 +46,9 @@ pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     out
 }
 
-/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`. Both must
-/// have the same element type.
+/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`. If `x` is
+/// a splat, its element is copied to each position and `from` is not used. Panics if `x` and `out` have different
+/// element types.
 pub(crate) fn copy(x: &Literal, from: &Layout, out: &mut Literal, to: &Layout, shape: &[usize]) {
     assert_eq!(x.dtype(), out.dtype(), "element type");
     if shape.contains(&0) {
@@ -86,8 +88,9 @@ fn copy_row<T: Copy>(source: &[T], a: isize, s: isize, target: &mut [T], b: isiz
     }
 }
 
-/// Calls `f` for each row of `row` elements, in row-major order of the outer dimensions, with the offsets of the row in
-/// `from` and in `to`. No size in `outer` may be 0.
+/// Calls `f` for each row of `row` elements, in row-major order of the outer dimensions, with the positions of the
+/// first element of the row in `from` and in `to`. `outer` are the sizes of the outer dimensions, none of which may be
+/// 0.
 fn for_each_row(outer: &[usize], row: usize, from: &Layout, to: &Layout, mut f: impl FnMut(isize, isize)) {
     let mut index = vec![0; outer.len()];
     let (mut a, mut b) = (from.base, to.base);

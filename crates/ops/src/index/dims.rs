@@ -73,10 +73,10 @@ impl IndexDims {
         IndexDims::read(op, "dimension_numbers", GATHER_LISTS, "start_index_map")
     }
 
-    /// Returns the sizes of a gather's slices.
+    /// Returns the sizes of a gather's slices, one for each dimension of the operand.
     ///
     /// A dimension that the slices do not keep contributes one element, even where the program says that its size is 0:
-    /// a start index is clamped so that this element exists.
+    /// a start index is clamped so that this element exists. It contributes none if the operand is empty along it.
     pub fn slice_sizes(&self, op: &OpView<'_>) -> Vec<usize> {
         let mut sizes = op.sizes("slice_sizes");
         for &d in self.collapsed.iter().chain(&self.operand_batching) {
@@ -138,7 +138,8 @@ impl IndexDims {
         (0..indices_rank).filter(|&d| d != self.index_vector_dim).collect()
     }
 
-    /// Checks the constraints that both ops have. The operand may still lack dimensions that the attributes name.
+    /// Reports to `check` the constraints of both ops that are broken. `operand` and `indices` are shapes, which may
+    /// lack dimensions that the attributes name.
     pub(super) fn check(&self, check: &mut Check<'_, '_>, l: &Labels, operand: &[usize], indices: &[usize]) {
         let (rank, indices_rank) = (operand.len(), indices.len());
         let dropped = [&self.collapsed[..], &self.operand_batching].concat();
@@ -196,7 +197,7 @@ impl IndexDims {
         self.window.len() + indices_rank - usize::from(self.index_vector_dim < indices_rank)
     }
 
-    /// Returns the shape of the slices, from the sizes of their windows.
+    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices.
     pub fn slices_shape(&self, window_sizes: &[usize], indices: &[usize]) -> Vec<usize> {
         let mut batch = self.indices_batch_dims(indices.len()).into_iter().map(|d| indices[d]);
         let mut window = window_sizes.iter().copied();
@@ -205,7 +206,7 @@ impl IndexDims {
     }
 
     /// Returns the factors, each with its dimensions of operand, indices and slices, as Shardy's registry lists them
-    /// for both ops.
+    /// for both ops. `operand`, `indices` and `slices` are shapes.
     pub(super) fn factors(
         &self,
         operand: &[usize],

@@ -45,6 +45,9 @@ fn dims(op: &OpView<'_>) -> IndexDims {
 }
 
 /// Returns the factors of a window dimension: `o` of size `full` in the operand, and `d` of size `size` in the slices.
+/// A dimension that slices have whole has one factor, which passes through. If slices have a single element of it, it
+/// has a reduction factor in the operand and another factor in the slices. Otherwise it has one factor, which must be
+/// whole.
 fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
@@ -122,8 +125,8 @@ impl Facts for Gather {
     answer!(pure);
     answer!(class = Other);
 
-    /// Sums the results, or combines them with `or` if they are booleans. Each element comes from one device, and all
-    /// others have [`nothing`].
+    /// Combines the results of devices as [`combine_parts`] says. Each element comes from one device, and all others
+    /// have [`nothing`].
     fn combine(&self, op: &OpView<'_>) -> Combine {
         combine_parts(op.operand_tensor(0).dtype)
     }
@@ -180,8 +183,8 @@ fn gather(dims: &IndexDims, sizes: &[usize], operand: &Literal, indices: &Litera
     out
 }
 
-/// Returns the dimensions of the operand that are split and that indices choose in, with their axes. Each device finds
-/// only the elements of its own part.
+/// Returns the dimensions of the operand that are split and of which slices do not have all elements, with their axes.
+/// Batching dimensions are not among them. Each device finds only the elements of its own part.
 fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &'c [AxisRef])> {
     let sharding = cx.operand_shardings[0].as_ref().expect("a tensor has a sharding");
     let sizes = dims.slice_sizes(&cx.op);
@@ -191,7 +194,7 @@ fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &
 }
 
 /// Builds the gather of one device. Slices of whole dimensions become slices of whole local ones. Where an index
-/// chooses in a split dimension, each device looks for it in its own part, and has zeros where it is not found.
+/// chooses in a split dimension, each device looks for it in its own part, and has [`nothing`] where it is not found.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     let mut dims = dims(&cx.op);
     let global: Vec<usize> = cx.op.operand_shape(0).to_vec();

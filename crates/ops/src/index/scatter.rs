@@ -42,7 +42,8 @@ const LABELS: Labels = Labels {
 
 const REDUCER: Reducer = Reducer { region: 0, argument: reducer_argument, promoted: Promoted::SameOp };
 
-/// Returns the reducer's argument for operand `index`: inputs are followed by the indices and by the updates.
+/// Returns the index of the reducer's argument that takes elements of operand `index`, or `None` for the indices, which
+/// are the operand between the inputs and the updates.
 fn reducer_argument(op: &OpView<'_>, index: usize) -> Option<usize> {
     let indices = arity(op);
     (index != indices).then(|| index - usize::from(index > indices))
@@ -58,7 +59,7 @@ fn arity(op: &OpView<'_>) -> usize {
 }
 
 /// Returns the reduction that combines the elements of all inputs, if it is the same for all and can combine partial
-/// results.
+/// results. Returns `None` if the computation takes wider elements than the inputs have.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
@@ -221,7 +222,8 @@ fn check_updates(dims: &IndexDims, check: &mut Check<'_, '_>, input: &[usize], i
     check.that("scatter_c4", updates == expected, "updates must have the batch dimensions of the indices");
 }
 
-/// Checks the computation's type, and returns the element types of the results, or no types if it is wrong.
+/// Checks the computation's type, and returns the element types of its results. Returns no types if it does not take
+/// two scalars for each of the `n` inputs and return one of the same type.
 fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Vec<shardwise_base::DType> {
     let region = op.regions()[0];
     let args = check::types_of(op, &op.body[region].args);
@@ -253,8 +255,8 @@ fn way(op: &OpView<'_>, i: usize) -> Option<Way> {
     eval::can_combine(kind, op.result_tensor(i).dtype).then_some(Way::Combine(kind))
 }
 
-/// Returns the position in the operand of each element of the updates, in order, or `None` for an element outside the
-/// operand.
+/// Returns the row-major position in the operand of each element of the updates, in row-major order, or `None` for an
+/// element outside the operand. `updates` is the shape of the updates.
 fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usize]) -> Data<Option<usize>> {
     let starts = Starts::new(dims, indices, operand.rank());
     let strides = eval::row_major(operand.shape());
@@ -292,7 +294,7 @@ fn apply(way: Way, operand: &Literal, updates: &Literal, places: &[Option<usize>
     out
 }
 
-/// Runs the region for each update.
+/// Runs the region for each element of the updates that has a place, and returns the inputs with its results there.
 fn apply_region(
     op: &OpView<'_>,
     x: &[Literal],
@@ -318,8 +320,8 @@ fn run(regions: &mut dyn RegionEval, region: Region, args: Vec<Literal>) -> Resu
 }
 
 /// Builds the scatter of one device. Its indices are relative to the start of the device's part, and updates outside
-/// the part are dropped. If updates are split and combined by sums or products, one device starts from the inputs, and
-/// the others start from the reduction's identity.
+/// the part are dropped. If the updates are split along [`partial_axes`] and combined by sums or products, one device
+/// starts from the inputs, and the others start from the reduction's neutral element.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     let mut dims = dims(&cx.op);
     let n = arity(&cx.op);

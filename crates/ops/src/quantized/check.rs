@@ -14,7 +14,8 @@ const PER_TENSOR: &str = "values may be quantized per tensor only";
 /// A function that infers the result types of an op on plain values.
 type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
-/// Infers the result types of an op with quantized operands or results.
+/// Infers the result types of an op with quantized operands or results, after a check of the specification's
+/// constraints on them. `plain` infers the result types of the op on plain values.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
         OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor => plain(op),

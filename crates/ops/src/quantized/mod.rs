@@ -46,8 +46,8 @@ pub fn stored(ty: &Type) -> Type {
 /// `operands` replace its operands, quantized ones as integers. `regions` are its regions, which are already on
 /// integers.
 ///
-/// An op that computes is built on floats, between conversions from and to the integers. Any other op is built on the
-/// integers.
+/// An op that computes is built on floats, between conversions from and to the integers, and without its regions.
+/// `uniform_quantize` and `uniform_dequantize` become the conversions alone. Any other op is built on the integers.
 pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &mut Builder<'_>) -> Vec<Value> {
     let floats = |b: &mut Builder<'_>| -> Vec<Value> {
         let pairs = operands.iter().zip(op.operands());

@@ -43,7 +43,7 @@ pub fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     literal_of(def)
 }
 
-/// Returns true if the op's only result is always its only operand.
+/// Returns true if the op has one operand and one result, and its semantics are [`Semantics::Identity`].
 fn is_mark(op: &OpView<'_>) -> bool {
     let is_unary = op.operands().len() == 1 && op.results().len() == 1;
     is_unary && Opcode::of_view(op).facts().semantics(op) == Semantics::Identity
@@ -92,7 +92,7 @@ impl Constant {
         role: Role::Plain,
     };
 
-    /// Replaces the array in the attributes, if they have one.
+    /// Replaces the array in the attributes, if they have one, by the array that `map` returns for it.
     pub fn map_value(attrs: &mut Attrs, map: impl FnOnce(&Literal) -> Literal) {
         if let Some(value) = attrs.get("value").and_then(Attr::as_dense).map(map) {
             attrs.set("value", Attr::Dense(value));

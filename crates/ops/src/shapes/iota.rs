@@ -52,7 +52,7 @@ impl Facts for Iota {
     }
 
     /// Builds the sum of local indices and the start of the device's block. It is a sum of integers, so that it is
-    /// rounded once.
+    /// rounded once. Builds an `iota` of the local shape if the dimension of the numbers is not split.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dim = cx.op.attrs().size("iota_dimension").expect("verified");
         let sharding = cx.result_shardings[0].clone();

@@ -56,8 +56,8 @@ impl Join {
         Attrs::new().with("dimension", Attr::int(dim as i64)).with("parts", Attr::sizes(&numbers))
     }
 
-    /// Returns the join along `dim` with the result of a concatenation or a slice, or `None` if there is none that reads
-    /// values further back.
+    /// Returns the join along `dim` with the result of a concatenation or a slice, or `None` if there is none that
+    /// reads values further back, has at least one part and has no more than [`MAX_PARTS`] parts.
     pub(super) fn read_through(op: &OpView<'_>, dim: usize) -> Option<ReadThrough> {
         let pieces = pieces(op, dim).filter(|pieces| !pieces.is_empty())?;
         let mut operands: Vec<Value> = vec![];
@@ -75,8 +75,8 @@ impl Join {
 }
 
 /// Returns the pieces of which a concatenation along `dim`, or a slice that cuts no other dimension, consists. Operands
-/// that are such ops are replaced by their own pieces. Returns `None` for other ops, and if there are more than
-/// [`MAX_PARTS`] pieces.
+/// that are such ops are replaced by their own pieces. Pieces without elements are left out. Returns `None` for other
+/// ops, and if there are more than [`MAX_PARTS`] pieces.
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim] };
@@ -219,8 +219,8 @@ impl Facts for Join {
     );
 }
 
-/// Returns the start of the first part if the parts are of one operand of size `n` and follow each other, with its end
-/// followed by its beginning.
+/// Returns the start of the first part if all parts are of operand 0, of size `n`, and follow each other, with its end
+/// followed by its beginning. Returns `None` otherwise, and if there are no parts.
 fn run_around(parts: &[Part], n: usize) -> Option<i64> {
     let follows = |pair: &[Part]| (pair[0].start + pair[0].size) % n == pair[1].start % n;
     let is_one = n > 0 && parts.iter().all(|p| p.operand == 0) && parts.windows(2).all(follows);

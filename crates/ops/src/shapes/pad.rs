@@ -34,7 +34,7 @@ impl DimPadding {
     }
 
     /// Returns the range of elements that are kept: the first, their number, and the position of the first in the
-    /// result.
+    /// result. All are 0 if no element is kept. The dimension has `size` elements, and `padded` in the result.
     fn kept(self, size: usize, padded: usize) -> (usize, usize, usize) {
         let step = i128::from(self.interior) + 1;
         let (low, padded) = (i128::from(self.low), padded as i128);
@@ -90,7 +90,7 @@ impl Pad {
     }
 
     /// Returns the padding with the result of `slice`, a slice of the result of `op`, or `None` if the slice has
-    /// strides other than 1.
+    /// strides other than 1 or an amount of padding overflows.
     pub(super) fn cut(op: &OpView<'_>, slice: &OpView<'_>) -> Option<ReadThrough> {
         let [mut low, mut high, interior] = Pad::amounts(op);
         if Slice::strides(slice).iter().any(|&s| s != 1) {

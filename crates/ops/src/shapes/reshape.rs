@@ -142,7 +142,8 @@ fn reshape_rule(x: &[usize], y: &[usize]) -> Option<Rule> {
     Some(rule.build())
 }
 
-/// Takes the next factor (or one of each side) from dimensions that both have a remaining size above 1.
+/// Takes the next factor (or one of each side) from the current dimensions, whose remaining sizes are above 1. One of
+/// the sides may be past its last dimension.
 fn step(rule: &mut RuleBuilder, a: &mut Side<'_>, b: &mut Side<'_>) {
     let common = gcd(a.rest, b.rest);
     if a.product == b.product && common > 1 {
@@ -161,7 +162,9 @@ fn step(rule: &mut RuleBuilder, a: &mut Side<'_>, b: &mut Side<'_>) {
 }
 
 /// Returns the factor of the side with the smaller product. If the missing factor divides its dimension, that factor
-/// makes the products equal. Otherwise it is the part of the dimension that the other side cannot share.
+/// makes the products equal. Otherwise it is the part of the dimension that the other side cannot share, or the whole
+/// remaining dimension if the other side could share it all. `product` is the product of the other side, and `common`
+/// is the greatest common divisor of the remaining sizes.
 fn catch_up(behind: &Side<'_>, product: usize, common: usize) -> usize {
     let missing = product / behind.product;
     let meets = product.is_multiple_of(behind.product) && behind.rest.is_multiple_of(missing);

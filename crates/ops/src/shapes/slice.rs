@@ -142,7 +142,8 @@ impl Facts for Slice {
     answer!(splits = Anywhere);
     answer!(partial_result = rewritten);
 
-    /// Returns the padding that adds less if the operand is padded, or the join of the pieces if it is a concatenation.
+    /// Returns the padding that adds less if the operand is padded. Otherwise returns the join of the operand's pieces
+    /// if the operand is a concatenation or a slice and only one dimension is not taken whole.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let is_cut = |d: &usize| op.operand_shape(0)[*d] != op.result_shape(0)[*d];
         let mut cut = (0..op.result_shape(0).len()).filter(is_cut);

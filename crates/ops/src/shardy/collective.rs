@@ -84,7 +84,7 @@ fn all_to_all_param(attr: &Attr) -> Option<AllToAllParam> {
     Some(AllToAllParam { axes, src_dim: fields.size("src_dim")?, tgt_dim: fields.size("tgt_dim")? })
 }
 
-/// Returns the reduction of `reduction_op`, which is a sum if it is absent.
+/// Returns the reduction of `reduction_op`, which is a sum if it is absent. Returns `None` if it names no reduction.
 fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
     op.attr("reduction_op").map_or(Some(ReduceKind::Add), |a| ReduceKind::parse(a.as_str()?))
 }
@@ -355,7 +355,8 @@ fn sharding_or_whole(op: &OpView<'_>, v: Value, mesh: &Arc<Mesh>) -> Sharding {
     op.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
 }
 
-/// Checks the step between the operand's sharding and the result's.
+/// Checks the step between the operand's sharding and `out`, the result's, and reports its faults to `check`. A step on
+/// an argument of a region without a sharding is not checked.
 fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &mut Check<'_, '_>) {
     let rank = op.operand_shape(0).len();
     for fault in sharding_faults(out, rank) {

@@ -27,7 +27,8 @@ pub struct ShardingGroup;
 /// `manual_computation`: a region that is per device along its manual axes.
 pub struct ManualComputation;
 
-/// Returns the shardings with which operands enter a manual or named computation.
+/// Returns the shardings with which operands enter a manual or named computation. The list is empty if the attribute is
+/// missing.
 pub fn in_shardings(attrs: &Attrs) -> &[Sharding] {
     match attrs.get("in_shardings") {
         Some(Attr::Shardings(list)) => list,
@@ -40,12 +41,14 @@ pub fn manual_axes<'a>(view: &OpView<'a>) -> &'a [AxisRef] {
     manual_mesh_axes(view).map_or(&[], |(_, axes)| axes)
 }
 
-/// Returns the axes over which the body of a manual computation is per device, with their mesh.
+/// Returns the axes over which the body of a manual computation is per device, with their mesh. Returns `None` for
+/// other ops.
 pub fn manual_mesh_axes<'a>(view: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
     manual_mesh_axes_in(view.attrs())
 }
 
-/// Returns the axes that the attributes of a manual computation name, with their mesh.
+/// Returns the axes that the attributes of a manual computation name, with their mesh, or `None` without such an
+/// attribute.
 pub fn manual_mesh_axes_in(attrs: &Attrs) -> Option<(&Arc<Mesh>, &[AxisRef])> {
     attrs.get("manual_axes")?.as_axes()
 }
@@ -60,13 +63,13 @@ pub fn set_computation_name(attrs: &mut Attrs, name: Arc<str>) {
     attrs.set("name", Attr::Str(name));
 }
 
-/// Removes the attributes that only named computations have.
+/// Removes the name and the `in_shardings` of a named computation, which a call of a function does not have.
 pub fn remove_computation_attrs(attrs: &mut Attrs) {
     ["name", "in_shardings"].into_iter().for_each(|name| _ = attrs.remove(name));
 }
 
 /// Returns the directions in which a propagation barrier lets shardings pass, or `None` for other ops and for a barrier
-/// without the attribute.
+/// without the attribute. An unknown direction counts as `NONE`.
 pub fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
     if Opcode::of_view(view) != Opcode::PropagationBarrier {
         return None;
@@ -353,8 +356,8 @@ impl ManualComputation {
         attrs
     }
 
-    /// Builds the attributes of a manual computation that the compiler makes. Its results are known to be laid out as
-    /// they say.
+    /// Builds the attributes of a manual computation that the compiler makes. Its results are known to have the layouts
+    /// of their shardings.
     pub fn made(in_shardings: Vec<Sharding>, mesh: &Arc<Mesh>, manual_axes: &[AxisRef]) -> Attrs {
         ManualComputation::attrs(in_shardings, mesh, manual_axes).with(MADE, Attr::Unit)
     }
@@ -436,7 +439,7 @@ impl Manual<'_> {
     }
 
     /// Checks that the type of `inner` is that of the part of `outer` that each device has if the sharding splits
-    /// `outer` along the manual axes.
+    /// `outer` along the manual axes. Also checks the sharding itself. The messages name the value as `what`.
     fn check(
         &self,
         op: &OpView<'_>,
@@ -482,7 +485,7 @@ impl Manual<'_> {
         sharding.dims.iter().all(|d| d.axes.is_sorted_by_key(|a| !is_manual(a)))
     }
 
-    /// Reports ops in the body that use an axis that is already manual around them.
+    /// Returns an error for each op in the body that uses an axis that is already manual around it.
     fn bound_again(&self, op: &OpView<'_>) -> Vec<Diagnostic> {
         let mut inner = vec![];
         op.body.walk_region(op.regions()[0], &mut inner);

@@ -163,7 +163,8 @@ struct WindowLabels {
 }
 
 /// Reads the attributes of a window of this rank, and reports those that are broken. In their place, and in place of
-/// absent ones, sizes are 1 and padding is 0.
+/// absent ones, the sizes, strides and dilations are 1 and the padding is 0. An absent attribute of the sizes is
+/// broken, unless the rank is 0.
 ///
 /// `names` are the names of the attributes for the sizes, the strides, the dilations of the tensor and those of the
 /// window. An empty name has no attribute. `sizes` are the window's sizes if no attribute has them.

@@ -184,7 +184,7 @@ fn has_totals(op: &OpView<'_>, window: &[WindowDim], dim: usize) -> bool {
     is_dense && is_ordered && reducer::may_repeat_inits(op)
 }
 
-/// Builds the op on windows.
+/// Builds the op on windows. Cumulative results that start with a total are built by [`from_total`].
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let mut window = window(&cx.op);
     cx.dims.iter().for_each(|d| window[d.dim].size = d.folded.unwrap_or(window[d.dim].size));

@@ -39,7 +39,7 @@ pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
 impl SelectAndScatter {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            optional("window_dimensions", Some("select_and_scatter_i4"), AttrKind::Ints, "ones"),
+            required("window_dimensions", Some("select_and_scatter_i4"), AttrKind::Ints),
             optional("window_strides", Some("select_and_scatter_i5"), AttrKind::Ints, "ones"),
             optional("padding", Some("select_and_scatter_i6"), AttrKind::Pairs, "zeros"),
         ],

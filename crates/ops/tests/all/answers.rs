@@ -7,7 +7,7 @@ use shardwise_ir::{Attr, Attrs, Builder, TensorType, Type, Value};
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::{Opcode, ReduceKind, make};
 
-/// The result of `build` on these arguments.
+/// Returns the value of the result that `build` builds from its parameters, evaluated for these arguments.
 fn eval(args: &[Literal], build: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value) -> Literal {
     let types: Vec<TensorType> = args.iter().map(|a| TensorType::new(a.dtype(), a.shape())).collect();
     let m = module(&types, |b, x| vec![build(b, x)]);
@@ -176,7 +176,7 @@ fn complex_numbers() {
     assert!((l - Complex32::new(1.609438, -0.9272952)).norm() < 1e-6, "{l}");
 }
 
-/// On a cut, the zero's sign says the side.
+/// The sign of a zero states the side of the cut from which the function is continued.
 #[test]
 fn inverse_functions_of_complex_numbers_on_their_cuts() {
     let of = |opcode, re: f32, im: f32| {
@@ -299,7 +299,7 @@ fn dots() {
     check(&none, |b, x| make::dot_general(b, x[0], x[1], &plain, DType::F32), expect!["f32[2, 0][]"]);
 }
 
-/// 256 ones and a small number: in bf16 the sum would stop at 256.
+/// Sums 300 ones. In bf16 the sum would stop at 256.
 #[test]
 fn small_floats_are_summed_in_f32() {
     let ones = Literal::splat(DType::BF16, [300], &bf16::ONE.to_le_bytes());
@@ -324,7 +324,7 @@ fn reductions() {
     check(&nothing[..1], |b, x| make::reduce(b, ReduceKind::Max, x[0], &[0]), expect!["f32[2][-inf, -inf]"]);
 }
 
-/// A reducer without a name runs its region: the largest element and its index.
+/// Reduces to the largest element and its index. The reducer is no known one, so its region runs.
 #[test]
 fn reductions_by_region() {
     let values = Literal::new([2, 3], &[1f32, 5.0, 2.0, 7.0, 0.0, 7.0]);

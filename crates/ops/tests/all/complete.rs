@@ -18,7 +18,7 @@ const ANSWERS: &[&str] = &[
 const REFUSALS: &[&str] =
     &[include_str!("mistakes.rs"), include_str!("mistakes_in_text.rs"), include_str!("text_mistakes.rs")];
 
-/// Returns the ops of which no source has a test.
+/// Returns the names of the ops that no source names, one a line.
 fn missing(sources: &[&str]) -> String {
     let names = |op: Opcode, source: &str| {
         let (_, stem) = op.name().split_once('.').expect("a dialect");
@@ -29,7 +29,7 @@ fn missing(sources: &[&str]) -> String {
     Opcode::ALL.iter().copied().filter(is_missing).map(|op| format!("{}\n", op.name())).collect()
 }
 
-/// Returns whether the text has the word, not as a part of a longer one.
+/// Returns true if the text has the word with no letter, digit or underscore after it.
 fn has_word(text: &str, word: &str) -> bool {
     let ends = |at: usize| !text[at..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
     text.match_indices(word).any(|(at, _)| ends(at + word.len()))

@@ -7,7 +7,8 @@ use shardwise_ops::{EvalError, OPS, Opcode, RegionEval, Semantics, quantized};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A module whose `@main` takes values of these types.
+/// Builds a module whose `@main` takes values of these types and returns those that `build` returns. Checks that it
+/// verifies.
 pub fn module(args: &[TensorType], build: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>) -> Module {
     let mut func = Func::new("main", shardwise_base::Loc::UNKNOWN);
     let mut b = Builder::new(&mut func.body);
@@ -33,7 +34,7 @@ pub fn i32s(shape: &[usize]) -> TensorType {
     TensorType::new(DType::I32, shape)
 }
 
-/// The ops of `@main`, its return aside.
+/// Returns the ops in the outermost region of the first function, without its return.
 pub fn ops(module: &Module) -> Vec<Op> {
     let body = &module.funcs[0].body;
     let ops = &body[body.entry()].ops;
@@ -50,7 +51,7 @@ pub struct Device<'a> {
 }
 
 impl Device<'_> {
-    /// Runs the ops of a region but for its terminator, and gives the terminator's operands.
+    /// Runs the ops of a region except its terminator, and returns the values of the terminator's operands.
     pub fn run(&mut self, region: Region, args: &[Literal]) -> Result<Vec<Literal>, EvalError> {
         let data = &self.body[region];
         self.values.extend(data.args.iter().copied().zip(args.iter().cloned()));
@@ -87,14 +88,15 @@ impl RegionEval for Device<'_> {
     }
 }
 
-/// Runs `@main` on one device.
+/// Runs the first function on one device, and returns its results.
 pub fn run(module: &Module, args: &[Literal]) -> Vec<Literal> {
     let body = &module.funcs[0].body;
     let mut device = Device { module, body, mesh: None, coordinates: vec![], values: HashMap::new() };
     device.run(body.entry(), args).expect("no error")
 }
 
-/// Small numbers that sums and products represent exactly, different for each seed.
+/// Returns an array of small numbers that depend on `seed`. Floats represent their sums and products exactly. Panics
+/// for element types that are not computed.
 pub fn sample(t: &TensorType, seed: usize) -> Literal {
     let numbers = |i: usize| ((i * 7 + seed * 5 + i / 3) % 8) as i64 - 3;
     let count = t.size();

@@ -3,12 +3,13 @@
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 
-/// The codes of all mistakes of a program whose `@main` takes `%a: tensor<2x3xf32>`, and holds this line.
+/// Returns the codes of all mistakes of a program whose `@main` takes `%a: tensor<2x3xf32>` and `%b: tensor<3x2xf32>`
+/// and contains this line.
 fn codes(line: &str) -> Vec<String> {
     codes_in("", line)
 }
 
-/// The same of a module with attributes.
+/// Returns the codes that [`codes`] returns, of a module with these attributes.
 fn codes_in(attributes: &str, line: &str) -> Vec<String> {
     let text = format!(
         "module {attributes} {{\nfunc.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) {{\n{line}\nreturn\n}}\n}}\n"
@@ -109,7 +110,7 @@ fn computations_on_narrower_elements() {
     assert_eq!(all_reduce("f64"), [] as [&str; 0]);
 }
 
-/// A custom call whose target gives its operands back is one only if the types say so.
+/// A custom call to a target that returns its operand is an identity only if operand and result have one type.
 #[test]
 fn a_mark_of_another_type_is_no_mark() {
     let is_mark = |ty: &str| {

@@ -1,9 +1,9 @@
-//! What the verifier says of control flow, collectives, indexing and Shardy's ops that break their constraints.
+//! The errors of the verifier for control flow, collectives, indexing and Shardy's ops that break their constraints.
 
 use expect_test::{Expect, expect};
 use shardwise_ops::OPS;
 
-/// All mistakes in a module of one mesh and a `@main` with this body.
+/// Returns the text of all errors in a module of one mesh and a `@main` with these arguments, results and body.
 fn found(args: &str, results: &str, body: &str) -> String {
     let text = format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main({args}) -> ({results}) {{\n{body}\n}}");
     match shardwise_ir::text::parse("x.mlir", &text, &OPS) {
@@ -12,14 +12,14 @@ fn found(args: &str, results: &str, body: &str) -> String {
     }
 }
 
-/// The codes of all mistakes.
+/// Checks that the module of [`found`] has errors with exactly these codes, in this order.
 fn codes(args: &str, results: &str, body: &str, expected: &[&str]) {
     let text = found(args, results, body);
     let codes: Vec<&str> = text.split("error[").skip(1).map(|d| d.split(']').next().unwrap()).collect();
     assert_eq!(codes, expected, "{text}");
 }
 
-/// One of Shardy's collectives, from one sharding to another.
+/// Returns the text of all errors in a program with one of Shardy's collectives, from one sharding to another.
 fn step(from: &str, op: &str, axes: &str, to: &str) -> String {
     found(
         &format!("%x: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {from}>}}"),
@@ -180,7 +180,7 @@ fn groups_and_pairs_name_a_process_once() {
     check(&permute("[[0, 1], [2, 1]]"), &["collective_permute_c3"]);
 }
 
-/// The attribute of these axes: `x`, or `y(1)2` for a part of one.
+/// Returns the text of the attribute with these axes: `x`, or `y(1)2` for a part of one.
 fn mesh_axes(axes: &[&str]) -> String {
     let axis = |a: &&str| match a.split_at(1) {
         (name, "") => format!("#stablehlo.axis_ref<name = \"{name}\">"),
@@ -258,7 +258,7 @@ fn gather_has_consistent_dimension_numbers() {
     );
 }
 
-/// A permutation under way as `%f`, and what follows.
+/// Returns the text of all errors in a `@main` that starts a permutation as the future `%f` and continues with `rest`.
 fn after_start(rest: &str) -> String {
     let body = format!(
         "%f = \"stablehlo.async_start\"(%x) ({{

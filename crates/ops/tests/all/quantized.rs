@@ -1,4 +1,4 @@
-//! Quantized types and what ops do with them: the specification's constraints by label, and known answers.
+//! Quantized types, and ops on them: the specification's constraints by label, and known answers.
 
 use crate::harness::run;
 use shardwise_base::{DType, Literal};
@@ -6,7 +6,8 @@ use shardwise_ir::Module;
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 
-/// A function of these arguments that returns `%r`, of this type.
+/// Builds a module with a function of these arguments that returns `%r`, of this type. Returns the text of all errors
+/// if it is wrong.
 fn module(args: &str, body: &str, result: &str) -> Result<Module, String> {
     let text = format!("func.func @main({args}) -> {result} {{\n{body}\nreturn %r : {result}\n}}\n");
     let module = parse("t.mlir", &text, &OPS).map_err(|e| e.to_string())?;
@@ -14,7 +15,8 @@ fn module(args: &str, body: &str, result: &str) -> Result<Module, String> {
     if found.is_empty() { Ok(module) } else { Err(found.to_string()) }
 }
 
-/// The codes of all mistakes; types are written `Q<..>`.
+/// Returns the codes of all mistakes of the module of [`module`], of which there must be at least one. Quantized types
+/// are written `Q<..>`.
 fn codes(args: &str, body: &str, result: &str) -> Vec<String> {
     let full = |text: &str| text.replace("Q<", "!quant.uniform<");
     let Err(found) = module(&full(args), &full(body), &full(result)) else { panic!("no mistake: {body}") };

@@ -5,7 +5,7 @@ use shardwise_ir::text::{Form, Piece};
 use shardwise_ir::{Attr, Attrs, Module, Op, OpView};
 use shardwise_ops::{OPS, Opcode, Presence};
 
-/// The example of an op, and the op in the body of its `@main` or in one of its regions.
+/// Returns the example of an op, and the first op of this kind in its `@main`.
 fn example(op: Opcode) -> (Module, Op) {
     let module = shardwise_ir::text::parse(op.name(), op.facts().example(op), &OPS).expect("the example is read");
     let body = &module.main().expect("the example has a @main").body;
@@ -23,7 +23,7 @@ fn attrs_mut(module: &mut Module, op: Op) -> &mut Attrs {
     &mut main.body.op_mut(op).attrs
 }
 
-/// Attributes that any op may have belong to no schema.
+/// Returns true unless any op may have an attribute of this name. Such attributes are in no schema.
 fn is_own(name: &str) -> bool {
     !["mhlo.", "sdy.", "shardwise.rule"].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -18,7 +18,8 @@ fn mesh() -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", [("x", 2), ("y", 3)]).unwrap())
 }
 
-/// The sharding of a tensor whose factors are split so; `None` if the tensor cannot lie like that.
+/// Returns the sharding of a tensor whose factors are split like this, or `None` if a factor is not divided evenly or
+/// is not the major one of its dimension.
 fn sharding_of(mesh: &Arc<Mesh>, rule: &Rule, mapping: &Mapping, split: &Split) -> Option<Sharding> {
     let mut dims = vec![];
     for factors in &mapping.dims {
@@ -51,7 +52,7 @@ fn local_type(ty: &Type, sharding: &Sharding) -> Type {
     Type::tensor(t.dtype, sharding.local_shape(&t.shape))
 }
 
-/// The op's per-device form, in a body of its own.
+/// Builds the per-device ops of an op, in a body of their own. Returns their results too.
 fn localized(op: OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> (Body, Vec<Value>) {
     let mut body = Body::new();
     let mut builder = Builder::new(&mut body);
@@ -73,7 +74,7 @@ fn localized(op: OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> (Bo
     (body, values)
 }
 
-/// Checks one op under one split; false if the split cannot be laid out.
+/// Checks one op under one split. Returns false if its tensors cannot be split like this.
 fn check_split(op: OpView<'_>, rule: &Rule, split: &Split, values: &HashMap<Value, Literal>) -> bool {
     let mesh = mesh();
     let lay = |mappings: &[Mapping]| -> Option<Vec<Sharding>> {
@@ -97,7 +98,7 @@ fn check_split(op: OpView<'_>, rule: &Rule, split: &Split, values: &HashMap<Valu
     true
 }
 
-/// Each device's block of the expected result must be what it has, once partial results are combined.
+/// Checks that each device has its block of the expected result, once partial results are combined.
 fn check_result(
     op: OpView<'_>,
     rule: &Rule,
@@ -134,7 +135,7 @@ fn combine_kind(op: OpView<'_>) -> ReduceKind {
     }
 }
 
-/// Whether a module is one function that the harness can run.
+/// Returns true if a module is one function that the harness can run.
 pub fn is_pure(module: &Module) -> bool {
     let [func] = &*module.funcs else { return false };
     let tensors = func.body.args().iter().all(|&v| func.body.ty(v).as_tensor().is_some_and(|t| t.dtype.is_computed()));
@@ -145,7 +146,8 @@ fn is_pure_op(op: OpView<'_>) -> bool {
     Opcode::of_view(&op).facts().semantics(&op) == Semantics::Pure
 }
 
-/// Checks every pure op of `@main` along all its factors; gives the number of splits tried.
+/// Checks every pure op of the first function along all factors that can be split, for four sets of arguments. Returns
+/// the number of splits that were checked.
 pub fn check(module: &Module) -> usize {
     let body = &module.funcs[0].body;
     let mut tried = 0;
@@ -182,7 +184,7 @@ fn check_op(op: OpView<'_>, values: &HashMap<Value, Literal>) -> usize {
     singles.chain(pairs).filter(|split| check_split(op, &rule, split, values)).count()
 }
 
-/// One op on arguments of these types must run under at least `least` splits.
+/// Checks one op on arguments of these types, and that at least `least` splits of it can be checked.
 fn check_at_least(least: usize, args: &[TensorType], build: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value) {
     let m = module(args, |b, args| vec![build(b, args)]);
     let tried = check(&m);
@@ -261,7 +263,7 @@ fn reductions() {
     }
 }
 
-/// Constants have no rule: any layout must give the device its block.
+/// Checks that each device computes its block of a constant in any layout. Constants have no rule.
 #[test]
 fn constants_and_iota() {
     let mesh = mesh();

@@ -9,7 +9,7 @@ fn read(name: &str, text: &str) -> Module {
     parse(name, text, &OPS).unwrap_or_else(|e| panic!("{name}:\n{e}\n{text}"))
 }
 
-/// The module is the same after printing and reading, in every form.
+/// Checks that the module is the same after it is printed and read, in every form.
 fn check_round_trip(name: &str, module: &Module) {
     for options in [PrintOptions::default(), PrintOptions::EXACT] {
         for options in [options, options.as_generic()] {
@@ -37,7 +37,7 @@ fn examples_read_and_come_back() {
     }
 }
 
-/// The form in which a program prints; all forms of it come back.
+/// Returns the text of a program in the form of `options`. Checks that all forms of the program are read back.
 fn printed(text: &str, options: PrintOptions) -> String {
     let module = read("t.mlir", text);
     check_round_trip("t.mlir", &module);

@@ -44,7 +44,8 @@ impl Bounds {
         self.shards[factor.index()][picks[factor.index()]]
     }
 
-    /// Returns a number that is at most the price of tensor `index`.
+    /// Returns a number that is at most the price of tensor `index` for a choice. It is 0 if nothing is known about the
+    /// tensor's blocks.
     pub fn of(&self, index: usize, picks: &Picks, prices: &dyn Prices) -> u64 {
         let tensor = &self.tensors[index];
         if tensor.dims.is_empty() {
@@ -67,8 +68,9 @@ impl Bounds {
 }
 
 impl Tensor {
-    /// Returns the blocks of tensor `index`, whose own sharding has the dimensions `own`. Returns `None` if a dimension
-    /// consists of several factors or may be split unevenly.
+    /// Returns the blocks of tensor `index`, whose own sharding has the dimensions `own`. `shards` are the numbers of
+    /// shards of the candidates. Returns `None` if a dimension consists of several factors, or if `own` or a candidate
+    /// splits it unevenly.
     fn new(
         rule: &Rule,
         mesh: &Mesh,
@@ -97,7 +99,8 @@ impl Tensor {
 }
 
 /// Returns true if `a` and `b`, the axes of a dimension before and after, start with axes that do not overlap. Axes of
-/// size 1 are ignored. Some device then has a block before that has no element in common with its block after.
+/// size 1 are ignored, and the result is false if `a` or `b` has no others. If it is true, some device has a block
+/// before that has no element in common with its block after.
 fn are_apart(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> bool {
     let [a, b] = [a, b].map(|axes| axes.iter().find(|axis| axis.size(mesh) > 1));
     a.zip(b).is_some_and(|(a, b)| !a.overlaps(*b, mesh))

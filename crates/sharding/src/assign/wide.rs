@@ -33,12 +33,14 @@ struct Wide<'a, 'b> {
 
 impl Search<'_> {
     /// Compares the choices that use the tensors' axes for other factors too, and offers them to `best`. A product is
-    /// then limited to the choices in which a device computes least, unless the program places one of its sums. Adds
-    /// the new candidates to those of `self`.
+    /// then limited to the choices in which a device computes least, up to [`PADDING`], unless the program places one
+    /// of its sums. Choices in `best` beyond this limit are dropped, and parts of axes and free axes are tried next.
+    /// Adds the new candidates to those of `self`. If no choice within the limit is found, keeps the old candidates,
+    /// and sets `best` to the best choices among them.
     ///
-    /// Changes nothing if there are too many parts of axes, or if the best choice so far moves nothing and, for a
-    /// limited product, also splits the work over all axes. An op that is not limited is also left as it is if each
-    /// factor for which a tensor has axes has several candidates.
+    /// Changes nothing if no tensor is split, if there are too many parts of axes, or if the best choice so far moves
+    /// nothing and, for a limited product, also splits the work over all axes. An op that is not limited is also left
+    /// as it is if each factor for which a tensor has axes has several candidates.
     pub(super) fn widen(&mut self, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
         let wide: Vec<AxisRef> = parts.iter().copied().filter(|p| p.size(self.parties.mesh) > 1).collect();
@@ -68,9 +70,12 @@ impl Search<'_> {
         }
     }
 
-    /// Compares the choices of a product that use free axes, which no tensor has, and parts of axes. One that moves less
-    /// than the best choice so far, and in which no device computes more, becomes the best. Changes nothing if there are
-    /// too many parts of axes.
+    /// Compares the choices of a product that use free axes, which no tensor has, and parts of axes. One with cheaper
+    /// moves than the best choice so far, and in which no device computes more, becomes the best, and the best choice
+    /// so far becomes the second best. Adds the new candidates to those of `self`.
+    ///
+    /// Changes nothing if the best choice so far moves nothing, if there are too many parts of axes or no others than
+    /// `parts`, or if `parts` cannot be written with parts of prime size.
     fn refine(&mut self, parts: &[AxisRef], best: &mut Best) {
         let mesh = self.parties.mesh;
         let is_known = |part: &AxisRef| parts.iter().chain(self.parties.free).any(|known| known.contains(*part));
@@ -101,8 +106,10 @@ impl Search<'_> {
         choice.1.total - self.parties.work / choice.1.shards.0 as u64
     }
 
-    /// Compares the choices among all candidates, and offers them to `best`. If `is_limited` is true, keeps only
-    /// choices in which a device computes least, up to [`PADDING`]. Returns true if there is a choice.
+    /// Compares the choices among all candidates, and offers them to `best`. `parts` are the parts of axes of which the
+    /// candidates consist. If `is_limited` is true, only choices in which a device computes least, up to [`PADDING`],
+    /// are compared, and others are dropped from `best`. Makes no more than [`MAX_COMBINATIONS`] partial choices to
+    /// compare them, and as many to find the limit. Returns true if `best` has a choice afterwards.
     fn search_wide(&self, parts: &[AxisRef], is_limited: bool, best: &mut Best) -> bool {
         let mut wide = Wide::new(self, parts);
         let mut picks = vec![0; self.candidates.len()];
@@ -158,8 +165,9 @@ impl Search<'_> {
         (parts.len() <= 64).then_some(parts)
     }
 
-    /// Returns the lists of parts that are tried: every set of parts, in the order of the mesh and in the order in
-    /// which a tensor has them.
+    /// Returns the lists of axes that are tried: every set of parts that is not empty, in the order of `parts` and in
+    /// the order of each list of several axes that a tensor has for a factor. Parts that continue one another are
+    /// merged, and no list is returned twice.
     fn orders(&self, parts: &[AxisRef]) -> Vec<AxisList> {
         let mesh = self.parties.mesh;
         let own: Vec<&AxisList> = self
@@ -192,9 +200,9 @@ impl Search<'_> {
         found
     }
 
-    /// Returns the candidates of a factor, followed by the other lists of `orders` that split it evenly and need no
-    /// exchange. Returns only the candidates if the factor cannot be split over any axes, or if the program places its
-    /// sum.
+    /// Returns the candidates of a factor, followed by the other lists of `orders` that fit it, split it evenly and
+    /// need no exchange. Returns only the candidates if the op cannot run split along the factor over arbitrary axes,
+    /// or if the program places its sum.
     fn wide_candidates(&self, factor: Factor, orders: &[AxisList]) -> Vec<AxisList> {
         let mut candidates = self.candidates[factor.index()].clone();
         if !self.may_split(factor) || self.is_fixed(factor) {
@@ -214,7 +222,8 @@ impl Search<'_> {
         self.is_splittable[factor.index()]
     }
 
-    /// Returns, for each number of decided factors, the tensors whose price no later factor affects.
+    /// Returns, for each number of decided factors, the tensors whose price is known with so many decided factors, but
+    /// not with one less.
     fn decided(&self) -> Vec<Vec<usize>> {
         let mut decided = vec![vec![]; self.candidates.len() + 1];
         for (index, matters) in self.matters.iter().enumerate() {
@@ -223,7 +232,8 @@ impl Search<'_> {
         decided
     }
 
-    /// Returns the elements along all factors that one device computes.
+    /// Returns the number of elements along all factors that one device computes: the product of the sizes of its
+    /// blocks, rounded up where a factor is split unevenly.
     fn computed(&self, picks: &Picks) -> u64 {
         let rule = self.parties.rule;
         let blocks = rule.all_factors().map(|f| rule.size(f).div_ceil(self.shards(f, picks)) as u64);
@@ -270,8 +280,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Returns the state after a candidate of the next factor, and writes the candidate to `picks`. Returns `None`, and
-    /// writes nothing, if the candidate uses an axis again.
+    /// Returns the state after a candidate of the next factor is chosen, and writes the candidate to `picks`. Returns
+    /// `None`, and writes nothing, if the candidate uses a part of an axis that `state` uses already.
     fn with(&self, state: State, candidate: usize, picks: &mut Picks) -> Option<State> {
         let bits = self.used[state.count][candidate];
         if state.used & bits != 0 {
@@ -315,7 +325,9 @@ impl<'a, 'b> Wide<'a, 'b> {
     }
 
     /// Compares all choices that continue `state`, and offers them to `best`. `spent` is the sum of the prices that
-    /// were known before the last decided factor. Ends early when no more partial choices may be made.
+    /// were known before the last decided factor. Leaves out choices beyond [`limit`](Wide::limit) and
+    /// [`most`](Wide::most), and those whose moves alone cost more than the second best. Ends early when no more
+    /// partial choices may be made.
     fn try_all(&mut self, state: State, picks: &mut Picks, spent: Price, best: &mut Best) {
         budget::poll();
         let search = self.search;

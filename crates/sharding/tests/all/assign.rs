@@ -5,7 +5,9 @@ use expect_test::{Expect, expect};
 use shardwise_base::AxisRef;
 use shardwise_sharding::{Assignment, Parties, Rule, assign};
 
-/// f32 tensors; `shardings` are operands, then results. `work` in bytes.
+/// Returns the assignment for an op on f32 tensors, and a text that shows it. `shardings` are those of the operands,
+/// then of the results, and `-` stands for none. `work` is in bytes. If `halo` is true, permutation factors can be
+/// split at no cost.
 fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -> (Assignment, String) {
     let mesh = mesh(mesh_text);
     let rule: Rule = rule.parse().unwrap();

@@ -1,4 +1,4 @@
-//! What holds for every rule and every sharding.
+//! Properties of every rule and every sharding.
 
 use crate::support::{Chooser, Estimate, for_seeds, mesh};
 use shardwise_base::{AxisIndex, AxisRef, Mesh, Sharding};
@@ -32,7 +32,8 @@ fn gen_mapping(c: &mut Chooser, count: usize) -> Mapping {
     mapping
 }
 
-/// A sub-axis that all others of the same mesh can coexist with: cuts at 1, 2 (or 3) and the end only.
+/// Returns some axes of the mesh in any order. An axis of size 4 or more may be cut into two sub-axes, the first of
+/// size 2.
 fn gen_axes(c: &mut Chooser, mesh: &Mesh) -> Vec<AxisRef> {
     let mut pool = vec![];
     for i in 0..mesh.axes.len() {

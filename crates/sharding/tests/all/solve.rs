@@ -32,7 +32,7 @@ impl Program {
         self.problem.add_tensor(sharding)
     }
 
-    /// An op on tensors by number; its result is a new tensor.
+    /// Adds an op on the tensors with these numbers. Its result is a new tensor with the sharding `result`.
     fn op(&mut self, rule: &str, operands: &[usize], result: &str) -> &mut Program {
         let result = self.tensor(result);
         let operands = operands.iter().map(|&t| TensorId::new(t));
@@ -51,7 +51,7 @@ impl Program {
         self
     }
 
-    /// Wakes and uses as of a module fresh from its text.
+    /// Sets the wakes of the tensors, and which nodes have a shared operand, as for a module that was just parsed.
     fn link(&mut self) {
         let mut uses = vec![0; self.problem.tensors.len()];
         let nodes = self.problem.nodes.clone();

@@ -5,13 +5,13 @@ use shardwise_sharding::cost::CollectiveCost;
 use shardwise_sharding::{Factor, FactorKind, Prefix, Price, Prices, Rule};
 use std::sync::Arc;
 
-/// `mesh("a=4 b=2")`.
+/// Parses a mesh, as in `a=4 b=2`.
 pub fn mesh(text: &str) -> Arc<Mesh> {
     let axes = text.split(' ').map(|axis| axis.split_once('=').unwrap());
     Arc::new(Mesh::new("mesh", axes.map(|(name, size)| (name, size.parse().unwrap()))).unwrap())
 }
 
-/// `a` or `a:(1)2`.
+/// Parses an axis `a` or a sub-axis `a:(1)2`.
 pub fn axis(mesh: &Mesh, text: &str) -> AxisRef {
     let (name, sub) = text.split_once(":(").map_or((text, None), |(name, sub)| (name, Some(sub)));
     let axis = mesh.axis(name).unwrap_or_else(|| panic!("no axis {name}"));
@@ -25,7 +25,8 @@ pub fn axes(mesh: &Mesh, text: &str) -> Vec<AxisRef> {
     text.split_whitespace().map(|a| axis(mesh, a)).collect()
 }
 
-/// `a b ? | ? p1 | .` and, behind a `;`, replicated axes: dimensions separated by `|`, `.` for a closed empty one.
+/// Parses a sharding, as in `a b ? | ? p1 | . ; c`: the dimensions separated by `|`, where `?` stands for an open one
+/// and `.` for a closed one without axes, and the replicated axes behind `;`.
 pub fn sharding(mesh: &Arc<Mesh>, text: &str) -> Sharding {
     let (dims, replicated) = text.split_once(';').unwrap_or((text, ""));
     let mut sharding = Sharding::new(mesh, dims.split('|').map(|d| dim(mesh, d)).collect());
@@ -46,7 +47,7 @@ fn dim(mesh: &Mesh, text: &str) -> DimSharding {
     dim
 }
 
-/// The dimensions of a sharding, without the mesh.
+/// Prints a sharding without its mesh, or `-` for `None`.
 pub fn dims(sharding: Option<&Sharding>) -> String {
     sharding.map_or("-".to_string(), |s| s.to_string().replace("<@mesh, ", "").trim_end_matches('>').replace('"', ""))
 }
@@ -56,7 +57,7 @@ pub struct Estimate<'a> {
     pub rule: &'a Rule,
     pub shardings: &'a [Option<&'a Sharding>],
     pub element_bytes: u64,
-    /// True if elements move along factors for nothing.
+    /// True if elements move along permutation factors for nothing. Otherwise these cannot be split.
     pub moves: bool,
 }
 
@@ -103,7 +104,7 @@ impl Prices for Estimate<'_> {
     }
 }
 
-/// Choices from a seed, the same on every machine.
+/// Makes choices that depend only on a seed.
 pub struct Chooser(u64);
 
 impl Chooser {
@@ -111,7 +112,7 @@ impl Chooser {
         Chooser(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`, which is not 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -128,7 +129,7 @@ impl Chooser {
     }
 }
 
-/// Runs `check` on the choices of many seeds; a failure names its seed.
+/// Runs `check` on the choices of the seeds below `count`. If it panics, prints the seed and panics as well.
 pub fn for_seeds(count: u64, check: impl Fn(&mut Chooser) + std::panic::RefUnwindSafe) {
     for seed in 0..count {
         if let Err(error) = std::panic::catch_unwind(|| check(&mut Chooser::new(seed))) {

@@ -9,12 +9,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Returns the argument after `name` on the command line.
+/// Returns the argument after `name` on the command line, or `None` if there is none.
 fn option(name: &str) -> Option<String> {
     std::env::args().skip_while(|a| a != name).nth(1)
 }
 
-/// Returns the sizes of the two mesh axes for `--devices N`: 1, 2, 8 (the default) or 64.
+/// Returns the sizes of the two mesh axes for `--devices N`, where N is 1, 2, 8 (the default) or 64. For another N,
+/// prints an error and ends the process.
 pub fn grid() -> [usize; 2] {
     match option("--devices").as_deref().unwrap_or("8") {
         "1" => [1, 1],
@@ -33,8 +34,8 @@ pub fn grid() -> [usize; 2] {
 pub struct Table(Vec<(String, Duration, u64, usize)>);
 
 impl Table {
-    /// Prints what a variant moves and where its time goes, and adds a row with the shortest of five times. `run` calls
-    /// it.
+    /// Prints what a variant moves and where its time goes, and adds a row with the shortest time of five runs. `run`
+    /// calls the variant. With `--dump FOLDER`, also writes its results.
     pub fn add<A: Args, R: Tree>(
         &mut self,
         name: &str,
@@ -87,7 +88,8 @@ impl fmt::Display for Table {
     }
 }
 
-/// Writes a result as the next of `00.npy`, `01.npy`, … in the folder.
+/// Writes a result as the next of `00.npy`, `01.npy`, … in the folder, as 32-bit integers if it is `I32` and as f32
+/// otherwise. Panics if the file cannot be written.
 fn dump(x: &Array, folder: &str) -> Result<()> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let file = Path::new(folder).join(format!("{:02}.npy", COUNT.fetch_add(1, Ordering::Relaxed)));

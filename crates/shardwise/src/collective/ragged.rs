@@ -37,7 +37,8 @@ pub struct Ragged<'a> {
 ///
 /// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row, or `into` is a
 ///   number.
-/// - `ragged-lists` unless the lists are integers of one type and length, which is a multiple of the number of devices.
+/// - `ragged-lists` unless the lists are one-dimensional, and integers of one type and length, which is a positive
+///   multiple of the number of devices.
 /// - `not-manual`, `manual-axis`, `axis-groups`, `divergent-collective` and `wrong-state`, as for a collective of
 ///   [`Array`].
 /// - When it runs: `ragged-bounds`, `ragged-sizes` and `ragged-overlap` if a size is negative, or the lists do not fit
@@ -100,6 +101,8 @@ fn check(s: &Site<'_>, rows: &Array, output: &Array, lists: [&Array; 4], over: &
 }
 
 /// Returns the states of the result: all operands are cast to varying over the axes.
+///
+/// Errors: `wrong-state` if an operand is unreduced, and `divergent-collective`.
 fn states(s: &Site<'_>, operands: &[&Array], over: &Over) -> Checked<ManualType> {
     let mut all = ManualType::replicated(&over.scope).with_varying(&over.set);
     for x in operands {

@@ -16,8 +16,8 @@ use std::panic::Location;
 pub(super) struct Modes {
     pub auto: Vec<AxisIndex>,
     pub explicit: Vec<AxisIndex>,
-    /// The functions that were open when axes became Explicit, with their numbers of values then. The compiler chose the
-    /// layouts of those values.
+    /// The functions that were open when axes became Explicit, with their numbers of values then. The compiler chose
+    /// the layouts of those values.
     from: Vec<(u64, usize)>,
 }
 
@@ -100,8 +100,9 @@ pub fn explicit_axes<T: Tree, R: Tree>(
     })
 }
 
-/// Returns the axes with these names on the mesh of the program, or else of the thread. If one of them does not have
-/// the kind `kind` or is manual, or there is no mesh, records the mistake and ends the trace.
+/// Returns the axes with these names on the mesh of the program, or else of the thread, which becomes that of the
+/// program. If one of them does not exist, does not have the kind `kind`, is manual or stands for groups, or if there
+/// is no mesh, records the mistake and ends the trace.
 fn find(callee: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
     let loc = context::loc(at);
     let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);
@@ -130,7 +131,8 @@ fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -
     ambient::restoring(before, |before| trace::with(|t| t.set_modes(before)), f)
 }
 
-/// Returns true if the compiler chose the layout of a value, so that its type is unknown where its axes are Explicit.
+/// Returns true if the value was made before the code that [`explicit_axes`] runs, and its layout is open, so that the
+/// compiler chooses the layout and types do not know it. Returns false for scalars, constants, iotas and broadcasts.
 pub(super) fn is_unknown(t: &Trace, frame: u64, value: Value) -> bool {
     if t.explicit.modes.from.is_empty() {
         return false;

@@ -6,7 +6,8 @@ use shardwise_ir::{Module, OpView};
 use shardwise_ops::{ExplicitPolicy, OPS, Semantics};
 use shardwise_sharding::Factor;
 
-/// Returns the module and the op of the table's example, if `@main` has the op.
+/// Returns the module of the table's example and the op in it. Returns `None` if `@main` does not have the op, if the
+/// example has a mesh, or if a result is not a tensor.
 fn example(opcode: Opcode) -> Option<(Module, Op)> {
     let text = opcode.facts().example(opcode);
     let module = shardwise_ir::text::parse("example", text, &OPS).expect("an example parses");
@@ -19,7 +20,8 @@ fn example(opcode: Opcode) -> Option<(Module, Op)> {
 /// For each operand, the axes of its dimensions.
 type Layouts = Vec<Layout>;
 
-/// Returns layouts in which one dimension of one operand is split, or all dimensions of one factor.
+/// Returns layouts of the operands in which nothing is split, one dimension of one operand is split by one axis, or all
+/// dimensions of one factor are. Dimensions that the axis does not divide are not split.
 fn layouts(mesh: &shardwise_base::Mesh, view: &OpView<'_>) -> Vec<Layouts> {
     let shapes: Vec<&[usize]> = view.operands().iter().map(|&v| view.body.ty(v).shape()).collect();
     let whole: Layouts = shapes.iter().map(|s| vec![AxisList::new(); s.len()]).collect();

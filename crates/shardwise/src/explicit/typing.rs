@@ -15,7 +15,7 @@ use std::rc::Rc;
 type Layouts<'a> = [Option<&'a Sharding>];
 
 pub(super) enum Typed {
-    /// A constant: its users decide its layout.
+    /// The results get no layouts: types do not describe them, or they are constants, whose users decide the layouts.
     Free,
     Clear(Ways),
     Pending(Ways, Rc<Cause>),
@@ -60,7 +60,7 @@ impl Ways {
         }
     }
 
-    /// Appends other possible layouts.
+    /// Returns these layouts, followed by those of `others` that are not among them. The verdict is that of `self`.
     fn and(self, others: Ways) -> Ways {
         let mut ways = self.all();
         for way in others.all() {
@@ -122,8 +122,8 @@ impl<'a> Operands<'a> {
         Operands { view, pending: pending.filter(|p| p.iter().any(Option::is_some)), typed }
     }
 
-    /// Returns the layout of operand `k`. A pending operand takes its layout number `way`, or its last one if it has
-    /// fewer.
+    /// Returns the layout of operand `k`, or `None` if it has none. A pending operand takes its layout number `way`, or
+    /// its last one if it has fewer.
     fn layout(&self, k: usize, way: usize) -> Option<&Sharding> {
         match (self.pending.as_ref().and_then(|p| p[k]), &self.typed) {
             (Some(p), _) => Some(&p.ways[way.min(p.ways.len() - 1)]),
@@ -179,6 +179,8 @@ struct Typer<'a> {
 
 impl Typer<'_> {
     /// Types an op with pending operands: its results are pending, too.
+    ///
+    /// Errors: `unreduced`, `reduced`.
     fn of_pending(&self, operands: &Operands<'_>) -> Result<Typed, Diagnostic> {
         let pending = || operands.pending.iter().flatten().flatten();
         let mut ways = self.ways(operands, 0)?;
@@ -195,7 +197,10 @@ impl Typer<'_> {
         Ok(Typed::Pending(ways, cause))
     }
 
-    /// Returns the possible layouts of the results if pending operands take their layout number `i`.
+    /// Returns the possible layouts of the results if pending operands take their layout number `i`, or the last one if
+    /// they have fewer.
+    ///
+    /// Errors: `unreduced`, `reduced`.
     fn ways(&self, operands: &Operands<'_>, i: usize) -> Result<Ways, Diagnostic> {
         if self.is_elementwise
             && let Some(layout) = alike(operands.layouts(i).flatten(), self.view.result_shape(0).len())
@@ -225,6 +230,8 @@ impl Typer<'_> {
     }
 
     /// Returns the possible layouts of the results by preference, and why there are several.
+    ///
+    /// Errors: `unreduced`, `reduced`.
     fn answered(&self, operands: &Layouts<'_>) -> Result<Rc<Answered>, Diagnostic> {
         let is_plain = operands.iter().flatten().all(|s| is_plain(s));
         if is_plain && let Some(found) = Memo::with(self.state, |memo| memo.get(self.view, operands)) {
@@ -240,7 +247,9 @@ impl Typer<'_> {
         Ok(answered)
     }
 
-    /// Returns the possible layouts of the results and the other parts of their types.
+    /// Returns the possible layouts of the results, and the axes over which they are unreduced or reduced.
+    ///
+    /// Errors: `unreduced`, `reduced`.
     fn answer(&self, operands: &Layouts<'_>) -> Result<(Answer, Sums), Diagnostic> {
         let view = self.view;
         let unreduced = self.unreduced(operands)?;
@@ -294,7 +303,11 @@ impl Typer<'_> {
         Answer { ways: vec![whole], verdict: moved.map_or(Verdict::Clear, Verdict::Moves) }
     }
 
-    /// Returns the axes over which the results are unreduced, as operands are. The op must be linear in them.
+    /// Returns the axes over which the results are unreduced, as operands are. There are none if no operand is
+    /// unreduced.
+    ///
+    /// Errors: `unreduced` unless the op is linear in the unreduced operands, and all other operands are zero, or are
+    /// neither unreduced nor split over these axes.
     fn unreduced(&self, operands: &Layouts<'_>) -> Result<Vec<AxisRef>, Diagnostic> {
         let of = |i: usize| operands[i].map_or(&[][..], |s| &s.unreduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
@@ -317,6 +330,8 @@ impl Typer<'_> {
     /// An operand that is combined with a reduced value must be reduced as well, or have no gradient. Otherwise its
     /// gradient would be summed without the program asking for it. A product ends the state: the gradient of its
     /// operand is the place where the unreduced sum arises.
+    ///
+    /// Errors: `reduced` if an operand that is combined with a reduced value is not.
     fn reduced(&self, operands: &Layouts<'_>, unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {
         let of = |i: usize| operands[i].map_or(&[][..], |s| &s.reduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };

@@ -147,7 +147,8 @@ fn moved(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<St
     Some(out.join("; "))
 }
 
-/// Returns a program of the ops that the function made for the value, whose result has the layout `way`.
+/// Returns a program of the ops that the function made for the value, whose result has the layout `way`. Returns `None`
+/// if one of these ops is for per-device code.
 fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<Module> {
     let mut ops = BTreeSet::new();
     let mut inputs: Vec<Value> = vec![];
@@ -197,7 +198,7 @@ pub(super) fn unknown(view: &OpView<'_>, operand: usize) -> Diagnostic {
     mistakes::layout_of_auto(&operand_type(view, operand, view.operand_sharding(operand)), view.loc())
 }
 
-/// Returns the error for an op that is not linear in an unreduced operand.
+/// Returns the error for an op that is not linear in operand `holder`, which is unreduced.
 pub(super) fn unreduced(
     view: &OpView<'_>,
     operands: &[Option<&Sharding>],

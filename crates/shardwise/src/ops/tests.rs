@@ -139,8 +139,9 @@ fn dtypes() -> impl Iterator<Item = DType> {
     base::DType::ALL.iter().map(|&d| DType::of(d))
 }
 
-/// Describes what is wrong with the outcome of making a program: it is neither made, nor are all mistakes those of the
-/// function `name` and its dtype.
+/// Returns `None` if `made` is a value, or an error in which every diagnostic has the code of a mistake of dtypes and
+/// names the function `name` (`index-dtype` need not name it). Otherwise, returns the text of the error or of the
+/// panic.
 fn wrong<T>(name: &str, made: std::thread::Result<Result<T>>) -> Option<String> {
     match made {
         Ok(Ok(_)) => None,

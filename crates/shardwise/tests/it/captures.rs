@@ -3,10 +3,10 @@
 
 use shardwise::prelude::*;
 
-/// Runs a pair of arrays through a loop or branch of each kind. `body` returns the next pair.
+/// A body of a loop or branch: returns the next pair of arrays, from a captured array and the current pair.
 type Body = fn(&Array, &Array, &Array) -> (Array, Array);
 
-/// The captured array, the initial carry, and the body of the loop.
+/// The bodies with their names. `y` is the captured array, and `a` and `b` are the current pair.
 #[rustfmt::skip]
 const BODIES: [(&str, Body); 9] = [
     ("captured", |y, _, _| (y.clone(), y.clone())),
@@ -20,7 +20,8 @@ const BODIES: [(&str, Body); 9] = [
     ("captured, used as well", |y, a, _| (a + y, y.clone())),
 ];
 
-/// Runs the loops and branches with `n` turns each.
+/// Runs the loop or branch number `kind` for `n` turns with `body`, which captures `y`. Starts with the pair `a`, `b`,
+/// and returns the last pair.
 fn run(kind: usize, n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> (Array, Array) {
     let start = (a.clone(), b.clone());
     let zero = scalar(0, I32);
@@ -36,7 +37,7 @@ fn run(kind: usize, n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> (A
     }
 }
 
-/// Computes the same in Rust.
+/// Calls `body` `n` times in a plain loop, and returns the elements of the last pair.
 fn expected(n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> [Vec<f32>; 2] {
     let (a, b) = (0..n).fold((a.clone(), b.clone()), |(a, b), _| body(y, &a, &b));
     [a.to_vec().unwrap(), b.to_vec().unwrap()]

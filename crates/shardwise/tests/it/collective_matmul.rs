@@ -3,10 +3,11 @@
 use expect_test::expect;
 use shardwise::prelude::*;
 
-/// The letter that is split along the axes, with the operands' and the result's letters, as specs.
+/// An einsum spec, the sizes of the letters g, b, d and f, and the letter that is split along the axes.
 type Case<'a> = (&'a str, [usize; 4], char);
 
-/// Returns small integers, whose sums of products are exact in every dtype.
+/// Returns an array with the letters `labels` as dimensions, of small integers whose sums of products are exact in
+/// every dtype. `sizes` are those of g, b, d and f.
 fn whole(labels: &str, sizes: [usize; 4], dtype: DType, seed: u64) -> Array {
     let shape: Vec<usize> = labels.chars().map(|c| sizes["gbdf".find(c).unwrap()]).collect();
     (randint(Key::new(seed), shape, 0..3, I32) - 1).astype(dtype)
@@ -29,7 +30,8 @@ fn parts(spec: &str) -> [&str; 3] {
     [a, b, out]
 }
 
-/// Runs all kinds of overlap as one program.
+/// Runs `f` in a `shard_map` with every kind of overlap, as one program, and checks that each result equals the einsum
+/// of the whole arrays. `specs` are those of the two operands and of the result.
 fn check<F>(case: Case<'_>, dtype: DType, axes: &'static [&'static str], specs: [P; 3], f: F)
 where
     F: Fn(&Array, &Array, Overlap) -> Array + Send + Sync,
@@ -79,7 +81,7 @@ fn all_reduce(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     });
 }
 
-/// Returns the sizes of g, b, d, f: that of `letter` is `count` parts of this size.
+/// Returns the sizes of g, b, d and f: `count * chunk` for `letter`, and fixed small sizes for the others.
 fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
     let mut sizes = [2, 3, 5, 2];
     sizes["gbdf".find(letter).unwrap()] = count * chunk;
@@ -89,7 +91,7 @@ fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
 const DTYPES: [DType; 3] = [I32, BF16, F32];
 const Y: &[&str] = &["Y"];
 
-/// Runs `f` for each number of devices and dtype.
+/// Runs `f` for each number of devices and dtype. The current mesh has this number of devices along Y.
 fn everywhere(f: impl Fn(usize, DType)) {
     for n in [1, 2, 3, 4, 8] {
         set_mesh(Mesh::auto([("Y", n)]).unwrap());

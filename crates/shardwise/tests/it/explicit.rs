@@ -16,7 +16,8 @@ fn codes(e: &Error) -> Vec<&str> {
     e.diagnostics().map(|d| d.code()).collect()
 }
 
-/// Returns the type of `f`'s result during tracing, or the mistakes' codes. Checks that eager calls agree.
+/// Returns the type of the result of `f`, compiled and run, or the codes of its mistakes. Checks that an eager call
+/// agrees.
 fn typed(mesh: &Mesh, x: &Array, f: impl Fn(&Array) -> Array + Send + Sync) -> String {
     let lowered = with_mesh(mesh, || {
         jit(|x: &Array| f(x)).lower(x).and_then(|l| l.compile()).and_then(|c| c(x)).map(|a| a.ty().to_string())

@@ -45,7 +45,7 @@ struct Step {
     must: bool,
 }
 
-/// Returns all values of a program. Each is a matrix of 8 x 16, or is converted to one.
+/// Runs the steps, and returns the value of each one. Each value is a matrix of 8 x 16, or is converted to one.
 fn run(steps: &[Step], args: &[Array]) -> Vec<Array> {
     let mut values = args.to_vec();
     for step in steps {
@@ -177,7 +177,7 @@ fn held(shape: &[usize], layout: &[Vec<String>], device: (usize, usize)) -> Vec<
     shape.iter().zip(layout).map(range).collect()
 }
 
-/// Returns true if each device has what it needs.
+/// Returns true if each device holds in the layout `from` all elements that it holds in the layout `to`.
 fn is_local(shape: &[usize], from: &[Vec<String>], to: &[Vec<String>]) -> bool {
     let devices = (0..4).flat_map(|x| (0..2).map(move |y| (x, y)));
     let covers = |(own, wanted): (&(usize, usize), &(usize, usize))| own.0 <= wanted.0 && wanted.1 <= own.1;
@@ -225,7 +225,8 @@ fn spec(layout: &[Vec<String>]) -> P {
     P::new(layout.iter().cloned().map(DimSpec::Axes))
 }
 
-/// Checks for an all-reduce if the result keeps its layout, and for a reduce-scatter if the axes are requested.
+/// Checks that all collectives are reduce-scatters if `is_scattered`, and all-reduces otherwise, and that together they
+/// communicate over exactly the axes `over`.
 fn check_sum(found: &Communication, over: &[String], is_scattered: bool, what: &str) {
     let kind = if is_scattered { CollectiveKind::ReduceScatter } else { CollectiveKind::AllReduce };
     let axes: BTreeSet<String> =

@@ -16,7 +16,8 @@ fn codes(e: &Error) -> String {
     e.diagnostics().map(|d| d.code()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the codes of the mistakes that the array carries, and those of the program that makes it.
+/// Returns the codes of the mistakes that the result of `f` carries. Checks that the traced program has the same
+/// mistakes. Panics if there are none.
 fn wrong(mesh: &Mesh, x: &Array, f: impl Fn(&Array) -> Array + Send + Sync) -> String {
     let (eager, traced) =
         with_mesh(mesh, || (codes(&f(x).check().unwrap_err()), codes(&jit(|x: &Array| f(x))(x).unwrap_err())));

@@ -151,8 +151,8 @@ fn layouts_that_the_compiler_decides_are_unknown_in_loops() {
     });
 }
 
-/// Returns what a `shard_map` over X moves, for an array that is split over X and Y, and the type that its function
-/// returns.
+/// Traces a `shard_map` of `f` over X, for an array that is split over X and Y. Returns text: the type that `f`
+/// returns, and the collectives of the program, or the codes of its mistakes.
 fn over_x(level: Communicate, cols: usize, f: fn(&Array) -> Array, out: P) -> String {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(level);
     with_mesh(&mesh, || {

@@ -8,7 +8,7 @@ fn mesh() -> Mesh {
     mesh
 }
 
-/// Returns the value of `f` mapped over `x` as a flat vector.
+/// Returns the elements of `x` in row-major order.
 fn flat(x: &Array) -> Vec<i32> {
     x.to_vec().unwrap()
 }

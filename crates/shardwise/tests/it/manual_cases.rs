@@ -181,7 +181,7 @@ impl<'a> Case<'a> {
         lowered.map_err(|e| wrong(&e)).and(found)
     }
 
-    /// Returns the difference from JAX's answer, or `None` if there is none.
+    /// Returns our answer in short if it differs from JAX's, or `None` if it agrees.
     fn difference(&self) -> Option<String> {
         match (self.run(), self.expected.strip_prefix("error ")) {
             (Ok(ty), None) => (ty != self.expected).then_some(ty),

@@ -162,7 +162,7 @@ fn traced_arrays_after_their_trace_and_in_other_traces() {
     std::thread::spawn(move || drop(kept_in_a_closure())).join().unwrap();
 }
 
-/// Returns a function that keeps a traced array, which is then dropped on another thread.
+/// Returns a function that keeps an array of a trace that has ended, and returns it when it is called.
 fn kept_in_a_closure() -> impl FnOnce() -> Array + Send {
     let kept = std::sync::Arc::new(Mutex::new(None));
     let keeper = kept.clone();

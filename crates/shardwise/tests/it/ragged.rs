@@ -6,7 +6,7 @@ use shardwise_base::Literal;
 use shardwise_engine::{Argument, Engine, ShardedType};
 use shardwise_interp::InterpEngine;
 
-/// Returns a number below `n` from a seed.
+/// A generator of pseudo-random numbers, with its state.
 struct Draw(u64);
 
 impl Draw {
@@ -61,7 +61,8 @@ fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     sizes.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n))).collect()
 }
 
-/// Returns rows `[devices * ROWS, 2]`, the lists `[devices * n]` for groups of `n`, and the results.
+/// Returns rows `[devices * ROWS, 2]`, the four lists `[devices * n]` of an exchange in groups of `n`, and the results
+/// `[devices * PLACES, 2]`, which are -1 where no row arrives.
 fn exchange(groups: &[Vec<usize>], seed: u64) -> (Vec<i32>, [Vec<i32>; 4], Vec<i32>) {
     let devices: usize = groups.iter().map(Vec::len).sum();
     let n = groups[0].len();
@@ -254,7 +255,7 @@ fn rows_that_are_not_there() {
     );
 }
 
-/// Compares `ragged_dot` of small integers in every dtype with a loop.
+/// Compares `ragged_dot` of small integers in `dtype` with a loop, and with the reference interpreter.
 fn check_dot(dtype: DType, [m, k, g, n]: [usize; 4], sizes: &[i32]) {
     let small = |count: usize| arange(0..count, I32).rem_euclid(5) - 2;
     let (a, b) = (small(m * k).reshape([m, k]), small(g * k * n).reshape([g, k, n]));

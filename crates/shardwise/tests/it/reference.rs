@@ -76,7 +76,7 @@ fn real(x: &Array, step: &Step) -> Array {
     }
 }
 
-/// Runs the same step on all devices' values.
+/// Returns the values of all devices after a step, computed from those before it with functions of whole arrays.
 fn reference(all: &[Array], step: &Step) -> Vec<Array> {
     let on_each = |f: &dyn Fn(usize, Vec<&Array>, usize) -> Array, over: Over| -> Vec<Array> {
         (0..all.len()).map(|d| f(d, group(over, d).into_iter().map(|m| &all[m]).collect(), index(over, d))).collect()

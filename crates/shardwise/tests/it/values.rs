@@ -7,7 +7,7 @@ fn mesh() -> Mesh {
     Mesh::auto([("X", 4), ("Y", 2)]).unwrap()
 }
 
-/// Runs a function of one matrix in all ways on f32[8,4] with elements 0, 1/4, …, and compares the result with
+/// Runs a function of one matrix in all ways on f32[8,4] with elements -3, -2.75, …, and compares the result with
 /// `expected`.
 #[track_caller]
 fn check(f: fn(&Array) -> Array, expected: &[f32]) {

@@ -230,7 +230,7 @@ impl Places {
         }
     }
 
-    /// Returns whether each device receives a box, which is all that it receives.
+    /// Returns true if each device receives a box that fills the whole array that it receives.
     fn is_complete(&self) -> bool {
         let is_whole = |((first, end), &n): (&(Vec<i64>, Vec<i64>), &i64)| {
             first.iter().zip(end).all(|(first, end)| *first == 0 && *end == n)

@@ -35,7 +35,7 @@ pub const STRATEGIES: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the names of the [`STRATEGIES`] that `reshard` chose for the ops of the main function. Each op and each
-/// special case has a name of its own, such as `halo of slice` and `halo: uneven`.
+/// special case also has a name of its own, such as `halo of slice` and `halo: uneven`.
 ///
 /// The module is one after `reshard` and before `collectives`.
 pub fn strategies(module: &Module) -> BTreeSet<String> {

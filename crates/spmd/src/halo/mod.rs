@@ -119,7 +119,7 @@ struct MovedDim {
 type Run = fn(&mut WindowsCx<'_, '_>) -> Vec<Value>;
 
 impl MovedDim {
-    /// Returns the dimension if it is one of the results.
+    /// Returns the dimension if it is one of the results, and `None` if it is one of an operand.
     fn of_results(&self) -> Option<usize> {
         if let Blocks::OfResults(dim) = self.blocks { Some(dim) } else { None }
     }
@@ -230,8 +230,8 @@ fn totals(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize)
     Some((Fetched::Totals { reads: movement.reads.clone(), need, folded, total }, rest))
 }
 
-/// Returns whether all windows start at or before the first element of the dimension, and whether all of them end at or
-/// behind its last element.
+/// Returns two flags. The first is true if all windows start at or before the first element of the dimension, and the
+/// second if all of them end at or behind its last element.
 fn open_ends(view: &OpView<'_>, dim: usize, read: &Read, size: usize) -> [bool; 2] {
     let last = (view.result_shape(0)[dim] as i128 - 1) * i128::from(read.stride) - i128::from(read.low);
     [last <= 0, i128::from(read.extent) - i128::from(read.low) >= size as i128]
@@ -265,8 +265,8 @@ fn need(read: &Read, size: usize, shards: usize, block: i128) -> Option<(Need, i
 }
 
 /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor over
-/// these axes, with all other dimensions whole. This is 0 for factors along which the op reads no windows. Returns
-/// `None` if the op cannot run in this way.
+/// these axes, with all other dimensions whole. This is 0 for factors along which the op reads no windows, except for
+/// permutation factors. Returns `None` for those, and if the op cannot run in this way.
 pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> Option<u64> {
     let Some(blocks) = blocks_of(view, rule, factor) else {
         return (rule.kind(factor) != FactorKind::Permutation).then_some(0);
@@ -280,7 +280,7 @@ pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Me
     Some(fetched.bytes(view))
 }
 
-/// Returns whether devices exchange totals in place of elements if the op runs split along a factor over these axes.
+/// Returns true if devices exchange totals in place of elements if the op runs split along a factor over these axes.
 pub(crate) fn exchanges_totals(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> bool {
     let exchanged = || {
         let blocks = blocks_of(view, rule, factor)?;
@@ -445,7 +445,8 @@ fn local_type(ty: &Type, sharding: &Sharding, manual: &[AxisRef]) -> Type {
     Type::tensor(t.dtype, t.shape.iter().zip(&sharding.dims).map(|(n, d)| n / count(d)).collect::<Vec<_>>())
 }
 
-/// Returns the value with elements added or removed at the end of a dimension. The blocks of both sizes are equal.
+/// Returns the value with elements added or removed at the end of a dimension, so that it has `size`. Both sizes must
+/// be split into blocks of the same size.
 fn with_size(v: Value, dim: usize, size: usize, b: &mut Builder<'_>) -> Value {
     let mut shape = make::type_of(b, v).shape.clone();
     if shape[dim] == size {

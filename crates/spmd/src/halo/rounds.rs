@@ -10,8 +10,8 @@ use shardwise_base::budget;
 /// The number of permutes after which an exchange is not worth its latency.
 pub(super) const MAX_ROUNDS: usize = 16;
 
-/// The number of devices along a dimension for which ranges that do not follow the blocks are planned. The tables of a
-/// plan grow with it.
+/// The largest number of devices along a dimension for which ranges that do not follow the blocks are planned. The
+/// tables of a plan grow with this number.
 const MAX_SHARDS: usize = 4096;
 
 /// The ranges that the devices need: `[start + p * step, start + p * step + len)` for device `p`.
@@ -93,8 +93,9 @@ impl Need {
         !self.wraps && (first < self.inside.0 as i64 || end > self.inside.1 as i64)
     }
 
-    /// Returns how the devices fetch their ranges. Returns `None` if this takes too many rounds or if there are too
-    /// many devices, if there are no elements, or if elements wrap around uneven blocks.
+    /// Returns how the devices fetch their ranges. Returns `None` if this takes too many rounds, if the ranges do not
+    /// follow the blocks and there are too many devices, if there are no elements, or if elements wrap around uneven
+    /// blocks.
     pub fn plan(&self) -> Option<Exchange> {
         let block = self.block();
         if block == 0 || self.len == 0 || self.wraps && block * self.shards != self.size {
@@ -186,7 +187,7 @@ impl Exchange {
 }
 
 impl Part {
-    /// Returns whether some device receives the part from another one.
+    /// Returns true if some device receives the part from another one.
     pub fn is_received(&self, need: &Need) -> bool {
         let shards = need.shards as i64;
         if need.wraps { self.ahead % shards != 0 } else { self.ahead != 0 && self.ahead.abs() < shards }

@@ -56,8 +56,8 @@ impl Windows {
         window
     }
 
-    /// Sets the layouts of the results of the ops from position `first` on: those of the rank of `like` are laid out as
-    /// it is, the others are replicated.
+    /// Sets the layouts of the results of the ops from position `first` on in the builder's region: those of the rank
+    /// of `like` are laid out as it is, the others are replicated. Does nothing if `like` has no layout.
     pub fn lay_out(&self, like: Value, first: usize, b: &mut Builder<'_>) {
         let Some(sharding) = b.body.sharding(like).cloned() else { return };
         let ops = &b.body[b.region].ops[first..];
@@ -188,7 +188,8 @@ impl Line<'_> {
         if (from, to) == (0, self.block.shape[self.dim]) { v } else { make::slice_dim(b, v, self.dim, from, to) }
     }
 
-    /// Builds the window with its elements outside of the operand replaced.
+    /// Builds the window with its elements outside of the operand replaced. Returns the window itself if any elements
+    /// will do there, or if it has the right ones already.
     fn filled(&mut self, window: Value, outside: Outside, b: &mut Builder<'_>) -> Value {
         let Need { size, shards, inside: (from, to), .. } = *self.need;
         let has_garbage = self.need.block() * shards != size;
@@ -217,7 +218,8 @@ impl Line<'_> {
         }
     }
 
-    /// Builds, for each element of the window, whether its position is at least `from` and less than `to`.
+    /// Builds, for each element of the window, whether its position in the window is at least `from` and less than
+    /// `to`.
     fn between(&self, from: Value, to: Value, b: &mut Builder<'_>) -> Value {
         let shape = self.with_len(self.need.len);
         let dtype = self.need.positions();

@@ -53,7 +53,8 @@ pub(crate) struct Chosen {
 /// function with the best ones found. It has none if no layouts cost less without taking too much memory, if the mesh
 /// has Explicit axes or a single device, or if values are unreduced. `decisions` only keeps decisions that are made on
 /// the way, for use by later calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is
-/// deferred. The search makes no more than `effort`.
+/// deferred. If the layouts found take too much memory, a second search lets no shard grow. `effort` is what each
+/// search may make: for the function, and in addition for each of its sites ([`MAX_EFFORT`]).
 pub(crate) fn choose(
     module: &Module,
     func: &Func,

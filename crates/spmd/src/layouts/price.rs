@@ -24,7 +24,7 @@ const DECISION: usize = 100;
 /// [`MovePrices::work`]: crate::plan::MovePrices::work
 const PLANNING: usize = 8;
 
-/// A price that nothing is worth.
+/// The price of what is not allowed, which is higher than any other.
 const FORBIDDEN: u64 = 1 << 50;
 
 entity! {
@@ -320,8 +320,8 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// Returns the price of bringing a value to all layouts in which sites need it, and the bytes that a device receives.
-    /// Sites that need it in the same layout share a move.
+    /// Returns the price of bringing a value to all layouts in which sites need it, and the bytes that a device
+    /// receives. Sites that need it in the same layout share a move.
     fn price_of_moves(&self, v: Value) -> (u64, u64) {
         let mut dearest: SmallVec<[Move; 4]> = SmallVec::new();
         for new in &self.moves[v] {

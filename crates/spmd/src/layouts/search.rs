@@ -193,8 +193,10 @@ impl Search<'_, '_> {
         seeds
     }
 
-    /// Makes the changes, and those that neighbours then ask for, and takes them back. Returns the lowest price on the
-    /// way at which a device receives no more bytes than before, and the changes up to there.
+    /// Makes the changes of `seed`, and those that neighbours then ask for, and takes them back. Returns the lowest
+    /// price on the way, and the changes up to there. Only states count after all changes of `seed`, in which a device
+    /// receives no more bytes than before and the work is within its limit. If none of these is cheaper, returns the
+    /// present price and no changes.
     fn spread(&mut self, seed: Vec<Change>) -> (u64, Vec<Change>) {
         let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
         let mut next: BinaryHeap<Next> = BinaryHeap::new();
@@ -339,7 +341,7 @@ impl<'a> Tensors<'a> {
         (!moved.is_empty()).then(|| self.split_over(&axes))
     }
 
-    /// Returns whether the op is a product, in which no device may compute more than it must.
+    /// Returns true if the op is a product, in which no device may compute more than it must.
     fn is_product(&self) -> bool {
         self.decision.task.is_product()
     }

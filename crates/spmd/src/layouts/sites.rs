@@ -15,12 +15,13 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 entity! {
-    /// Values that have one layout: a value, or the values that a loop carries at one position.
+    /// Values that have one layout: a value, or the region arguments and the result of a loop, branch or barrier at one
+    /// position.
     pub(super) Group "group"
 }
 
 entity! {
-    /// A place where values are moved.
+    /// A place where values may be moved: an op, or an edge of the data flow.
     pub(super) Site "site"
 }
 
@@ -46,7 +47,7 @@ enum ClassKey {
 
 pub(super) struct GroupData {
     pub values: Vec<Value>,
-    /// True if the program states the layout.
+    /// True if the search must not change the layout, because the program states it or a result of the function has it.
     pub is_fixed: bool,
     /// True if an op without a rule makes the values: it makes them whole, and never a summand.
     pub is_whole: bool,
@@ -59,7 +60,8 @@ pub(super) struct SiteData {
     pub class: Class,
     /// How often the site runs.
     pub runs: u64,
-    /// The groups of an op's operands and results, or of the two ends of an edge.
+    /// The groups of an op's operands and results, or of the two ends of an edge. An edge to a layout has only its
+    /// first end here.
     pub groups: SmallVec<[Option<Group>; 4]>,
 }
 
@@ -79,7 +81,9 @@ pub(super) enum Target {
 }
 
 impl Sites {
-    /// Returns the sites of a function, or `None` if values are unreduced: these stay where the program has them.
+    /// Returns the groups and sites of a function, and adds the kinds of its ops to `kinds`. Returns `None` if a value
+    /// of a group has unreduced axes, because such values keep the layouts that the program has. `mesh` is the module's
+    /// main mesh.
     pub fn of(module: &Module, func: &Func, mesh: &Arc<Mesh>, kinds: &mut Kinds) -> Option<Sites> {
         let body = &func.body;
         let group_of = EntityVec::filled(body.value_count(), None);
@@ -108,8 +112,8 @@ impl Sites {
         Some(sites)
     }
 
-    /// Returns the group of a value. Returns `None` if it is no tensor, if its op is dead, or if it is inside a manual
-    /// computation or a reducer.
+    /// Returns the group of a value. Returns `None` if it is no tensor, if it is defined by a dead op or in a region of
+    /// one, or if it is defined inside a manual computation or a scalar function such as a reducer.
     pub fn group(&self, v: Value) -> Option<Group> {
         self.group_of[v]
     }
@@ -141,7 +145,8 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Makes a group of the tensors among the values. Returns `None` if there is none.
+    /// Makes a group of the tensors among the values, and records it as their group. Makes no group and returns `None`
+    /// if none of the values is a tensor.
     fn group(&mut self, values: &[Value], is_fixed: bool) -> Option<Group> {
         let tensors = values.iter().copied().filter(|&v| self.body.ty(v).as_tensor().is_some());
         let values: Vec<Value> = tensors.collect();
@@ -193,7 +198,8 @@ impl Build<'_> {
         }
     }
 
-    /// Lists the sites of a region. `target` returns where a value that the region returns at a position goes.
+    /// Adds the sites of the region's live ops, and an edge for each value that the region returns. `target` returns
+    /// the end of this edge for the value and its position, or `None` if there is no edge.
     fn region(&mut self, region: Region, target: &dyn Fn(Value, usize) -> Option<Target>) {
         let (&last, ops) = self.body[region].ops.split_last().expect("a region ends in a terminator");
         for op in ops.iter().copied().filter(|&op| self.live[op]).collect::<Vec<_>>() {
@@ -245,7 +251,8 @@ impl Build<'_> {
         }
     }
 
-    /// Returns whether all results are zero everywhere: the op is a constant, or linear in values that are zero.
+    /// Returns true if all results are known to be zero everywhere: the op is a constant of zeros, or it is pure, has
+    /// no regions, is linear in all its operands together, and all of them are known to be zero.
     fn makes_zeros(&self, view: &OpView<'_>) -> bool {
         if Opcode::of_view(view) == Opcode::Constant {
             return is_zeros(view);
@@ -259,9 +266,9 @@ impl Build<'_> {
         view.results().iter().for_each(|&v| self.fixed(&[v]));
     }
 
-    /// Lists the sites of a loop, a branch or a barrier. The region arguments and the result at one position have one
-    /// layout. The operands of a loop or barrier are moved to it, and so are the values that branches and loop bodies
-    /// return.
+    /// Adds the groups and sites of a loop, a branch or a barrier, and those of the ops in its regions. The region
+    /// arguments and the result at one position have one layout. The operands of a loop or barrier are moved to it, and
+    /// so are the values that branches and loop bodies return. The value that a loop's condition returns has no edge.
     fn data_flow(&mut self, view: &OpView<'_>) {
         let is_loop = Opcode::of_view(view) == Opcode::While;
         let is_branch = matches!(Opcode::of_view(view), Opcode::Case | Opcode::If);

@@ -3,8 +3,9 @@
 use shardwise_base::{DType, Sharding};
 use std::collections::HashMap;
 
-/// Returns the bytes of its target shard that a device does not hold, for the device that lacks most. No plan moves
-/// less. Padding is not counted. The meshes have the same devices, in any order.
+/// Returns the number of bytes of the target shard that a device does not hold in the source layout, for the device
+/// that lacks most. No plan moves less. `shape` is the global shape. Padding is not counted. The meshes have the same
+/// devices, in any order.
 ///
 /// A matrix of 8x8 elements of 4 bytes on a mesh `x=2, y=2`, from `[{"x"}, {}]` to `[{}, {"x"}]`: each device needs 8x4
 /// elements and holds 4x4 of them, so it lacks 64 bytes.
@@ -24,8 +25,8 @@ pub fn bytes_missing(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTy
     (0..to.mesh.size()).map(lacks).max().unwrap_or(0) * dtype.storage_bytes() as u64
 }
 
-/// Returns the least number of rounds in which all devices receive what they lack directly. In a round, each device
-/// sends at most one box of its block to one device, and receives at most one.
+/// Returns the least number of rounds in which all devices can receive what they lack directly from devices that hold
+/// it. In a round, each device sends at most one box of its block to one device, and receives at most one.
 ///
 /// A device receives from one device for each block that it needs a part of. The devices that hold a block send it to
 /// all that need a part of it, so a block that few devices hold may take more rounds.
@@ -60,7 +61,8 @@ pub fn rounds_needed(from: &Sharding, to: &Sharding, shape: &[usize]) -> usize {
     most_received.max(most_sent)
 }
 
-/// Returns the interval of each dimension that the device at `coordinates` holds.
+/// Returns, for each dimension, the interval `low..high` that the device at `coordinates` holds, without padding. The
+/// interval is empty if the device holds padding only.
 fn intervals(sharding: &Sharding, shape: &[usize], coordinates: &[usize]) -> Vec<(usize, usize)> {
     let blocks = sharding.shard_index(coordinates).into_iter().zip(sharding.local_shape(shape)).zip(shape);
     blocks.map(|((index, size), &n)| ((index * size).min(n), ((index + 1) * size).min(n))).collect()

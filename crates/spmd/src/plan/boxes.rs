@@ -145,9 +145,10 @@ struct Group {
 }
 
 impl Boxes {
-    /// Returns the cheapest exchange from one layout to another on the same mesh, among those with one of the [`CUTS`]
-    /// in each dimension. Returns `None` if the value has no elements, if too many devices exchange boxes, if a device
-    /// needs too many boxes, or if all exchanges take too many rounds.
+    /// Returns the cheapest exchange from one layout to another on the same mesh that is found with [`MAX_WORK`], among
+    /// those with one of the [`CUTS`] in each dimension. `shape` is the global shape. Returns `None` if the value has
+    /// no elements, if too many devices exchange boxes, if a device needs too many boxes, if all exchanges take too
+    /// many rounds, or if the work ends before one is found.
     pub fn between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Boxes> {
         let best = Best::between(from, to, shape, dtype, &mut Work::unlimited())?;
         let rounds = best.group.rounds(&best.lines, &best.chosen);
@@ -155,7 +156,7 @@ impl Boxes {
     }
 }
 
-/// The cheapest exchange between two layouts.
+/// The cheapest exchange that was found between two layouts.
 pub(super) struct Best {
     group: Group,
     pub price: Price,
@@ -164,8 +165,9 @@ pub(super) struct Best {
 }
 
 impl Best {
-    /// Returns the exchange of [`Boxes::between`], without its rounds. Adds what it takes to `work`. If that
-    /// is spent, the first exchange that is found is returned, and later on none.
+    /// Returns the exchange of [`Boxes::between`], without its rounds, and adds the work of the search to `work`. If
+    /// `work` is spent, the first exchange that is found is returned. If it is overspent ([`Work::is_overspent`]), the
+    /// result is `None`.
     pub fn between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Option<Best> {
         if work.is_overspent() {
             return None;
@@ -234,8 +236,9 @@ impl LeastPrice {
 }
 
 impl Choice<'_> {
-    /// Tries all choices that begin with those made. For each device, `counts` are the numbers of all its boxes and of
-    /// those in its own block, in the dimensions chosen so far. Both are 0 if the device needs no elements.
+    /// Tries the choices that begin with those made in `chosen`, and records the best one, until the search is over or
+    /// hopeless. For each device, `counts` are the numbers of all its boxes and of those in its own block, in the
+    /// dimensions chosen so far. Both are 0 if the device needs no elements.
     fn choose(&mut self, counts: &[(usize, usize)]) {
         budget::poll();
         self.work.done += counts.len() / BOXES + 1;
@@ -260,13 +263,15 @@ impl Choice<'_> {
         }
     }
 
-    /// Returns true if the work is done: all of it for this exchange, or all that is planned and an exchange is known.
+    /// Returns true if the search ends because it has used up the work for one exchange, or because the work of all
+    /// planning is spent and an exchange has been found.
     fn is_over(&self) -> bool {
         self.work.done >= self.most_work || (self.work.is_spent() && self.price.is_some())
     }
 
-    /// Returns true if no choice is better than the best one, or possible at all: a device receives at most one box in
-    /// a round.
+    /// Returns true if no choice that begins with those made has to be tried: all of them take too many rounds or cost
+    /// more than the best one so far, or no exchange can cost less than the best one. A device receives at most one box
+    /// in a round, so `counts` bounds the rounds from below.
     fn is_hopeless(&self, counts: &[(usize, usize)]) -> bool {
         let received = counts.iter().map(|(all, own)| all.saturating_sub(*own) as u64).max().unwrap_or(0);
         let round_count = received.max(self.least.round_count);
@@ -326,7 +331,7 @@ impl Group {
         Some(group)
     }
 
-    /// Computes the blocks of all devices.
+    /// Computes the blocks of all devices in both layouts, and the holders of the blocks of the source layout.
     fn place(&mut self, layouts: [&Sharding; 2], mesh: &Mesh, device_count: usize) {
         let origin = vec![0; mesh.axes.len()];
         let coordinates: Vec<Vec<usize>> =
@@ -339,21 +344,21 @@ impl Group {
         }
     }
 
-    /// Returns the number of a block of the source layout.
+    /// Returns the row-major number of a block of the source layout, given its index in each dimension.
     fn number(&self, block: impl Iterator<Item = usize>) -> usize {
         block.zip(&self.counts[0]).fold(0, |number, (i, n)| number * n + i)
     }
 
-    /// Returns the ends of the dimensions in one or two versions: at their last elements, and, if both layouts have
-    /// padding, behind that. Boxes that contain padding differ less in shape.
+    /// Returns one or two versions of the ends of the dimensions: at their last elements, and, if both layouts pad some
+    /// dimension, at the smaller of the two padded sizes. Boxes that contain padding differ less in shape.
     fn ends(&self) -> Vec<Index> {
         let padded = |d: usize| [0, 1].map(|side| self.shape[d].next_multiple_of(self.counts[side][d]));
         let behind: Index = (0..self.shape.len()).map(|d| padded(d)[0].min(padded(d)[1])).collect();
         if behind == self.shape { vec![behind] } else { vec![self.shape.clone(), behind] }
     }
 
-    /// Returns the dimensions and the least price that an exchange may have. Returns `None` if a device needs too many
-    /// boxes.
+    /// Returns the dimensions, which end at `ends`, with the ways to cut their parts, and the least price that an
+    /// exchange may have. Returns `None` if a device needs too many boxes.
     fn lines(&self, ends: &Index) -> Option<(Vec<Line>, LeastPrice)> {
         let blocks = |d: usize| [0, 1].map(|side| self.shape[d].div_ceil(self.counts[side][d]));
         let mut whole: Vec<Parts> =
@@ -476,8 +481,8 @@ impl Group {
         kept.chain(moved).collect()
     }
 
-    /// Returns the rounds in which these boxes are sent in arrays of one shape. The devices that hold a block send it
-    /// in turn.
+    /// Returns the rounds in which these boxes, each with the device that receives it, are sent in arrays of this
+    /// shape. The devices that hold a block send its boxes in turn.
     fn rounds_of_shape(&self, lines: &[Line], shape: &Index, boxes: Vec<(usize, Vec<Part>)>) -> Vec<Round> {
         let mut turns = vec![0; self.holders.len()];
         let mut moves = Vec::with_capacity(boxes.len());
@@ -539,7 +544,8 @@ fn for_each_box(parts: &[&Parts], needed: &Index, mut f: impl FnMut(&[Part])) ->
 }
 
 impl Parts {
-    /// Returns the parts of a dimension that ends at `end`, with blocks of these sizes.
+    /// Returns the parts of a dimension that ends at `end`, with source and target blocks of these sizes, for each of
+    /// the `needed_count` target blocks. The parts are whole, have no lengths yet, and are not marked as moved.
     fn new([held, needed]: [usize; 2], needed_count: usize, end: usize) -> Parts {
         let parts_of = |n: usize| {
             let (mut low, last) = ((n * needed).min(end), ((n + 1) * needed).min(end));
@@ -555,7 +561,8 @@ impl Parts {
         Parts { lengths: vec![], of: (0..needed_count).map(parts_of).collect() }
     }
 
-    /// Returns the parts cut in this way, or `None` if the shorter parts or their lengths are too many.
+    /// Returns the parts with those that are moved cut in this way, or `None` if the shorter parts or their lengths are
+    /// too many.
     fn cut(&self, cut: Cut) -> Option<Parts> {
         let all = || self.of.iter().flatten().filter(|p| p.is_moved).map(|p| p.high - p.low);
         let longest = all().max().unwrap_or(1);

@@ -22,9 +22,13 @@ pub(super) fn step(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType
     Digits::between(from, to, shape, dtype).filter(|digits| digits.exchange.is_small()).map(|digits| digits.one_step())
 }
 
-/// Returns the plan in which no device receives more than it lacks, if that is possible in few steps, or else one that
-/// begins with a permutation. Returns `None` if there is neither, if the layouts cannot be written in the same digits,
-/// or if blocks that are not whole would have to be moved.
+/// Returns a plan that follows from the digits of the layouts. If the exchange is aligned ([`Exchange::is_aligned`]),
+/// it is a slice, an all-to-all and a gather if these can express it, or else one exchange. Otherwise it is a slice, a
+/// permutation and a gather if they move no more than a device needs, or else the cheapest of three plans: one exchange
+/// if it is small, a small exchange and a gather, and a plan that begins with a permutation.
+///
+/// Returns `None` if no such plan exists, if the layouts cannot be written in the same digits, or if blocks that are
+/// not whole would have to be moved.
 pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let digits = Digits::between(from, to, shape, dtype)?;
     if digits.exchange.is_aligned() {
@@ -38,7 +42,9 @@ pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType
     found.into_iter().flatten().min_by_key(|steps| cost(steps))
 }
 
-/// Returns the plan of [`plan`] among those without rounds of permutations.
+/// Returns the plan of [`plan`] if the exchange is aligned. Otherwise returns the cheaper one of the plan with a slice,
+/// a permutation and a gather and the plan that begins with a permutation. Returns `None` if there is neither, if the
+/// layouts cannot be written in the same digits, or if blocks that are not whole would have to be moved.
 pub(super) fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let digits = Digits::between(from, to, shape, dtype)?;
     if digits.exchange.is_aligned() {
@@ -149,7 +155,8 @@ impl Digits<'_> {
     }
 
     /// Returns an exchange and a gather, which together move what a device needs. The more axes are gathered, the fewer
-    /// rounds the exchange takes. Returns `None` if it still takes too many.
+    /// rounds the exchange takes. Returns `None` if there is no such exchange, if it still takes too many rounds, or if
+    /// a step would not move whole blocks.
     fn exchange_and_gather(&self) -> Option<Vec<Step>> {
         let (_, mut gathered) = self.exchange.sliced_and_gathered();
         let mesh = &self.from.mesh;
@@ -176,8 +183,8 @@ impl Digits<'_> {
         self.ended(steps)
     }
 
-    /// Returns a permutation after which the rest is aligned, and the rest. Returns `None` if no axes of the same sizes
-    /// can take the places of those that are permuted.
+    /// Returns a permutation after which the rest is aligned, and the steps of the rest. Returns `None` if no axes of
+    /// the same sizes can take the places of those that are permuted, or if there is no plan for the rest.
     fn permute_first(&self) -> Option<Vec<Step>> {
         let mesh = &self.from.mesh;
         let given: Vec<AxisRef> = self.digits().filter_map(|d| d.held.and(d.needed)).collect();

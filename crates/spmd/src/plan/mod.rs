@@ -49,8 +49,8 @@ pub struct Step {
     pub bytes_received: u64,
 }
 
-/// The work of planning: the number of edges that are looked at, or as much work on boxes. When it is spent, paths are no
-/// longer searched for.
+/// The work of planning: the number of edges that are looked at, or as much work on boxes. When it is spent, paths are
+/// no longer searched for.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     done: usize,
@@ -105,7 +105,8 @@ pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTyp
     plan_counted(from, to, shape, dtype, &mut Work::unlimited())
 }
 
-/// Returns [`plan_reshard`], and adds what it takes to `work`.
+/// Returns the plan of [`plan_reshard`], and adds the work of planning to `work`. Once `work` is spent, fewer plans are
+/// compared, so the result may cost more.
 fn plan_counted(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Vec<Step> {
     let (from, to) = (&layout_only(from), &layout_only(to));
     if from.same_layout(to) {
@@ -137,7 +138,7 @@ pub fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtyp
     found.into_iter().flatten().chain([plain]).min_by_key(|steps| total_bytes(steps)).expect("one is always possible")
 }
 
-/// Returns whether a plan of one step moves no padding.
+/// Returns true if the plan, which is one slice or one gather from `from` to `to`, moves no padding.
 fn is_without_padding(steps: &[Step], from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> bool {
     total_bytes(steps) <= local_bytes(to, shape, dtype).saturating_sub(local_bytes(from, shape, dtype))
 }
@@ -157,8 +158,9 @@ fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, wo
     [Some(plan), boxes].into_iter().flatten().min_by_key(|steps| cost(steps))
 }
 
-/// Returns the exchange of boxes, or other collectives if they cost less because they are fewer. Returns `None` if
-/// [`boxes_between`] returns no exchange.
+/// Returns the exchange of boxes, or other collectives if they cost less. Other collectives are only searched for if
+/// the exchange takes more than [`FEW_ROUNDS`], except for the plan through the replicated value. Returns `None` if
+/// [`price_of_boxes`] does.
 fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Option<Vec<Step>> {
     let price = price_of_boxes(from, to, shape, dtype, work)?;
     let kind = StepKind::Exchange { collective_count: price.round_count };
@@ -170,14 +172,16 @@ fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work:
     search::shortest(from, to, shape, dtype, cost(&plan), work).or(Some(plan))
 }
 
-/// Returns the boxes that an exchange between the layouts consists of. Returns `None` if an exchange that follows from
-/// their digits costs no more, or if there is no exchange of boxes.
+/// Returns the boxes that an exchange between the layouts consists of. Returns `None` if there is no exchange of boxes,
+/// or if there is a small exchange that follows from the digits of the layouts, and it costs no more or no dimension is
+/// padded.
 pub(crate) fn boxes_between(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Boxes> {
     price_of_boxes(from, to, shape, dtype, &mut Work::unlimited())?;
     Boxes::between(from, to, shape, dtype)
 }
 
-/// Returns the price of [`boxes_between`], and adds what it takes to `work`.
+/// Returns the price of the exchange of [`boxes_between`], and adds the work of planning to `work`. Also returns `None`
+/// if `work` is overspent.
 fn price_of_boxes(
     from: &Sharding,
     to: &Sharding,
@@ -219,8 +223,8 @@ fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], 
     Some(if cost(&plain) < cost(&plan) { plain } else { plan })
 }
 
-/// Returns the sum of the bytes received and the price of starting the collectives. Slices are started for next to
-/// nothing.
+/// Returns the sum of the bytes received and of the price of starting the collectives, which is 1 for a slice and
+/// [`STEP_BYTES`] for each other collective.
 fn cost(steps: &[Step]) -> u64 {
     let start = |s: &Step| match s.kind {
         StepKind::AllSlice { .. } => 1,
@@ -289,7 +293,8 @@ fn suffixes(long: &Sharding, short: &Sharding, shape: &[usize]) -> Option<Vec<Ve
     .collect()
 }
 
-/// Returns `list` without `prefix`, or `None` if `list` does not start with it. Whole axes are not split here.
+/// Returns `list` without `prefix`, or `None` if `list` does not start with it. A part of an axis is not a prefix of
+/// the whole axis here.
 fn suffix_after(list: &[AxisRef], prefix: &[AxisRef]) -> Option<Vec<AxisRef>> {
     list.strip_prefix(prefix).map(<[AxisRef]>::to_vec)
 }
@@ -299,13 +304,14 @@ pub fn padded_size(n: usize, shard_count: usize) -> usize {
     n.next_multiple_of(shard_count)
 }
 
-/// Returns whether the blocks of a dimension of size `n` over `a` shards can be cut from, or joined to, the blocks over
-/// `b` shards.
+/// Returns true if a step from `a` to `b` shards of a dimension of size `n`, or back, moves whole blocks: one of the
+/// numbers is 1, or both pad `n` to the same size.
 fn is_local(n: usize, a: usize, b: usize) -> bool {
     a == 1 || b == 1 || padded_size(n, a) == padded_size(n, b)
 }
 
-/// Returns whether a step between the two layouts moves whole blocks in every dimension.
+/// Returns true if a step between the two layouts moves whole blocks in every dimension ([`is_local`]). `shape` is the
+/// global shape.
 pub(crate) fn is_local_between(a: &Sharding, b: &Sharding, shape: &[usize]) -> bool {
     let counts = a.shard_counts().into_iter().zip(b.shard_counts());
     counts.zip(shape).all(|((a, b), &n)| is_local(n, a, b))

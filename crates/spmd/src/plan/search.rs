@@ -1,8 +1,9 @@
 //! Uniform-cost search over layouts.
 //!
-//! The layouts of few pieces are thousands, and a program is planned with thousands of searches. The search is therefore
-//! told a cost that is no use, and does not enter layouts from which the target costs more ([`Probes`]). Permutations
-//! cost the same between all layouts with the same numbers of shards, so that only the first such layout is permuted.
+//! The layouts of few pieces are thousands, and a program is planned with thousands of searches. The search is
+//! therefore told a cost that is no use, and does not enter layouts from which the target costs more ([`Probes`]).
+//! Permutations cost the same between all layouts with the same numbers of shards, so that only the first such layout
+//! is permuted.
 
 use super::{Move as OneMove, Step, StepKind, Work, is_local, padded_size};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -119,13 +120,14 @@ struct Space<'a> {
     element_bytes: u64,
     pieces: Vec<AxisRef>,
     sizes: Vec<usize>,
-    /// For each piece, whether it can be used beside each other piece.
+    /// For each piece, true for the pieces, itself included, that overlap it or cannot be used beside it.
     conflicts: Vec<Vec<bool>>,
     target: Layout,
 }
 
-/// Returns a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or the search
-/// gives up, as it does at once if `work` is spent. Adds the number of edges that the search looks at to `work`.
+/// Returns the steps of a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or
+/// the search gives up, as it does at once if `work` is spent. Adds the number of edges that the search looks at to
+/// `work`. The layouts are on one mesh and must differ.
 pub(super) fn shortest(
     from: &Sharding,
     to: &Sharding,
@@ -165,7 +167,8 @@ struct Probes {
 type Probe = (SmallVec<[usize; 8]>, Vec<(usize, usize)>);
 
 impl Probes {
-    /// Returns some devices that differ along the pieces. There are none if pieces contradict each other.
+    /// Returns all devices that differ along the pieces if they are at most [`MAX_PROBES`], and so many of them
+    /// otherwise, perhaps with repetitions. There are none if two pieces conflict with each other.
     fn of(space: &Space<'_>) -> Probes {
         let count = space.sizes.iter().fold(1usize, |n, &size| n.saturating_mul(size));
         let is_alone = |(i, row): (usize, &Vec<bool>)| row.iter().enumerate().all(|(j, &conflict)| i == j || !conflict);
@@ -196,7 +199,8 @@ impl Probes {
         Probes { devices: (0..count.min(MAX_PROBES)).map(device).map(needed).collect() }
     }
 
-    /// Returns the bytes that the device that lacks most has yet to receive. No path from the layout moves less.
+    /// Returns the bytes of its target shard that a device does not hold in the layout, for the probed device that
+    /// lacks most, or 0 if no devices are probed. No path from the layout to the target moves less.
     fn bytes_missing(&self, space: &Space<'_>, layout: &Layout) -> u64 {
         let missing = |(at, needed): &Probe| {
             let (mut needs, mut has) = (1, 1);
@@ -286,8 +290,8 @@ impl Search<'_, '_> {
 type Edge = (Move, Option<Layout>, u64);
 
 impl Space<'_> {
-    /// Finds the edges from a layout. Permutations are only found if no layout with the same numbers of shards is in
-    /// `permuted`, where these numbers are then recorded: layouts that are reached later cannot be permuted for less.
+    /// Adds the edges from a layout to `edges`. Permutations are only added if the layout's numbers of shards are not
+    /// yet in `permuted`, where they are then recorded: layouts that are reached later cannot be permuted for less.
     fn edges(&self, layout: &Layout, permuted: &mut FxHashSet<Counts>, edges: &mut Vec<Edge>) {
         let counts: Counts = layout.lists().map(|list| self.count(list)).collect();
         let blocks: Counts = self.shape.iter().zip(&counts).map(|(&n, &count)| n.div_ceil(count)).collect();
@@ -341,8 +345,8 @@ impl Space<'_> {
         }
     }
 
-    /// Returns the bytes of the shards that are joined in a dimension, which was in `count` shards and is in `after`
-    /// shards then, except for the device's own one. Their padding is counted.
+    /// Returns the bytes that a device receives in a gather along `dim` from `count` shards to `after` shards: those of
+    /// its shard afterwards, with padding, without those of its shard before, which has the shape `blocks`.
     fn gather_bytes(&self, dim: usize, count: usize, after: usize, blocks: &Counts) -> u64 {
         let n = self.shape[dim];
         let mut joined = blocks.clone();
@@ -350,8 +354,9 @@ impl Space<'_> {
         self.bytes(&joined) - self.bytes(blocks)
     }
 
-    /// Returns the bytes of a device's shard except for its own part. The shard is padded if a dimension is split
-    /// unevenly.
+    /// Returns the bytes that a device receives in an all-to-all that splits dimension `target` `group` times more, and
+    /// `source` so many times less: the larger one of its shards before and after, without the device's own part.
+    /// `counts` are the numbers of shards before, and `blocks` is the shape of a shard before.
     fn all_to_all_bytes(&self, source: usize, target: usize, group: usize, counts: &Counts, blocks: &Counts) -> u64 {
         let mut next = blocks.clone();
         next[source] = self.shape[source].div_ceil(counts[source] / group);
@@ -371,7 +376,8 @@ impl Space<'_> {
         edges.extend(others.map(|next| (Move::Permute, Some(next), price)));
     }
 
-    /// Finds every layout with these numbers of shards in the dimensions from `dim` on.
+    /// Adds to `found` every layout that extends `partial`, in the dimensions from `dim` on, to these numbers of
+    /// shards. `partial` is unchanged afterwards.
     fn fill(&self, counts: &Counts, partial: &mut Layout, dim: usize, found: &mut Vec<Layout>) {
         if dim == counts.len() {
             return found.push(partial.clone());
@@ -389,13 +395,14 @@ impl Space<'_> {
         }
     }
 
-    /// Returns the pieces that do not overlap the pieces in use.
+    /// Returns the pieces that can be used beside all pieces of the layout.
     fn free_pieces(&self, layout: &Layout) -> SmallVec<[Piece; 8]> {
         let is_used = |p: Piece| layout.pieces().iter().any(|&q| self.conflicts[usize::from(p)][usize::from(q)]);
         (0..self.pieces.len() as Piece).filter(|&p| !is_used(p)).collect()
     }
 
-    /// Returns the interval of a dimension that a device holds, which is at these indices along the pieces.
+    /// Returns the interval `low..high` of a dimension that a device holds in a layout, without padding. `at` is the
+    /// device's index along each piece.
     fn interval(&self, layout: &Layout, dim: usize, at: &[usize]) -> (usize, usize) {
         let index = |(index, count): (usize, usize), &p: &Piece| {
             (index * self.size(p) + at[usize::from(p)], count * self.size(p))
@@ -493,7 +500,7 @@ impl Space<'_> {
     }
 }
 
-/// Adds `next` to `last` if one step can do both. Returns whether it did.
+/// Adds `next` to `last` if both are slices or both are gathers. Returns true if it did.
 fn join(last: &mut Step, next: &Step, mesh: &Mesh) -> bool {
     match (&mut last.kind, &next.kind) {
         (StepKind::AllSlice { axes }, StepKind::AllSlice { axes: more }) => {
@@ -542,7 +549,8 @@ fn common_pieces(from: &Sharding, to: &Sharding) -> Vec<AxisRef> {
     pieces
 }
 
-/// Returns the parts into which the ends of all `axes` cut them, or `None` if an end does not divide the next one.
+/// Returns the parts into which the ends of all `axes`, which are parts of `axis`, cut them. Parts that are in none of
+/// `axes` are left out. Returns `None` if an end does not divide the next one.
 fn cut<'a>(mesh: &Mesh, axis: AxisIndex, axes: impl Iterator<Item = &'a AxisRef> + Clone) -> Option<Vec<AxisRef>> {
     let mut ends: Vec<usize> = axes.clone().flat_map(|a| [a.pre_size(), a.next_pre_size(mesh)]).collect();
     ends.sort_unstable();

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
 
-/// The work of planning after which moves are priced without a search for paths, and after twice of it without exchanges
-/// of boxes. It takes about a second.
+/// The work of planning after which moves are priced without a search for paths, and after twice of it without
+/// exchanges of boxes. It takes about a second.
 pub(crate) const MAX_WORK: usize = 1_500_000;
 
 /// Prices of moves, each computed once.
@@ -45,7 +45,8 @@ pub(crate) fn hash_layout<H: Hasher>(layout: &Sharding, h: &mut H) {
 }
 
 impl MovePrices {
-    /// Returns [`price_of_sum`].
+    /// Returns the price of [`price_of_sum`], which is computed once for equal arguments. Once [`MAX_WORK`] is done,
+    /// fewer plans are compared, so the price may be higher.
     pub fn of(&self, from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
         let question = Move { from: from.clone(), summed: summed.into(), to: to.clone(), shape: shape.into(), dtype };
         if let Some(price) = self.known.borrow().get(&question) {
@@ -70,7 +71,8 @@ pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &
     price_counted(from, summed, to, shape, dtype, &mut Work::unlimited())
 }
 
-/// Returns [`price_of_sum`], and adds the work of planning to `work`.
+/// Returns the price of [`price_of_sum`], and adds the work of planning to `work`. Once `work` is spent, fewer plans
+/// are compared.
 fn price_counted(
     from: &Sharding,
     summed: &[AxisRef],

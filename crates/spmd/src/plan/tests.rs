@@ -14,7 +14,8 @@ fn mesh(sizes: &[usize]) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).unwrap())
 }
 
-/// Returns every assignment of lists of pieces to `rank` dimensions in which no two pieces overlap.
+/// Returns every assignment of lists of pieces to `rank` dimensions in which no two pieces overlap, and no piece of a
+/// list can be merged with the one before it.
 fn layouts(mesh: &Arc<Mesh>, pieces: &[AxisRef], rank: usize) -> Vec<Sharding> {
     fn go(mesh: &Arc<Mesh>, pieces: &[AxisRef], dims: &mut Vec<Vec<AxisRef>>, dim: usize, out: &mut Vec<Sharding>) {
         if dim == dims.len() {
@@ -44,7 +45,8 @@ fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     (0..shape.iter().product()).map(|i| (0..shape.len()).map(|d| i / strides[d] % shape[d]).collect()).collect()
 }
 
-/// Returns the shards that the definition of a sharding requires.
+/// Returns the shards that the definition of a sharding requires, by device. Each element is its row-major index in the
+/// global array.
 fn shards(sharding: &Sharding, shape: &[usize]) -> Shards {
     let local = sharding.local_shape(shape);
     let strides = strides(shape);
@@ -71,7 +73,8 @@ fn resize(shards: Shards, from: &[usize], to: &[usize]) -> Shards {
     shards.iter().map(|block| indices(to).iter().map(|i| get(block, i)).collect()).collect()
 }
 
-/// Executes a step as devices do, using only the blocks of the device and of other devices.
+/// Executes a step as devices do, using only the blocks of the device and of other devices, and returns the new blocks.
+/// An exchange is not executed: the blocks that its target layout requires are returned.
 fn run(step: &Step, from: &Sharding, shape: &[usize], shards: Shards) -> Shards {
     let (mesh, to) = (&from.mesh, &step.to);
     let ends = |d: usize| [from, to].map(|s| s.dims[d].shard_count(mesh));

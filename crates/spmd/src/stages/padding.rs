@@ -10,7 +10,9 @@ use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{DataFlow, Semantics, Splits};
 use shardwise_sharding::FactorKind;
 
-/// Returns the first place where values that stand for the same elements of the program record different padding.
+/// Returns the main function if one of its arguments or results does not record the padding that its global type shows,
+/// or else the first op whose tensors record different padding where it must be equal. Returns `None` if there is none,
+/// or if the module has no mesh.
 pub(super) fn unrecorded(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     if boundary(func).any(|(v, attrs)| !is_recorded(&func.body, v, attrs)) {
@@ -26,7 +28,8 @@ fn boundary(func: &Func) -> impl Iterator<Item = (Value, &Attrs)> {
     args.chain(func.body.results().iter().zip(&func.result_attrs)).map(|(&v, attrs)| (v, attrs))
 }
 
-/// Returns whether an argument or result records the padding that its global type shows.
+/// Returns true if an argument or result records the padding that its global type shows, or records none and has no
+/// global type.
 fn is_recorded(body: &Body, v: Value, attrs: &Attrs) -> bool {
     let without = body[v].shape_without_padding();
     match attrs.get(GLOBAL_TYPE) {
@@ -35,7 +38,9 @@ fn is_recorded(body: &Body, v: Value, attrs: &Attrs) -> bool {
     }
 }
 
-/// Returns whether tensors of the op record different padding along a factor, or along an edge.
+/// Returns true if tensors of the op record different padding along a factor, along an edge, or before and after a
+/// collective between layouts. Returns false for manual computations, for ops that are not pure, and for ops that work
+/// on blocks alone ([`Splits::InSameBlocks`]).
 fn differs(view: &OpView<'_>) -> bool {
     let size = |v: Value| view.body[v].shape_without_padding();
     if ShardyCollective::of(view).is_some() {
@@ -51,7 +56,8 @@ fn differs(view: &OpView<'_>) -> bool {
     keeps_padding && facts(view).semantics(view) == Semantics::Pure && differs_along_factor(view)
 }
 
-/// Returns whether dimensions of the same size and of one factor record different padding.
+/// Returns true if two dimensions that consist of the same factor alone have the same size with padding and different
+/// sizes without it. Only factors that are passed through or reduced count.
 fn differs_along_factor(view: &OpView<'_>) -> bool {
     let fact = facts(view).rule(view);
     let Some(rule) = fact.rule() else { return false };
@@ -69,7 +75,8 @@ fn differs_along_factor(view: &OpView<'_>) -> bool {
     seen.iter().enumerate().any(|(i, a)| seen[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
 }
 
-/// Returns an op of the main function that reduces padding which does not hold its neutral element.
+/// Returns an op of the main function that reduces padding along a split dimension which does not hold its neutral
+/// element. Returns `None` if there is none, or if the module has no mesh.
 pub(super) fn exposed(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {

@@ -23,8 +23,11 @@ fn filetests() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the module that pass number `at` is given, unless it is the program itself, and the module that it makes; or
-/// the diagnostics. Adds to `wrong` if the engines do not agree about the program.
+/// Returns the text of the module that pass number `at` makes, after that of the module that it is given unless this is
+/// the program itself. Returns the diagnostics if one of the passes up to this one fails. Adds a line to `wrong` if the
+/// engines do not agree about the program, unless the text has a line that starts with `// not run: `.
+///
+/// Panics if the program cannot be parsed, or if the module that the pass makes cannot be printed and parsed back.
 fn before_and_after(at: usize, text: &str, wrong: &mut Vec<String>) -> String {
     let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let until = |name: &str| run_until(name, &module, &mut Options { verify: true, ..Options::default() });
@@ -55,7 +58,8 @@ fn without_reasons(module: &Module) -> Module {
     out
 }
 
-/// Runs the whole program, and the partitioned program on both engines. Returns an error if the results differ.
+/// Runs the whole program, and the partitioned program on both engines, with the same inputs. Returns an error if the
+/// results differ, or if a program cannot be partitioned or run.
 fn run_on_engines(whole: &Module) -> Result<(), String> {
     let signature = Signature::of(whole.main().ok_or("there is no main function")?).map_err(|e| e.to_string())?;
     let mut choose = Chooser::new(0);

@@ -50,7 +50,7 @@ pub fn mesh(c: &mut Chooser) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", c.pick(&shapes).iter().copied()).unwrap())
 }
 
-/// Returns a random layout: axes and halves of axes, in any order, in any dimension.
+/// Returns a random layout: axes, and halves of axes of size 4, in any order, in any dimension. Some are not used.
 pub fn sharding(c: &mut Chooser, mesh: &Arc<Mesh>, rank: usize) -> Sharding {
     sharding_over(c, mesh, &mesh.all_axes().collect::<Vec<_>>(), rank)
 }
@@ -78,7 +78,8 @@ fn literal(c: &mut Chooser, shape: &[usize]) -> Literal {
     Literal::new(shape, &data)
 }
 
-/// Returns a program of `length` random ops. Some of its values have random shardings.
+/// Returns a random program with one to three arguments and `length` steps: random ops, loops, branches and manual
+/// computations. Some of its values have random shardings. Equal arguments result in equal programs.
 pub fn program(seed: u64, length: usize) -> Program {
     let mut c = Chooser::new(seed);
     let mesh = mesh(&mut c);
@@ -177,7 +178,9 @@ fn manual(c: &mut Chooser, b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>) -> O
     Some((result, free))
 }
 
-/// Builds one random op of per-device code on `v`, along `axis`, and returns its result.
+/// Builds a random computation of per-device code on `v`, and returns its result, which has the type of `v`. It is a
+/// negation, or a collective or device index along `axis`. Devices are named by their numbers if `by_number` is true,
+/// and by axes otherwise.
 fn per_device(
     c: &mut Chooser,
     b: &mut Builder<'_>,
@@ -316,7 +319,8 @@ fn reduce(c: &mut Chooser, b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
     make::reduce(b, kind, x, &[dim])
 }
 
-/// Builds a product of `x` and a value that fits, or of `x` with itself if none fits.
+/// Builds a product of `x` and a value that fits, or of `x` with itself if none fits. The elements of both are clamped
+/// to the range from -2 to 2 before.
 fn dot(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value) -> Value {
     let t = ty(b, x);
     // Products of products grow: keep the numbers small.
@@ -333,7 +337,7 @@ fn dot(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value) -> Valu
     make::dot_general(b, x, y, &dims, DType::F32)
 }
 
-/// Splits or merges dimensions, or adds one of size 1.
+/// Builds a reshape of `x` to one dimension, to two dimensions, or to the dimensions of `x` and another one of size 1.
 fn reshape(c: &mut Chooser, b: &mut Builder<'_>, x: Value) -> Value {
     let t = ty(b, x);
     let n = t.size();
@@ -355,7 +359,8 @@ fn dynamic_slice(c: &mut Chooser, b: &mut Builder<'_>, x: Value, dim: usize) -> 
     make::dynamic_slice(b, x, &starts, &sizes)
 }
 
-/// Builds a loop of up to three turns, or a branch.
+/// Builds a loop of up to three turns that carries `x`, or a branch, and returns a result of the type of `x`. `depth`,
+/// which must not be 0, is the number of loops and branches that may nest, including this one.
 fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, depth: usize) -> Value {
     let t = ty(b, x);
     let turn = |c: &mut Chooser, b: &mut Builder<'_>, carried: Value| {

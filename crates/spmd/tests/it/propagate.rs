@@ -36,9 +36,9 @@ fn the_corpus_has_shardys_shardings() {
     assert!(compared > 500, "only {compared} shardings compared");
 }
 
-/// Returns a line for each argument and result of the main function and for each result of its ops, in program order,
-/// with its sharding. Scalars are left out, and so are constants, edges and named computations, which only one of the
-/// two programs has.
+/// Returns a line with the sharding of each argument and result of the main function, and then of each result of its
+/// ops and each argument of its manual computations, in program order. Scalars in the function are left out, and so are
+/// the results of constants, edges and named computations, which only one of the two programs has.
 fn facts(module: &Module) -> Vec<String> {
     let main = module.main().unwrap();
     let mut out = vec![];

@@ -26,7 +26,8 @@ fn extreme(direction: &str) -> String {
     )
 }
 
-/// Returns a program that reduces rows of `n` elements, which are split over `axes`, together with their indices.
+/// Returns a program that reduces three rows of `n` elements, which are split over `axes`, together with their indices.
+/// `init` is the initial value of the elements, and that of the indices is 0.
 fn rows(n: usize, axes: &str, init: &str, reducer: &str) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"=2, "y"=2]>

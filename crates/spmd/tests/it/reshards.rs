@@ -12,7 +12,8 @@ use shardwise_ops::{OPS, Opcode};
 use shardwise_spmd::{Options, run_until};
 use std::sync::Arc;
 
-/// Returns the axes of the mesh. Of those whose size is no prime, one in three is replaced by two parts.
+/// Returns the axes of the mesh. An axis whose size is not 1 and no prime is replaced by two parts with a probability
+/// of one in three.
 fn parts(choose: &mut Chooser, mesh: &Mesh) -> Vec<AxisRef> {
     let cut = |axis: AxisRef, size: usize| {
         let rest = axis.size(mesh) / size;
@@ -55,8 +56,8 @@ fn module(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> Modul
     module
 }
 
-/// Checks a reshard. Returns whether it is one exchange, whether it has an all-to-all with several moves, and whether
-/// it is an exchange of boxes.
+/// Checks a reshard. Returns three values: true if it contains an exchange, true if it contains an all-to-all with
+/// several moves, and true if it is an exchange of boxes.
 fn check(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> [bool; 3] {
     let module = module(mesh, from, to, shape);
     let what = format!("{from} -> {to} of {shape:?} on {mesh}");

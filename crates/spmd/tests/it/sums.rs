@@ -7,8 +7,9 @@ use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 use shardwise_spmd::{Context, Options, partition};
 
-/// Returns a program on products `p` and `q` of `a` and `b`, whose contracted dimension of size `n` is split over eight
-/// devices. `body` has the ops on the products, and `result` is the type of the results.
+/// Returns a program on the products `p` of `a` and `b` and `q` of `a` and `-b`, whose contracted dimension of size `n`
+/// is split over eight devices. `body` has the ops on the products and the return, and `result` is the type of the
+/// results.
 fn on_products(n: usize, body: &str, result: &str) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"=8]>

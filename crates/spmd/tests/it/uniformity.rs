@@ -1,4 +1,4 @@
-//! What is said to be equal on devices is equal when the program runs.
+//! Tests that values that are inferred to be equal on devices are equal when the program runs.
 
 use crate::generate::{Program, program};
 use shardwise_base::Literal;
@@ -28,7 +28,8 @@ fn giving_all(module: &Module) -> Module {
     module
 }
 
-/// Returns the parts of each argument on the devices, padded to the sizes that the partitioned program takes.
+/// Returns the parts of each argument on the devices, by argument and then by device, padded to the sizes that the
+/// partitioned program takes.
 pub fn parts(module: &Module, args: &[Literal]) -> Vec<Vec<Literal>> {
     let signature = Signature::of(module.main().unwrap()).unwrap();
     let split = |(arg, ty): (&Literal, &shardwise_engine::ShardedType)| {

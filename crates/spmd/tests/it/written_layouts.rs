@@ -34,7 +34,8 @@ fn arguments(module: &Module) -> Vec<Literal> {
     body.args().iter().enumerate().map(of).collect()
 }
 
-/// Checks that the program computes the same on whole values, by shards, on each device, and on one device.
+/// Checks that the program computes the same on whole values, by shards after several stages, and on each device. Also
+/// checks it on one device, unless it has a manual computation.
 fn check(text: &str) {
     let module = module(text);
     let args = arguments(&module);
@@ -299,7 +300,8 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"},
     );
 }
 
-/// Returns the codes of the errors of verifying a program, or else of partitioning it.
+/// Returns the codes of what is found by verifying a program, or by partitioning it if it is valid. Panics if it can be
+/// partitioned.
 fn errors(text: &str) -> Vec<&'static str> {
     let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
     let found = verify(&module);

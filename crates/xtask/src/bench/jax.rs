@@ -58,7 +58,8 @@ impl Drop for Jax {
     }
 }
 
-/// Returns the folder with the programs, inputs and outputs. Exports them again if the scripts have changed.
+/// Returns the folder with the programs, inputs and outputs. Exports them if the scripts have changed since the last
+/// export, or if there was none.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/bench")?;
     let scripts = ["bench_jax.py", "chapter.py", "transformer.py", "harness.py", "requirements.txt"];

@@ -77,10 +77,11 @@ const OWN_OF_TWO: &[(&str, [&str; 2], Text)] = &[
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
-/// Returns a report, and whether its targets are reached.
+/// Returns a report, and true if its targets are reached.
 type Measure = fn() -> Result<(String, bool)>;
 
-/// Measures the programs that the options select. Returns the report, and whether all their targets are reached.
+/// Measures the programs that the options select. Returns the report, and true if all their targets are reached. Fails
+/// in a build with debug assertions.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
     let (mut speed, mut is_fast) = (String::new(), true);
@@ -162,8 +163,8 @@ fn time_against_two(
     Ok(format!("{name}: largest difference from JAX, of the largest value: {distance:.1e}"))
 }
 
-/// Times compilation, and adds the medians of the rounds to `samples`. Ours is parsing, partitioning and planning, and
-/// JAX's is tracing, lowering and compiling.
+/// Times the compilation of [`COMPILED`], and adds the medians of the rounds to `samples`. Ours is parsing,
+/// partitioning and planning, and JAX's is tracing, lowering and compiling.
 fn time_compilation(jax: &mut Jax, folder: &Path, effort: Effort, samples: &mut Samples) -> Result<()> {
     let (program, name) = COMPILED;
     eprintln!("measuring {name}");

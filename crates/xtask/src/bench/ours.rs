@@ -69,8 +69,8 @@ impl Ours {
         Ok(median(&times))
     }
 
-    /// Calls the program, and returns the largest difference from JAX's outputs `NAME.out0.bin`, … in the folder,
-    /// relative to the largest value. Fails if JAX has more or fewer outputs.
+    /// Calls the program, and returns the largest difference from JAX's outputs `NAME.out0.bin`, … in the folder, each
+    /// relative to the largest value of its output. Fails if JAX has more or fewer outputs, or outputs of other sizes.
     pub fn distance(&self, folder: &Path, name: &str) -> Result<f64> {
         let mut farthest = 0f64;
         let results = self.call()?;
@@ -96,8 +96,8 @@ fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
     engine.compile(&local.module).map_err(program::mistake)
 }
 
-/// Returns the median time of parsing, partitioning and planning over `runs` runs, in microseconds. `runs` must not be
-/// 0.
+/// Returns the median time of parsing, partitioning and planning over `runs` runs, in microseconds. One run before them
+/// does not count. Panics if `runs` is 0.
 pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     let engine = engine();
     compile(&*engine, text)?;

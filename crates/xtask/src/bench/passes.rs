@@ -13,8 +13,8 @@ use std::time::Instant;
 pub const NAME: &str = "partitioner_speed";
 
 const ROUNDS: usize = 5;
-/// The largest allowed number of microseconds for each op of a program that repeats itself, until `propagate` is done and
-/// for all passes.
+/// The largest allowed number of microseconds for each op of a program that repeats itself, until `propagate` is done
+/// and for all passes.
 const REPEATED: [f64; 2] = [4.0, 6.0];
 /// The largest allowed numbers for a program without two equal ops.
 const DISTINCT: [f64; 2] = [10.0, 40.0];
@@ -29,7 +29,7 @@ struct Subject {
     most: [f64; 2],
 }
 
-/// Returns the table, and whether everything is fast enough.
+/// Returns the table, and true if no measured number is above its largest allowed one.
 pub fn measure() -> Result<(String, bool)> {
     let mut table = Table::new(["program", "ops", "parse", "propagate", "<=", "pipeline", "<=", "all passes, ms"]);
     let mut is_good = true;
@@ -157,7 +157,8 @@ fn sharded(dims: &str) -> String {
     format!("{{sdy.sharding = #sdy.sharding<@mesh, [{dims}]>}}")
 }
 
-/// Returns the training step of a Llama for 256 devices, as JAX exports it. The text is kept for the next time.
+/// Returns the training step of a Llama of so many layers for 256 devices, as JAX exports it. The text is kept under
+/// `target/oracle` for the next time.
 fn llama_text(layers: usize) -> Result<String> {
     let path = repo::target_dir("oracle")?.join(format!("llama_{layers}.mlir"));
     if !path.exists() {

@@ -195,7 +195,8 @@ impl Optimum<'_> {
         Optimum { chain, assignments, layouts }
     }
 
-    /// Returns the fewest bytes that the chain moves if product `i` computes at most `flops[i]` operations on a device.
+    /// Returns the fewest bytes that the chain moves if product `i` computes at most `flops[i]` operations on a device,
+    /// or 0 if no choice keeps to these limits.
     fn of(&self, flops: &[f64]) -> u64 {
         let chain = self.chain;
         let mut at: HashMap<Sharding, u64> = HashMap::from([(chain.layouts[0].clone(), 0)]);

@@ -24,7 +24,7 @@ enum Study {
     Reshards(reshards::Options),
 }
 
-/// Runs one of the studies. Returns its tables, and whether everything is right.
+/// Runs the study that the options select. Returns its tables, and true if everything is right.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     match &options.study {
         Study::Dots(options) => dots::run(options),

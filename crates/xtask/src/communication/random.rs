@@ -4,7 +4,8 @@ use shardwise_base::{AxisRef, Mesh, Sharding};
 use shardwise_check::choose::Chooser;
 use std::sync::Arc;
 
-/// Returns a mesh with axes of these sizes, at most four, named from `a` on.
+/// Returns a mesh with axes of these sizes, named from `a` on. Sizes after the first four are left out. Panics if a
+/// size is 0.
 pub fn mesh(sizes: &[usize]) -> Arc<Mesh> {
     let names = ["a", "b", "c", "d"];
     Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).expect("the sizes are positive"))
@@ -46,8 +47,8 @@ pub fn even_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) 
     shape
 }
 
-/// Returns a shape of which these layouts split at least one dimension unevenly if they split any: an even shape of
-/// which some dimensions are shortened.
+/// Returns a shape of which these layouts split at least one dimension unevenly if they split any: an even shape with
+/// at least `elements` elements, of which some dimensions are then shortened.
 pub fn uneven_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) -> Vec<usize> {
     let mut shape = even_shape(choose, layouts, elements);
     let multiple = |d: usize| layouts.iter().map(|s| s.shard_counts()[d]).fold(1, lcm);

@@ -1,11 +1,11 @@
 //! `cargo xtask communication reshards`: plans of random reshards against the lower bound, which is what a device needs
 //! and does not hold.
 //!
-//! A plan that reaches the bound may need many rounds of permutes. If it takes more than 16, the plan is compared with the
-//! best plan of collectives instead. The larger of the two is the *bar* of a case.
+//! A plan that reaches the bound may need many rounds of permutes. If it takes more than 16, the plan is compared with
+//! the best plan of collectives instead. The larger of the two is the *bar* of a case.
 //!
-//! The first study has even reshards only. The second one adds meshes of 16x16 devices and uneven dimensions, in which the
-//! padding of a block counts for the plans and not for the bound.
+//! The first study has even reshards only. The second one adds meshes of 16x16 devices and uneven dimensions, in which
+//! the padding of a block counts for the plans and not for the bound.
 
 use super::random;
 use crate::command::in_parallel;
@@ -79,7 +79,8 @@ struct Outcome {
     time: Duration,
 }
 
-/// Plans random reshards. Returns tables of the bytes moved. The second value is always true.
+/// Plans random reshards, and writes the page if the options ask for it. Returns tables of the bytes moved. The second
+/// value is always true.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let seeds: Vec<u64> = (options.seed..options.seed + options.cases).collect();
     let (mut text, mut page) = (String::new(), PAGE_HEAD.to_string());
@@ -96,7 +97,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((text, true))
 }
 
-/// Returns the title with a capital letter, if it begins with a letter.
+/// Returns the title, which is not empty, with a capital letter if it begins with a letter.
 fn heading(title: &str) -> String {
     let (first, rest) = title.split_at(1);
     first.to_uppercase() + rest

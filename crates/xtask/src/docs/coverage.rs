@@ -33,7 +33,8 @@ pub fn page() -> Result<Page> {
     Ok(Page::of_table("coverage.md", "Coverage of sharded ops", &about, &table))
 }
 
-/// Formats a cell: `in parts: even, uneven; whole: 0 (why); not 1 (why)`.
+/// Formats a cell: `in parts: even; whole: 0, 1; not uneven; uneven: why`. Returns an empty text if no rule of the op
+/// has such a factor.
 fn cell(row: &Row, kind: Kind) -> String {
     if !row.kinds().contains(&kind) {
         return String::new();

@@ -26,7 +26,8 @@ const OF_CAUSE: &str = "(the message of the cause)";
 /// The largest number of calls through which a code or message is traced.
 const MAX_CALLS: usize = 4;
 
-/// Returns the diagnostics that these sources make. A source is a file's name and its text.
+/// Returns the diagnostics that these sources make. A source is a file's name and its text. Diagnostics whose codes
+/// cannot be traced are left out. Fails if a source cannot be parsed.
 pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
     let mut found = Found::default();
     for (name, text) in sources {
@@ -113,7 +114,8 @@ impl Text {
     }
 }
 
-/// Inserts a text into another one in place of `{name}`. An unknown text leaves `{name}` as it is.
+/// Inserts a text into another one in place of `{name}`. If it is a parameter, records that it has to be inserted
+/// later. An unknown text leaves `{name}` as it is, and so does a text that is itself around a parameter.
 fn around(text: &str, name: &str, inside: Text) -> Text {
     match inside {
         Text::Said(inside) => Text::Said(text.replace(&format!("{{{name}}}"), &inside)),
@@ -356,9 +358,9 @@ fn pairs(codes: &[Text], messages: &[Text]) -> Vec<[Text; 2]> {
 }
 
 impl Found {
-    /// Adds to `made` a diagnostic with this code and message. If one of them is a parameter of a function, adds the
-    /// diagnostics of all calls of the function instead, as far as there are any. `calls` is the number of calls that
-    /// have been followed, of at most [`MAX_CALLS`].
+    /// Adds to `made` a diagnostic with this code and message, made in `file`. If one of them is a parameter of a
+    /// function, adds the diagnostics of all calls of the function instead, as far as there are any. Adds nothing if
+    /// the code is not known. `calls` is the number of calls that have been followed, of at most [`MAX_CALLS`].
     fn follow(&self, severity: &'static str, pair: [Text; 2], file: &str, calls: usize, made: &mut BTreeSet<Made>) {
         let function = pair.iter().find_map(Text::given).map(|given| given.function);
         let callers: Vec<&Call> = match function {
@@ -397,7 +399,8 @@ impl Found {
         self.calls.iter().filter(move |call| call.fits(function) && self.can_call(call, function))
     }
 
-    /// Returns true if a call can be one of this function, judged by the name and the files.
+    /// Returns true if a call of this function's name can be one of this function, judged by their files and by the
+    /// module that the call names.
     fn can_call(&self, call: &Call, function: &Function) -> bool {
         let is_in = |module: &String| function.file.split(['/', '.']).any(|part| part == module);
         if call.scope.file == function.file || function.is_closure {
@@ -486,8 +489,8 @@ impl Found {
         }
     }
 
-    /// Returns the texts of the argument of `Some(..)` or `String::from(..)`. For other calls, returns all words in the
-    /// functions that may be called.
+    /// Returns the texts of the first argument of `Some(..)` or `String::from(..)`. For other calls, returns all
+    /// strings of words in the functions that may be called, or [`Text::Unknown`] if there are none.
     fn texts_of_call(&self, names: &[String], arguments: &Punctuated<Expr, Token![,]>, scope: &Scope) -> Vec<Text> {
         if let (Some("from" | "Some"), Some(first)) = (names.last().map(String::as_str), arguments.first()) {
             return self.texts(first, &[], scope);

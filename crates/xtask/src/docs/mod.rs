@@ -50,7 +50,7 @@ impl Page {
     }
 }
 
-/// Writes the pages that are not up to date, or only lists them with `--check`. Returns the report, and whether all
+/// Writes the pages that are not up to date, or only lists them with `--check`. Returns the report, and true if all
 /// pages are up to date at the end.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let stale = stale()?;
@@ -86,7 +86,8 @@ fn pages() -> Result<Vec<Page>> {
 }
 
 /// Formats names of element types. If all types of a group are among them, the group's name replaces theirs, as in
-/// `integers, f32`.
+/// `integers, f32`. Groups come first, and other types follow in the order of [`DType::ALL`]. Names of no element type
+/// are left out.
 pub fn dtypes_in_order(names: &[&str]) -> String {
     let mut rest: Vec<&str> = DType::ALL.iter().map(|d| d.short()).filter(|name| names.contains(name)).collect();
     let mut out = vec![];

@@ -89,7 +89,7 @@ pub struct Case {
     pub text: String,
     /// The index of its program in the file.
     pub program: usize,
-    /// True if it is the only function of its program.
+    /// True if the text is the whole program, because at most one function of it has CHECK lines.
     pub is_whole: bool,
 }
 

@@ -47,7 +47,7 @@ fn parse(text: &str) -> Result<Vec<Known>> {
     Ok(known)
 }
 
-/// Returns the entry for a function that fails, if there is one.
+/// Returns the first entry that applies to this function, file and RUN line, or `None` if there is none.
 pub fn find<'a>(known: &'a [Known], file: &Path, run: &Run, function: &str) -> Option<&'a Known> {
     known.iter().find(|k| k.speaks_of(file, run, function))
 }

@@ -40,7 +40,8 @@ pub struct Options {
 /// The time limit for one call of our command.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs the files. Returns the report, and whether the failures are the known ones.
+/// Runs the files. Returns the report, and true if no other functions fail than the known ones, and none of these
+/// passes.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let command = options.command.clone().map_or_else(command::build_ours_with_shardy, Ok)?;
@@ -151,7 +152,8 @@ impl Asked {
     }
 }
 
-/// Runs the passes of a RUN line on a file. Returns the file with our output, or why there is none.
+/// Runs the passes of a RUN line on a file. Returns the file with our output, or the reason why there is none as an
+/// error.
 fn ours(shardwise: &Path, run: &Run, text: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new(shardwise);
     command.arg("opt").arg(text);

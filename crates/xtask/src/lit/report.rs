@@ -6,8 +6,9 @@ use crate::repo;
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// Returns the report, and whether the failures are the known ones. `verdicts` are those of all texts in order,
-/// `skipped` is the number of RUN lines that were left out, and `lists` adds the known failures to the report.
+/// Returns the report, and true if all failures are known and no function that is listed as known passes. `verdicts`
+/// are those of all texts in order, `skipped` is the number of RUN lines that were left out, and `lists` is true to add
+/// the known failures to the report.
 pub fn report(asked: &[Asked], verdicts: Vec<Both>, known: &[Known], skipped: usize, lists: bool) -> (String, bool) {
     let mut table = Table::new(["file", "functions", "jaxlib passes", "we pass", "both"]);
     let (mut total, mut failures) = (Counts::default(), Failures::default());

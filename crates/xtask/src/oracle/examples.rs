@@ -29,7 +29,10 @@ pub const QUICK: [&str; 1] = ["c05_slice_and_average"];
 /// The time limit for one example, and for all twins.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs the examples and compares their values. Returns a line for each, and whether all are equal.
+/// Runs the examples and compares their values. Returns a line for each, and true if all are equal.
+///
+/// # Errors
+/// Fails if an example cannot be built or fails.
 pub fn run(python: &Path, names: &[&str]) -> Result<(String, bool)> {
     let folder = repo::target_dir("oracle/examples")?;
     let built = command::build_examples(names)?;

@@ -146,7 +146,7 @@ pub fn run_all(python: &Path, jobs: Vec<Job>, verdicts: &mut Verdicts) -> Result
     Ok(total)
 }
 
-/// Runs the tests of the judges themselves.
+/// Runs the tests of the judges themselves, and fails if they fail.
 pub fn test_tools(python: &Path) -> Result<()> {
     let mut tests = venv::module(python, "unittest");
     tests.args(["discover", "-s", "oracle", "-p", "test_*.py"]);
@@ -157,7 +157,7 @@ pub fn test_tools(python: &Path) -> Result<()> {
 
 /// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, and random numbers.
 ///
-/// Returns the output of the scripts, and whether JAX still has the same answers.
+/// Returns the output of the scripts, and true if JAX still has the same answers.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
     let (mut report, mut is_right) = (String::new(), true);
     for name in ["explicit.py", "manual.py", "random_numbers.py"] {
@@ -169,9 +169,9 @@ pub fn tables(python: &Path) -> Result<(String, bool)> {
     Ok((report, is_right))
 }
 
-/// Asks about many things, with `chunk` of them in one question, whose answer has a part for each. If jaxlib crashes on
-/// a chunk, each half is asked separately, and finally each thing. The answer is `None` for things on which jaxlib
-/// crashes.
+/// Asks about many things, with `chunk` of them in one question, whose answer has a part for each. `chunk` must not be
+/// 0. If an answer does not have a part for each thing, because jaxlib crashed on the chunk, each half is asked
+/// separately, and finally each thing. The answer is `None` for things on which jaxlib crashes alone.
 pub fn ask_about<T, R>(
     python: &Path,
     things: &[T],

@@ -104,7 +104,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((text, is_right))
 }
 
-/// Returns the programs that the options select.
+/// Returns the programs that the options select. Exports the corpus first if they ask for the whole corpus. Fails if
+/// there are no such programs.
 fn select(options: &Options, python: &Path) -> Result<Vec<Program>> {
     let folders = match &options.corpus {
         Some(folder) => vec![folder.clone()],

@@ -55,7 +55,8 @@ fn tasks(program_count: usize, checks: &[Check]) -> Vec<Task> {
 
 type Questions = Vec<(Check, Question)>;
 
-/// Calls the command. Returns the questions about its output, or why there is no output.
+/// Calls the command for a check. Returns the questions about its output, or the reason why there is no output as the
+/// inner error. Verification and interpretation both have the questions of both.
 fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<Result<Questions, String>> {
     let out = |extension: &str| program.file_in(work, extension);
     std::fs::create_dir_all(out("").parent().expect("below the work folder"))?;
@@ -92,8 +93,8 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
     }
 }
 
-/// Runs the call and writes its output to `printed`. Returns the questions if it succeeded, and otherwise the reason
-/// why it failed.
+/// Runs the call and writes its standard output to `printed`, if this is a file. Returns the questions if it succeeded,
+/// and otherwise the reason why it failed as the inner error.
 fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Result<Result<Questions, String>> {
     let outcome = command::run(call, "", LIMIT)?;
     if !outcome.is_success() {

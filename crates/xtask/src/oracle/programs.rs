@@ -58,7 +58,8 @@ fn load_into(folder: &Path, family: &str, found: &mut Vec<Program>) -> Result<()
     Ok(())
 }
 
-/// Returns the folder of the whole corpus, which is exported again if the scripts have changed.
+/// Returns the folder of the whole corpus. Exports it if the scripts have changed since the last export, or if there
+/// was none.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/corpus")?;
     let (stamp, wanted) = (folder.join("stamp"), scripts()?);

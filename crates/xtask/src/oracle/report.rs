@@ -1,4 +1,4 @@
-//! The report: the table of families and checks, the failures, and whether everything is right.
+//! The report: the table of families and checks, and the failures.
 
 use super::check::{Check, Verdict, Verdicts};
 use super::judge::Shardings;
@@ -28,7 +28,8 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Returns the text, and whether everything is right.
+    /// Returns the text, and true if everything is right: no unexpected failure, no listed failure that is out of date,
+    /// and all totals reach their marks.
     pub fn write(&self) -> (String, bool) {
         let (failures, known) = self.failures();
         let mut wrong = failures;
@@ -76,12 +77,12 @@ impl Report<'_> {
         matches!(self.verdicts.get(&(program, check)), Some(Verdict::Failed(_)))
     }
 
-    /// Returns the known failure that is listed for this check of this program.
+    /// Returns the known failure that is listed for this check of this program, or `None` if none is listed.
     fn find(&self, program: usize, check: Check) -> Option<&Known> {
         self.known.iter().find(|k| k.program == self.programs[program].label && k.check == check)
     }
 
-    /// Returns the unexpected failures, and the listed ones.
+    /// Returns a line for each failure that is not listed, and a line for each listed failure that occurred.
     fn failures(&self) -> (Vec<String>, Vec<String>) {
         let (mut new, mut known) = (vec![], vec![]);
         for (&(program, check), verdict) in self.verdicts {
@@ -110,7 +111,8 @@ impl Report<'_> {
         self.known.iter().filter_map(|k| Some(line(k, why(k)?))).collect()
     }
 
-    /// Returns the marks that the totals do not reach.
+    /// Returns a line for each mark that is not reached. The number of classes of differences always counts, the other
+    /// totals only if the families are not restricted and their check was run.
     fn missed(&self) -> Vec<String> {
         let mut missed = vec![];
         let classes: BTreeSet<&str> =

@@ -50,7 +50,8 @@ const NOT_VERBS: [&str; 26] = [
 /// A line of a file, and what is wrong with it.
 pub type Place = (usize, String);
 
-/// Returns what breaks the rules in each crate: places as `file:line: reason`, by the name of the crate's folder.
+/// Returns what breaks the rules under `src` of each crate: places as `file:line: reason`, by the name of the crate's
+/// folder. Crates without such places are left out. Fails if a source cannot be parsed.
 pub fn places(sources: &[(String, String)]) -> Result<BTreeMap<String, Vec<String>>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, source) in sources {
@@ -63,7 +64,7 @@ pub fn places(sources: &[(String, String)]) -> Result<BTreeMap<String, Vec<Strin
     Ok(found)
 }
 
-/// Returns what breaks the rules in a source.
+/// Returns the places that break the rules in a source, in the order of their lines. Fails if it cannot be parsed.
 fn in_source(source: &str) -> Result<Vec<Place>> {
     let mut functions = Functions { source, found: vec![] };
     functions.visit_file(&syn::parse_file(source)?);
@@ -141,7 +142,7 @@ impl<'ast> Visit<'ast> for Functions<'_> {
     }
 }
 
-/// Returns the text of a line of a documentation comment.
+/// Returns the text of a line of a documentation comment, or `None` for other attributes.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(pair) = &attribute.meta else { return None };
     let Expr::Lit(value) = &pair.value else { return None };

@@ -83,7 +83,8 @@ fn blanked(source: &str, is_blanked: impl Fn(&str) -> bool) -> String {
     pieces(source).map(piece).collect()
 }
 
-/// Returns the string literals of a source, with their quotation marks. Raw strings and byte strings are left out.
+/// Returns the string literals of a source, with their quotation marks. Raw strings are left out. Of a byte string or C
+/// string, the part after the prefix is returned.
 pub fn strings(source: &str) -> impl Iterator<Item = &str> {
     pieces(source).filter(|(text, is_literal)| *is_literal && text.starts_with('"')).map(|(text, _)| text)
 }
@@ -136,7 +137,7 @@ fn block_comment_length(text: &str) -> usize {
     }
 }
 
-/// Returns the length of `r"…"` or `br#"…"#`, or `None` if this is only a name.
+/// Returns the length of `r"…"` or `br#"…"#` at the start of `text`, or `None` if there is no raw string.
 fn raw_string_length(text: &str) -> Option<usize> {
     let body = text.trim_start_matches(['b', 'c']).strip_prefix('r')?;
     let hashes = body.len() - body.trim_start_matches('#').len();
@@ -146,7 +147,8 @@ fn raw_string_length(text: &str) -> Option<usize> {
     Some(text.len() - inside.len() + inside_length)
 }
 
-/// Returns the length of a literal with escapes, including its quotes.
+/// Returns the length of the literal with escapes at the start of `text`, including its quotes, or the length of `text`
+/// if the literal does not end.
 fn quoted_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

@@ -1,7 +1,7 @@
 //! Circles of imports: files of a crate that need each other, directly or through other files.
 //!
-//! A file needs the files that define the names it mentions. A name that a module re-exports is followed to the file that
-//! defines it, so a `pub use` in `mod.rs` is no circle by itself. Tests do not count.
+//! A file needs the files that define the names it mentions. A name that a module re-exports is followed to the file
+//! that defines it, so a `pub use` in `mod.rs` is no circle by itself. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
@@ -10,7 +10,8 @@ use syn::{Attribute, ItemMod, ItemUse, Macro, UseTree};
 /// The names of the modules from the root of the crate to a module, or of a path.
 type Names = Vec<String>;
 
-/// Returns the files that are in circles, given the sources of a crate by their paths below `src`.
+/// Returns the files that are in circles, given the sources of a crate by their paths below `src`. Panics if a source
+/// cannot be parsed.
 pub fn in_circles(sources: &BTreeMap<String, String>) -> Vec<String> {
     let mut modules: BTreeMap<Names, Mentions> = BTreeMap::new();
     let mut files: BTreeMap<Names, &String> = BTreeMap::new();
@@ -36,14 +37,15 @@ fn child(module: &[String], name: &str) -> Names {
     module.iter().cloned().chain([name.to_string()]).collect()
 }
 
-/// Returns the modules that a module needs.
+/// Returns the other modules that a module needs directly.
 fn needed(modules: &BTreeMap<Names, Mentions>, module: &Names) -> BTreeSet<Names> {
     let found = &modules[module];
     let paths = found.uses.iter().map(|u| &u.path).chain(&found.paths);
     paths.filter_map(|path| home(modules, module, path, 8)).filter(|m| m != module).collect()
 }
 
-/// Returns the modules that can be reached from a module.
+/// Returns the modules that a module needs, directly or through others. The module itself is among them only if it is
+/// in a circle.
 fn reached<'a>(needs: &'a BTreeMap<&Names, BTreeSet<Names>>, from: &Names) -> BTreeSet<&'a Names> {
     let mut all = BTreeSet::new();
     let mut open: Vec<&Names> = needs[from].iter().collect();

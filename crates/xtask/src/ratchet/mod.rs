@@ -66,7 +66,9 @@ impl Exceptions {
     }
 }
 
-/// Returns violations of the rule on long functions. Tests under `tests/` may be long: they are mostly expected texts.
+/// Returns violations of the rule on functions of more than `LONG_FUNCTION` lines: those without an entry or longer
+/// than their entry, and entries that could be smaller or are not needed. Tests under `tests/` may be long: they are
+/// mostly expected texts.
 pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()?.into_iter().filter(|(file, _)| !file.contains("/tests/")) {
@@ -81,13 +83,14 @@ pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(missing.into_iter().chain(wrong).collect())
 }
 
-/// Returns violations of the rule on long files.
+/// Returns violations of the rule on files of more than `LONG_FILE` lines: those without an entry or longer than
+/// their entry, and entries that could be smaller or are not needed.
 pub fn long_files(exceptions: &Exceptions) -> Result<Vec<String>> {
     let lines = repo::rust_sources()?.into_iter().map(|(file, source)| (file, source.lines().count()));
     Ok(compare(&lines.filter(|(_, n)| *n > LONG_FILE).collect(), &exceptions.long_files, LONG_FILE, "lines"))
 }
 
-/// Returns violations of the rule on unsafe code: it is allowed where the list says, and may only become less.
+/// Returns violations of the rule on unsafe code: files with more or fewer occurrences of `unsafe` than the list says.
 pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()? {
@@ -128,7 +131,8 @@ pub fn string_keys(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(compare(&found, &exceptions.string_keys, 0, "attributes named by strings"))
 }
 
-/// Counts something in the files of generic code. Leaves out files without any, and files of tests.
+/// Returns the result of `count` for each file of generic code, by file. Leaves out files with the result 0, and files
+/// of tests.
 fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usize>> {
     let is_generic =
         |file: &str| mentions::GENERIC.iter().any(|root| file.starts_with(root)) && !file.ends_with("/tests.rs");
@@ -137,7 +141,7 @@ fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usiz
 }
 
 /// Returns violations of the rule on ops with a kernel: the element types for which they are evaluated may only become
-/// fewer. Ops without a kernel stand in `docs/generated/ops.md`.
+/// fewer. Ops without a kernel are listed in `docs/generated/ops.md`.
 pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
     let pairs = |lines: &BTreeMap<String, String>| -> BTreeSet<(String, String)> {
         let of = |(op, dtypes): (&String, &String)| {
@@ -151,7 +155,8 @@ pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(new.chain(stale).collect())
 }
 
-/// Returns violations of the rule on coverage. Another test compares the page with the actual runs.
+/// Returns a violation if `docs/generated/coverage.md` counts fewer cells than the list requires. Another test compares
+/// the page with the actual runs. Fails if the page has no such counts.
 pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
     let page = repo::read("docs/generated/coverage.md".as_ref())?;
     let count = |word: &str| {
@@ -176,8 +181,8 @@ pub fn english(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(wrong.into_iter().chain(listed.cloned()).collect())
 }
 
-/// Returns the differences between the found and the allowed numbers, by name. `found` has only numbers above `limit`,
-/// which is allowed for every name without an entry. `what` is the unit of the numbers.
+/// Returns a line for each name whose found number is not the allowed one, also if it is smaller. `found` has only
+/// numbers above `limit`, which is allowed for every name without an entry. `what` is the unit of the numbers.
 fn compare(
     found: &BTreeMap<String, usize>,
     allowed: &BTreeMap<String, usize>,
@@ -213,7 +218,8 @@ pub fn unfinished() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns the absolute paths of a machine, and the registries other than the public ones, in any file of the repository.
+/// Returns the absolute paths of a machine, and the registries other than the public ones, in any file of the
+/// repository.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {
@@ -241,7 +247,8 @@ fn is_url(line: &str, at: usize) -> bool {
     !word.is_empty()
 }
 
-/// Returns a registry that is not public: a lock file's source, or an index for pip or cargo.
+/// Returns a description of the registry that a line names if it is not public: the source in a lock file, or an index
+/// for pip or cargo in another file outside this crate. Returns `None` for all other lines.
 fn registry(file: &Path, line: &str) -> Option<String> {
     let public = "registry+https://github.com/rust-lang/crates.io-index";
     if file.ends_with("Cargo.lock") {

@@ -135,8 +135,8 @@ fn all_replaced(text: &str, places: &[Word], with: &str) -> String {
     out
 }
 
-/// Returns one of the words that fit, or `None` if there are none. `fits` is called with all words and the index of
-/// one.
+/// Returns a random one of the words that fit, or `None` if there are none. `fits` is called with all words and the
+/// index of one.
 fn any_word(choose: &mut Chooser, text: &str, fits: impl Fn(&[Word], usize) -> bool) -> Option<Word> {
     let all = words(text);
     let places: Vec<usize> = (0..all.len()).filter(|&i| fits(&all, i)).collect();
@@ -189,7 +189,8 @@ fn size_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// Changes a number that is not a size of a type: most often, one of an attribute or a constant.
+/// Changes a random number that is not a size of a type: most often, one of an attribute or a constant. Returns `None`
+/// if there is none.
 fn number(choose: &mut Chooser, text: &str) -> Option<String> {
     let from = any_word(choose, text, |all, i| all[i].kind == Kind::Number && !is_size(all, text, i))?;
     let near = from.of(text).parse::<i64>().ok().and_then(|n| n.checked_add(choose.between(-1, 1)));
@@ -208,14 +209,15 @@ fn op_of_same_signature(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, &format!("{dialect}.{}", choose.of(others))))
 }
 
-/// Returns the dialect of an op, and the ops that can replace it, including itself. Returns `None` if none can.
+/// Returns the dialect of an op whose name is `dialect.op`, and the names, without dialect, of the ops that can replace
+/// it, including itself. Returns `None` if none can.
 fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     let (dialect, op) = name.split_once('.')?;
     let others = SIGNATURES.iter().find(|list| list.contains(&op))?;
     Some((dialect, others))
 }
 
-/// Returns each line with its range in the text.
+/// Returns each line, without its line end, and its range of bytes in the text.
 fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     let mut at = 0;
     let place = |line: &'_ str| {
@@ -270,8 +272,9 @@ fn swapped_operands(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(&swapped, first.at.clone(), second.of(text)))
 }
 
-/// Inserts an op on a random value. Its result replaces the value in the next use, and in no other. Returns `None` if
-/// the text defines no tensor, or if the chosen one is not used later.
+/// Inserts an op on a random tensor that the text defines, and sometimes a second op whose result is not used. The
+/// result of the first op replaces the tensor in its next use, and in no other. Returns `None` if the text defines no
+/// tensor, or if the chosen one is not used later.
 fn op_between(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     if candidates.is_empty() {
@@ -310,7 +313,8 @@ fn mesh_axes(text: &str) -> Vec<(String, usize)> {
     (0..all.len()).filter_map(|i| axis(i, &all)).collect()
 }
 
-/// Replaces the axes of one dimension in a sharding by at most two random axes of the program's meshes.
+/// Replaces the axes of one list in a sharding, most often those of a dimension, by at most two random axes of the
+/// program's meshes and sometimes `?`. Returns `None` if the text has no sharding or no mesh.
 fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let inside = |at: usize| text[..at].rfind("sharding").is_some_and(|from| !text[from..at].contains(['\n', '%']));
@@ -334,7 +338,7 @@ fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, at..end + 1, &format!("{{{}}}", chosen.join(", "))))
 }
 
-/// Returns the text of an axis, or of a part of one: `"x"` or `"x":(1)2`.
+/// Returns the text of a random one of `axes`, or of a part of it: `"x"` or `"x":(1)2`.
 fn axis_of_sharding(choose: &mut Chooser, axes: &[(String, usize)]) -> String {
     let (name, size) = choose.of(axes);
     match size {
@@ -356,7 +360,7 @@ fn axis_size(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// Replaces one use of an axis by another axis.
+/// Replaces one use of an axis by a random axis of the program's meshes. Returns `None` if no axis is used.
 fn axis_name(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let is_axis = |word: &Word| word.kind == Kind::Quoted && axes.iter().any(|(name, _)| name == word.of(text));
@@ -381,8 +385,8 @@ fn line_twice(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Removes a line that defines a value. Later uses of the value use an earlier value of the same type. Returns `None`
-/// if there is none.
+/// Removes a line that defines a tensor. Later uses of the tensor use an earlier one of the same type. Returns `None`
+/// if the text defines no tensor, or if there is no earlier one of the type.
 fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     let (at, (name, ty)) = (!candidates.is_empty()).then(|| choose.of(&candidates).clone())?;
@@ -394,7 +398,8 @@ fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(format!("{before}{}", all_replaced(after, &places, &other)))
 }
 
-/// Adds the functions of another program, which are not called.
+/// Adds the functions of another program, which are not called. Returns `None` if the text has a `module` or another
+/// program was joined to it already, or if the other program has more than functions.
 fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     let other = choose.of(programs());
     let body = other
@@ -405,7 +410,7 @@ fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     (is_plain && !text.contains("@joined")).then(|| format!("{text}\n{body}"))
 }
 
-/// Removes one to four consecutive words, or writes them twice.
+/// Removes one to four consecutive words, or writes them twice. Returns `None` if the text has no words.
 fn characters(choose: &mut Chooser, text: &str) -> Option<String> {
     let all = words(text);
     let first = choose.below(all.len().max(1));

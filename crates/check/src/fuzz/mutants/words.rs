@@ -30,8 +30,8 @@ impl Word {
     }
 }
 
-/// Returns the words of a text without comments and spaces. `4x8xf32` is split into the numbers 4 and 8 and the name
-/// `f32`.
+/// Returns the words of a text without comments and spaces. `4x8xf32` is split into the numbers 4 and 8, a sign `x`
+/// after each of them, and the name `f32`.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = vec![];
     let mut at = 0;

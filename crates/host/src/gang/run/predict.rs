@@ -244,8 +244,8 @@ impl<'a> Predicting<'a> {
     }
 
     /// Charges, once for each group, the literals of its operands and results and what the reference needs, which is
-    /// counted as twice as much. The literals of the results stay charged until all groups are done. Puts new buffers
-    /// into the output.
+    /// counted as twice as much, in addition to the tables of a region runner. The literals of the results stay charged
+    /// until all groups are done. Puts a new buffer into the output for each selected instance.
     fn exchange(&mut self, step: Step<'a>, members: &Members, selected: &[Selection<'a>]) -> Result<(), OutOfMemory> {
         let (slot, result) = (step.outputs[0], self.literals([step.outputs[0]]));
         let [part, others] =

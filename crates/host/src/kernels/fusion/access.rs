@@ -45,42 +45,42 @@ pub fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>,
     (strides, start)
 }
 
-/// Returns the access of the operand of a `broadcast_in_dim`.
+/// Returns the access of the operand of a `broadcast_in_dim`, given the access of its result. Never returns `None`.
 pub fn broadcast(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let (dims, to) = (BroadcastInDim::dims(view), view.result_shape(0));
     let axis = |(&d, &n): (&usize, &usize)| if n == 1 && to[d] != 1 { Axis::ZERO } else { access[d] };
     Some(dims.iter().zip(view.operand_shape(0)).map(axis).collect())
 }
 
-/// Returns the access of the operand of a `transpose`.
+/// Returns the access of the operand of a `transpose`, given the access of its result. Never returns `None`.
 pub fn transpose(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let mut inner = vec![Axis::ZERO; access.len()];
     Transpose::permutation(view).iter().zip(access).for_each(|(&d, &a)| inner[d] = a);
     Some(inner)
 }
 
-/// Returns the access of the operand of a `slice`.
+/// Returns the access of the operand of a `slice`, given the access of its result. Never returns `None`.
 pub fn slice(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let (starts, strides) = (Slice::starts(view), Slice::strides(view));
     let step = |i: usize| strides.get(i).copied().unwrap_or(1) as isize;
     Some(access.iter().enumerate().map(|(i, a)| a.then(step(i), starts[i] as isize)).collect())
 }
 
-/// Returns the access of the operand of a `reverse`.
+/// Returns the access of the operand of a `reverse`, given the access of its result. Never returns `None`.
 pub fn reverse(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let (dims, shape) = (Reverse::dims(view), view.operand_shape(0));
     let flip = |(i, a): (usize, &Axis)| if dims.contains(&i) { a.then(-1, shape[i] as isize - 1) } else { *a };
     Some(access.iter().enumerate().map(flip).collect())
 }
 
-/// Returns the access of the operand of a `reshape` that only adds or removes dimensions of size 1, or `None` for
-/// others.
+/// Returns the access of the operand of a `reshape` that only adds or removes dimensions of size 1, given the access of
+/// its result. Returns `None` for other reshapes.
 pub fn reshape(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let map = trivial_reshape(view)?;
     Some(map.into_iter().map(|d| d.map_or(Axis::ZERO, |d| access[d])).collect())
 }
 
-/// Returns whether a `reshape` only adds or removes dimensions of size 1.
+/// Returns true if a `reshape` only adds or removes dimensions of size 1.
 pub fn is_trivial_reshape(view: &OpView<'_>) -> bool {
     trivial_reshape(view).is_some()
 }

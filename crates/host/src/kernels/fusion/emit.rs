@@ -29,7 +29,8 @@ pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
 
 /// Returns the first region of `op`, which consists of scalar ops, as one program over a space. Its operands are the
 /// arguments of the region, each with its list of `strides`, followed by the results, which are row-major arrays over
-/// the space. Returns `None` if an op of the region cannot be computed.
+/// the space. Returns `None` if an op of the region cannot be computed, if an argument is complex, or if the region
+/// reads anything but its arguments and constants.
 pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
     let region = plan.body[op].regions[0];
     let (_, computed) = plan.body[region].ops.split_last()?;

@@ -43,10 +43,11 @@ pub fn groups(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<O
     groups
 }
 
-/// Returns the root `ops[root]` and the producers that join it, in program order. An op that is not claimed joins if
-/// all uses of its result are in the group, its points and its shape suit the root, and one width of lanes suits it and
-/// the group. A view joins whatever its shape, but is not returned. There are at most [`MAX_OPS`] ops in all, and only
-/// the [`WINDOW`] ops before the root are considered.
+/// Returns the root `ops[root]` and the producers that join it, in program order. An op that block programs can compute
+/// and that is not claimed joins if its result is used, all uses are in the group, its points and its shape suit the
+/// root, and one width of lanes suits it and the group. A view that is not claimed joins if its result is used in the
+/// group only, whatever its shape, but is not returned. At most [`MAX_OPS`] ops join, the root and views included, and
+/// only the [`WINDOW`] ops before the root are considered.
 fn grow(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Vec<Op> {
     let root_view = plan.view(ops[root]);
     let shape = Shape::of(&root_view);

@@ -26,7 +26,7 @@ pub fn is_named_reduce(reduce: &OpView<'_>) -> bool {
     reduce.results().len() == 1 && reduce_kind_of_op(reduce).is_some() && !is_promoted(reduce)
 }
 
-/// Returns whether the result of the op has the shape of its operand.
+/// Returns true if the first result of the op has the shape of its first operand.
 pub fn keeps_shape(view: &OpView<'_>) -> bool {
     view.operand_shape(0) == view.result_shape(0)
 }
@@ -49,27 +49,30 @@ pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
     program.binary(Binary::Compare(comparison), operands[0], operands[1])
 }
 
-/// Adds the conversion of a value to the element type of the result.
+/// Adds the conversion of a value to the element type of the result. Returns `None` if kernels do not compute on that
+/// type, or if [`Program::convert`] does.
 pub fn convert(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.convert(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
 
-/// Adds the bits of a value as the element type of the result. Returns `None` if one of the types does not fill a lane.
+/// Adds the bits of a value as the element type of the result. Returns `None` if one of the types is complex or does
+/// not fill a lane.
 pub fn bitcast(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.reinterpret(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
 
-/// Adds the product of a value with itself.
+/// Adds the product of a value with itself. Returns `None` for complex values.
 pub fn square(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.binary(Binary::Mul, operands[0], operands[0])
 }
 
-/// Adds a selection: the second value where the first one is true, else the third.
+/// Adds a selection: the second value where the first one is true, else the third. Never returns `None`.
 pub fn select(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     Some(program.select(operands[0], operands[1], operands[2]))
 }
 
-/// Adds the second value, limited from below by the first and from above by the third.
+/// Adds the second value, limited from below by the first and from above by the third. Returns `None` for complex
+/// values.
 pub fn clamp(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.clamp(operands[0], operands[1], operands[2])
 }
@@ -87,7 +90,8 @@ pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
     dims
 }
 
-/// Returns true if all dimensions from the first of `dims` on are in `dims` or have size 1.
+/// Returns true if `dims` is empty, or if all dimensions of the shape from the lowest of `dims` on are in `dims` or
+/// have size 1.
 pub fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
     let first = dims.iter().copied().min().unwrap_or(shape.len());
     (first..shape.len()).all(|d| dims.contains(&d) || shape[d] == 1)

@@ -4,7 +4,8 @@ use super::access::{Access, Axis, strides_of};
 use crate::kernels::context::{Fused, PlanCx};
 use shardwise_ir::{OpView, Value};
 
-/// Returns the access of a view's operand, given that of its result. Returns `None` if the op is no view.
+/// Returns the access of a view's operand, given that of its result. Returns `None` if the op is no view or cannot be
+/// read through.
 pub fn through(plan: &PlanCx<'_>, view: &OpView<'_>, access: &Access) -> Option<Access> {
     match plan.fused(view)? {
         Fused::View(through) => through(view, access),
@@ -18,8 +19,8 @@ pub fn is_view(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
 }
 
 /// Returns the array that a chain of views reads, whose last view is `view`. Also returns the strides in that array of
-/// the dimensions of the result of `view`, and the start, in elements. Returns `None` if one of them cannot be read
-/// through.
+/// the dimensions of the result of `view`, and the start, in elements. If the op `view` is no view, the array is its
+/// own result. Returns `None` if one of the views cannot be read through.
 pub fn view_strides(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<(Value, Vec<isize>, isize)> {
     let rank = view.result_shape(0).len();
     let mut access: Access = (0..rank).map(Axis::along).collect();

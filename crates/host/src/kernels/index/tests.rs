@@ -4,7 +4,7 @@ use crate::kernels::testing::{parse, run};
 use shardwise_base::{DType, Literal};
 use shardwise_ir::Module;
 
-/// Numbers below `n`, which are the same for each seed.
+/// A generator of pseudo-random numbers, which are the same each time for one seed.
 struct Random(u64);
 
 impl Random {

@@ -37,8 +37,8 @@ pub struct Running {
     size: usize,
 }
 
-/// Processes up to [`LANES`] lines from an initial value on. The lines are rows of the matrix `from`, or its columns
-/// from `first` on.
+/// Computes the running results of up to [`LANES`] lines from the initial value `init` on, and writes them to `to`. The
+/// lines are rows of the matrix `from`, or its columns from `first` on.
 type Walk = fn(from: &[u8], init: &[u8], to: Grid<'_, u8>, lines: Lines);
 
 /// The position of some lines in a matrix.

@@ -26,7 +26,7 @@ use order::Order;
 use shardwise_ir::OpView;
 use shardwise_ops::sort::{self, Direction, KeyPattern, dimension};
 
-/// The smallest number of elements of a part.
+/// A part has as many whole lines as fit into this number of elements, but at least one.
 const PART: usize = 1 << 13;
 
 struct Key {

@@ -3,8 +3,9 @@
 use super::Digit;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 
-/// Returns the digits of each dimension that one or both layouts split, major to minor, or `None` if the layouts cannot
-/// be written with the same digits. If `is_prime`, their sizes are prime numbers. Axes of size 1 are left out.
+/// Returns, for each dimension, the digits that one or both layouts split, major to minor, or `None` if the layouts
+/// cannot be written with the same digits. If `is_prime`, the sizes of the digits are prime numbers. Axes of size 1 are
+/// left out.
 pub(super) fn common(from: &Sharding, to: &Sharding, is_prime: bool) -> Option<Vec<Vec<Digit>>> {
     let mesh = &*from.mesh;
     let mut cuts = Cuts { mesh, ends: vec![vec![]; mesh.axes.len()] };
@@ -32,7 +33,7 @@ impl Cuts<'_> {
         self.ends.iter().map(Vec::len).sum()
     }
 
-    /// Returns true if each major part of an axis that ends at a cut is a part of the next one.
+    /// Returns true if the size of each major part of an axis that ends at a cut divides that of the next one.
     fn are_nested(&self) -> bool {
         self.ends.iter().all(|ends| ends.windows(2).all(|pair| pair[1].is_multiple_of(pair[0])))
     }
@@ -55,7 +56,8 @@ impl Cuts<'_> {
         }
     }
 
-    /// Returns the parts of the axes between the cuts, or `None` if one part is not a multiple of the part before.
+    /// Returns the parts of the axes between the cuts, major to minor. Returns `None` if the size of a major part that
+    /// ends at a cut is not a multiple of the size at the cut before.
     fn parts(&self, axes: &[AxisRef]) -> Option<Vec<AxisRef>> {
         let mut parts = vec![];
         for &a in axes {
@@ -72,7 +74,7 @@ impl Cuts<'_> {
 
     /// Returns the digits of a dimension that is split by `held` and by `needed`. Where these have parts of different
     /// sizes, the larger one is cut, and the digits are not final. Returns `None` if one size is not a multiple of the
-    /// other.
+    /// other, and as [`Cuts::parts`] does.
     fn digits(&mut self, held: &[AxisRef], needed: &[AxisRef]) -> Option<Vec<Digit>> {
         let (held, needed) = (self.parts(held)?, self.parts(needed)?);
         let mut digits = vec![];

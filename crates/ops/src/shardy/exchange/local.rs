@@ -89,7 +89,7 @@ fn slice(b: &mut Builder<'_>, x: Value, exchange: &Exchange, parts: Vec<Part>, a
     (make::reshape(b, x, &sizes), parts)
 }
 
-/// Builds a transpose from one order of the parts to another.
+/// Builds a transpose from one order of the parts to another, or returns `x` itself if the orders are equal.
 fn reorder(b: &mut Builder<'_>, x: Value, from: &[Part], to: &[Part]) -> Value {
     if from == to {
         return x;
@@ -145,7 +145,8 @@ impl<'a> Rounds<'a> {
         Rounds { exchange, sources: exchange.sources(), moving: exchange.group().0, rests }
     }
 
-    /// Returns the shape of an array with the digits as dimensions. Only the chosen digits have more than one element.
+    /// Returns the shape of an array in which each dimension is divided into its digits and the rest. Digits that are
+    /// not chosen have size 1.
     fn shape(&self, is_chosen: fn(&Digit) -> bool) -> Vec<usize> {
         let dims = self.exchange.dims.iter().zip(&self.rests);
         let sizes = |(digits, &rest): (&Vec<Digit>, &usize)| {

@@ -86,7 +86,7 @@ impl Hlo {
     }
 
     /// Returns the indices of the computations that an attribute names: `calls=%f` or `branch_computations={%f, %g}`.
-    /// If the instruction has no such attribute, the list is empty.
+    /// Names of no computation are left out. If the instruction has no such attribute, the list is empty.
     pub fn named(&self, at: &Instruction, attribute: &str) -> Vec<usize> {
         let names = at.attribute(attribute).unwrap_or("").trim_matches(['{', '}']);
         names.split(',').filter_map(|name| self.computation(name)).collect()
@@ -168,7 +168,7 @@ impl Instruction {
         }
     }
 
-    /// Returns the pairs of source and target of a permute.
+    /// Returns the pairs of source and target of a permute, or an empty list for other instructions.
     pub fn pairs(&self) -> Vec<(usize, usize)> {
         let text = self.attribute("source_target_pairs").unwrap_or("");
         let pair = |text: &str| {
@@ -207,7 +207,7 @@ fn computation_name(line: &str) -> Option<String> {
     (!line.starts_with(' ')).then(|| name.to_string())
 }
 
-/// Removes comments, such as `/*index=5*/`.
+/// Removes comments of the form `/*index=5*/`.
 fn without_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -227,7 +227,8 @@ fn leading_number(text: &str) -> Option<usize> {
     text[..end].parse().ok()
 }
 
-/// Returns where a type ends: at the first space outside parentheses.
+/// Returns where the type at the start of a text ends: at the first space outside parentheses, or at the end of the
+/// text.
 fn end_of_type(text: &str) -> usize {
     let mut depth = 0;
     let ends = |(_, c): &(usize, char)| {
@@ -259,7 +260,7 @@ fn end_of_group(text: &str) -> usize {
     text.len()
 }
 
-/// Splits at commas outside brackets and quotes.
+/// Splits a text at commas outside brackets and quotes. The parts are trimmed, and empty parts are left out.
 fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut is_quoted) = (vec![], 0, 0, false);
     for (i, c) in text.char_indices() {
@@ -280,7 +281,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Reads a type: the shapes of all its arrays.
+/// Returns the shapes of all arrays of a type, in order. Tokens are left out. Fails if the type is malformed.
 fn shapes(text: &str) -> Result<Vec<Shape>> {
     let text = text.trim();
     match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
@@ -289,7 +290,8 @@ fn shapes(text: &str) -> Result<Vec<Shape>> {
     }
 }
 
-/// Reads the type of one array. Tokens and other values that are no arrays have none.
+/// Returns the shape of one array. Returns `None` for a token and for a text without `[`. Fails if the type is
+/// malformed.
 fn shape(text: &str) -> Result<Option<Shape>> {
     let Some((name, rest)) = text.split_once('[') else { return Ok(None) };
     let dims = rest.split_once(']').context("no `]`")?.0;
@@ -298,7 +300,8 @@ fn shape(text: &str) -> Result<Option<Shape>> {
     Ok(element_bits(name)?.map(|element_bits| Shape { dims, element_bits }))
 }
 
-/// Returns the number of bits of an element, or `None` for a token.
+/// Returns the number of bits of an element of the type with this name, or `None` for a token. An element of `pred` has
+/// 8. Fails for names without a number.
 fn element_bits(name: &str) -> Result<Option<usize>> {
     Ok(Some(match name {
         "pred" => 8,

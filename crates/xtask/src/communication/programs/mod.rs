@@ -48,8 +48,8 @@ pub struct Options {
 /// The page that `--write` writes.
 const PAGE: &str = "docs/communication.md";
 
-/// Measures the programs that the options select, and writes the files that they name. Returns the tables, and whether
-/// all programs could be partitioned. With `--check`, they must also have the right values.
+/// Measures the programs that the options select, and writes the files that they name. Returns the tables, and true if
+/// we can partition all programs and, with `--check`, they all have the right values.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let extent = if options.sample { Extent::Sample } else { Extent::All };
     let exported = export::ensure_exported(options.seed, extent, options.ours_only)?;

@@ -17,7 +17,7 @@ pub fn partition(module: &Module) -> Result<Partitioned> {
     shardwise_spmd::partition(module, &mut Options::default()).map_err(program::mistake)
 }
 
-/// Counts a partitioned program.
+/// Returns what the main function of a partitioned program moves and multiplies. Fails if there is no main function.
 pub fn tally(partitioned: &Partitioned) -> Result<Tally> {
     let module = &partitioned.module;
     let func = module.main().context("no main function")?;

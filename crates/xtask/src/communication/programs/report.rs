@@ -42,7 +42,7 @@ impl Both<'_> {
         self.ours.worst() > self.theirs.worst()
     }
 
-    /// Returns true if XLA moves less without more products.
+    /// Returns true if XLA moves fewer bytes with no more operations of products.
     fn is_dominated(&self) -> bool {
         self.is_above() && self.theirs.flops <= self.ours.flops
     }
@@ -119,7 +119,8 @@ impl Sums {
 }
 
 impl<'r> Report<'r> {
-    /// Returns the programs that both sides partition, worst first.
+    /// Returns the programs that both sides partition, in the order of the ratio of our bytes to XLA's, the largest
+    /// first. [`SMALL`] is added to both.
     fn both(&self) -> Vec<Both<'r>> {
         let both = |row: &'r Row| match (&row.ours, &row.theirs) {
             (Ok(ours), Ok(theirs)) => Some(Both { row, ours, theirs }),
@@ -177,7 +178,8 @@ impl<'r> Report<'r> {
         out
     }
 
-    /// Returns a line for each program that could not be compared or has other values.
+    /// Returns a line for each program that we or XLA cannot partition. If values were compared, also returns a line
+    /// with the number of programs with other values, and a line for each of these.
     fn failures(&self) -> Vec<String> {
         let mut lines = vec![];
         for row in self.rows {

@@ -15,7 +15,7 @@ pub struct Tally {
     pub flops: u64,
     /// How many collectives run.
     pub collectives: u64,
-    /// True if the trip count of a loop is not known. One iteration is counted.
+    /// True if the trip count of a loop with collectives is not known. One iteration is counted.
     pub is_guess: bool,
 }
 
@@ -26,7 +26,7 @@ impl Tally {
         Tally { flops, ..Tally::default() }
     }
 
-    /// Returns the bytes that the device that receives most receives.
+    /// Returns the bytes that the device that receives most receives, by the strict count.
     pub fn worst(&self) -> u64 {
         self.everywhere + self.by_device.iter().max().copied().unwrap_or(0)
     }
@@ -78,8 +78,8 @@ impl Tally {
     }
 }
 
-/// Returns the number of pairs of a result and a window element that meet an element of a dimension of size `n`, and not
-/// padding or a hole: the products along one dimension of a convolution.
+/// Returns the number of pairs of a result and a window element that meet an element of a dimension of size `n`, and
+/// not padding or a hole: the products along one dimension of a convolution.
 pub fn products(window: &WindowDim, n: usize) -> u64 {
     let places = window.count(n).unwrap_or(0);
     let meets = |i: usize| (0..window.size).filter(|&k| window.element(i, k, n).is_some()).count() as u64;

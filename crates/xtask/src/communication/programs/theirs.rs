@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 use shardwise_ops::window::WindowDim;
 use std::collections::BTreeSet;
 
-/// Counts a module.
+/// Returns what the entry computation of a module moves and multiplies, with the computations that it calls. Fails if a
+/// collective has no groups, or if a dot or convolution lacks an operand or attribute.
 pub fn tally(hlo: &Hlo) -> Result<Tally> {
     of_computation(hlo, hlo.entry)
 }
