@@ -12,7 +12,7 @@ use crate::dot::linear_product;
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
-use crate::shapes::constant_operand;
+use crate::shapes::known_operand;
 use crate::{Opcode, index};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
@@ -259,7 +259,7 @@ impl Facts for Convolution {
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let dims = ConvDims::of(op)?;
         let is_zero =
-            |_, pad: &OpView<'_>| constant_operand(pad, 1).is_some_and(|x| *x == Literal::zeros(x.dtype(), vec![]));
+            |_, pad: &OpView<'_>| known_operand(pad, 1).is_some_and(|x| *x == Literal::zeros(x.dtype(), vec![]));
         let (input, window) = before_paddings(op, &dims.window(op), &dims.input_spatial, 1, is_zero)?;
         let operands = vec![input[0], op.operand(1)];
         Some(ReadThrough { code: op.data().code, operands, attrs: with_window(op, &window, NAMES[2]) })

@@ -11,7 +11,7 @@ use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
-use crate::shapes::constant_operand;
+use crate::shapes::known_operand;
 use crate::{Opcode, index, make, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
@@ -115,8 +115,8 @@ impl Facts for ReduceWindow {
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let (window, n) = (window(op), arity(op));
         let is_init = |i: usize, pad: &OpView<'_>| {
-            let known = constant_operand(pad, 1);
-            pad.operand(1) == op.operand(n + i) || (known.is_some() && known == constant_operand(op, n + i))
+            let known = known_operand(pad, 1);
+            pad.operand(1) == op.operand(n + i) || (known.is_some() && known == known_operand(op, n + i))
         };
         let dims: Vec<usize> = (0..window.len()).collect();
         let (inputs, window) = before_paddings(op, &window, &dims, n, is_init)?;

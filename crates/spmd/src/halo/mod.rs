@@ -19,6 +19,7 @@ mod boxes;
 mod chosen;
 mod fold;
 pub(crate) mod rounds;
+mod shared;
 mod totals;
 mod windows;
 
@@ -27,12 +28,14 @@ use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_m
 pub use chosen::{STRATEGIES, strategies};
 use fold::Fold;
 use rounds::{Exchange, Need};
+use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Loc, Mesh, Sharding};
 use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
-use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Type, Value};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Blocks, Movement, Opcode, Read, RuleFact, WindowsCx, WindowsDim, make};
 use shardwise_sharding::{DimFactors, Factor, FactorKind, Mapping, Rule};
+use shared::{Shared, Span};
 use std::sync::Arc;
 use totals::Folded;
 use windows::Windows;
@@ -44,7 +47,32 @@ pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     if moving(module).is_none() {
         return Ok(module.clone());
     }
-    map_main(module, |func| rewrite_func(module, func, &mut Exchanges { mesh: &mesh }))
+    map_main(module, |func| {
+        let plans = plans(module, &func.body, &mesh);
+        rewrite_func(module, func, &mut Exchanges { mesh: &mesh, plans })
+    })
+}
+
+/// Returns how the ops of a body run whose elements move along sharded dimensions.
+fn plans(module: &Module, body: &Body, mesh: &Arc<Mesh>) -> Plans {
+    let mut plans = Plans::default();
+    let mut shared = Shared::default();
+    let regions = || (0..body.region_count()).map(Region::new);
+    let ops = || regions().flat_map(|r| body[r].ops.iter().map(move |&op| (r, op)));
+    for (r, op) in ops() {
+        let view = module.view(body, op);
+        if let Some(dims) = plan(&view, mesh) {
+            shared.add(&view, r, &dims);
+            plans.insert(op, dims);
+        }
+    }
+    shared.unite();
+    for (r, op) in ops() {
+        if let Some(dims) = plans.get_mut(&op) {
+            shared.share(&module.view(body, op), r, dims);
+        }
+    }
+    plans
 }
 
 /// Returns the location and the name of the first op of the main function that moves elements along a sharded
@@ -156,6 +184,9 @@ struct Fetch {
     read: Read,
     need: Need,
     exchange: Exchange,
+    /// For each part of an exchange that is alike on all devices, the elements that are sent: those of the part, or
+    /// more if other ops need them too. Without an entry, those of the part are sent.
+    sent: Vec<Span>,
 }
 
 impl Fetched {
@@ -213,7 +244,7 @@ fn elements(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usiz
         if *rest.get_or_insert((low, high)) != (low, high) {
             return None;
         }
-        found.push(Fetch { read, need, exchange: need.plan()? });
+        found.push(Fetch { read, need, exchange: need.plan()?, sent: vec![] });
     }
     let (low, high) = rest?;
     Some((Fetched::Elements(found), WindowsDim { dim: movement.dim, low, high, folded: None }))
@@ -290,8 +321,12 @@ pub(crate) fn exchanges_totals(view: &OpView<'_>, rule: &Rule, factor: Factor, m
     matches!(exchanged(), Some((Fetched::Totals { .. }, _)))
 }
 
+/// The ops whose elements move, with their dimensions along which they do.
+type Plans = FxHashMap<Op, Vec<MovedDim>>;
+
 struct Exchanges<'a> {
     mesh: &'a Arc<Mesh>,
+    plans: Plans,
 }
 
 impl<'s> Rewrite<'s> for Exchanges<'_> {
@@ -306,8 +341,8 @@ impl<'s> Rewrite<'s> for Exchanges<'_> {
             cloner.carry(view.result(0), result, b);
             return Ok(true);
         }
-        let Some(dims) = plan(view, self.mesh) else { return Ok(false) };
-        let results = self.manual(view, &dims, cloner, b);
+        let Some(dims) = self.plans.get(&view.op) else { return Ok(false) };
+        let results = self.manual(view, dims, cloner, b);
         for (&old, new) in view.results().iter().zip(results) {
             cloner.carry(old, new, b);
         }

@@ -2,6 +2,7 @@
 
 use super::Fetch;
 use super::rounds::{Exchange, Need, Part, Place, Round};
+use super::shared::Span;
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Reason, Sharding};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{AxisList, Permutation};
@@ -34,7 +35,7 @@ impl Windows {
     /// Builds the device's window of an operand. `operands` are the values of the op's operands, and `before` is the
     /// window that was fetched before.
     fn fetch(&mut self, fetch: &Fetch, operands: &[Value], before: Option<Value>, b: &mut Builder<'_>) -> Value {
-        let Fetch { read, need, exchange } = fetch;
+        let Fetch { read, need, exchange, sent } = fetch;
         let v = operands[read.operand];
         let first = b.body[b.region].ops.len();
         let fill = match read.fill {
@@ -44,7 +45,7 @@ impl Windows {
             Fill::Before => before.map_or(Outside::Any, Outside::Array),
             Fill::Any => Outside::Any,
         };
-        let mut line = Line { windows: self, need, dim: read.dim, block: make::type_of(b, v) };
+        let mut line = Line { windows: self, need, sent, dim: read.dim, block: make::type_of(b, v) };
         let window = match exchange {
             Exchange::Alike(parts) => {
                 let window = line.join(v, parts, b);
@@ -145,6 +146,8 @@ enum Outside {
 struct Line<'a> {
     windows: &'a mut Windows,
     need: &'a Need,
+    /// For each part that is alike on all devices, the elements that are sent, as in [`Fetch`].
+    sent: &'a [Span],
     dim: usize,
     /// The type of a block.
     block: TensorType,
@@ -163,25 +166,32 @@ impl Line<'_> {
 
     /// Builds the window of parts that are alike on all devices.
     fn join(&mut self, v: Value, parts: &[Part], b: &mut Builder<'_>) -> Value {
-        let pieces: Vec<Value> = parts.iter().map(|part| self.part(v, part, b)).collect();
+        let sent = |i: usize, part: &Part| self.sent.get(i).copied().unwrap_or((part.from, part.to));
+        let sent: Vec<Span> = parts.iter().enumerate().map(|(i, part)| sent(i, part)).collect();
+        let pieces: Vec<Value> = parts.iter().zip(sent).map(|(part, sent)| self.part(v, part, sent, b)).collect();
         if pieces.len() == 1 { pieces[0] } else { make::concatenate(b, &pieces, self.dim) }
     }
 
-    fn part(&mut self, v: Value, part: &Part, b: &mut Builder<'_>) -> Value {
+    /// Builds the elements of a part. They are cut out of `sent`, which contains them, if a device receives them.
+    fn part(&mut self, v: Value, part: &Part, sent: Span, b: &mut Builder<'_>) -> Value {
         let is_own = part.ahead == 0 || self.need.wraps && part.ahead % self.need.shards as i64 == 0;
         if !is_own && !part.is_received(self.need) {
             return self.zeros(part.to - part.from, b);
         }
-        let own = self.slice(v, part.from, part.to, b);
         if is_own {
-            return own;
+            return self.slice(v, part.from, part.to, b);
         }
+        let own = self.slice(v, sent.0, sent.1, b);
         let (along, by) = (self.windows.along.clone(), -part.ahead as isize);
         let shift = match self.need.wraps {
             true => Permutation::ring(along, by),
             false => Permutation::Shift { along, by, wraps: false },
         };
-        self.windows.permute(own, shift, b)
+        let received = self.windows.permute(own, shift, b);
+        if sent == (part.from, part.to) {
+            return received;
+        }
+        make::slice_dim(b, received, self.dim, part.from - sent.0, part.to - sent.0)
     }
 
     fn slice(&self, v: Value, from: usize, to: usize, b: &mut Builder<'_>) -> Value {

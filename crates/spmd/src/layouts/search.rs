@@ -3,18 +3,21 @@
 //! From a site, a change of one layout spreads: the sites next to it ask for other layouts in turn, the dearest first.
 //! A layout in the middle of a chain costs more until the change has come to an end of the chain, so the spreading goes
 //! on for some steps and is then taken back to where the price was lowest.
+//!
+//! A scan or a transform over a split dimension costs less at no single op if another dimension is split in its place,
+//! but at all of them together. Such a trade of dimensions spreads to all values that can follow it.
 
 use super::price::{Ask, Layout, Prices};
 use super::sites::{Group, Site};
 use crate::defer::is_wide;
 use crate::strategy::Decision;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use shardwise_ir::OpView;
 use shardwise_sharding::cost::STEP_BYTES;
 use shardwise_sharding::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,6 +36,13 @@ const MORE_WORK: f64 = 0.05;
 
 /// The price of the work by which a function may grow in any case: it takes as long as starting a few collectives.
 const SOME_WORK: u64 = 4 * STEP_BYTES;
+
+/// The part of the bytes that a trade of dimensions must save. What later passes share, hoist and defer is not in the
+/// price, and matters more the more values change.
+const SAVED_BY_TRADE: f64 = 0.125;
+
+/// The effort that the trades of dimensions after a round may make.
+const TRADE_EFFORT: usize = 20_000;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
 pub(crate) const MAX_EFFORT: (usize, usize) = (100_000, 4);
@@ -66,7 +76,8 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, O
     for round in 0..MAX_ROUNDS {
         let found = search.round();
         left = found.left.map(|(site_count, of)| Left { site_count, of, is_first_round: round == 0 });
-        if !found.is_better || left.is_some() {
+        let is_better = search.trade() || found.is_better;
+        if !is_better || left.is_some() {
             break;
         }
     }
@@ -224,6 +235,71 @@ impl Search<'_, '_> {
         (best.0, changes)
     }
 
+    /// Splits other dimensions in place of those along which elements move, wherever the price falls, beginning at the
+    /// dearest sites. Returns true if a price fell.
+    fn trade(&mut self) -> bool {
+        let most_effort = self.prices.effort + TRADE_EFFORT;
+        let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| self.prices.bytes(*s) > 0).collect();
+        sites.sort_by_key(|s| Reverse(self.prices.bytes(*s)));
+        let mut tried: FxHashSet<Change> = FxHashSet::default();
+        let mut is_better = false;
+        for site in sites {
+            let wanted = Tensors::of(self.prices, site).map(|tensors| tensors.trades(self.prices)).unwrap_or_default();
+            for (group, layout) in wanted {
+                let seed = (group, self.prices.layout_number(layout));
+                if !tried.contains(&seed) && self.prices.effort < most_effort {
+                    is_better |= self.flood(seed, most_effort, &mut tried);
+                }
+            }
+        }
+        is_better
+    }
+
+    /// Makes the change `seed` and those of all values that can follow, the nearest first, and takes back those after
+    /// the lowest price. Adds all changes to `tried`. Returns true if the price is lower than before. Only states count
+    /// in which a device receives fewer bytes, by [`SAVED_BY_TRADE`], and the work is within its limit.
+    fn flood(&mut self, seed: Change, most_effort: usize, tried: &mut FxHashSet<Change>) -> bool {
+        let mut next = VecDeque::from([seed]);
+        let (mut before, mut changed): (Vec<Change>, FxHashSet<Group>) = (vec![], FxHashSet::default());
+        let mut best = (self.prices.total(), 0);
+        let most_received = (self.prices.all_received() as f64 * (1.0 - SAVED_BY_TRADE)) as u64;
+        while let Some((group, layout)) = next.pop_front().filter(|_| self.prices.effort < most_effort) {
+            budget::poll();
+            if !self.may_change(group, layout) || !changed.insert(group) {
+                continue;
+            }
+            tried.insert((group, layout));
+            before.push((group, self.prices.set(group, layout)));
+            let is_less = self.prices.total() < best.0 && self.prices.all_received() <= most_received;
+            if is_less && self.prices.work() <= self.most_work {
+                best = (self.prices.total(), before.len());
+            }
+            next.extend(self.followers(group));
+        }
+        for (group, layout) in before.drain(best.1..).rev() {
+            self.prices.set(group, layout);
+        }
+        best.1 > 0
+    }
+
+    /// Returns the layouts of the tensors beside a group, at all its sites, if they follow the group.
+    fn followers(&mut self, group: Group) -> Vec<Change> {
+        let own = self.prices.layout(self.prices.current(group)).clone();
+        let mut found = vec![];
+        for &site in &self.prices.sites.groups[group].sites {
+            let Some(tensors) = Tensors::of(self.prices, site) else {
+                let others = self.prices.asks(site).filter(|ask| ask.value != group);
+                found.extend(others.map(|ask| (ask.value, ask.layout)));
+                continue;
+            };
+            let index = tensors.groups.iter().position(|g| *g == Some(group)).expect("the site has the group");
+            for (value, layout) in tensors.following(index, &own) {
+                found.push((value, self.prices.layout_number(layout)));
+            }
+        }
+        found
+    }
+
     fn may_change(&self, group: Group, to: Layout) -> bool {
         let own = self.prices.current(group);
         if own == to || self.prices.sites.groups[group].is_fixed {
@@ -339,6 +415,29 @@ impl<'a> Tensors<'a> {
         let mut axes = self.decision.assignment.axes.clone();
         moved.iter().for_each(|f| axes[f.index()].clear());
         (!moved.is_empty()).then(|| self.split_over(&axes))
+    }
+
+    /// Returns other layouts of the op's tensors, one at a time: the axes of a dimension along which elements move, or
+    /// that no op can split, split another dimension that they divide evenly.
+    fn trades(&self, prices: &Prices<'_>) -> Wanted {
+        let mut found = vec![];
+        for (index, group) in self.groups.iter().enumerate().filter_map(|(i, g)| Some((i, (*g)?))) {
+            let (shape, own) = (prices.shape(group), prices.layout(prices.current(group)));
+            let dims = &self.rule.mapping(index).dims;
+            let is_free = |d: &[Factor]| d.iter().all(|&f| self.rule.kind(f) == FactorKind::PassThrough);
+            for from in (0..dims.len()).filter(|&d| !is_free(&dims[d]) && !own.dims[d].axes.is_empty()) {
+                for to in (0..dims.len()).filter(|&d| is_free(&dims[d])) {
+                    let mut axes: Vec<Vec<AxisRef>> = own.dims.iter().map(|d| d.axes.clone()).collect();
+                    for axis in std::mem::take(&mut axes[from]) {
+                        AxisRef::push_or_merge(&mut axes[to], axis, self.mesh);
+                    }
+                    if shape[to].is_multiple_of(AxisRef::total_size(self.mesh, &axes[to])) {
+                        found.push((group, Sharding::closed(self.mesh, axes)));
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Returns true if the op is a product, in which no device may compute more than it must.

@@ -17,8 +17,8 @@ module {
 module {
   sdy.mesh @mesh = <["x"=4, "y"=2]>
   func.func public @main(%arg0: tensor<8x4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}, {}]>}) -> (tensor<8x4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}, {}]>}) {
-    %0 = sdy.reshard %arg0 <@mesh, [{"y"}, {}, {}]> : tensor<8x4x4xf32>
-    %1 = stablehlo.cholesky %0, lower = true {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}, {}]>]>} : tensor<8x4x4xf32>
+    %0 = sdy.reshard %arg0 <@mesh, [{"y", "x"}, {}, {}]> : tensor<8x4x4xf32>
+    %1 = stablehlo.cholesky %0, lower = true {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y", "x"}, {}, {}]>]>} : tensor<8x4x4xf32>
     %2 = sdy.reshard %1 <@mesh, [{"y"}, {"x"}, {}]> : tensor<8x4x4xf32>
     return %2 : tensor<8x4x4xf32>
   }
