@@ -141,11 +141,11 @@ impl AxisRef {
         out
     }
 
-    /// Returns the parts of `self` that none of `axes` covers, major to minor. Those of `axes` that are parts of the
-    /// same axis must be able to coexist with `self`.
+    /// Returns the parts of `self` that none of `axes` covers, major to minor. Parts that cannot coexist with `self`
+    /// cover nothing of it.
     pub fn minus(self, mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
         let mut spans = vec![(self.pre_size(), self.next_pre_size(mesh))];
-        for a in axes.iter().filter(|a| a.axis == self.axis) {
+        for a in axes.iter().filter(|a| a.axis == self.axis && self.can_coexist(**a)) {
             let (lo, hi) = (a.pre_size(), a.next_pre_size(mesh));
             spans =
                 spans.into_iter().flat_map(|(l, h)| [(l, h.min(lo)), (l.max(hi), h)]).filter(|(l, h)| h > l).collect();
@@ -153,10 +153,9 @@ impl AxisRef {
         spans.into_iter().map(|(l, h)| AxisRef::sub(mesh, self.axis, l, h / l)).collect()
     }
 
-    /// Returns true if `self` and `other` are references to one axis and share a part, even if they cannot coexist.
-    /// `_mesh` is not used.
-    pub fn overlaps(self, other: AxisRef, _mesh: &Mesh) -> bool {
-        self.shares_part(other)
+    /// Returns true if a layout cannot use both: if they are references to one axis that share a part or cannot coexist.
+    pub fn overlaps(self, other: AxisRef) -> bool {
+        self.shares_part(other) || !self.can_coexist(other)
     }
 }
 
@@ -167,14 +166,16 @@ impl AxisRef {
 /// consecutive factors: `(1)2` and `(2)2` can coexist, `(1)2` and `(1)3` cannot. For two that cannot coexist, the
 /// operations below return no overlap and no remainder.
 impl AxisRef {
-    /// Returns true if `other` is a part of `self` or equal to it: `"x"` ⊇ `"x":(2)2`, `"x":(1)4` ⊇ `"x":(2)2`. The two
-    /// must be able to coexist.
+    /// Returns true if `other` is a part of `self` or equal to it: `"x"` ⊇ `"x":(2)2`, `"x":(1)4` ⊇ `"x":(2)2`. Parts
+    /// that cannot coexist do not contain each other.
     pub fn contains(self, other: AxisRef) -> bool {
         self.axis == other.axis
             && match (self.sub, other.sub) {
                 (None, _) => true,
                 (Some(_), None) => false,
-                (Some(a), Some(b)) => a.pre_size <= b.pre_size && a.next_pre_size() >= b.next_pre_size(),
+                (Some(a), Some(b)) => {
+                    a.can_coexist(b) && a.pre_size <= b.pre_size && a.next_pre_size() >= b.next_pre_size()
+                }
             }
     }
 
@@ -444,10 +445,11 @@ mod tests {
         pairs(|mesh, a, b| {
             let ((al, ah), (bl, bh)) = (span(mesh, a), span(mesh, b));
             let part = |lo, hi| (lo < hi).then(|| AxisRef::sub(mesh, a.axis, lo, hi / lo));
-            assert_eq!(a.contains(b), al <= bl && bh <= ah);
-            assert_eq!(a.prefix_of(b), al == bl && ah <= bh);
-            assert_eq!(a.suffix_of(b, mesh), ah == bh && bl <= al);
-            assert_eq!(a.overlaps(b, mesh), al < bh && bl < ah);
+            let coexist = a.can_coexist(b);
+            assert_eq!(a.contains(b), coexist && al <= bl && bh <= ah);
+            assert_eq!(a.prefix_of(b), coexist && al == bl && ah <= bh);
+            assert_eq!(a.suffix_of(b, mesh), coexist && ah == bh && bl <= al);
+            assert_eq!(a.overlaps(b), al < bh && bl < ah || !coexist);
             assert_eq!(a.can_merge(b), ah == bl);
             if !a.can_coexist(b) {
                 assert_eq!(a.overlap(b), None);
@@ -491,9 +493,8 @@ mod tests {
 
     #[test]
     fn axes_of_different_names_never_meet() {
-        let mesh = mesh();
         let (b, a) = (AxisRef::full(AxisIndex::new(0)), AxisRef::full(AxisIndex::new(1)));
-        assert!(!a.contains(b) && !a.prefix_of(b) && !a.overlaps(b, &mesh) && !a.can_merge(b) && a.can_coexist(b));
+        assert!(!a.contains(b) && !a.prefix_of(b) && !a.overlaps(b) && !a.can_merge(b) && a.can_coexist(b));
         assert_eq!((a.overlap(b), a.prefix_without_overlap(b)), (None, Some(a)));
     }
 

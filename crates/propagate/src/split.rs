@@ -264,6 +264,12 @@ pub(crate) fn mark_dead(draft: &mut Draft<'_>) {
 
 fn is_removable(draft: &Draft<'_>, op: OpId) -> bool {
     let Some((view, facts)) = draft.facts(op) else { return false };
-    let is_mark = Opcode::of_view(&view) == Opcode::ShardingConstraint;
-    !is_mark && !draft.is_terminator(op) && facts.effects(&view) == Effects::Pure
+    let stays = Opcode::of_view(&view) == Opcode::ShardingConstraint || is_started(draft, op);
+    !stays && !draft.is_terminator(op) && facts.effects(&view) == Effects::Pure
+}
+
+/// Returns true if the op is the one that an `async_start` starts. The region must hold exactly that op.
+fn is_started(draft: &Draft<'_>, op: OpId) -> bool {
+    let around = draft.block(draft.op(op).parent).parent;
+    around.is_some_and(|around| draft.opcode(around) == Some(Opcode::AsyncStart))
 }

@@ -316,7 +316,7 @@ impl<'a> Held<'a> {
 }
 
 fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
-    a.iter().any(|a| b.iter().any(|b| a.overlap(*b).is_some()))
+    a.iter().any(|a| b.iter().any(|b| a.overlaps(*b)))
 }
 
 /// Returns the possible layouts of the result of a reshape from shape `from` to shape `to`. `layout` is that of the

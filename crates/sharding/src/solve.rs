@@ -229,7 +229,7 @@ impl<'a> Solver<'a> {
             return;
         }
         let has = |t: TensorId, axis: AxisRef| {
-            self.problem.sharding(t).is_some_and(|s| s.split_axes().any(|a| a.overlaps(axis, &s.mesh)))
+            self.problem.sharding(t).is_some_and(|s| s.split_axes().any(|a| a.overlaps(axis)))
         };
         let node = match by {
             Some(id) => &self.problem.nodes[id],

@@ -183,7 +183,7 @@ impl Site<'_> {
                     }
                 },
             };
-            if parts.iter().any(|p| list.iter().any(|a| a.overlaps(*p, &scope.mesh))) || list.contains(&parts[0]) {
+            if parts.iter().any(|p| list.iter().any(|a| a.overlaps(*p))) || list.contains(&parts[0]) {
                 return wrong("which is named twice", None);
             }
             list.extend(parts);

@@ -217,7 +217,8 @@ pub fn arange(range: Range<usize>, dtype: DType) -> Array {
             }
             // The sums are integers, so that each element is rounded once.
             let wide = if i32::try_from(range.end).is_ok() { base::DType::I32 } else { base::DType::U64 };
-            let dtype = if made.dtype.is_integer() { made.dtype } else { wide };
+            let exact = made.dtype.is_integer() && made.dtype.is_computed();
+            let dtype = if exact { made.dtype } else { wide };
             let positions = hlo::iota(TensorType::new(dtype, made.shape.clone()), 0);
             hlo::convert(&(positions + range.start), made.dtype)
         }))

@@ -208,7 +208,7 @@ pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
             return d.axes.clone();
         }
         let axes = own.map_or(vec![], |own| own.dims[i].axes.clone());
-        if axes.iter().any(|a| used.iter().any(|u| u.overlaps(*a, &wanted.mesh))) {
+        if axes.iter().any(|a| used.iter().any(|u| u.overlaps(*a))) {
             return vec![];
         }
         used.extend(&axes);

@@ -179,7 +179,7 @@ impl P {
             if let Some(other) = used.iter().find(|u| !u.can_coexist(axis)) {
                 return Err(parts_clash(self, *other, axis, mesh, ty, loc));
             }
-            if used.iter().any(|u| *u == axis || u.overlaps(axis, &mesh.0)) {
+            if used.iter().any(|u| *u == axis || u.overlaps(axis)) {
                 return Err(axis_twice(self, name, mesh, ty, loc));
             }
             used.push(axis);

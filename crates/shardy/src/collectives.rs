@@ -506,10 +506,9 @@ fn in_mesh_order<'a>(axes: impl IntoIterator<Item = &'a AxisRef>) -> Vec<AxisRef
 fn align(list: &mut VecDeque<AxisRef>, others: &[AxisRef], mesh: &Mesh) {
     for axis in std::mem::take(list) {
         let mut rest = Some(axis);
-        let mut i = others.iter().position(|o| o.overlaps(axis, mesh)).unwrap_or(others.len());
+        let mut i = others.iter().position(|o| o.overlaps(axis)).unwrap_or(others.len());
         while let Some(axis) = rest {
-            let cut =
-                others.get(i).filter(|o| o.can_coexist(axis) && !o.contains(axis) && o.overlaps(axis, mesh)).copied();
+            let cut = others.get(i).filter(|o| o.can_coexist(axis) && !o.contains(axis) && o.overlaps(axis)).copied();
             let Some(other) = cut else {
                 list.push_back(axis);
                 break;

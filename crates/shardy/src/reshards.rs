@@ -442,7 +442,7 @@ impl Inserter<'_, '_> {
                     (left, sizes[0].max(sizes[1]))
                 }
                 (Some(own), None) | (None, Some(own)) => {
-                    if own.iter().any(|a| seen.iter().any(|s| s.overlaps(*a, mesh))) {
+                    if own.iter().any(|a| seen.iter().any(|s| s.overlaps(*a))) {
                         return;
                     }
                     seen.extend_from_slice(&own);

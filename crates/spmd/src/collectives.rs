@@ -5,7 +5,7 @@
 
 use crate::plan::{self, Move, Step, StepKind};
 use crate::rewrite::map_main;
-use shardwise_base::{AxisRef, Diagnostics, EntityVec, Mesh, Reason, ReasonCause, Reshard, Sharding};
+use shardwise_base::{AxisRef, Diagnostics, EntityVec, Reason, ReasonCause, Reshard, Sharding};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
@@ -204,7 +204,7 @@ impl Scatter {
         let scattered = self.after(from).with_unreduced(unreduced);
         let step = ShardyCollective::ReduceScatter { dims: self.axes.clone(), reduce: self.kind };
         let mut value = make_shardy::step(b, v, &step, &scattered, &reason);
-        if !self.sums_what_it_slices(&from.mesh) {
+        if !self.sums_what_it_slices() {
             // Slicing first leaves fewer bytes to sum.
             value = self.slice(value, reader, b);
             return self.sum(value, &own, b);
@@ -214,8 +214,8 @@ impl Scatter {
     }
 
     /// Returns true if the value is sliced along an axis that it is also summed over after the reduce-scatter.
-    fn sums_what_it_slices(&self, mesh: &Mesh) -> bool {
-        self.sliced.iter().flatten().any(|a| self.summed.iter().any(|s| s.overlaps(*a, mesh)))
+    fn sums_what_it_slices(&self) -> bool {
+        self.sliced.iter().flatten().any(|a| self.summed.iter().any(|s| s.overlaps(*a)))
     }
 
     fn slice(&self, v: Value, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {

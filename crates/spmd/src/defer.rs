@@ -296,7 +296,7 @@ pub(crate) fn is_wide(view: &OpView<'_>) -> bool {
 }
 
 fn uses_axes(sharding: &Sharding, axes: &[AxisRef]) -> bool {
-    sharding.split_axes().any(|a| axes.iter().any(|b| a.overlaps(*b, &sharding.mesh)))
+    sharding.split_axes().any(|a| axes.iter().any(|b| a.overlaps(*b)))
 }
 
 /// Returns true if an op can compute on operands that are unreduced over `axes`. `is_open` states which operands are.
@@ -304,7 +304,7 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
     let layouts = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.sharding(v));
     let is_split = layouts
         .into_iter()
-        .any(|s| uses_axes(s, axes) || s.unreduced.iter().any(|a| axes.iter().any(|b| a.overlaps(*b, &s.mesh))));
+        .any(|s| uses_axes(s, axes) || s.unreduced.iter().any(|a| axes.iter().any(|b| a.overlaps(*b))));
     let is_local = Opcode::of_view(view) == Opcode::Reshard || !moves_elements(view);
     is_local && is_linear_in(view, is_open) && !is_split
 }

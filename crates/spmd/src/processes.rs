@@ -87,8 +87,7 @@ fn manual_already<'a>(
     mut axes: impl Iterator<Item = AxisOfMesh<'a>>,
     manual: &[AxisOfMesh<'_>],
 ) -> Option<Diagnostic> {
-    let is_manual =
-        |(mesh, a): &AxisOfMesh<'_>| manual.iter().any(|(own, m)| own.same_devices(mesh) && m.overlaps(*a, mesh));
+    let is_manual = |(mesh, a): &AxisOfMesh<'_>| manual.iter().any(|(own, m)| own.same_devices(mesh) && m.overlaps(*a));
     let (mesh, axis) = axes.find(is_manual)?;
     let message = format!("{what} is laid out over axis {}, which is manual around it already", axis.display(mesh));
     let way_out = "leave the axis out: in a `sdy.manual_computation`, and in functions that it calls, a value is \
@@ -167,7 +166,7 @@ fn reads_free_position(
         _ => return None,
     };
     let free = free_axes(mesh, manual);
-    let is_read = |a: &&AxisRef| read.iter().any(|own| own.overlaps(**a, mesh));
+    let is_read = |a: &&AxisRef| read.iter().any(|own| own.overlaps(**a));
     let axis = free.iter().find(is_read)?.display(mesh);
     if is_read_along(view, |at| AxisRef::index_in(mesh, &read, at), mesh, manual, uses) {
         return None;
@@ -234,7 +233,7 @@ fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Op
         (CollectiveKind::CollectivePermute { permutation: Permutation::Processes(pairs) }, _) => {
             pairs.iter().find_map(|&(source, target)| differing(&[source, target]))
         }
-        (_, Groups::Axes { axes: own, .. }) => axes.iter().copied().find(|a| own.iter().any(|b| b.overlaps(*a, mesh))),
+        (_, Groups::Axes { axes: own, .. }) => axes.iter().copied().find(|a| own.iter().any(|b| b.overlaps(*a))),
         (_, Groups::Dense(rows)) if collective.ids != IdSpace::CrossReplicaAndPartition => {
             rows.iter().find_map(|row| differing(row))
         }

@@ -125,7 +125,7 @@ impl Decision {
     /// Returns true if a tensor is split over a part of one of the axes, or if the results are partial over one.
     pub fn splits_over(&self, axes: &[AxisRef]) -> bool {
         let split = self.layouts.iter().flatten().flat_map(|s| s.split_axes()).chain(self.partial.iter().copied());
-        !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()))
+        !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlaps(*b)))
     }
 
     /// Returns the bytes that a device receives when the op's elements move along split factors.
@@ -234,7 +234,7 @@ impl Task {
         for factor in summed.filter(is_plain) {
             let Some(axes) = self.split_alike(factor) else { continue };
             let is_typed = |a: &AxisRef| self.mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
-            let is_free = |a: &AxisRef| used.iter().all(|u: &AxisRef| u.overlap(*a).is_none());
+            let is_free = |a: &AxisRef| used.iter().all(|u: &AxisRef| !u.overlaps(*a));
             if !axes.is_empty() && axes.iter().all(|a| is_typed(a) && is_free(a)) {
                 used.extend_from_slice(axes);
                 asked.push(factor);

@@ -81,7 +81,7 @@ impl<'t> Parser<'t> {
     /// all of `axes` to `used`. `raw` is the text of `axes`.
     fn check_disjoint(&mut self, used: &mut Vec<AxisRef>, axes: &[AxisRef], raw: &[RawAxis], mesh: &Mesh) {
         for &axis in axes {
-            let conflicts = |a: &&AxisRef| a.overlaps(axis, mesh) || !a.can_coexist(axis);
+            let conflicts = |a: &&AxisRef| a.overlaps(axis) || !a.can_coexist(axis);
             if let Some(&first) = used.iter().find(conflicts) {
                 let name = mesh.axis_name(axis.axis);
                 let at = raw.iter().rfind(|r| &*r.name == name).map_or(self.at(), |r| r.at);

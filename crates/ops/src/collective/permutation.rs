@@ -66,7 +66,7 @@ impl AxisList {
 
     /// Returns true if no two axes overlap or contradict each other.
     fn is_disjoint(&self) -> bool {
-        let fits = |a: AxisRef, b: AxisRef| !a.overlaps(b, &self.mesh) && a.can_coexist(b);
+        let fits = |a: AxisRef, b: AxisRef| !a.overlaps(b) && a.can_coexist(b);
         self.axes.iter().enumerate().all(|(i, &a)| self.axes[..i].iter().all(|&b| fits(a, b)))
     }
 }
@@ -246,8 +246,8 @@ impl Permutation {
     /// axes of the groups. Returns all of the groups' axes where the exact ones are not known, and no axes for pairs of
     /// process ids.
     pub fn varying(&self, operand: &[AxisRef]) -> Vec<AxisRef> {
-        let Groups::Axes { mesh, axes } = self.groups() else { return vec![] };
-        let varies = axes.iter().any(|a| operand.iter().any(|b| a.overlaps(*b, &mesh)));
+        let Groups::Axes { axes, .. } = self.groups() else { return vec![] };
+        let varies = axes.iter().any(|a| operand.iter().any(|b| a.overlaps(*b)));
         match self {
             _ if !varies && self.is_total() => vec![],
             Permutation::Reorder { from, to } if from.mesh.same_devices(&to.mesh) => moved_axes(from, to, operand),
@@ -422,7 +422,7 @@ fn moved_axes(from: &AxisList, to: &AxisList, axes: &[AxisRef]) -> Vec<AxisRef> 
     let mut spans = vec![];
     for (part, start) in with_starts(from) {
         let mesh = &from.mesh;
-        for other in axes.iter().filter(|a| a.overlaps(part, mesh)) {
+        for other in axes.iter().filter(|a| a.overlaps(part)) {
             let own = part.overlap(*other).unwrap_or(part);
             let start = start * (own.stride(mesh) / part.stride(mesh));
             spans.push((start, start * own.size(mesh)));

@@ -261,7 +261,7 @@ fn put_minor(mesh: &Mesh, dim: &mut DimSharding, axes: &[AxisRef]) {
 /// Returns an error if the value is already split by one of the axes or is a sum over it, or if the axes overlap.
 fn expect_free(out: &Sharding, axes: &[AxisRef], verb: &str) -> Result<(), String> {
     let mesh = &out.mesh;
-    let taken = |a: AxisRef| out.split_axes().chain(out.unreduced.iter().copied()).any(|b| a.overlaps(b, mesh));
+    let taken = |a: AxisRef| out.split_axes().chain(out.unreduced.iter().copied()).any(|b| a.overlaps(b));
     match axes.iter().find(|&&a| taken(a)) {
         Some(a) => Err(format!("{verb} {}, which {out} uses already", a.display(mesh))),
         None => repeated_axis(mesh, axes).map_or(Ok(()), Err),
@@ -290,7 +290,7 @@ fn exchange(out: &mut Sharding, p: &AllToAllParam) -> Result<(), String> {
 
 fn reduce(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
     let mesh = out.mesh.clone();
-    if let Some(a) = axes.iter().find(|a| out.split_axes().any(|b| a.overlaps(b, &mesh))) {
+    if let Some(a) = axes.iter().find(|a| out.split_axes().any(|b| a.overlaps(b))) {
         return Err(format!("reduces over {}, which splits a dimension of {out}", a.display(&mesh)));
     }
     if let Some(fault) = repeated_axis(&mesh, axes) {

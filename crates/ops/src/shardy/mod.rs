@@ -109,7 +109,7 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
 
 /// Describes the first axis that overlaps an earlier one. Returns `None` if no axes overlap.
 pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
-    let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i], mesh));
+    let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i]));
     let i = (0..axes.len()).find(|&i| is_repeated(i))?;
     Some(format!("axis {} is used twice", axes[i].display(mesh)))
 }

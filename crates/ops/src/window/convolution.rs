@@ -457,7 +457,20 @@ sums! {
     Complex64: Complex64::new(0.0, 0.0), |s, a, b| s + a * b, Number::Complex;
 }
 
+/// Evaluates the convolution on numbers of the kind that its result has, as a product of matrices does.
 fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
+    let to = op.result_tensor(0).dtype;
+    let sums_in = match to.kind() {
+        Kind::Float if [lhs.dtype(), rhs.dtype(), to].contains(&DType::F64) => DType::F64,
+        Kind::Float => DType::F32,
+        Kind::Signed => DType::I64,
+        Kind::Unsigned => DType::U64,
+        Kind::Complex => DType::C128,
+        Kind::Bool | Kind::Quantized => to,
+    };
+    let is_read_alike = |x: &Literal| x.dtype().kind() == to.kind() && sums_in != DType::F64;
+    let [lhs, rhs] = [lhs, rhs].map(|x| if is_read_alike(x) { x.clone() } else { eval::convert(x, sums_in) });
+    let (lhs, rhs) = (&lhs, &rhs);
     let (x, y) = (eval::read_numbers(lhs), eval::read_numbers(rhs));
     let all = |n: &Literal| 0..n.size();
     macro_rules! as_type {
@@ -468,12 +481,12 @@ fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
             Conv::new(op).run(&x, &y)
         }};
     }
-    match lhs.dtype().kind() {
+    match to.kind() {
         Kind::Bool => as_type!(bool, Bool),
         Kind::Signed => as_type!(i64, Signed),
         Kind::Unsigned => as_type!(u64, Unsigned),
         Kind::Complex => as_type!(Complex64, Complex),
-        Kind::Float if lhs.dtype() == DType::F64 => as_type!(f64, Double),
+        Kind::Float if sums_in == DType::F64 => as_type!(f64, Double),
         Kind::Float => as_type!(f32, Single),
         Kind::Quantized => unreachable!("quantized values are computed as floats"),
     }

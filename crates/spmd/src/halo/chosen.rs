@@ -103,7 +103,7 @@ fn hops(exchange: &Exchange) -> u64 {
 fn traded(view: &OpView<'_>) -> Option<Chosen> {
     let reason = view.data().reason.as_ref().filter(|r| matches!(r.cause, ReasonCause::Operand { .. }));
     let (from, to) = (view.body.sharding(view.operand(0))?, view.body.sharding(view.result(0))?);
-    let has = |s: &Sharding, d: usize, axis: &AxisRef| s.dims[d].axes.iter().any(|a| a.overlap(*axis).is_some());
+    let has = |s: &Sharding, d: usize, axis: &AxisRef| s.dims[d].axes.iter().any(|a| a.overlaps(*axis));
     let moves = |d: usize| {
         let others = |axis: &AxisRef| (0..to.rank()).any(|other| other != d && has(to, other, axis));
         from.dims[d].axes.iter().any(|axis| !has(to, d, axis) && others(axis))

@@ -497,7 +497,7 @@ impl<'a> Prices<'a> {
         for value in asked {
             let Some(layout) = &given[value] else { continue };
             let is_open = axes.iter().all(|a| layout.unreduced.contains(a));
-            let is_split = layout.split_axes().any(|a| axes.iter().any(|b| a.overlap(*b).is_some()));
+            let is_split = layout.split_axes().any(|a| axes.iter().any(|b| a.overlaps(*b)));
             if !is_open && !is_split {
                 let layout = self.layouts.of(layout.clone().with_unreduced(axes.to_vec()));
                 asks.push(Ask { value, layout, price });

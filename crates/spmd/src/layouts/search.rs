@@ -449,7 +449,7 @@ impl<'a> Tensors<'a> {
     /// Its own axes are left out, or taken by a factor that is whole.
     fn over_idle_axes(&self) -> Vec<Wanted> {
         let axes = &self.decision.assignment.axes;
-        let is_idle = |part: &AxisRef| !axes.iter().flatten().any(|own| own.overlaps(*part, self.mesh));
+        let is_idle = |part: &AxisRef| !axes.iter().flatten().any(|own| own.overlaps(*part));
         let parts: Vec<AxisRef> = self.mesh.prime_parts().into_iter().filter(is_idle).collect();
         let mut lists: Vec<AxisList> = parts.iter().map(|&part| [part].into_iter().collect()).collect();
         if parts.len() > 1 {

@@ -314,7 +314,7 @@ impl Group {
         let rest = |left_out: &[AxisRef]| AxisRef::union(mesh, used.iter().flat_map(|a| a.minus(mesh, left_out)));
         group.along = rest(&left_out.concat());
         // Parts of an axis that contradict each other are replaced by the whole axis.
-        if group.along.iter().any(|a| left_out.iter().flatten().any(|b| a.overlaps(*b, mesh))) {
+        if group.along.iter().any(|a| left_out.iter().flatten().any(|b| a.overlaps(*b))) {
             left_out.iter_mut().for_each(Vec::clear);
             group.along = rest(&[]);
         }

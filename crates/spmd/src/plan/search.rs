@@ -141,7 +141,7 @@ pub(super) fn shortest(
         return None;
     }
     let mesh = &from.mesh;
-    let conflict = |a: AxisRef, b: AxisRef| a.overlaps(b, mesh) || !a.can_coexist(b);
+    let conflict = |a: AxisRef, b: AxisRef| a.overlaps(b) || !a.can_coexist(b);
     let mut space = Space {
         mesh,
         shape,

@@ -23,8 +23,8 @@ fn layouts(mesh: &Arc<Mesh>, pieces: &[AxisRef], rank: usize) -> Vec<Sharding> {
         }
         go(mesh, pieces, dims, dim + 1, out);
         for &p in pieces {
-            let used = |q: &AxisRef| p.overlaps(*q, mesh) || q.can_merge(p);
-            if !dims[..=dim].iter().flatten().any(|q| p.overlaps(*q, mesh)) && !dims[dim].last().is_some_and(used) {
+            let used = |q: &AxisRef| p.overlaps(*q) || q.can_merge(p);
+            if !dims[..=dim].iter().flatten().any(|q| p.overlaps(*q)) && !dims[dim].last().is_some_and(used) {
                 dims[dim].push(p);
                 go(mesh, pieces, dims, dim, out);
                 dims[dim].pop();

@@ -133,7 +133,7 @@ fn with_priorities(mut module: Module, seed: u64) -> Module {
         }
         let used: Vec<_> = sharding.split_axes().collect();
         let mesh = sharding.mesh.clone();
-        let free = mesh.all_axes().filter(|a| !used.iter().any(|u| u.overlaps(*a, &mesh)));
+        let free = mesh.all_axes().filter(|a| !used.iter().any(|u| u.overlaps(*a)));
         sharding.replicated = free.filter(|_| choose.one_in(6)).collect();
     };
     for func in &mut module.funcs {
