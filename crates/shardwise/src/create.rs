@@ -212,7 +212,8 @@ pub fn arange(range: Range<usize>, dtype: DType) -> Array {
         }
         let (made, range) = (ty.clone(), range.clone());
         Ok(create("arange", (range.start, range.end, dtype), ty.clone(), move || {
-            if range.start == 0 {
+            let start = if range.is_empty() { 0 } else { range.start };
+            if start == 0 && !made.dtype.is_bool() {
                 return hlo::iota(made.clone(), 0);
             }
             // The sums are integers, so that each element is rounded once.
@@ -220,7 +221,7 @@ pub fn arange(range: Range<usize>, dtype: DType) -> Array {
             let exact = made.dtype.is_integer() && made.dtype.is_computed();
             let dtype = if exact { made.dtype } else { wide };
             let positions = hlo::iota(TensorType::new(dtype, made.shape.clone()), 0);
-            hlo::convert(&(positions + range.start), made.dtype)
+            hlo::convert(&(positions + start), made.dtype)
         }))
     })
 }

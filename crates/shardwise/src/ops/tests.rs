@@ -124,6 +124,8 @@ const MAKERS: &[Maker] = &[
     ("arange", |d| arange(0..4, d)),
     ("arange", |d| arange(1..1, d)),
     ("arange", |d| arange(1..2, d)),
+    ("arange", |d| arange(0..1, d)),
+    ("arange", |d| arange(300..300, d)),
     ("uniform", |d| uniform(Key::new(1), [4], d)),
     ("normal", |d| normal(Key::new(1), [4], d)),
     ("randint", |d| randint(Key::new(1), [4], 0..3, d)),
