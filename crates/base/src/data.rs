@@ -2,6 +2,7 @@
 
 use crate::budget::{Account, Meter, Reservation, Stop};
 use bytemuck::Zeroable;
+use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
 /// Data of at most this many bytes is not charged, because it is no larger than its own description.
@@ -76,6 +77,20 @@ impl<T> Deref for Data<T> {
 impl<T> DerefMut for Data<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.elements
+    }
+}
+
+impl<T: PartialEq> PartialEq for Data<T> {
+    fn eq(&self, other: &Data<T>) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Data<T> {}
+
+impl<T: Hash> Hash for Data<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
     }
 }
 

@@ -8,7 +8,7 @@
 //! Here the dimensions of the grid are described by *runs*: `size` devices with a distance of `stride`. A grid that is
 //! no product of runs is described by a list.
 
-use crate::{AxisRef, Mesh, Sharding};
+use crate::{AxisRef, Data, Mesh, Sharding};
 use std::fmt;
 use std::str::FromStr;
 
@@ -32,7 +32,7 @@ pub struct Tiling {
     /// The kinds and sizes of the trailing dimensions of the grid.
     pub rest: Vec<(Rest, usize)>,
     /// The device at each position of the grid, in row-major order.
-    pub devices: Vec<usize>,
+    pub devices: Data<usize>,
 }
 
 /// The kind of a dimension of the grid that is no dimension of the tensor.
@@ -49,8 +49,8 @@ pub struct Run {
     pub size: usize,
 }
 
-/// The largest number of devices of a grid; larger grids are refused.
-const MAX_DEVICES: usize = 1 << 24;
+/// The largest number of dimensions of a grid.
+const MAX_DIMS: usize = 1024;
 
 impl Tiling {
     /// Returns the sizes of the grid: the tensor's dimensions, then the rest.
@@ -74,7 +74,7 @@ impl Tiling {
         for run in &flat {
             rebuilt = rebuilt.iter().flat_map(|&d| (0..run.size).map(move |i| d + i * run.stride)).collect();
         }
-        (rebuilt == self.devices).then_some(runs)
+        (rebuilt == *self.devices).then_some(runs)
     }
 }
 
@@ -121,7 +121,7 @@ impl From<&Sharding> for HloSharding {
         HloSharding::Tiled(Tiling {
             tiles: sharding.shard_counts(),
             rest: if rest > 1 { vec![(Rest::Replicated, rest)] } else { vec![] },
-            devices: positions.into_iter().map(|p| mesh.device(p)).collect(),
+            devices: Data::collect(positions.len(), positions.into_iter().map(|p| mesh.device(p))),
         })
     }
 }
@@ -236,6 +236,12 @@ struct Parser<'a> {
     at: usize,
 }
 
+/// Returns the number of positions of a grid of these sizes, or `None` if it has too many positions or dimensions.
+fn device_count(grid: &[usize]) -> Option<usize> {
+    let count = grid.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
+    count.filter(|&n| n <= Mesh::MAX_DEVICES && grid.len() <= MAX_DIMS)
+}
+
 /// The largest depth of tuples within tuples that is accepted.
 const MAX_DEPTH: usize = 16;
 
@@ -276,11 +282,10 @@ impl Parser<'_> {
         self.expect("[", "`[`")?;
         let mut grid = self.numbers()?;
         self.expect("]", "`]`")?;
-        let count = grid.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).filter(|n| *n <= MAX_DEVICES);
-        let Some(count) = count.filter(|&n| n > 0) else {
+        let Some(count) = device_count(&grid).filter(|&n| n > 0) else {
             return Err(HloShardingError { offset: start, expected: "a grid of some devices, and not too many" });
         };
-        let devices = if self.eat("<=") { self.iota()? } else { self.numbers()? };
+        let devices = if self.eat("<=") { self.iota()? } else { self.device_list()? };
         if devices.len() != count {
             return Err(self.error("as many devices as the grid has positions"));
         }
@@ -308,15 +313,15 @@ impl Parser<'_> {
     }
 
     /// Parses `[2,4]` or `[2,4]T(1,0)`. Returns the numbers from 0 on, reshaped and, with `T`, transposed, in row-major
-    /// order. Fails if the text has another form or there are more than [`MAX_DEVICES`] numbers.
-    fn iota(&mut self) -> Result<Vec<usize>, HloShardingError> {
+    /// order. Fails if the text has another form or there are more than [`Mesh::MAX_DEVICES`]
+    /// numbers.
+    fn iota(&mut self) -> Result<Data<usize>, HloShardingError> {
         self.expect("[", "`[`")?;
         let dims = self.numbers()?;
         self.expect("]", "`]`")?;
-        let count = dims.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).filter(|n| *n <= MAX_DEVICES);
-        if count.is_none() {
+        let Some(count) = device_count(&dims) else {
             return Err(self.error("fewer devices"));
-        }
+        };
         let mut order: Vec<usize> = (0..dims.len()).collect();
         if self.eat("T(") {
             order = self.numbers()?;
@@ -328,15 +333,20 @@ impl Parser<'_> {
             }
         }
         let strides: Vec<usize> = (0..dims.len()).map(|i| dims[i + 1..].iter().product()).collect();
-        let mut devices = vec![0];
-        for &d in &order {
-            devices = devices
-                .iter()
-                .flat_map(|&base| (0..dims[d]).map(move |i| (base, i)))
-                .map(|(base, i)| base + i * strides[d])
-                .collect();
-        }
-        Ok(devices)
+        let device = |position: usize| {
+            let digits = order.iter().rev().scan(position, |rest, &d| {
+                let digit = *rest % dims[d];
+                *rest /= dims[d];
+                Some(digit * strides[d])
+            });
+            digits.sum()
+        };
+        Ok(Data::from_fn(count, device))
+    }
+
+    fn device_list(&mut self) -> Result<Data<usize>, HloShardingError> {
+        let devices = self.numbers()?;
+        Ok(Data::collect(devices.len(), devices))
     }
 
     fn numbers(&mut self) -> Result<Vec<usize>, HloShardingError> {

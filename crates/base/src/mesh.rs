@@ -88,7 +88,7 @@ pub enum MeshError {
 
 impl Mesh {
     /// The largest number of devices of a mesh. It keeps products of sizes far from overflow.
-    pub const MAX_DEVICES: usize = 1 << 24;
+    pub const MAX_DEVICES: usize = 1 << 20;
     /// The largest number of axes of a mesh.
     pub const MAX_AXES: usize = 64;
 

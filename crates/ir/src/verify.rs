@@ -212,7 +212,7 @@ fn types(list: &[&Type]) -> String {
     format!("({})", names.join(", "))
 }
 
-fn too_many_dimensions(loc: &Loc, rank: usize) -> Diagnostic {
+pub(crate) fn too_many_dimensions(loc: &Loc, rank: usize) -> Diagnostic {
     Diagnostic::error("tensor-rank", loc, format!("a tensor has {rank} dimensions, more than {MAX_RANK}"))
         .help("reshape it to fewer dimensions")
 }

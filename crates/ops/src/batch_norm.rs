@@ -101,7 +101,7 @@ fn epsilon(op: &OpView<'_>) -> Option<f64> {
 impl BatchNorm {
     pub(crate) const BATCH_NORM_INFERENCE: Schema = Schema {
         attributes: &[
-            required("epsilon", Some("batch_norm_inference_i6"), AttrKind::Own("a float of type f32")),
+            required("epsilon", Some("batch_norm_inference_i6"), AttrKind::Float),
             required("feature_index", Some("batch_norm_inference_i7"), AttrKind::Int(DType::I64)),
         ],
         operands: Operands::Each,
@@ -114,7 +114,7 @@ impl BatchNorm {
 
     pub(crate) const BATCH_NORM_TRAINING: Schema = Schema {
         attributes: &[
-            required("epsilon", Some("batch_norm_training_i4"), AttrKind::Own("a float of type f32")),
+            required("epsilon", Some("batch_norm_training_i4"), AttrKind::Float),
             required("feature_index", Some("batch_norm_training_i5"), AttrKind::Int(DType::I64)),
         ],
         operands: Operands::Each,
@@ -127,7 +127,7 @@ impl BatchNorm {
 
     pub(crate) const BATCH_NORM_GRAD: Schema = Schema {
         attributes: &[
-            required("epsilon", Some("batch_norm_grad_i6"), AttrKind::Own("a float of type f32")),
+            required("epsilon", Some("batch_norm_grad_i6"), AttrKind::Float),
             required("feature_index", Some("batch_norm_grad_i7"), AttrKind::Int(DType::I64)),
         ],
         operands: Operands::Each,

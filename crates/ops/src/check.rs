@@ -196,7 +196,7 @@ pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
 }
 
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
-    let label = Opcode::of_view(op).attribute(name).and_then(|spec| spec.label).unwrap_or("op-attribute");
+    let label = Opcode::of_view(op).attribute(name).map_or("op-attribute", |spec| spec.code());
     if op.attr(name).is_some() {
         return schema::wrong_kind(op, label, name, expected);
     }

@@ -266,7 +266,7 @@ impl Composite {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
             required("name", Some("composite_i2"), AttrKind::Word),
-            optional("composite_attributes", None, AttrKind::Own("a dictionary"), "empty"),
+            optional("composite_attributes", None, AttrKind::Dict, "empty"),
             required("decomposition", Some("composite_i4"), AttrKind::Symbol),
             optional("version", Some("composite_i5"), AttrKind::Int(DType::I32), "0"),
         ],
@@ -339,8 +339,8 @@ func.func private @double(%arg0: tensor<2xf32>) -> tensor<2xf32> {
 impl NamedComputation {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            optional("name", None, AttrKind::Own("a string"), "the region has no name"),
-            optional("in_shardings", None, AttrKind::Own("shardings"), "they are not known"),
+            optional("name", None, AttrKind::Word, "the region has no name"),
+            optional("in_shardings", None, AttrKind::Shardings, "they are not known"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -454,13 +454,13 @@ fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
 impl CustomCall {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            required("call_target_name", Some("custom_call_i2"), AttrKind::Own("a string")),
+            required("call_target_name", Some("custom_call_i2"), AttrKind::Word),
             optional("has_side_effect", Some("custom_call_i3"), AttrKind::Flag, "`false`"),
             optional("backend_config", None, AttrKind::Own("a string or a dictionary"), "the target needs none"),
             optional("api_version", Some("custom_call_i5"), AttrKind::Int(DType::I32), "1"),
             optional("called_computations", Some("custom_call_i6"), AttrKind::List, "none"),
-            optional("operand_layouts", None, AttrKind::Own("a list of layouts"), "the default layouts"),
-            optional("result_layouts", None, AttrKind::Own("a list of layouts"), "the default layouts"),
+            optional("operand_layouts", None, AttrKind::Layouts, "the default layouts"),
+            optional("result_layouts", None, AttrKind::Layouts, "the default layouts"),
             optional("output_operand_aliases", Some("custom_call_i7"), AttrKind::List, "none"),
         ],
         operands: Operands::List,

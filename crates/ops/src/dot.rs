@@ -13,9 +13,17 @@ use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// The kind of `dot_dimension_numbers`.
-pub(crate) const DOT_DIMENSION_NUMBERS: AttrKind = AttrKind::Own(
+pub(crate) const DOT_DIMENSION_NUMBERS: AttrKind = AttrKind::Record(
+    "stablehlo.dot",
     "`stablehlo.dot {lhs_batching_dimensions?, rhs_batching_dimensions?, lhs_contracting_dimensions?, \
      rhs_contracting_dimensions?: integers}`",
+);
+
+const DOT_ALGORITHM: AttrKind = AttrKind::Record(
+    "stablehlo.dot_algorithm",
+    "`stablehlo.dot_algorithm {lhs_precision_type, rhs_precision_type, accumulation_type: element type; \
+     lhs_component_count, rhs_component_count, num_primitive_operations: integer; \
+     allow_imprecise_accumulation: boolean}`",
 );
 
 /// `dot_general`, in which any dimensions may be batch dimensions or contracted.
@@ -303,16 +311,11 @@ impl DotGeneral {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
             required("dot_dimension_numbers", Some("dot_general_i3"), DOT_DIMENSION_NUMBERS),
-            optional(
-                "precision_config",
-                Some("dot_general_i7"),
-                AttrKind::Enums(PRECISIONS),
-                "every entry is `DEFAULT`",
-            ),
+            optional("precision_config", Some("dot_general_i7"), PRECISIONS, "every entry is `DEFAULT`"),
             optional(
                 "algorithm",
                 Some("dot_general_i8"),
-                AttrKind::Record("stablehlo.dot_algorithm"),
+                DOT_ALGORITHM,
                 "any that is as precise as `precision_config` asks",
             ),
         ],
@@ -357,7 +360,7 @@ impl Facts for DotGeneral {
 
 impl Dot {
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[optional("precision_config", None, AttrKind::Enums(PRECISIONS), "every entry is `DEFAULT`")],
+        attributes: &[optional("precision_config", None, PRECISIONS, "every entry is `DEFAULT`")],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Refuses,

@@ -307,12 +307,7 @@ impl Dynamic {
             required("dimension_numbers", Some("dynamic_conv_i8"), CONV_DIMENSIONS),
             optional("feature_group_count", Some("dynamic_conv_i17"), AttrKind::Int(DType::I64), "1"),
             optional("batch_group_count", Some("dynamic_conv_i18"), AttrKind::Int(DType::I64), "1"),
-            optional(
-                "precision_config",
-                Some("dynamic_conv_i19"),
-                AttrKind::Enums(PRECISIONS),
-                "every entry is `DEFAULT`",
-            ),
+            optional("precision_config", Some("dynamic_conv_i19"), PRECISIONS, "every entry is `DEFAULT`"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,

@@ -115,8 +115,8 @@ impl Expect {
 
     pub(crate) const EXPECT_EQ_CONST: Schema = Schema {
         attributes: &[
-            required("value", None, AttrKind::Own("a dense array")),
-            optional("tolerance", None, AttrKind::Own("a float of type f64"), "it is not used"),
+            required("value", None, AttrKind::Dense),
+            optional("tolerance", None, AttrKind::Float, "it is not used"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -127,7 +127,7 @@ impl Expect {
     };
 
     pub(crate) const EXPECT_ALMOST_EQ: Schema = Schema {
-        attributes: &[optional("tolerance", None, AttrKind::Own("a float of type f64"), "0.0001")],
+        attributes: &[optional("tolerance", None, AttrKind::Float, "0.0001")],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,
@@ -137,10 +137,7 @@ impl Expect {
     };
 
     pub(crate) const EXPECT_ALMOST_EQ_CONST: Schema = Schema {
-        attributes: &[
-            required("value", None, AttrKind::Own("a dense array")),
-            optional("tolerance", None, AttrKind::Own("a float of type f64"), "0.0001"),
-        ],
+        attributes: &[required("value", None, AttrKind::Dense), optional("tolerance", None, AttrKind::Float, "0.0001")],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,

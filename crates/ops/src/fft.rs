@@ -29,7 +29,11 @@ fn other_dtype(dtype: DType) -> Option<DType> {
 impl Fft {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            required("fft_type", Some("fft_i2"), AttrKind::Own("`FFT`, `IFFT`, `RFFT` or `IRFFT`")),
+            required(
+                "fft_type",
+                Some("fft_i2"),
+                AttrKind::Enum(&Enumeration::stablehlo("fft_type", &["FFT", "IFFT", "RFFT", "IRFFT"])),
+            ),
             required("fft_length", Some("fft_i3"), AttrKind::Ints),
         ],
         operands: Operands::Each,

@@ -212,7 +212,12 @@ impl TriangularSolve {
             optional("left_side", Some("triangular_solve_i3"), AttrKind::Flag, "`false`"),
             optional("lower", Some("triangular_solve_i4"), AttrKind::Flag, "`false`"),
             optional("unit_diagonal", Some("triangular_solve_i5"), AttrKind::Flag, "`false`"),
-            optional("transpose_a", None, AttrKind::Own("`NO_TRANSPOSE`, `TRANSPOSE` or `ADJOINT`"), "`NO_TRANSPOSE`"),
+            optional(
+                "transpose_a",
+                Some("triangular_solve_i6"),
+                AttrKind::Enum(&Enumeration::stablehlo("transpose", &["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])),
+                "`NO_TRANSPOSE`",
+            ),
         ],
         operands: Operands::Each,
         results: ResultLabels::both("triangular_solve_c4"),

@@ -19,7 +19,8 @@ use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// The kind of `ragged_dot_dimension_numbers`.
-pub(crate) const RAGGED_DIMENSION_NUMBERS: AttrKind = AttrKind::Own(
+pub(crate) const RAGGED_DIMENSION_NUMBERS: AttrKind = AttrKind::Record(
+    "chlo.ragged_dot",
     "`chlo.ragged_dot`, with the fields of `stablehlo.dot` and `lhs_ragged_dimensions`, \
      `rhs_group_dimensions`",
 );
@@ -123,7 +124,7 @@ impl RaggedDot {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
             required("ragged_dot_dimension_numbers", None, RAGGED_DIMENSION_NUMBERS),
-            optional("precision_config", None, AttrKind::Enums(PRECISIONS), "every entry is `DEFAULT`"),
+            optional("precision_config", None, CHLO_PRECISIONS, "every entry is `DEFAULT`"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,

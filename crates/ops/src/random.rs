@@ -22,7 +22,11 @@ pub struct RngBitGenerator;
 
 impl RngBitGenerator {
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[required("rng_algorithm", None, AttrKind::Own("`DEFAULT`, `THREE_FRY` or `PHILOX`"))],
+        attributes: &[required(
+            "rng_algorithm",
+            None,
+            AttrKind::Enum(&Enumeration::stablehlo("rng_algorithm", &["DEFAULT", "THREE_FRY", "PHILOX"])),
+        )],
         operands: Operands::Each,
         results: ResultLabels::both("rng_bit_generator_c1"),
         on_quantized: OnQuantized::Refuses,
@@ -185,7 +189,11 @@ fn stream_of(op: &OpView<'_>) -> u64 {
 impl Rng {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            required("rng_distribution", None, AttrKind::Own("`UNIFORM` or `NORMAL`")),
+            required(
+                "rng_distribution",
+                None,
+                AttrKind::Enum(&Enumeration::stablehlo("rng_distribution", &["UNIFORM", "NORMAL"])),
+            ),
             optional("shardwise.stream", None, AttrKind::Int(DType::I64), "the op has no number yet"),
         ],
         operands: Operands::Each,

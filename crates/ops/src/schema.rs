@@ -66,6 +66,13 @@ pub struct AttrSpec {
     pub presence: Presence,
 }
 
+impl AttrSpec {
+    /// Returns the code of errors about the attribute.
+    pub fn code(&self) -> &'static str {
+        self.label.unwrap_or("op-attribute")
+    }
+}
+
 /// The meaning of an attribute's absence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
@@ -106,20 +113,55 @@ pub enum AttrKind {
     Word,
     /// Entries of any kind.
     List,
-    /// One of these words, or a list of them.
-    Enums(&'static [&'static str]),
-    /// A record of this name.
-    Record(&'static str),
+    /// A word of an enumeration.
+    Enum(&'static Enumeration),
+    /// A word of an enumeration, or a list of them.
+    Enums(&'static Enumeration),
+    /// A record of this name, with this description.
+    Record(&'static str, &'static str),
     /// The name of a function.
     Symbol,
-    /// A value with this description, which the op's own check reads.
+    Float,
+    Dense,
+    Dict,
+    Unit,
+    /// Axes of a mesh.
+    Axes,
+    /// Axes of a mesh for each dimension.
+    AxesPerDim,
+    Shardings,
+    /// For each value, the order of its dimensions in memory.
+    Layouts,
+    /// A value with this description, which the op's own check reads. It must not ignore values of other kinds.
     Own(&'static str),
 }
 
+/// The words of an attribute that is written as `#dialect<kind word>`.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Enumeration {
+    pub dialect: &'static str,
+    pub kind: &'static str,
+    pub words: &'static [&'static str],
+}
+
+impl Enumeration {
+    pub(crate) const fn stablehlo(kind: &'static str, words: &'static [&'static str]) -> Enumeration {
+        Enumeration { dialect: "stablehlo", kind, words }
+    }
+
+    fn contains(&self, attr: &Attr) -> bool {
+        match attr {
+            Attr::Enum { dialect, kind, value } => {
+                (&**dialect, &**kind) == (self.dialect, self.kind) && self.words.contains(&&**value)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl AttrKind {
-    /// Returns true if the attribute is of this kind, as far as it can be told without the op. The type of an integer,
-    /// the shape of `Pairs` and the name of a record are not checked. An opaque attribute fits every `Record`, and any
-    /// attribute fits [`AttrKind::Own`].
+    /// Returns true if the attribute is of this kind, as far as it can be told without the op. The type of a number and
+    /// the shape of `Pairs` are not checked. Any attribute fits [`AttrKind::Own`].
     pub fn fits(self, attr: &Attr) -> bool {
         match self {
             AttrKind::Int(_) => attr.as_int().is_some(),
@@ -133,25 +175,32 @@ impl AttrKind {
                 Attr::Dense(x) => x.dtype() == DType::I1,
                 _ => attr.to_ints().is_some_and(|list| list.is_empty()),
             },
-            AttrKind::Word => attr.as_str().is_some(),
+            AttrKind::Word => matches!(attr, Attr::Str(_)),
             AttrKind::List => matches!(attr, Attr::Array(_)),
-            AttrKind::Enums(words) => {
-                let is_known = |attr: &Attr| matches!(attr, Attr::Enum { value, .. } if words.contains(&&**value));
-                match attr {
-                    Attr::Array(items) => items.iter().all(is_known),
-                    _ => is_known(attr),
-                }
-            }
-            // `Opaque`: a record with fields that we do not know.
-            AttrKind::Record(_) => attr.as_record().is_some() || matches!(attr, Attr::Opaque(_)),
+            AttrKind::Enum(words) => words.contains(attr),
+            AttrKind::Enums(words) => match attr {
+                Attr::Array(items) => items.iter().all(|item| words.contains(item)),
+                _ => words.contains(attr),
+            },
+            AttrKind::Record(name, _) => matches!(attr, Attr::Record { name: found, .. } if **found == *name),
             AttrKind::Symbol => matches!(attr, Attr::Symbol(_)),
+            AttrKind::Float => matches!(attr, Attr::Float { .. }),
+            AttrKind::Dense => attr.as_dense().is_some(),
+            AttrKind::Dict => matches!(attr, Attr::Dict(_)),
+            AttrKind::Unit => matches!(attr, Attr::Unit),
+            AttrKind::Axes => matches!(attr, Attr::Axes { .. }),
+            AttrKind::AxesPerDim => matches!(attr, Attr::AxesPerDim { .. }),
+            AttrKind::Shardings => matches!(attr, Attr::Shardings(_)),
+            AttrKind::Layouts => {
+                matches!(attr, Attr::Array(items) if items.iter().all(|item| item.to_ints().is_some()))
+            }
             AttrKind::Own(_) => true,
         }
     }
 
     /// Describes the kind to a user.
-    pub fn in_words(self) -> &'static str {
-        match self {
+    pub fn in_words(self) -> String {
+        let words = match self {
             AttrKind::Int(_) => "an integer",
             AttrKind::Ints => "a list of 64-bit integers",
             AttrKind::Pairs => "rows of two integers",
@@ -159,16 +208,50 @@ impl AttrKind {
             AttrKind::Flags => "a list of `true` and `false`",
             AttrKind::Word => "a string",
             AttrKind::List => "a list",
-            AttrKind::Enums(_) => "a word of the attribute's own list, or some of them",
-            AttrKind::Record(_) => "a record",
+            AttrKind::Enum(Enumeration { dialect, kind, words }) => {
+                return format!("`#{dialect}<{kind} ..>`, which must be {}", one_of(words));
+            }
+            AttrKind::Enums(Enumeration { dialect, kind, words }) => {
+                return format!("`#{dialect}<{kind} ..>`, which must be {}, or a list of them", one_of(words));
+            }
+            AttrKind::Record(_, words) => words,
             AttrKind::Symbol => "the name of a function",
+            AttrKind::Float => "a float",
+            AttrKind::Dense => "a dense array",
+            AttrKind::Dict => "a dictionary",
+            AttrKind::Unit => "a unit",
+            AttrKind::Axes => "axes of a mesh",
+            AttrKind::AxesPerDim => "axes of a mesh for each dimension",
+            AttrKind::Shardings => "shardings",
+            AttrKind::Layouts => "a list of layouts",
             AttrKind::Own(words) => words,
-        }
+        };
+        words.to_string()
     }
 }
 
-/// The words of `precision_config`.
-pub(crate) const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
+/// Writes "`A`, `B` or `C`".
+fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The kind of `precision_config`.
+pub(crate) const PRECISIONS: AttrKind = AttrKind::Enums(&Enumeration::stablehlo("precision", PRECISION_WORDS));
+
+/// The kind of `precision_config` of the ops of `chlo`.
+pub(crate) const CHLO_PRECISIONS: AttrKind =
+    AttrKind::Enums(&Enumeration { dialect: "chlo", kind: "precision", words: PRECISION_WORDS });
+
+const PRECISION_WORDS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
+
+/// The kind of `channel_handle`.
+pub(crate) const CHANNEL_HANDLE: AttrKind =
+    AttrKind::Record("stablehlo.channel_handle", "`stablehlo.channel_handle {handle, type: integer}`");
 
 /// The numbering of an op's operands in the specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -411,13 +494,12 @@ impl Opcode {
     }
 }
 
-/// Returns an error for each attribute of the wrong kind, among those that the specification numbers.
+/// Returns an error for each attribute of the wrong kind.
 pub(crate) fn wrong_kinds(op: &OpView<'_>) -> Diagnostics {
     let mut found = Diagnostics::default();
     for spec in Opcode::of_view(op).schema().attributes {
-        let Some(label) = spec.label else { continue };
         if op.attr(spec.name).is_some_and(|attr| !spec.kind.fits(attr)) {
-            found.push(wrong_kind(op, label, spec.name, spec.kind.in_words()));
+            found.push(wrong_kind(op, spec.code(), spec.name, &spec.kind.in_words()));
         }
     }
     found

@@ -15,6 +15,7 @@ use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWrite
 use shardwise_ir::{Attr, Attrs, Op, OpData, OpView, Region, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 pub struct Sort;
 pub struct TopK;
@@ -204,11 +205,12 @@ struct Keys {
 impl Keys {
     fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Keys>, EvalError> {
         let Some(found) = KeyPattern::of(op) else { return Ok(None) };
+        let steps = found.steps(op);
         let input = &x[found.input];
         let mut keys = Data::from_fn(input.size(), |_| Number::Bool(false));
         for (i, place) in keys.iter_mut().enumerate() {
             let element = input.element(i);
-            let key = found.key(op, &element, regions)?.to_dense();
+            let key = found.key(op, &steps, &element, regions)?.to_dense();
             *place = read_numbers(&key)(0);
         }
         Ok(Some(Keys { keys, accepts: found.direction.accepts(), is_total: found.is_total }))
@@ -321,50 +323,72 @@ impl KeyPattern {
         })
     }
 
-    /// Computes the key of one element by running the ops between the argument and the key.
-    fn key(&self, op: &OpView<'_>, element: &Literal, regions: &mut dyn RegionEval) -> Result<Literal, EvalError> {
-        let mut known = vec![(self.argument, element.clone())];
-        compute(op, self.key, &mut known, regions)
+    /// Returns the ops that the key is computed by, in program order.
+    fn steps(&self, op: &OpView<'_>) -> Vec<Op> {
+        let mut open = HashSet::from([self.key]);
+        let mut steps = vec![];
+        for &inner in op.body[op.regions()[0]].ops.iter().rev() {
+            let data = &op.body[inner];
+            if data.results.iter().any(|v| open.contains(v)) {
+                open.extend(data.operands.iter().copied());
+                steps.push(inner);
+            }
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// Computes the key of one element by running its steps.
+    fn key(
+        &self,
+        op: &OpView<'_>,
+        steps: &[Op],
+        element: &Literal,
+        regions: &mut dyn RegionEval,
+    ) -> Result<Literal, EvalError> {
+        let mut known = HashMap::from([(self.argument, element.clone())]);
+        for &step in steps {
+            let inner = op.at(step);
+            let x: Vec<Literal> = inner.operands().iter().map(|v| known[v].clone()).collect();
+            known.insert(inner.result(0), crate::evaluate(&inner, &x, regions)?.swap_remove(0));
+        }
+        Ok(known[&self.key].clone())
     }
 }
 
-/// Computes a value from those that are known, and adds it and all values on the way to `known`.
-fn compute(
-    op: &OpView<'_>,
-    v: Value,
-    known: &mut Vec<(Value, Literal)>,
-    regions: &mut dyn RegionEval,
-) -> Result<Literal, EvalError> {
-    if let Some((_, x)) = known.iter().find(|(w, _)| *w == v) {
-        return Ok(x.clone());
-    }
-    let inner = op.at(op.body.def_op(v).expect("checked by `same_function`"));
-    let x = inner.operands().iter().map(|&w| compute(op, w, known, regions)).collect::<Result<Vec<_>, _>>()?;
-    let result = crate::evaluate(&inner, &x, regions)?.swap_remove(0);
-    known.push((v, result.clone()));
-    Ok(result)
-}
-
-/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one.
+/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one. Returns
+/// false as well if a value on the way to `x` corresponds to several on the way to `y`.
 fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
-    if x == a || y == b {
-        return x == a && y == b;
+    let ops: HashSet<Op> = op.body[op.regions()[0]].ops.iter().copied().collect();
+    let (mut pairs, mut open) = (HashMap::from([(a, b)]), vec![(x, y)]);
+    while let Some((x, y)) = open.pop() {
+        match pairs.insert(x, y) {
+            Some(known) if known == y => continue,
+            Some(_) => return false,
+            None => {}
+        }
+        let (Some(f), Some(g)) = (op.body.def_op(x), op.body.def_op(y)) else { return false };
+        if y == b || !ops.contains(&f) || !ops.contains(&g) || !is_same_step(op, f, g) {
+            return false;
+        }
+        let operands = op.body[f].operands.iter().zip(&op.body[g].operands);
+        open.extend(operands.map(|(&x, &y)| (x, y)));
     }
-    let (Some(f), Some(g)) = (op.body.def_op(x), op.body.def_op(y)) else { return false };
-    let is_inner = |f: Op| op.body[op.regions()[0]].ops.contains(&f);
+    true
+}
+
+/// Returns true if two ops compute their only results from their operands in the same way, and can be run one by one.
+fn is_same_step(op: &OpView<'_>, f: Op, g: Op) -> bool {
     let (f_data, g_data) = (&op.body[f], &op.body[g]);
     let types = |data: &OpData| data.results.iter().map(|&v| op.body.ty(v).clone()).collect::<Vec<Type>>();
     let view = op.at(f);
-    is_inner(f)
-        && is_inner(g)
-        && f_data.code == g_data.code
+    f_data.code == g_data.code
         && f_data.attrs == g_data.attrs
         && f_data.regions.is_empty()
         && Opcode::of_view(&view).facts().semantics(&view) == Semantics::Pure
         && f_data.results.len() == 1
         && types(f_data) == types(g_data)
         && f_data.operands.len() == g_data.operands.len()
-        && f_data.operands.iter().zip(&g_data.operands).all(|(&x, &y)| same_function(op, x, y, a, b))
 }
 
 impl TopK {

@@ -85,7 +85,7 @@ impl Facts for Token {
 impl Host {
     pub(crate) const SEND: Schema = Schema {
         attributes: &[
-            optional("channel_handle", Some("send_i3"), AttrKind::Record("stablehlo.channel_handle"), "channel 0"),
+            optional("channel_handle", Some("send_i3"), CHANNEL_HANDLE, "channel 0"),
             optional("is_host_transfer", Some("send_i5"), AttrKind::Flag, "`false`"),
             optional("source_target_pairs", Some("send_i6"), AttrKind::Pairs, "none"),
         ],
@@ -99,7 +99,7 @@ impl Host {
 
     pub(crate) const RECV: Schema = Schema {
         attributes: &[
-            optional("channel_handle", Some("recv_i2"), AttrKind::Record("stablehlo.channel_handle"), "channel 0"),
+            optional("channel_handle", Some("recv_i2"), CHANNEL_HANDLE, "channel 0"),
             optional("is_host_transfer", Some("recv_i4"), AttrKind::Flag, "`false`"),
             optional("source_target_pairs", Some("recv_i5"), AttrKind::Pairs, "none"),
         ],
@@ -114,7 +114,7 @@ impl Host {
     pub(crate) const INFEED: Schema = Schema {
         attributes: &[
             optional("infeed_config", Some("infeed_i2"), AttrKind::Word, "empty"),
-            optional("layout", None, AttrKind::Own("a list of layouts"), "the default layouts"),
+            optional("layout", None, AttrKind::Layouts, "the default layouts"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,

@@ -26,6 +26,17 @@ enum Replaced {
     All,
 }
 
+impl Replaced {
+    /// Returns the function whose body replaces the op.
+    fn callee(self, view: &OpView<'_>) -> Option<FuncId> {
+        match self {
+            Replaced::None => None,
+            Replaced::Calls => called(view),
+            Replaced::All => callee(view),
+        }
+    }
+}
+
 /// Returns the draft of all functions as they are. Data-flow edges are ordinary ops in it, see
 /// [`super::edges::adopt_edges`].
 pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostics> {
@@ -51,6 +62,7 @@ pub(crate) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>
 
 fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) -> Result<Draft<'m>, Diagnostics> {
     refuse_recursion(module)?;
+    refuse_expansion(module, roots, replaced)?;
     let originals = if replaced == Replaced::None { HashSet::new() } else { first_calls(module, roots) };
     let draft = Draft::empty(module, replaced != Replaced::All);
     let mut import = Import { draft, replaced, pending: vec![], originals };
@@ -63,9 +75,6 @@ fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) 
                 import.declare_arguments(block);
             }
             let caller = &import.draft.frame(frame).caller;
-            if import.draft.ops.len() > MAX_OPS {
-                return Err(too_large(caller).into());
-            }
             if import.depth(block) > MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH {
                 let limit = MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH;
                 return Err(too_deep(caller, limit).note("the regions around the calls count as well").into());
@@ -151,12 +160,7 @@ impl<'m> Import<'m> {
         if is_clone {
             self.draft.add_uses(id);
         }
-        let callee = match self.replaced {
-            Replaced::None => None,
-            Replaced::Calls => called(&view),
-            Replaced::All => callee(&view),
-        };
-        match callee {
+        match self.replaced.callee(&view) {
             Some(callee) => self.call(id, op, callee, &view),
             None => self.regions(names, id, &data.regions),
         }
@@ -249,6 +253,24 @@ fn first_calls(module: &Module, roots: &[&Func]) -> HashSet<(FuncId, Op)> {
         }
     }
     first
+}
+
+/// Fails if the bodies that replace calls make too many ops.
+fn refuse_expansion(module: &Module, roots: &[&Func], replaced: Replaced) -> Result<(), Diagnostics> {
+    let mut sizes = vec![0usize; module.funcs.len()];
+    let ids = roots.iter().filter_map(|f| module.func_id(&f.name)).collect();
+    for id in callees_first(module, ids) {
+        let body = &module[id].body;
+        for op in body.walk() {
+            let callee = replaced.callee(&module.view(body, op)).map_or(0, |callee| sizes[callee.index()]);
+            let size = sizes[id.index()].saturating_add(1).saturating_add(callee);
+            if size > MAX_OPS {
+                return Err(too_large(&body[op].loc).into());
+            }
+            sizes[id.index()] = size;
+        }
+    }
+    Ok(())
 }
 
 pub fn too_large(loc: &Loc) -> Diagnostic {

@@ -50,11 +50,11 @@ use shardwise_sharding::Options;
 ///
 /// # Errors
 /// Fails if a function calls itself (`call-recursion`), if calls nest too deep (`call-depth`), or if the program has
-/// too many ops once calls are replaced (`call-size`).
+/// too many ops once calls are replaced (`call-size`) or constants are copied for each use (`constant-size`).
 pub fn propagate(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let Some(main) = module.main() else { return Ok(module.clone()) };
     let mut draft = import::import(module, main)?;
-    split::split_constants(&mut draft);
+    split::split_constants(&mut draft)?;
     edges::add_edges(&mut draft);
     constraints::apply_constraints(&mut draft);
     split::mark_dead(&mut draft);

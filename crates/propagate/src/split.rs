@@ -5,7 +5,9 @@
 //! remain shared.
 
 use crate::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, Order, Use, ValueId};
+use crate::import::MAX_OPS;
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::FuncId;
 use shardwise_ops::calls::callees_first;
 use shardwise_ops::shardy::computation_name;
@@ -14,7 +16,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Splits the constants in every function's body, callees first. In each body, the named computations come first.
-pub(crate) fn split_constants(draft: &mut Draft<'_>) {
+///
+/// # Errors
+/// Fails if the copies make too many ops (`constant-size`).
+pub(crate) fn split_constants(draft: &mut Draft<'_>) -> Result<(), Diagnostics> {
     let mut impure = Impure::default();
     let groups = sharding_groups(draft);
     for frame in frames(draft) {
@@ -26,9 +31,10 @@ pub(crate) fn split_constants(draft: &mut Draft<'_>) {
         for (name, ops) in inner.collect::<Vec<_>>().into_iter().chain([(None, ops)]) {
             let (impure, groups) = (&mut impure, &groups);
             let split = Split { draft, impure, groups, copied: FxHashSet::default(), before: FxHashMap::default() };
-            split.run(&func, name, &ops);
+            split.run(&func, name, &ops)?;
         }
     }
+    Ok(())
 }
 
 /// The functions and named computations whose results are not constants if their operands are.
@@ -96,7 +102,7 @@ struct Split<'a, 'm> {
 
 impl Split<'_, '_> {
     /// Splits the constants in the ops of a function, or of a named computation in it.
-    fn run(mut self, func: &Arc<str>, computation: Option<Arc<str>>, ops: &[OpId]) {
+    fn run(mut self, func: &Arc<str>, computation: Option<Arc<str>>, ops: &[OpId]) -> Result<(), Diagnostics> {
         let (mut constants, mut expansions) = (vec![], vec![]);
         let mut known = FxHashSet::default();
         for &op in ops {
@@ -119,10 +125,14 @@ impl Split<'_, '_> {
                 expansions.push(op);
             } else {
                 self.copy_operands(op);
+                if self.draft.ops.len() > MAX_OPS {
+                    return Err(too_many_copies(self.draft, op).into());
+                }
             }
         }
         self.place_copies(ops);
         self.erase_unused(expansions.into_iter().chain(constants.into_iter().rev()));
+        Ok(())
     }
 
     /// Returns two flags. The first is true if the op is a literal. The second is true if it is not a literal, and its
@@ -168,13 +178,23 @@ impl Split<'_, '_> {
     /// [`before`](Split::before), and the copied values to `copies`. Scalars, arguments and values in `copies` are not
     /// copied.
     fn copy(&mut self, v: ValueId, copies: &mut FxHashMap<ValueId, ValueId>) {
-        let Def::Result(op) = self.draft.value(v).def else { return };
-        if self.draft.is_scalar(v) || copies.contains_key(&v) {
-            return;
+        let mut open = vec![(v, false)];
+        while let Some((v, has_operands)) = open.pop() {
+            let Def::Result(op) = self.draft.value(v).def else { continue };
+            if self.draft.is_scalar(v) || copies.contains_key(&v) {
+                continue;
+            }
+            if has_operands {
+                self.copy_op(op, v, copies);
+            } else {
+                open.push((v, true));
+                open.extend(self.draft.op(op).operands.iter().rev().map(|&operand| (operand, false)));
+            }
         }
-        for operand in self.draft.op(op).operands.clone() {
-            self.copy(operand, copies);
-        }
+    }
+
+    /// Copies the op, which defines `v`, and the sharding groups that use `v`. `copies` has its operands already.
+    fn copy_op(&mut self, op: OpId, v: ValueId, copies: &mut FxHashMap<ValueId, ValueId>) {
         let parent = self.draft.op(op).parent;
         let copy = self.draft.clone_op(op, copies, parent);
         if let Some(&callee) = self.draft.calls.get(&op) {
@@ -243,6 +263,13 @@ impl Split<'_, '_> {
             self.draft.block_mut(block).ops = ops;
         }
     }
+}
+
+fn too_many_copies(draft: &Draft<'_>, op: OpId) -> Diagnostic {
+    let message = format!("the program has more than {MAX_OPS} ops once each use of a constant has a copy of its own");
+    Diagnostic::error("constant-size", draft.value(draft.op(op).operands[0]).loc, message)
+        .note("a constant is also what is computed from constants alone, op by op")
+        .help("compute the values outside of the program, and pass them as arguments")
 }
 
 /// Marks as dead each op without effects whose results no op uses that is not dead. Sharding constraints and

@@ -53,9 +53,11 @@ pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
 /// Makes a copy of a constant for each of its uses. Literals become `sdy.constant` ops.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks, before or after.
 pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
-    Ok(as_sdy_constants(change(module, Shape::AS_WRITTEN, split::split_constants)?))
+    let mut draft = import_as_written(module)?;
+    split::split_constants(&mut draft)?;
+    Ok(as_sdy_constants(exported(&draft, &graph::unsolved(&draft), Shape::AS_WRITTEN)))
 }
 
 /// Copies each closed sharding that a constraint requires of its input, or a manual computation of an operand, to this
@@ -130,7 +132,7 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
 /// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
-    split::split_constants(&mut draft);
+    split::split_constants(&mut draft)?;
     edges::add_edges(&mut draft);
     constraints::apply_constraints(&mut draft);
     order_roots(&mut draft);
@@ -145,7 +147,7 @@ pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diag
 /// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
 pub fn propagate_in_place(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
-    split::split_constants(&mut draft);
+    split::split_constants(&mut draft)?;
     drop_unused(&mut draft);
     edges::add_edges(&mut draft);
     constraints::apply_constraints(&mut draft);

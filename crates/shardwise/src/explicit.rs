@@ -264,7 +264,7 @@ impl State {
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
         let dim = |axes: &AxisList| DimSharding { axes: axes.to_vec(), is_open: self.is_mixed, priority: None };
         let dims: Vec<DimSharding> = layout.iter().map(dim).collect();
-        let is_used = |a: &AxisRef| layout.iter().flatten().chain(&unreduced).any(|b| b.overlap(*a).is_some());
+        let is_used = |a: &AxisRef| layout.iter().flatten().chain(&unreduced).any(|b| b.overlaps(*a));
         let replicated =
             if self.is_mixed { self.axes.iter().copied().filter(|a| !is_used(a)).collect() } else { vec![] };
         ShardingParts { mesh, dims, replicated, unreduced, reduced }.into()

@@ -3,7 +3,7 @@
 
 use crate::canonical;
 use crate::settings::Settings;
-use shardwise_base::{Diagnostics, Literal};
+use shardwise_base::Diagnostics;
 use shardwise_ir::rewrite::{Rewrite, rewrite_funcs};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, OpView, Type, Value};
 use shardwise_ops::shapes::{Concatenate, Iota};
@@ -72,7 +72,7 @@ impl<'s> Rewrite<'s> for Batching {
 /// longer needed, and the dimension of the indices that holds the components. Returns `None` if the first dimension
 /// cannot become one. Other dimensions are not considered.
 fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, usize, usize)> {
-    let fields = view.attr(names.record)?.as_record()?;
+    let Attr::Record { name, fields } = view.attr(names.record)? else { return None };
     let list = |name: &str| fields.sizes(name).unwrap_or_default();
     let (operand, starts) = (view.operand_shape(0), view.operand_shape(indices));
     let dim = fields.size("index_vector_dim").unwrap_or(0);
@@ -85,39 +85,19 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
     }
     let less = |dims: Vec<usize>| dims.into_iter().filter(|&d| d != 0).collect::<Vec<_>>();
     let mut fields = fields.clone();
-    for (name, dims) in [
+    for (list, dims) in [
         (names.map, less(list(names.map))),
         (names.collapsed, less(list(names.collapsed))),
         (names.batching, vec![0]),
         (names.index_batching, vec![0]),
     ] {
         match dims.is_empty() {
-            true => fields.remove(name),
-            false => fields.set(name, like(view.attr(names.record)?.as_record()?, &dims, name)),
+            true => fields.remove(list),
+            false => fields.set(list, Attr::sizes(&dims)),
         };
     }
-    let record = match view.attr(names.record)? {
-        Attr::Record { name, .. } => Attr::Record { name: name.clone(), fields },
-        _ => Attr::Dict(fields),
-    };
+    let record = Attr::Record { name: name.clone(), fields };
     Some((view.attrs().clone().with(names.record, record), index, dim))
-}
-
-/// Returns a list of dimensions in the notation and element type of the record's field `name`, or of its first list of
-/// integers if there is no such field.
-fn like(fields: &Attrs, dims: &[usize], name: &str) -> Attr {
-    let form = fields.get(name).or_else(|| fields.iter().map(|(_, a)| a).find(|a| a.to_ints().is_some()));
-    let values = dims.iter().map(|&d| d as i64);
-    match form {
-        Some(Attr::Array(_)) => Attr::Array(values.map(Attr::int).collect()),
-        Some(Attr::Ints { dtype, .. }) => Attr::Ints { values: values.collect(), dtype: *dtype },
-        Some(Attr::Dense(list)) => {
-            let bytes: Vec<u8> =
-                values.flat_map(|v| v.to_le_bytes().into_iter().take(list.dtype().storage_bytes())).collect();
-            Attr::Dense(Literal::from_bytes(list.dtype(), &[dims.len()], &bytes).expect("dimensions are small numbers"))
-        }
-        _ => Attr::sizes(dims),
-    }
 }
 
 /// Returns true if component `index` of the indices, along their dimension `dim`, is an iota along dimension 0, which

@@ -233,16 +233,19 @@ impl Meshes {
         }
         // A mesh is made whose axes are the dimensions of the grid.
         let sizes: Vec<usize> = tiling.grid().collect();
+        if sizes.len() > Mesh::MAX_AXES {
+            return Err(too_many_dims(loc, sizes.len()));
+        }
         let is_ordered = tiling.devices.iter().copied().eq(0..tiling.devices.len());
         let holds_each = || {
-            let mut sorted = tiling.devices.clone();
+            let mut sorted = tiling.devices.to_vec();
             sorted.sort_unstable();
             sorted.into_iter().eq(0..tiling.devices.len())
         };
         if !is_ordered && !holds_each() {
             return Err(not_all_devices(loc, tiling.devices.len()));
         }
-        let device_ids = (!is_ordered).then(|| tiling.devices.clone());
+        let device_ids = (!is_ordered).then(|| tiling.devices.to_vec());
         let mesh = self.named(Mesh { device_ids, ..grid("mesh", &sizes) });
         let axes = |i: usize| if sizes[i] == 1 { vec![] } else { vec![AxisRef::full(AxisIndex::new(i))] };
         let dims = (0..rank).map(|i| DimSharding::closed(axes(i))).collect();
@@ -301,6 +304,13 @@ fn grid(name: &str, sizes: &[usize]) -> Mesh {
 fn malformed(loc: &Loc, text: &str, error: &HloShardingError) -> Diagnostic {
     Diagnostic::error("gspmd-sharding", loc, format!("`{text}` is no sharding: {error}"))
         .help("write `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`, `{replicated}` or `{maximal device=0}`")
+}
+
+fn too_many_dims(loc: &Loc, count: usize) -> Diagnostic {
+    let message = format!("a list of devices in an order of its own has {count} dimensions");
+    Diagnostic::error("gspmd-sharding", loc, message)
+        .note(format!("a mesh has at most {} axes", Mesh::MAX_AXES))
+        .help("list the devices in a regular order: `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`")
 }
 
 fn not_text(loc: &Loc) -> Diagnostic {

@@ -83,7 +83,7 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
 /// empty group.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
     let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot].count);
-    let fits = |(group, &position): (&Vec<u32>, &usize)| {
+    let fits = |(group, &position): (&Group, &usize)| {
         (position < group.len() || group.is_empty()) && group.iter().all(|&m| (m as usize) < held)
     };
     let counts = [members.groups.len(), members.positions.len(), members.firsts.len()];

@@ -11,7 +11,7 @@ use crate::kernels::strides::row_major;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::{Move, fill, streams};
 use crate::operand::Source;
-use crate::plan::{Kernel, KernelCx, Members, Step};
+use crate::plan::{Group, Kernel, KernelCx, Members, Step};
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 use shardwise_ops::ReduceKind;
@@ -33,7 +33,7 @@ struct ExchangeKernel {
     exchange: Exchange,
     output_bytes: usize,
     /// For each instance of the result, the instances of the operand in its group, in order.
-    groups: Vec<Vec<u32>>,
+    groups: Vec<Group>,
     /// For each instance of the result, its position in its group.
     positions: Vec<usize>,
 }
@@ -43,7 +43,7 @@ struct ExchangeKernel {
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
     let Members { groups, positions, .. } = members(plan, view)?;
-    let size = groups.first().map_or(1, Vec::len);
+    let size = groups.first().map_or(1, |group| group.len());
     if size == 0 || groups.iter().any(|group| group.len() != size) {
         return None;
     }

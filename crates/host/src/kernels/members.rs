@@ -1,8 +1,9 @@
 //! The groups of collectives.
 
 use super::context::PlanCx;
-use crate::plan::{Members, Points};
+use crate::plan::{Group, Members, Points};
 use shardwise_base::AxisRef;
+use shardwise_base::budget::Meter;
 use shardwise_ir::OpView;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, IdSpace, with_index_in};
 use std::collections::HashMap;
@@ -47,18 +48,25 @@ pub fn rows_of_devices(plan: &PlanCx<'_>, collective: &CollectiveView) -> Option
 /// the id 0.
 pub fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Members {
     let Some(mesh) = &result.mesh else {
-        let group = if rows.iter().any(|row| row.contains(&0)) { vec![0] } else { vec![] };
+        let group = if rows.iter().any(|row| row.contains(&0)) { [0].into() } else { [].into() };
         return Members { groups: vec![group], positions: vec![0], firsts: vec![0] };
     };
     let devices = mesh.positions();
     let rows: Vec<Vec<usize>> = rows.iter().map(|row| row.iter().filter_map(|&d| devices.of(d)).collect()).collect();
-    let numbered = rows.iter().flat_map(|row| row.iter().enumerate().map(move |(k, &p)| (p, (row, k))));
-    let place_of: HashMap<usize, (&Vec<usize>, usize)> = numbered.collect();
+    let group = |row: &Vec<usize>| row.iter().map(|&p| operand.instance(&mesh.coordinates(p)) as u32).collect();
+    let groups: Vec<Group> = rows.iter().map(group).collect();
+    let numbered = rows
+        .iter()
+        .zip(&groups)
+        .flat_map(|(row, group)| row.iter().enumerate().map(move |(k, &p)| (p, (row, group, k))));
+    let place_of: HashMap<usize, (&Vec<usize>, &Group, usize)> = numbered.collect();
+    let none = (&vec![], &Group::from([]), 0);
+    let mut meter = Meter::default();
     let mut members = Members { groups: vec![], positions: vec![], firsts: vec![] };
     for i in 0..result.count() {
-        let place = place_of.get(&mesh.position(&result.coordinates(i)));
-        let (row, position) = place.map_or((&[][..], 0), |(row, position)| (&row[..], *position));
-        members.groups.push(row.iter().map(|&p| operand.instance(&mesh.coordinates(p)) as u32).collect());
+        meter.add(1);
+        let (row, group, position) = *place_of.get(&mesh.position(&result.coordinates(i))).unwrap_or(&none);
+        members.groups.push(group.clone());
         members.positions.push(position);
         members.firsts.push(row.first().map_or(i, |&p| result.instance(&mesh.coordinates(p))));
     }

@@ -6,7 +6,7 @@ use crate::kernels::indices::Indices;
 use crate::kernels::members::{dense_groups, rows_of_devices};
 use crate::memory::OutOfMemory;
 use crate::movement::copy;
-use crate::plan::{Kernel, KernelCx, Points, Step};
+use crate::plan::{Group, Kernel, KernelCx, Points, Step};
 use crate::pool::Workers;
 use shardwise_base::{DType, Diagnostic, Loc};
 use shardwise_ir::OpView;
@@ -14,7 +14,7 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, RaggedMe
 
 struct RaggedExchange {
     /// The instances of each group, in order.
-    groups: Vec<Vec<u32>>,
+    groups: Vec<Group>,
     /// A device that holds each instance, for messages.
     devices: Vec<usize>,
     row_bytes: usize,
@@ -36,7 +36,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
         Groups::Axes { axes, .. } => points.groups(&points, axes),
         _ => dense_groups(&rows_of_devices(plan, &collective)?, &points, &points).groups,
     };
-    if groups.iter().any(Vec::is_empty) {
+    if groups.iter().any(|group| group.is_empty()) {
         return None;
     }
     let (operand, result) = (view.operand_tensor(0), view.result_tensor(0));
@@ -54,7 +54,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, kernel))
 }
 
-fn each_once(mut groups: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+fn each_once(mut groups: Vec<Group>) -> Vec<Group> {
     groups.sort_unstable();
     groups.dedup();
     groups
@@ -66,7 +66,7 @@ fn device(points: &Points, i: usize) -> usize {
 
 impl RaggedExchange {
     /// Returns the groups whose instances are among those to be computed.
-    fn present<'a>(&'a self, cx: &'a KernelCx<'_>) -> impl Iterator<Item = &'a Vec<u32>> {
+    fn present<'a>(&'a self, cx: &'a KernelCx<'_>) -> impl Iterator<Item = &'a Group> {
         self.groups.iter().filter(|g| cx.instances.binary_search(&(g[0] as usize)).is_ok())
     }
 

@@ -5,7 +5,7 @@
 
 mod points;
 
-pub use points::Points;
+pub use points::{Group, Points};
 
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use shardwise_base::{Account, Diagnostic, EntityVec, Loc, entity};
@@ -164,7 +164,7 @@ impl StepKind {
 pub struct Members {
     /// For each instance of the result, the instances of the operand in its group, in order. The list is empty for a
     /// device that is in no group and gets zeros.
-    pub groups: Vec<Vec<u32>>,
+    pub groups: Vec<Group>,
     /// For each instance of the result, its position in its group.
     pub positions: Vec<usize>,
     /// For each instance of the result, the instance on the first device of its group. For an empty group, it is the

@@ -1,8 +1,13 @@
 //! Instances, which are the points along the axes over which a value varies.
 
+use shardwise_base::budget::Meter;
 use shardwise_base::{AxisRef, Mesh, Varying};
 use shardwise_ops::collective::with_index_in;
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Instances in an order.
+pub type Group = Arc<[u32]>;
 
 /// The axes over which a value varies, in the mesh's order. Instance `i` is point `i` along them, row-major.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,17 +57,23 @@ impl Points {
 
     /// Returns, for each instance of `self`, the instances of `other` on the first device that holds it and on those
     /// that differ from this device along `axes` only. They are in row-major order along `axes`. An instance of `other`
-    /// that several of these devices hold is repeated. Without a mesh, there is one group, of instance 0.
-    pub fn groups(&self, other: &Points, axes: &[AxisRef]) -> Vec<Vec<u32>> {
-        let Some(mesh) = &self.mesh else { return vec![vec![0]] };
+    /// that several of these devices hold is repeated. Equal groups are shared. Without a mesh, there is one group, of
+    /// instance 0.
+    pub fn groups(&self, other: &Points, axes: &[AxisRef]) -> Vec<Group> {
+        let Some(mesh) = &self.mesh else { return vec![[0].into()] };
         let size: usize = axes.iter().map(|a| a.size(mesh)).product();
-        let member = |at: &[usize], k: usize| other.instance(&with_index_in(mesh, axes, at, k)) as u32;
-        (0..self.count())
-            .map(|i| {
-                let at = self.coordinates(i);
-                (0..size).map(|k| member(&at, k)).collect()
-            })
-            .collect()
+        let mut found: HashMap<Vec<usize>, Group> = HashMap::new();
+        let mut meter = Meter::default();
+        let group = |i: usize| {
+            meter.add(1);
+            let first = with_index_in(mesh, axes, &self.coordinates(i), 0);
+            let members = |first: &Vec<usize>| {
+                meter.add(size as u64);
+                (0..size).map(|k| other.instance(&with_index_in(mesh, axes, first, k)) as u32).collect()
+            };
+            found.entry(first).or_insert_with_key(members).clone()
+        };
+        (0..self.count()).map(group).collect()
     }
 
     /// Returns true if some device holds both instance `i` of `self` and instance `point` of `other`.
@@ -98,7 +109,7 @@ mod tests {
         let (x, y) = (AxisRef::full(AxisIndex::new(0)), AxisRef::full(AxisIndex::new(1)));
         let all = Points::over(Some(&mesh), [x, y]);
         let over_x = Points::over(Some(&mesh), [x]);
-        assert_eq!(over_x.groups(&all, &[y]), [vec![0, 1], vec![2, 3], vec![4, 5], vec![6, 7]]);
+        assert_eq!(over_x.groups(&all, &[y]), [[0, 1].into(), [2, 3].into(), [4, 5].into(), Group::from([6, 7])]);
         assert_eq!(all.map_to(&over_x), [0, 0, 1, 1, 2, 2, 3, 3]);
         assert_eq!(over_x.devices(2), [4, 5]);
     }

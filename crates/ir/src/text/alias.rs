@@ -8,11 +8,11 @@ use super::lexer::{self, Kind};
 use super::parser::{At, Parsed, Parser};
 use super::types::FunctionType;
 use crate::{Attr, Type};
-use shardwise_base::{DType, Loc};
+use shardwise_base::{DType, Loc, Sharding};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The number of attributes to which all uses of aliases together may expand.
+/// The size to which all uses of aliases together may expand: the number of attributes and of elements of lists.
 const MAX_EXPANDED: usize = 1 << 20;
 
 #[derive(Default)]
@@ -33,7 +33,8 @@ pub(super) struct Aliases<'t> {
     expanded: usize,
 }
 
-/// A location with its depth and size, which are limited because locations are trees that are walked recursively.
+/// A location with its depth and size, which are limited because locations are trees that are walked recursively. The
+/// size is the number of its parts at any depth, and of every 64 bytes of their texts.
 #[derive(Clone)]
 pub(super) struct LocInfo {
     pub loc: Loc,
@@ -142,7 +143,8 @@ impl<'t> Parser<'t> {
         self.at_alias(name, at, Self::dtype)
     }
 
-    fn expand(&mut self, at: At, size: usize) -> Parsed<()> {
+    /// Counts a use of an alias of this size. It is a mistake if all uses together are too large.
+    pub(super) fn expand(&mut self, at: At, size: usize) -> Parsed<()> {
         self.aliases.expanded = self.aliases.expanded.saturating_add(size);
         if self.aliases.expanded > MAX_EXPANDED {
             let message = format!("the aliases expand to more than {MAX_EXPANDED} attributes and types");
@@ -205,8 +207,19 @@ fn attr_size(attr: &Attr) -> usize {
         Attr::Dict(fields) | Attr::Record { fields, .. } => 1 + fields.iter().map(|(_, a)| attr_size(a)).sum::<usize>(),
         Attr::Str(s) | Attr::Opaque(s) => 1 + s.len() / 64,
         Attr::Type(ty) => type_size(ty),
+        Attr::Dense(literal) => 1 + literal.raw_bytes().len() / 8,
+        Attr::Ints { values, .. } => 1 + values.len(),
+        Attr::Bools(values) => 1 + values.len(),
+        Attr::Sharding(sharding) => sharding_size(sharding),
+        Attr::Shardings(list) => 1 + list.iter().map(sharding_size).sum::<usize>(),
+        Attr::Axes { axes, .. } => 1 + axes.len(),
+        Attr::AxesPerDim { dims, .. } => 1 + dims.iter().map(|axes| 1 + axes.len()).sum::<usize>(),
         _ => 1,
     }
+}
+
+fn sharding_size(sharding: &Sharding) -> usize {
+    1 + sharding.dims.iter().map(|dim| 1 + dim.axes.len()).sum::<usize>()
 }
 
 fn type_size(ty: &Type) -> usize {

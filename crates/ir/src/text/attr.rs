@@ -234,7 +234,9 @@ impl<'t> Parser<'t> {
     /// Reads a location inside an attribute, and returns it as opaque text. Its aliases are expanded, because they are
     /// not kept.
     fn loc_attr(&mut self) -> Parsed<Attr> {
+        let at = self.at();
         let info = self.loc_info()?;
+        self.expand(at, info.size)?;
         let mut text = "loc(".to_string();
         super::locs::write_loc(&mut text, &info.loc);
         text.push(')');

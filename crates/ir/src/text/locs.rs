@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The largest depth of a location, which is limited because locations are walked recursively, and its largest number
-/// of parts after the expansion of aliases. A larger location is replaced by its first part.
+/// The largest depth of a location, which is limited because locations are walked recursively, and its largest size
+/// after the expansion of aliases. A larger location is replaced by its first part.
 const MAX_DEPTH: usize = 256;
 const MAX_SIZE: usize = 1 << 12;
 
@@ -61,11 +61,11 @@ impl<'t> Parser<'t> {
     /// location would be too deep or too large.
     fn loc_of_parts(kind: LocKind, parts: &[&LocInfo]) -> LocInfo {
         let depth = 1 + parts.iter().map(|p| p.depth).max().unwrap_or(0);
-        let size = 1 + parts.iter().map(|p| p.size).sum::<usize>();
-        if depth > MAX_DEPTH || size > MAX_SIZE {
-            return parts[0].clone();
+        let size = 1 + text_len(&kind) / 64 + parts.iter().map(|p| p.size).sum::<usize>();
+        match parts.first() {
+            Some(&first) if depth > MAX_DEPTH || size > MAX_SIZE => first.clone(),
+            _ => LocInfo { loc: Loc::new(kind), depth, size },
         }
-        LocInfo { loc: Loc::new(kind), depth, size }
     }
 
     /// Reads a string of a location. Bytes that are not UTF-8, as in the name of a file, are replaced by `U+FFFD`. An
@@ -158,6 +158,16 @@ impl<'t> Parser<'t> {
             Ok(info) if inner.is_kind(Kind::End) => Ok(info.loc),
             _ => Err(Failed),
         }
+    }
+}
+
+/// Returns the length of a location's own text in bytes, without its parts.
+fn text_len(kind: &LocKind) -> usize {
+    match kind {
+        LocKind::File(pos) => pos.file.len(),
+        LocKind::Name { name, .. } => name.len(),
+        LocKind::Fused { metadata: Some(Metadata::Pass(text) | Metadata::Attribute(text)), .. } => text.len(),
+        LocKind::CallSite { .. } | LocKind::Fused { metadata: None, .. } => 0,
     }
 }
 

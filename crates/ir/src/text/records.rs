@@ -1,71 +1,117 @@
 //! Reads and writes attributes that are named records: `#stablehlo.gather<offset_dims = [1], index_vector_dim = 2>`,
 //! and `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`, which has a notation of its own.
 
+use super::attr::DOTTED_ENUM;
 use super::attr_print::write_attr;
 use super::lexer::Kind;
 use super::number;
 use super::parser::{At, Failed, Parsed, Parser};
 use crate::{Attr, Attrs};
-use shardwise_base::{DType, did_you_mean};
+use shardwise_base::{DType, Diagnostic, Loc, did_you_mean};
 use std::fmt::Write;
 
-/// The known records, with their fields in the order in which they are printed.
-const RECORDS: &[(&str, &[&str])] = &[
+/// The fields of a record, in the order in which they are printed.
+pub(super) type Fields = &'static [(&'static str, Field)];
+
+/// The values that a field of a record may have.
+#[derive(Clone, Copy)]
+pub(super) enum Field {
+    Int,
+    Ints,
+    Float,
+    Flag,
+    /// An element type, which is kept as text.
+    Type,
+    /// `#stablehlo.result_accuracy_mode<..>`.
+    Mode,
+}
+use Field::{Flag, Float, Int, Ints, Mode, Type};
+
+impl Field {
+    fn fits(self, value: &Attr) -> bool {
+        match self {
+            Int => matches!(value, Attr::Int { .. }),
+            Ints => matches!(value, Attr::Ints { dtype: DType::I64, .. }),
+            Float => matches!(value, Attr::Float { .. }),
+            Flag => matches!(value, Attr::Bool(_)),
+            Type => matches!(value, Attr::Opaque(_) | Attr::Type(_)),
+            Mode => matches!(value, Attr::Enum { kind, .. } if **kind == DOTTED_ENUM[1..]),
+        }
+    }
+
+    /// Describes the field to a user.
+    fn in_words(self) -> &'static str {
+        match self {
+            Int => "an integer",
+            Ints => "a list of integers",
+            Float => "a float",
+            Flag => "`true` or `false`",
+            Type => "an element type",
+            Mode => "`#stablehlo.result_accuracy_mode<..>`",
+        }
+    }
+}
+
+/// The known records, with their fields.
+const RECORDS: &[(&str, Fields)] = &[
     (
         "stablehlo.dot",
         &[
-            "lhs_batching_dimensions",
-            "rhs_batching_dimensions",
-            "lhs_contracting_dimensions",
-            "rhs_contracting_dimensions",
+            ("lhs_batching_dimensions", Ints),
+            ("rhs_batching_dimensions", Ints),
+            ("lhs_contracting_dimensions", Ints),
+            ("rhs_contracting_dimensions", Ints),
         ],
     ),
     (
         "stablehlo.gather",
         &[
-            "offset_dims",
-            "collapsed_slice_dims",
-            "operand_batching_dims",
-            "start_indices_batching_dims",
-            "start_index_map",
-            "index_vector_dim",
+            ("offset_dims", Ints),
+            ("collapsed_slice_dims", Ints),
+            ("operand_batching_dims", Ints),
+            ("start_indices_batching_dims", Ints),
+            ("start_index_map", Ints),
+            ("index_vector_dim", Int),
         ],
     ),
     (
         "stablehlo.scatter",
         &[
-            "update_window_dims",
-            "inserted_window_dims",
-            "input_batching_dims",
-            "scatter_indices_batching_dims",
-            "scatter_dims_to_operand_dims",
-            "index_vector_dim",
+            ("update_window_dims", Ints),
+            ("inserted_window_dims", Ints),
+            ("input_batching_dims", Ints),
+            ("scatter_indices_batching_dims", Ints),
+            ("scatter_dims_to_operand_dims", Ints),
+            ("index_vector_dim", Int),
         ],
     ),
     (
         "stablehlo.dot_algorithm",
         &[
-            "lhs_precision_type",
-            "rhs_precision_type",
-            "accumulation_type",
-            "lhs_component_count",
-            "rhs_component_count",
-            "num_primitive_operations",
-            "allow_imprecise_accumulation",
+            ("lhs_precision_type", Type),
+            ("rhs_precision_type", Type),
+            ("accumulation_type", Type),
+            ("lhs_component_count", Int),
+            ("rhs_component_count", Int),
+            ("num_primitive_operations", Int),
+            ("allow_imprecise_accumulation", Flag),
         ],
     ),
-    ("stablehlo.channel_handle", &["handle", "type"]),
-    ("stablehlo.output_operand_alias", &["output_tuple_indices", "operand_index", "operand_tuple_indices"]),
-    ("stablehlo.result_accuracy", &["atol", "rtol", "ulps", "mode"]),
+    ("stablehlo.channel_handle", &[("handle", Int), ("type", Int)]),
+    (
+        "stablehlo.output_operand_alias",
+        &[("output_tuple_indices", Ints), ("operand_index", Int), ("operand_tuple_indices", Ints)],
+    ),
+    ("stablehlo.result_accuracy", &[("atol", Float), ("rtol", Float), ("ulps", Int), ("mode", Mode)]),
     (
         "chlo.ragged_dot",
         &[
-            "lhs_batching_dimensions",
-            "rhs_batching_dimensions",
-            "lhs_contracting_dimensions",
-            "rhs_contracting_dimensions",
-            "lhs_ragged_dimensions",
-            "rhs_group_dimensions",
+            ("lhs_batching_dimensions", Ints),
+            ("rhs_batching_dimensions", Ints),
+            ("lhs_contracting_dimensions", Ints),
+            ("rhs_contracting_dimensions", Ints),
+            ("lhs_ragged_dimensions", Ints),
+            ("rhs_group_dimensions", Ints),
         ],
     ),
 ];
@@ -82,25 +128,33 @@ const CONV_PARTS: [(&str, [(&str, &str); 2]); 3] = [
 ];
 
 /// Returns the names of the fields of a record in the order in which they are printed, or `None` for an unknown record.
-pub(super) fn fields(name: &str) -> Option<&'static [&'static str]> {
+pub(super) fn fields(name: &str) -> Option<Fields> {
     RECORDS.iter().find(|(n, _)| *n == name).map(|(_, fields)| *fields)
 }
 
 impl<'t> Parser<'t> {
-    /// Reads `<field = value, ..>` after the record's name `name`. A field that is not in `known` is a mistake. A field
-    /// with an empty list is left out, except in the records of [`KEEPS_EMPTY_LISTS`].
-    pub(super) fn record(&mut self, name: &str, known: &'static [&'static str]) -> Parsed<Attr> {
+    /// Reads `<field = value, ..>` after the record's name `name`. A field that is not in `known` is a mistake, and so is
+    /// a value that does not fit its field. A field with an empty list is left out, except in the records of
+    /// [`KEEPS_EMPTY_LISTS`].
+    pub(super) fn record(&mut self, name: &str, known: &[(&str, Field)]) -> Parsed<Attr> {
         self.expect("<")?;
+        self.record_fields(name, known)
+    }
+
+    fn record_fields(&mut self, name: &str, known: &[(&str, Field)]) -> Parsed<Attr> {
         let mut fields = Attrs::new();
         self.fields(name, |p, field, at| {
-            if !known.contains(&field) {
-                let help = did_you_mean(field, known.iter().copied());
-                p.report(at, |loc| unknown_field(loc, name, field, known, help));
+            let Some((_, kind)) = known.iter().find(|(known, _)| *known == field) else {
+                p.report(at, |loc| unknown_field(loc, name, field, known));
                 return Err(Failed);
-            }
+            };
             p.expect("=")?;
             let value = p.nested(Self::field_value)?;
             let is_empty = matches!(&value, Attr::Ints { values, .. } if values.is_empty());
+            if !kind.fits(&value) {
+                let message = format!("field `{field}` of `{name}` must be {}", kind.in_words());
+                return Err(p.fail(at, "text-attribute", message));
+            }
             if !is_empty || KEEPS_EMPTY_LISTS.contains(&name) {
                 fields.set(field, value);
             }
@@ -154,28 +208,13 @@ impl<'t> Parser<'t> {
     pub(super) fn conv_record(&mut self) -> Parsed<Attr> {
         self.expect("<")?;
         if self.eat("raw") {
-            return self.raw_conv();
+            let known = conv_fields();
+            let known: Vec<_> = known.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+            return self.record_fields("stablehlo.conv", &known);
         }
         let fields = self.conv_dimensions()?;
         self.expect(">")?;
         Ok(fields)
-    }
-
-    fn raw_conv(&mut self) -> Parsed<Attr> {
-        let mut fields = Attrs::new();
-        self.fields("stablehlo.conv", |p, field, at| {
-            if !conv_fields().iter().any(|f| f == field) {
-                let message = format!("`stablehlo.conv` has no field `{field}`");
-                return Err(p.fail(at, "text-attribute", message));
-            }
-            p.expect("=")?;
-            let value = p.field_value()?;
-            if !matches!(&value, Attr::Ints { values, .. } if values.is_empty()) {
-                fields.set(field, value);
-            }
-            Ok(())
-        })?;
-        Ok(Attr::Record { name: "stablehlo.conv".into(), fields })
     }
 
     /// Reads `[b, 0, f]x[0, i, o]->[b, 0, f]`, and returns the corresponding record.
@@ -224,21 +263,17 @@ impl<'t> Parser<'t> {
     }
 }
 
-fn conv_fields() -> Vec<String> {
+fn conv_fields() -> Vec<(String, Field)> {
     let own = CONV_PARTS.iter().flat_map(|(part, letters)| letters.iter().map(move |(_, f)| format!("{part}_{f}")));
-    own.chain(CONV_PARTS.iter().map(|(part, _)| format!("{part}_spatial_dimensions"))).collect()
+    let spatial = CONV_PARTS.iter().map(|(part, _)| (format!("{part}_spatial_dimensions"), Ints));
+    own.map(|name| (name, Int)).chain(spatial).collect()
 }
 
-fn unknown_field(
-    loc: &shardwise_base::Loc,
-    record: &str,
-    field: &str,
-    known: &[&str],
-    near: Option<&str>,
-) -> shardwise_base::Diagnostic {
-    let d = shardwise_base::Diagnostic::error("text-attribute", loc, format!("`{record}` has no field `{field}`"))
-        .expected(known.join(", "));
-    match near {
+fn unknown_field(loc: &Loc, record: &str, field: &str, known: &[(&str, Field)]) -> Diagnostic {
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let d = Diagnostic::error("text-attribute", loc, format!("`{record}` has no field `{field}`"))
+        .expected(names.join(", "));
+    match did_you_mean(field, names.iter().copied()) {
         Some(near) => d.help(format!("did you mean `{near}`?")),
         None => d,
     }
@@ -261,8 +296,8 @@ pub(super) fn write_record(out: &mut String, name: &str, values: &Attrs) {
 /// Writes `<offset_dims = [1]>`: the fields of a known record in their order, and then all other fields.
 pub(super) fn write_record_body(out: &mut String, name: &str, values: &Attrs) {
     let order = fields(name).unwrap_or(&[]);
-    let known = order.iter().filter_map(|&field| values.get(field).map(|v| (field, v)));
-    let unknown = values.iter().filter(|(field, _)| !order.contains(field));
+    let known = order.iter().filter_map(|&(field, _)| values.get(field).map(|v| (field, v)));
+    let unknown = values.iter().filter(|(name, _)| !order.iter().any(|(field, _)| field == name));
     out.push('<');
     for (i, (field, value)) in known.chain(unknown).enumerate() {
         write!(out, "{}{field} = ", if i > 0 { ", " } else { "" }).expect("writing to a string");

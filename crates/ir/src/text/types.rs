@@ -4,7 +4,8 @@ use super::lexer::Kind;
 use super::mistakes;
 use super::number::{Scalar, float_attr, integer};
 use super::parser::{At, Parsed, Parser, shorten};
-use crate::{TensorType, Type};
+use crate::verify::too_many_dimensions;
+use crate::{MAX_RANK, TensorType, Type};
 use shardwise_base::{DType, Quantized, storage_range};
 use std::borrow::Cow;
 
@@ -104,6 +105,10 @@ impl<'t> Parser<'t> {
             return Err(super::Failed);
         }
         self.expect(">")?;
+        if ty.rank() > MAX_RANK {
+            self.report(at, |loc| too_many_dimensions(loc, ty.rank()));
+            return Err(super::Failed);
+        }
         if let Some(Err((label, rule))) = ty.dtype.quantized().map(|q| q.check_shape(&ty.shape)) {
             return Err(self.fail(at, label, format!("{ty}: {rule}")));
         }
@@ -132,7 +137,7 @@ impl<'t> Parser<'t> {
         let full = match name {
             "complex" => {
                 self.expect("<")?;
-                let part = self.dtype()?;
+                let part = self.nested(Self::dtype)?;
                 self.expect(">")?;
                 Cow::Owned(format!("complex<{part}>"))
             }

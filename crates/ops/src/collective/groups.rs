@@ -3,6 +3,7 @@
 //! Members of a group are ordered by position along the axis list, major to minor. The order of the groups has no
 //! meaning.
 
+use shardwise_base::budget::Meter;
 use shardwise_base::{AxisIndex, AxisRef, Mesh};
 use std::sync::Arc;
 
@@ -69,7 +70,9 @@ pub fn with_index_in(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], index
 /// Returns the groups of device ids that an axis list forms, in the order of their first members' positions.
 pub fn groups_of_axes(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<usize>> {
     let size = AxisRef::total_size(mesh, axes);
+    let mut meter = Meter::default();
     let firsts = (0..mesh.size())
+        .inspect(|_| meter.add(1))
         .map(|p| mesh.coordinates(p))
         .filter(|coordinates| AxisRef::index_in(mesh, axes, coordinates) == 0);
     let member = |c: &[usize], i: usize| mesh.device(mesh.position(&with_index_in(mesh, axes, c, i)));

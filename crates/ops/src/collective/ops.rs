@@ -224,7 +224,7 @@ impl AllGather {
             optional(
                 "channel_handle",
                 Some("all_gather_i4"),
-                AttrKind::Record("stablehlo.channel_handle"),
+                CHANNEL_HANDLE,
                 "the groups are of replicas, not of partitions",
             ),
             optional("use_global_device_ids", Some("all_gather_i5"), AttrKind::Flag, "`false`"),
@@ -275,7 +275,7 @@ impl AllReduce {
             optional(
                 "channel_handle",
                 Some("all_reduce_i3"),
-                AttrKind::Record("stablehlo.channel_handle"),
+                CHANNEL_HANDLE,
                 "the groups are of replicas, not of partitions",
             ),
             optional("use_global_device_ids", Some("all_reduce_i4"), AttrKind::Flag, "`false`"),
@@ -337,7 +337,7 @@ impl ReduceScatter {
             optional(
                 "channel_handle",
                 Some("reduce_scatter_i4"),
-                AttrKind::Record("stablehlo.channel_handle"),
+                CHANNEL_HANDLE,
                 "the groups are of replicas, not of partitions",
             ),
             optional("use_global_device_ids", Some("reduce_scatter_i5"), AttrKind::Flag, "`false`"),
@@ -403,7 +403,7 @@ impl AllToAll {
             optional(
                 "channel_handle",
                 Some("all_to_all_i6"),
-                AttrKind::Record("stablehlo.channel_handle"),
+                CHANNEL_HANDLE,
                 "the groups are of replicas, not of partitions",
             ),
         ],
@@ -484,14 +484,14 @@ impl CollectivePermute {
             optional(
                 "channel_handle",
                 Some("collective_permute_i3"),
-                AttrKind::Record("stablehlo.channel_handle"),
+                CHANNEL_HANDLE,
                 "the groups are of replicas, not of partitions",
             ),
-            optional("shardwise.axes", None, AttrKind::Own("axes of a mesh"), "the pairs are of processes"),
-            optional("shardwise.shift", None, AttrKind::Own("an integer of type i64"), "the op is no shift"),
-            optional("shardwise.wraps", None, AttrKind::Own("a unit"), "devices at the end send to none"),
-            optional("shardwise.from", None, AttrKind::Own("axes of a mesh"), "the axes keep their order"),
-            optional("shardwise.to", None, AttrKind::Own("axes of a mesh"), "the axes keep their order"),
+            optional("shardwise.axes", None, AttrKind::Axes, "the pairs are of processes"),
+            optional("shardwise.shift", None, AttrKind::Int(DType::I64), "the op is no shift"),
+            optional("shardwise.wraps", None, AttrKind::Unit, "devices at the end send to none"),
+            optional("shardwise.from", None, AttrKind::Axes, "the axes keep their order"),
+            optional("shardwise.to", None, AttrKind::Axes, "the axes keep their order"),
         ],
         operands: Operands::Each,
         results: ResultLabels::both("collective_permute_c5"),
@@ -529,7 +529,7 @@ impl CollectiveBroadcast {
             optional(
                 "channel_handle",
                 Some("collective_broadcast_i3"),
-                AttrKind::Record("stablehlo.channel_handle"),
+                CHANNEL_HANDLE,
                 "the groups are of replicas, not of partitions",
             ),
             optional("has_dynamic_root", Some("collective_broadcast_i4"), AttrKind::Flag, "`false`"),
@@ -608,7 +608,7 @@ impl CollectiveReduce {
             optional(
                 "channel_handle",
                 Some("collective_reduce_i3"),
-                AttrKind::Record("stablehlo.channel_handle"),
+                CHANNEL_HANDLE,
                 "the groups are of replicas, not of partitions",
             ),
             optional("has_dynamic_root", Some("collective_reduce_i4"), AttrKind::Flag, "`false`"),
@@ -698,7 +698,7 @@ impl Facts for ProcessId {
 
 impl AxisIndexOp {
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[required("axes", None, AttrKind::Own("axes of a mesh"))],
+        attributes: &[required("axes", None, AttrKind::Axes)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,

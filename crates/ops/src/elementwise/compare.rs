@@ -109,11 +109,18 @@ fn kind_by_value(dtype: DType) -> &'static str {
 impl Compare {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            required("comparison_direction", Some("compare_i3"), AttrKind::Own("`EQ`, `NE`, `GE`, `GT`, `LE` or `LT`")),
+            required(
+                "comparison_direction",
+                Some("compare_i3"),
+                AttrKind::Enum(&Enumeration::stablehlo("comparison_direction", &["EQ", "NE", "GE", "GT", "LE", "LT"])),
+            ),
             optional(
                 "compare_type",
                 Some("compare_i4"),
-                AttrKind::Enums(&["FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE"]),
+                AttrKind::Enum(&Enumeration::stablehlo(
+                    "comparison_type",
+                    &["FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE"],
+                )),
                 "the element type decides",
             ),
         ],

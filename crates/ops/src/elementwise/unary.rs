@@ -185,7 +185,10 @@ macro_rules! row {
 const RESULT_ACCURACY: &[AttrSpec] = &[optional(
     "result_accuracy",
     None,
-    AttrKind::Record("stablehlo.result_accuracy"),
+    AttrKind::Record(
+        "stablehlo.result_accuracy",
+        "`stablehlo.result_accuracy {atol, rtol: float; ulps: integer; mode}`",
+    ),
     "as exact as the op is by default",
 )];
 

@@ -12,13 +12,15 @@ use shardwise_ir::{Attr, Attrs, OpView};
 use shardwise_sharding::FactorSpec;
 
 /// The kind of `dimension_numbers` of `gather` and `dynamic_gather`.
-pub(crate) const GATHER_DIMENSIONS: AttrKind = AttrKind::Own(
+pub(crate) const GATHER_DIMENSIONS: AttrKind = AttrKind::Record(
+    "stablehlo.gather",
     "`stablehlo.gather {offset_dims?, collapsed_slice_dims?, operand_batching_dims?, start_indices_batching_dims?, \
      start_index_map?: integers; index_vector_dim?: integer (0)}`",
 );
 
 /// The kind of `scatter_dimension_numbers`.
-pub(crate) const SCATTER_DIMENSIONS: AttrKind = AttrKind::Own(
+pub(crate) const SCATTER_DIMENSIONS: AttrKind = AttrKind::Record(
+    "stablehlo.scatter",
     "`stablehlo.scatter {update_window_dims?, inserted_window_dims?, input_batching_dims?, \
      scatter_indices_batching_dims?, scatter_dims_to_operand_dims?: integers; index_vector_dim?: integer (0)}`",
 );

@@ -63,7 +63,7 @@ fn constant_name(op: &OpView<'_>) -> &'static [&'static str] {
 
 impl Constant {
     pub(crate) const CONSTANT: Schema = Schema {
-        attributes: &[required("value", Some("constant_i1"), AttrKind::Own("a dense array"))],
+        attributes: &[required("value", Some("constant_i1"), AttrKind::Dense)],
         operands: Operands::Each,
         results: ResultLabels::both("constant_c1"),
         on_quantized: OnQuantized::Any,
@@ -73,7 +73,7 @@ impl Constant {
     };
 
     pub(crate) const SDY_CONSTANT: Schema = Schema {
-        attributes: &[required("value", None, AttrKind::Own("a dense array"))],
+        attributes: &[required("value", None, AttrKind::Dense)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,
@@ -83,7 +83,7 @@ impl Constant {
     };
 
     pub(crate) const CHLO_CONSTANT: Schema = Schema {
-        attributes: &[required("value", None, AttrKind::Own("a dense array"))],
+        attributes: &[required("value", None, AttrKind::Dense)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,

@@ -89,6 +89,10 @@ fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
     op.attr("reduction_op").map_or(Some(ReduceKind::Add), |a| ReduceKind::parse(a.as_str()?))
 }
 
+/// The kind of `reduction_op`.
+const REDUCTION_OP: AttrKind =
+    AttrKind::Enum(&Enumeration { dialect: "sdy", kind: "reduction_op", words: &["prod", "max", "min", "and", "or"] });
+
 impl ShardyCollective {
     /// The names of the attributes that describe a step.
     pub const ATTRIBUTES: [&str; 7] =
@@ -390,7 +394,7 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
 
 impl Collective {
     pub(crate) const SDY_ALL_GATHER: Schema = Schema {
-        attributes: &[required("gathering_axes", None, AttrKind::Own("axes for each dimension"))],
+        attributes: &[required("gathering_axes", None, AttrKind::AxesPerDim)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,
@@ -400,7 +404,7 @@ impl Collective {
     };
 
     pub(crate) const SDY_ALL_SLICE: Schema = Schema {
-        attributes: &[required("slicing_axes", None, AttrKind::Own("axes for each dimension"))],
+        attributes: &[required("slicing_axes", None, AttrKind::AxesPerDim)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,
@@ -445,8 +449,8 @@ impl Collective {
 
     pub(crate) const SDY_ALL_REDUCE: Schema = Schema {
         attributes: &[
-            required("reduction_axes", None, AttrKind::Own("axes of a mesh")),
-            optional("reduction_op", None, AttrKind::Own("`prod`, `max`, `min`, `and` or `or`"), "sum"),
+            required("reduction_axes", None, AttrKind::Axes),
+            optional("reduction_op", None, REDUCTION_OP, "sum"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -458,8 +462,8 @@ impl Collective {
 
     pub(crate) const SDY_REDUCE_SCATTER: Schema = Schema {
         attributes: &[
-            required("reduce_scatter_axes", None, AttrKind::Own("axes for each dimension")),
-            optional("reduction_op", None, AttrKind::Own("`prod`, `max`, `min`, `and` or `or`"), "sum"),
+            required("reduce_scatter_axes", None, AttrKind::AxesPerDim),
+            optional("reduction_op", None, REDUCTION_OP, "sum"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -470,7 +474,7 @@ impl Collective {
     };
 
     pub(crate) const REPLICATED_TO_UNREDUCED: Schema = Schema {
-        attributes: &[required("axes", None, AttrKind::Own("axes of a mesh"))],
+        attributes: &[required("axes", None, AttrKind::Axes)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,
@@ -480,7 +484,7 @@ impl Collective {
     };
 
     pub(crate) const SHARDED_TO_UNREDUCED: Schema = Schema {
-        attributes: &[required("axes", None, AttrKind::Own("axes for each dimension"))],
+        attributes: &[required("axes", None, AttrKind::AxesPerDim)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,

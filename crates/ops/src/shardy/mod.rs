@@ -82,6 +82,9 @@ pub fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
     })
 }
 
+const PROPAGATION_DIRECTION: Enumeration =
+    Enumeration { dialect: "sdy", kind: "propagation_direction", words: &["NONE", "FORWARD", "BACKWARD", "BOTH"] };
+
 /// Sets the shardings with which operands enter a manual or named computation.
 pub fn set_in_shardings(attrs: &mut Attrs, shardings: Vec<Sharding>) {
     attrs.set("in_shardings", Attr::Shardings(shardings));
@@ -158,7 +161,7 @@ impl Mark {
     };
 
     pub(crate) const PROPAGATION_BARRIER: Schema = Schema {
-        attributes: &[required("allowed_direction", None, AttrKind::Own("`NONE`, `FORWARD`, `BACKWARD` or `BOTH`"))],
+        attributes: &[required("allowed_direction", None, AttrKind::Enum(&PROPAGATION_DIRECTION))],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,
@@ -168,7 +171,7 @@ impl Mark {
                 Piece::Text(" allowed_direction="),
                 Piece::Attr(
                     "allowed_direction",
-                    Written::NumberedEnum("sdy", "propagation_direction", &["NONE", "FORWARD", "BACKWARD", "BOTH"]),
+                    Written::NumberedEnum("sdy", PROPAGATION_DIRECTION.kind, PROPAGATION_DIRECTION.words),
                 ),
             ],
             Types::AlwaysSame,
@@ -278,7 +281,7 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
 
 impl ShardingGroup {
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[required("group_id", None, AttrKind::Own("an integer of type i64"))],
+        attributes: &[required("group_id", None, AttrKind::Int(DType::I64))],
         operands: Operands::Each,
         results: ResultLabels::NONE,
         on_quantized: OnQuantized::Any,
@@ -337,8 +340,8 @@ const MADE: &str = "shardwise.made";
 impl ManualComputation {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            required("in_shardings", None, AttrKind::Own("shardings")),
-            required("manual_axes", None, AttrKind::Own("axes of a mesh")),
+            required("in_shardings", None, AttrKind::Shardings),
+            required("manual_axes", None, AttrKind::Axes),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -431,11 +434,11 @@ struct Manual<'a> {
 }
 
 impl Manual<'_> {
-    /// Returns the number of shards of each dimension along manual axes.
-    fn counts(&self, sharding: &Sharding) -> Vec<usize> {
+    /// Returns the number of shards of each dimension along manual axes: 1 for dimensions that the sharding lacks.
+    fn counts(&self, sharding: &Sharding, rank: usize) -> Vec<usize> {
         let is_manual = |a: &&AxisRef| self.axes.iter().any(|m| m.contains(**a));
         let size = |axes: &[AxisRef]| axes.iter().filter(is_manual).map(|a| a.size(self.mesh)).product();
-        sharding.dims.iter().map(|d| size(&d.axes)).collect()
+        (0..rank).map(|d| sharding.dims.get(d).map_or(1, |dim| size(&dim.axes))).collect()
     }
 
     /// Checks that the type of `inner` is that of the part of `outer` that each device has if the sharding splits
@@ -457,10 +460,7 @@ impl Manual<'_> {
             check.that("sdy-manual-types", outer == inner, &format!("{what}: {outer} outside, {inner} in the body"));
             return;
         };
-        if sharding.rank() != whole.rank() {
-            return;
-        }
-        let is_partly_manual = |a: &AxisRef| self.axes.iter().any(|m| m.overlap(*a).is_some() && !m.contains(*a));
+        let is_partly_manual = |a: &AxisRef| self.axes.iter().any(|m| m.overlaps(*a) && !m.contains(*a));
         let is_clear = !sharding.split_axes().any(|a| is_partly_manual(&a));
         check.that("sdy-manual-axes", is_clear, &format!("{what}: only a part of an axis in {sharding} is manual"));
         check.that(
@@ -468,7 +468,7 @@ impl Manual<'_> {
             self.manual_first(sharding),
             &format!("{what}: manual axes must come first in each dimension"),
         );
-        let counts = self.counts(sharding);
+        let counts = self.counts(sharding, whole.rank());
         let dims = outer.shape().iter().zip(&counts);
         let even = dims.clone().all(|(n, count)| n.is_multiple_of(*count));
         check.that("sdy-manual-divides", even, &format!("{what}: {outer} is not evenly split by {sharding}"));
@@ -498,7 +498,7 @@ impl Manual<'_> {
     }
 
     fn has(&self, mesh: &Mesh, axis: AxisRef) -> bool {
-        mesh.same_devices(self.mesh) && self.axes.iter().any(|m| m.overlap(axis).is_some())
+        mesh.same_devices(self.mesh) && self.axes.iter().any(|m| m.overlaps(axis))
     }
 
     /// Checks the results against the body's, and returns their declared types, or no types if their number is wrong.

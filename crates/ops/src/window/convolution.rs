@@ -20,7 +20,8 @@ use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
 /// The kind of `dimension_numbers` of `convolution` and `dynamic_conv`.
-pub(crate) const CONV_DIMENSIONS: AttrKind = AttrKind::Own(
+pub(crate) const CONV_DIMENSIONS: AttrKind = AttrKind::Record(
+    "stablehlo.conv",
     "`stablehlo.conv {input_batch_dimension, input_feature_dimension, kernel_input_feature_dimension, \
      kernel_output_feature_dimension, output_batch_dimension, output_feature_dimension: integer; \
      input_spatial_dimensions?, kernel_spatial_dimensions?, output_spatial_dimensions?: integers}`",
@@ -138,12 +139,7 @@ impl Convolution {
             required("dimension_numbers", Some("convolution_i8"), CONV_DIMENSIONS),
             optional("feature_group_count", Some("convolution_i17"), AttrKind::Int(DType::I64), "1"),
             optional("batch_group_count", Some("convolution_i18"), AttrKind::Int(DType::I64), "1"),
-            optional(
-                "precision_config",
-                Some("convolution_i19"),
-                AttrKind::Enums(PRECISIONS),
-                "every entry is `DEFAULT`",
-            ),
+            optional("precision_config", Some("convolution_i19"), PRECISIONS, "every entry is `DEFAULT`"),
         ],
         operands: Operands::Each,
         results: ResultLabels::of("convolution_c25", "convolution_c27").with_shape_of(result_rank),

@@ -207,9 +207,9 @@ fn permutes_over_axes_name_axes_that_fit() {
     check(&reorder(&["x", "y(2)2", "y(1)2"], &["y", "x"]), &[]);
     let (unread, misfit) = (&["collective_permute_c1"], &["collective_permute_c4"]);
     check("", unread);
-    check(&shift(&["y"], "\"one\""), unread);
+    check(&shift(&["y"], "\"one\""), &["op-attribute"]);
     check("shardwise.shift = 1", unread);
-    check("shardwise.axes = 1, shardwise.shift = 1", unread);
+    check("shardwise.axes = 1, shardwise.shift = 1", &["op-attribute"]);
     check(&format!("shardwise.from = {}", mesh_axes(&["x"])), unread);
     check(&format!("{}, {}", shift(&["y"], "1"), reorder(&["x"], &["x"])), unread);
     check(&format!("{}, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>", shift(&["y"], "1")), unread);

@@ -314,7 +314,7 @@ impl Typer<'_> {
         let axes = of(first).to_vec();
         let is_sum = |i: usize| of(i) == &axes[..];
         let is_split =
-            |i: usize| operands[i].is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some())));
+            |i: usize| operands[i].is_some_and(|s| s.split_axes().any(|a| axes.iter().any(|b| b.overlaps(a))));
         let is_zero = |i: usize| is_zero(self.view, i);
         let is_linear = self.facts.linear(self.view).holds_for(operands.len(), is_sum, is_zero);
         let fits = |i: usize| is_sum(i) || is_zero(i) || of(i).is_empty() && !is_split(i);
@@ -343,7 +343,7 @@ impl Typer<'_> {
             let Some(own) = operands[*i] else { return true };
             let dtype = self.view.operand_type(*i).as_tensor().map(|t| t.dtype);
             let has_gradient = dtype.is_some_and(|d| d.is_float() || d.is_complex());
-            let is_split = own.split_axes().any(|a| axes.iter().any(|b| b.overlap(a).is_some()));
+            let is_split = own.split_axes().any(|a| axes.iter().any(|b| b.overlaps(a)));
             own.reduced == axes || own.reduced.is_empty() && !is_split && (!has_gradient || own.unreduced == axes)
         };
         match (0..operands.len()).find(|i| !fits(i)) {

@@ -220,7 +220,7 @@ pub(super) fn reduced(
 ) -> Diagnostic {
     let [own, other] = pair.map(|i| operands[i].expect("it has a layout"));
     let over = axes(&own.mesh, &own.reduced);
-    let is_split = other.split_axes().any(|a| own.reduced.iter().any(|b| b.overlap(a).is_some()));
+    let is_split = other.split_axes().any(|a| own.reduced.iter().any(|b| b.overlaps(a)));
     let both = match is_split {
         // The reduced operand is split as the other one is.
         true => other.clone().with_reduced(vec![]),

@@ -1,5 +1,6 @@
 //! The lower bound of a reshard, and the rounds of permutes that reach it.
 
+use shardwise_base::budget::Meter;
 use shardwise_base::{DType, Sharding};
 use std::collections::HashMap;
 
@@ -14,7 +15,9 @@ use std::collections::HashMap;
 /// Panics if the mesh of `from` lacks a device of the mesh of `to`.
 pub fn bytes_missing(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     let positions = from.mesh.positions();
+    let mut meter = Meter::default();
     let lacks = |at: usize| {
+        meter.add(1);
         let before = positions.of(to.mesh.device(at)).expect("the meshes have the same devices");
         let [held, needed] = [(from, before), (to, at)].map(|(s, p)| intervals(s, shape, &s.mesh.coordinates(p)));
         let size = |(low, high): (usize, usize)| high.saturating_sub(low) as u64;
@@ -40,7 +43,9 @@ pub fn rounds_needed(from: &Sharding, to: &Sharding, shape: &[usize]) -> usize {
     let mut held: HashMap<Vec<usize>, usize> = HashMap::new();
     let mut wanted: HashMap<Vec<usize>, usize> = HashMap::new();
     let mut most_received = 0;
+    let mut meter = Meter::default();
     for at in 0..to.mesh.size() {
+        meter.add(1);
         let before = positions.of(to.mesh.device(at)).expect("the meshes have the same devices");
         let own = from.shard_index(&from.mesh.coordinates(before));
         let mut parts: Vec<Vec<usize>> = vec![vec![]];

@@ -31,11 +31,6 @@ fn cells(op: Opcode, spec: &AttrSpec) -> [String; 5] {
 fn kind(kind: AttrKind) -> String {
     match kind {
         AttrKind::Int(dtype) => format!("an integer of type {}", dtype.short()),
-        AttrKind::Enums(words) => {
-            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            format!("{}, or a list of them", words.join(", "))
-        }
-        AttrKind::Record(name) => format!("a record `{name}`"),
-        other => other.in_words().to_string(),
+        other => other.in_words(),
     }
 }

@@ -64,6 +64,22 @@ pub(super) fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
     })
 }
 
+/// Returns the results of those of `ops` that `results` are computed from, in program order.
+fn needed(plan: &PlanCx<'_>, ops: &[Op], results: &[Value]) -> Vec<Value> {
+    let mut open: HashSet<Value> = results.iter().copied().collect();
+    let mut found = vec![];
+    for &op in ops.iter().rev() {
+        let view = plan.view(op);
+        let used: Vec<Value> = view.results().iter().copied().filter(|v| open.contains(v)).collect();
+        if !used.is_empty() {
+            open.extend(view.operands());
+        }
+        found.extend(used);
+    }
+    found.reverse();
+    found
+}
+
 /// Returns the type in which an iota's indices are counted: `i32`, or `i64` if the dimension is too long. They are then
 /// converted to the type of the result, in which integers wrap and floats are rounded once.
 fn counted_in(iota: &OpView<'_>) -> Elem {
@@ -124,6 +140,10 @@ impl<'a, 'm> Emitter<'a, 'm> {
             let elem = Elem::of(plan.body.ty(*arg).as_tensor()?.dtype).filter(|e| !e.is_complex())?;
             let input = emitter.program.input(elem, strides);
             emitter.known.insert((*arg, vec![]), input);
+        }
+        // Values are emitted before their users, so that the recursion is not deep.
+        for v in needed(plan, ops, results) {
+            emitter.emit(v, &vec![])?;
         }
         let values: Option<Vec<block::Value>> = results.iter().map(|&v| emitter.emit(v, &vec![])).collect();
         for value in values? {

@@ -1,0 +1,5 @@
+// refused
+// A list of devices in an order of its own, with more dimensions than a mesh has axes.
+func.func @main(%a: tensor<2xf32> {mhlo.sharding = "{devices=[2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]1,0 last_tile_dims={replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated,replicated}}"}) -> tensor<2xf32> {
+  return %a : tensor<2xf32>
+}
