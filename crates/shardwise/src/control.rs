@@ -199,7 +199,7 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
     if a != b || a.rank() != 0 || !a.dtype.is_integer() {
         let facts = format!("{}..{}", from.short_type(), to.short_type());
         let message = "`fori_loop`: the range must consist of integer scalars of one dtype".to_string();
-        give_up(mistakes::shape("loop-steps", message, facts, "", &context::loc(at)), at);
+        give_up(mistakes::with_facts("loop-steps", message, facts, "", &context::loc(at)), at);
     }
     let (_, carry) = while_of(
         "fori_loop",
@@ -317,7 +317,7 @@ fn check_condition(name: &str, test: &Array, at: At) {
     let ty = test.tensor();
     if ty.rank() != 0 || !ty.dtype.is_bool() {
         let message = format!("`{name}`: the condition is not a bool scalar");
-        give_up(mistakes::shape("condition", message, test.short_type(), "", &context::loc(at)), at);
+        give_up(mistakes::with_facts("condition", message, test.short_type(), "", &context::loc(at)), at);
     }
 }
 
@@ -374,7 +374,7 @@ fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
             let facts: Vec<String> = tree::leaves(xs).iter().map(|a| a.short_type()).collect();
             let message = "`scan` needs one or more arrays whose first dimensions have the same size".to_string();
             let help = "if there are no arrays to scan over, write `fori_loop(0..n, ..)`";
-            give_up(mistakes::shape("scan-length", message, facts.join(", "), help, &context::loc(at)), at)
+            give_up(mistakes::with_facts("scan-length", message, facts.join(", "), help, &context::loc(at)), at)
         }
     }
 }
@@ -550,7 +550,10 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
         }
         EitherKind::Number(n) => traced("cond", at, || {
             let message = "`cond`: the predicate is a number".to_string();
-            give_up(mistakes::shape("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)), at)
+            give_up(
+                mistakes::with_facts("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)),
+                at,
+            )
         }),
         EitherKind::Array(predicate) => traced("cond", at, || {
             check_condition("cond", &predicate, at);

@@ -34,7 +34,7 @@ impl Array {
                 let message = "`matmul` needs two arrays, and one operand is a number".to_string();
                 s.fail(
                     None,
-                    mistakes::shape("matmul-rank", message, facts, "to scale an array, write `x * 2.0`", &s.loc),
+                    mistakes::with_facts("matmul-rank", message, facts, "to scale an array, write `x * 2.0`", &s.loc),
                 )
             }),
         }
@@ -47,7 +47,7 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
         let facts = format!("{} and {}", a.short_type(), b.short_type());
         return s.fail(
             None,
-            mistakes::shape(
+            mistakes::with_facts(
                 "matmul-rank",
                 "`matmul` needs arrays with at least one dimension".into(),
                 facts,
@@ -335,7 +335,7 @@ impl Letters {
     pub fn parse(s: &Site<'_>, spec: &str, operands: usize) -> Checked<Letters> {
         if let Some(mistake) = spec_mistake(spec, operands) {
             let facts = format!("{spec:?}, {operands} operands");
-            return s.fail(None, mistakes::shape("einsum-spec", mistake.into(), facts, "", &s.loc));
+            return s.fail(None, mistakes::with_facts("einsum-spec", mistake.into(), facts, "", &s.loc));
         }
         let (inputs, output) = spec.split_once("->").expect("checked");
         let inputs = inputs.split(',').map(|l| l.chars().collect()).collect();
@@ -355,7 +355,7 @@ impl Letters {
                     s.name,
                     shape.len()
                 );
-                return s.fail(None, mistakes::shape("einsum-rank", message, types, "", &s.loc));
+                return s.fail(None, mistakes::with_facts("einsum-rank", message, types, "", &s.loc));
             }
         }
         let mut sizes = BTreeMap::new();
@@ -372,7 +372,7 @@ impl Letters {
         let ty = TensorType::new(dtype, self.output.iter().map(|c| sizes[c]).collect::<Vec<_>>());
         if let Some((c, m, n)) = differing {
             let message = format!("`{}` {spec}: `{c}` has two sizes, {m} and {n}", s.name);
-            return s.fail(Some(ty), mistakes::shape("einsum-size", message, types, "", &s.loc));
+            return s.fail(Some(ty), mistakes::with_facts("einsum-size", message, types, "", &s.loc));
         }
         if let Some(other) = x.iter().find(|a| a.tensor().dtype != dtype) {
             let to = DType::of(dtype);

@@ -688,7 +688,7 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
             let message =
                 format!("argument `arg{path}` differs in type from the one that the function was compiled for");
             let facts = format!("{}, compiled for {}", a.short_type(), ty.ty.short());
-            Err(Error::one(mistakes::shape(
+            Err(Error::one(mistakes::with_facts(
                 "compiled-types",
                 message,
                 facts,

@@ -207,7 +207,7 @@ struct Indexed {
 }
 
 fn index_mistake<T>(s: &Site<'_>, code: &'static str, message: String, x: &Array) -> Checked<T> {
-    s.fail(None, mistakes::shape(code, message, x.short_type(), "", &s.loc))
+    s.fail(None, mistakes::with_facts(code, message, x.short_type(), "", &s.loc))
 }
 
 /// Resolves an index for `x`.
@@ -699,7 +699,7 @@ impl Array {
                 let help = format!(
                     "give the indices as many dimensions as the array, and in all but dimension {dim} its sizes or 1"
                 );
-                return s.fail(None, mistakes::shape("take-along", message, facts, &help, &s.loc));
+                return s.fail(None, mistakes::with_facts("take-along", message, facts, &help, &s.loc));
             }
             if x.shape[dim] == 0 && !shape.contains(&0) {
                 let what = format!("dimension {dim} has no elements to take");

@@ -140,7 +140,8 @@ pub(crate) fn wrong_kind(name: &str, ty: &str, expected: &str, help: &str, loc: 
     if help.is_empty() { d } else { d.help(help) }
 }
 
-pub(crate) fn shape(code: &'static str, message: String, facts: String, help: &str, loc: &Loc) -> Diagnostic {
+/// Builds an error with facts, and with help if `help` is not empty.
+pub(crate) fn with_facts(code: &'static str, message: String, facts: String, help: &str, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error(code, loc, message).facts(facts);
     if help.is_empty() { d } else { d.help(help) }
 }

@@ -312,7 +312,7 @@ impl CompiledProgram {
             if *a.tensor() != input.ty {
                 let message = format!("argument {i} differs in type from the program's");
                 let facts = format!("{}, expected {}", a.short_type(), input.ty.short());
-                return Err(Error::one(mistakes::shape("call-types", message, facts, "", &context::loc(at))));
+                return Err(Error::one(mistakes::with_facts("call-types", message, facts, "", &context::loc(at))));
             }
         }
         limits::run(at, || {

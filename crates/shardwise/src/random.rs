@@ -46,7 +46,7 @@ impl Key {
         if n > 1 << 24 {
             let message = "`split_n` makes at most 16777216 keys".to_string();
             let help = "draw arrays of random numbers from fewer keys";
-            let d = mistakes::shape("too-large", message, format!("{n} keys"), help, &context::loc(at));
+            let d = mistakes::with_facts("too-large", message, format!("{n} keys"), help, &context::loc(at));
             crate::control::give_up(d, at);
         }
         context::within(at, || {
@@ -90,7 +90,7 @@ impl Key {
                 s.kind(&n, base::DType::is_integer, "an integer scalar", "")?;
                 if n.tensor().rank() != 0 {
                     let message = "`fold_in` needs an integer scalar".to_string();
-                    let d = mistakes::shape("fold-in", message, n.short_type(), "", &s.loc);
+                    let d = mistakes::with_facts("fold-in", message, n.short_type(), "", &s.loc);
                     return s.fail(Some(key.tensor().clone()), d);
                 }
                 Ok(call("fold_in", (), [&key, &n], |[key, n]| {
@@ -336,7 +336,7 @@ pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
         if !(0.0..=1.0).contains(&p) {
             let message = format!("`bernoulli`: the probability {p} is not between 0 and 1");
             let help = "pass a number from 0 to 1";
-            return s.fail(Some(ty.clone()), mistakes::shape("bernoulli", message, ty.short(), help, &s.loc));
+            return s.fail(Some(ty.clone()), mistakes::with_facts("bernoulli", message, ty.short(), help, &s.loc));
         }
         let made = TensorType::new(base::DType::F32, ty.shape.clone());
         Ok(create_from("bernoulli", (&ty, p.to_bits()), [&key.0], ty.clone(), move |[key]| {
@@ -446,7 +446,7 @@ pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DTyp
         if range.is_empty() || crate::dtype::integer_range(ty.dtype).1 < range.end as i128 - 1 {
             let message =
                 format!("`randint`: the range {range:?} is empty, or has numbers that the dtype cannot represent");
-            return s.fail(Some(ty.clone()), mistakes::shape("randint-range", message, ty.short(), "", &s.loc));
+            return s.fail(Some(ty.clone()), mistakes::with_facts("randint-range", message, ty.short(), "", &s.loc));
         }
         let (made, range) = (ty.clone(), range.clone());
         let constants = (&ty, range.start, range.end);

@@ -230,7 +230,7 @@ fn arg_of(name: &'static str, x: &Array, dims: impl Dims, direction: &'static st
         s.has(x, Kinds::Ordered)?;
         let is_all = places.len() == x.tensor().rank();
         if places.len() != 1 && !is_all {
-            let d = mistakes::shape(
+            let d = mistakes::with_facts(
                 "argmax-dims",
                 format!("`{name}` needs one dimension or all of them"),
                 x.short_type(),
@@ -381,7 +381,7 @@ fn top_k_check(s: &Site<'_>, x: &Array, k: usize) -> Checked<()> {
     let ty = x.tensor();
     if ty.shape.last().is_none_or(|&n| k > n) {
         let message = format!("`top_k` needs a last dimension of at least {k} elements");
-        return s.fail(None, mistakes::shape("top-k", message, x.short_type(), "", &s.loc));
+        return s.fail(None, mistakes::with_facts("top-k", message, x.short_type(), "", &s.loc));
     }
     s.counts(x, ty.shape.last().copied().unwrap_or(0))?;
     s.has(x, Kinds::Ordered)

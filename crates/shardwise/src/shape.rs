@@ -73,7 +73,7 @@ impl Array {
                 let facts = format!("{} to {}: {} elements", self.short_type(), sizes(&shape), x.size());
                 let message = "`reshape` cannot change the number of elements".to_string();
                 let help = "one size may be `INFER` if the others determine it";
-                return s.fail(ty, mistakes::shape("reshape-size", message, facts, help, &s.loc));
+                return s.fail(ty, mistakes::with_facts("reshape-size", message, facts, help, &s.loc));
             };
             Ok(call("reshape", &to, [self], |[x]| hlo::reshape(x, &to)))
         })
@@ -91,7 +91,7 @@ impl Array {
             sorted.sort_unstable();
             if !sorted.iter().copied().eq(0..self.tensor().rank()) {
                 let message = format!("`transpose`: {order:?} does not name each dimension exactly once");
-                return s.fail(None, mistakes::shape("transpose-order", message, self.short_type(), "", &s.loc));
+                return s.fail(None, mistakes::with_facts("transpose-order", message, self.short_type(), "", &s.loc));
             }
             Ok(call("transpose", order, [self], |[x]| hlo::transpose(x, &order)))
         })
@@ -144,7 +144,7 @@ impl Array {
             let mut shape = self.tensor().shape.clone();
             if shape.remove(dim) != 1 {
                 let message = format!("`squeeze` needs a dimension of size 1, and dimension {dim} has another size");
-                return s.fail(None, mistakes::shape("squeeze", message, self.short_type(), "", &s.loc));
+                return s.fail(None, mistakes::with_facts("squeeze", message, self.short_type(), "", &s.loc));
             }
             Ok(call("squeeze", dim, [self], |[x]| hlo::reshape(x, &shape)))
         })
@@ -235,7 +235,7 @@ impl Array {
             let x = self.tensor();
             if by.len() != x.rank() {
                 let message = format!("`pad` has {} pairs, and the array has {} dimensions", by.len(), x.rank());
-                return s.fail(None, mistakes::shape("pad-dims", message, self.short_type(), "", &s.loc));
+                return s.fail(None, mistakes::with_facts("pad-dims", message, self.short_type(), "", &s.loc));
             }
             let value = s.beside(value, self)?;
             if value.node().ty.is_none() {
@@ -244,7 +244,7 @@ impl Array {
             if value.tensor().rank() != 0 {
                 let facts = format!("{} by {}", self.short_type(), value.short_type());
                 let message = "`pad` needs a number or a scalar array to pad with".to_string();
-                return s.fail(None, mistakes::shape("pad-value", message, facts, "", &s.loc));
+                return s.fail(None, mistakes::with_facts("pad-value", message, facts, "", &s.loc));
             }
             same_dtype(s, self, &value)?;
             Ok(call("pad", by, [self, &value], |[x, value]| hlo::pad(x, value, by)))
@@ -306,7 +306,7 @@ fn new_dim(s: &Site<'_>, x: &Array, dim: impl Dim) -> Checked<usize> {
     let rank = x.tensor().rank() + 1;
     let missing = || {
         let message = format!("the result has {rank} dimensions: there is no dimension {dim}");
-        s.fail(None, mistakes::shape("dimension", message, x.short_type(), "", &s.loc))
+        s.fail(None, mistakes::with_facts("dimension", message, x.short_type(), "", &s.loc))
     };
     dim.of(rank).map_or_else(missing, Ok)
 }
@@ -321,7 +321,7 @@ fn same_dtype(s: &Site<'_>, x: &Array, y: &Array) -> Checked<()> {
 
 fn bad_shift(by: &str, loc: &base::Loc) -> base::Diagnostic {
     let message = "`roll` needs a shift that is an integer or an integer scalar".to_string();
-    mistakes::shape("roll-shift", message, by.to_string(), "", loc)
+    mistakes::with_facts("roll-shift", message, by.to_string(), "", loc)
 }
 
 fn roll_known(x: &Array, by: usize, dim: usize) -> Array {
@@ -390,7 +390,7 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
                 let message = format!(
                     "`concatenate` along dimension {dim} needs arrays with equal sizes in all other dimensions"
                 );
-                return s.fail(None, mistakes::shape("concatenate", message, facts, "", &s.loc));
+                return s.fail(None, mistakes::with_facts("concatenate", message, facts, "", &s.loc));
             }
         }
         let out = call_many("concatenate", dim, &refs, 1, |x| {
@@ -402,7 +402,7 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
 
 fn no_arrays(s: &Site<'_>) -> Checked {
     let message = format!("`{}` needs at least one array", s.name);
-    s.fail(None, mistakes::shape("no-arrays", message, "an empty list".into(), "", &s.loc))
+    s.fail(None, mistakes::with_facts("no-arrays", message, "an empty list".into(), "", &s.loc))
 }
 
 /// Stacks arrays along a new dimension, which is dimension `dim` of the result.
@@ -430,7 +430,7 @@ pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Di
             if x.tensor().shape != first.tensor().shape {
                 let facts = format!("{} and {}", first.short_type(), x.short_type());
                 let message = "`stack` needs arrays of the same shape".to_string();
-                return s.fail(None, mistakes::shape("concatenate", message, facts, "", &s.loc));
+                return s.fail(None, mistakes::with_facts("concatenate", message, facts, "", &s.loc));
             }
         }
         Ok(concatenate(arrays.iter().map(|x| x.expand_dims(dim)), dim))

@@ -250,7 +250,8 @@ fn parts_clash(spec: &P, first: AxisRef, second: AxisRef, mesh: &Mesh, ty: &str,
     let major = if first.pre_size() <= second.pre_size() { first } else { second };
     let end = major.next_pre_size(&mesh.0);
     let [first, second, major] = [first, second, major].map(|a| a.display(&mesh.0).to_string().replace('"', ""));
-    let message = format!("the layout cannot use both \"{first}\" and \"{second}\"");
+    let message =
+        format!("the layout cannot use both \"{first}\" and \"{second}\": no division of \"{axis}\" has both as parts");
     Diagnostic::error("spec-axis-twice", loc, message)
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)

@@ -185,7 +185,8 @@ pub(super) fn unescape_bytes(quoted: &str) -> Option<Vec<u8>> {
             at += 1;
             continue;
         }
-        let hex = inner.get(at + 1..at + 3).and_then(|h| u8::from_str_radix(h, 16).ok());
+        let digits = inner.get(at + 1..at + 3).filter(|h| h.bytes().all(|b| b.is_ascii_hexdigit()));
+        let hex = digits.and_then(|h| u8::from_str_radix(h, 16).ok());
         let (byte, length) = match (bytes.get(at + 1)?, hex) {
             (b'n', _) => (b'\n', 2),
             (b't', _) => (b'\t', 2),
