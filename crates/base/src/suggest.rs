@@ -1,12 +1,16 @@
 //! "Did you mean" suggestions: the known name that is most similar to a misspelt one.
 
+/// The bytes of the longest name that is compared. The cost of a comparison is the product of both lengths.
+const MAX_NAME: usize = 128;
+
 /// Returns the candidate with the smallest edit distance to `name`, or the first one if there are several. The distance
 /// must be two at most, and less than the length of the candidate, or than 2 for a candidate of one character. Returns
-/// `None` if there is no such candidate. Case is ignored.
+/// `None` if there is no such candidate. Case is ignored, and so are candidates of more than 128 bytes.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     candidates
         .into_iter()
+        .filter(|c| c.len().max(name.len()) <= MAX_NAME)
         .map(|c| (edit_distance(&wanted, &c.to_lowercase()), c))
         .filter(|&(d, c)| d <= 2 && d < c.chars().count().max(2))
         .min_by_key(|&(d, _)| d)
@@ -38,5 +42,8 @@ mod tests {
         assert_eq!(did_you_mean("modle", ["data", "model"]), Some("model"));
         assert_eq!(did_you_mean("x", ["X", "Y"]), Some("X"));
         assert_eq!(did_you_mean("batch", ["X", "Y"]), None);
+        let long = "x".repeat(MAX_NAME);
+        assert_eq!(did_you_mean(&long[1..], [&*long]), Some(&*long));
+        assert_eq!(did_you_mean(&long, [&*format!("{long}y")]), None);
     }
 }

@@ -47,7 +47,7 @@ pub fn case(seed: u64) -> Case {
 }
 
 fn mesh(choose: &mut Chooser) -> Arc<Mesh> {
-    let shapes: [&[(&str, usize)]; 7] = [
+    let shapes: [&[(&str, usize)]; 9] = [
         &[("x", 2)],
         &[("x", 4)],
         &[("x", 2), ("y", 2)],
@@ -55,6 +55,8 @@ fn mesh(choose: &mut Chooser) -> Arc<Mesh> {
         &[("x", 2), ("y", 4)],
         &[("x", 2), ("y", 3)],
         &[("x", 2), ("y", 2), ("z", 2)],
+        &[("x", 6)],
+        &[("x", 12)],
     ];
     Arc::new(Mesh::new("mesh", choose.of(&shapes).iter().copied()).expect("a mesh"))
 }
@@ -126,16 +128,22 @@ impl Generator {
         Some(Sharding::new(&self.mesh, dims))
     }
 
-    /// Returns all axes of the mesh. An axis of size 4 may be returned as its two halves.
+    /// Returns all axes of the mesh. An axis of composite size may be returned as its two parts, in any factorisation.
     fn axes(&mut self) -> Vec<AxisRef> {
         let mesh = self.mesh.clone();
-        let halves = |i: usize| [(1, 2), (2, 2)].map(|(pre, size)| AxisRef::sub(&mesh, AxisIndex::new(i), pre, size));
-        (0..mesh.axes.len())
-            .flat_map(|i| match mesh.axes[i].size == 4 && self.choose.one_in(3) {
-                true => halves(i).to_vec(),
-                false => vec![AxisRef::full(AxisIndex::new(i))],
-            })
-            .collect()
+        let mut axes = vec![];
+        for (i, axis) in mesh.axes.iter().enumerate() {
+            let index = AxisIndex::new(i);
+            let majors: Vec<usize> = (2..axis.size).filter(|major| axis.size % major == 0).collect();
+            if majors.is_empty() || !self.choose.one_in(3) {
+                axes.push(AxisRef::full(index));
+                continue;
+            }
+            let major = *self.choose.of(&majors);
+            axes.push(AxisRef::sub(&mesh, index, 1, major));
+            axes.push(AxisRef::sub(&mesh, index, major, axis.size / major));
+        }
+        axes
     }
 
     fn any(&mut self) -> Live {

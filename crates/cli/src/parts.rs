@@ -6,18 +6,19 @@
 //! add.mlir:14: @sub_op_test: check-failed, 1 check
 //! ```
 
-use crate::source::{Part, parse};
+use crate::source::parse;
 use crate::{RunArgs, out, run};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::Module;
 
 /// Runs all parts of the file, and prints a line for each. Returns an error if one failed.
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
-    let (name, mut parts) = args.source.parts()?;
-    parts.retain(|p| p.line > 0);
-    let mut failures = 0;
-    for part in &parts {
-        let (what, checks, result) = run_part(args, &name, part);
+    let parts = args.source.parts()?;
+    let name = &parts.name;
+    let (mut failures, mut programs) = (0, 0);
+    for part in parts.iter().filter(|p| p.line > 0) {
+        programs += 1;
+        let (what, checks, result) = run_part(args, name, &parts.text(part));
         let outcome = match &result {
             Ok(()) => "ok",
             Err(found) => found.iter().next().map_or("failed", |d| d.code),
@@ -28,13 +29,13 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
             failures += 1;
         }
     }
-    if failures > 0 { Err(some_failed(&name, failures, parts.len()).into()) } else { Ok(()) }
+    if failures > 0 { Err(some_failed(name, failures, programs).into()) } else { Ok(()) }
 }
 
-fn run_part(args: &RunArgs, name: &str, part: &Part) -> (String, usize, Result<(), Diagnostics>) {
-    let module = match parse(name, &part.text) {
+fn run_part(args: &RunArgs, name: &str, text: &str) -> (String, usize, Result<(), Diagnostics>) {
+    let module = match parse(name, text) {
         Ok(module) => module,
-        Err(found) => return ("no program".into(), written_checks(&part.text), Err(found)),
+        Err(found) => return ("no program".into(), written_checks(text), Err(found)),
     };
     let what = module.main().map_or("nothing".into(), |f| format!("@{}", f.name));
     let checks = check_count(&module);

@@ -8,17 +8,39 @@ use shardwise_ir::text::{self as mlir, PrintOptions};
 use shardwise_ir::{Attr, Module, verify};
 use shardwise_ops::OPS;
 use shardwise_spmd::{Options, Partitioned, partition, warnings};
+use std::ops::Range;
 use std::path::Path;
 
 /// The line that separates the programs of a file.
 pub const SPLIT: &str = "// -----\n";
 
+/// A text, and the programs that it consists of.
+pub struct Parts {
+    /// The name of the text in locations.
+    pub name: String,
+    source: Text,
+    parts: Vec<Part>,
+}
+
 /// A program of a text.
 pub struct Part {
     /// The first line that is neither empty nor a comment, from 1. 0 if there is none.
     pub line: usize,
-    /// The text, after as many blank lines as precede it in the whole text, so that locations refer to the whole text.
-    pub text: String,
+    /// The number of lines that precede it in the whole text.
+    before: usize,
+    bytes: Range<usize>,
+}
+
+impl Parts {
+    pub fn iter(&self) -> std::slice::Iter<'_, Part> {
+        self.parts.iter()
+    }
+
+    /// Returns the text of a part after as many blank lines as precede it in the whole text, so that locations refer to
+    /// the whole text.
+    pub fn text(&self, part: &Part) -> String {
+        "\n".repeat(part.before) + &self.source.text[part.bytes.clone()]
+    }
 }
 
 impl Source {
@@ -36,15 +58,15 @@ impl Source {
         if !is_split {
             return Ok(vec![self.read()?]);
         }
-        let (name, parts) = self.parts()?;
-        parts.iter().map(|part| parse(&name, &part.text)).collect()
+        let parts = self.parts()?;
+        parts.iter().map(|part| parse(&parts.name, &parts.text(part))).collect()
     }
 
-    /// Reads the text. Returns its name in locations, and its parts, which are not parsed. Parts without any text are
-    /// left out.
-    pub fn parts(&self) -> Result<(String, Vec<Part>), Diagnostics> {
+    /// Reads the text, and separates its parts, which are not parsed. Parts without any text are left out.
+    pub fn parts(&self) -> Result<Parts, Diagnostics> {
         let (name, source) = self.named_text()?;
-        Ok((name, split(&source.text)))
+        let parts = split(&source.text);
+        Ok(Parts { name, source, parts })
     }
 
     fn named_text(&self) -> Result<(String, Text), Diagnostics> {
@@ -126,20 +148,21 @@ impl Dumper<'_> {
 }
 
 fn split(text: &str) -> Vec<Part> {
-    let mut parts = vec![Part { line: 0, text: String::new() }];
-    for (i, line) in text.lines().enumerate() {
+    let mut parts = vec![Part { line: 0, before: 0, bytes: 0..0 }];
+    let mut end = 0;
+    for (i, line) in text.split_inclusive('\n').enumerate() {
+        end += line.len();
         if line.trim_end() == SPLIT.trim_end() {
-            parts.push(Part { line: 0, text: "\n".repeat(i + 1) });
+            parts.push(Part { line: 0, before: i + 1, bytes: end..end });
             continue;
         }
         let part = parts.last_mut().expect("never empty");
         if part.line == 0 && !line.trim().is_empty() && !line.starts_with("//") {
             part.line = i + 1;
         }
-        part.text.push_str(line);
-        part.text.push('\n');
+        part.bytes.end = end;
     }
-    parts.retain(|p| !p.text.trim().is_empty());
+    parts.retain(|p| !text[p.bytes.clone()].trim().is_empty());
     parts
 }
 
@@ -188,8 +211,9 @@ mod tests {
 
     #[test]
     fn parts_keep_their_lines() {
-        let parts = split("// RUN\n\nfunc\n// -----\n\n// a\nmore\n// -----\n");
+        let text = "// RUN\n\nfunc\n// -----\n\n// a\nmore\n// -----\n";
+        let parts = split(text);
         assert_eq!(parts.iter().map(|p| p.line).collect::<Vec<_>>(), [3, 7]);
-        assert_eq!(parts[1].text.lines().nth(6), Some("more"));
+        assert_eq!((parts[1].before, &text[parts[1].bytes.clone()]), (4, "\n// a\nmore\n"));
     }
 }

@@ -34,8 +34,8 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
 }
 
 pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
-    let options =
-        if args.passes.iter().all(|name| is_shardys(name)) { PrintOptions::MLIR } else { PrintOptions::default() };
+    let is_shardys = !args.passes.is_empty() && args.passes.iter().all(|name| is_shardys(name));
+    let options = if is_shardys { PrintOptions::MLIR } else { PrintOptions::default() };
     let steps: Vec<Step<'_>> = args.passes.iter().map(|name| step(name)).collect::<Result<_, _>>()?;
     let mut dumper = args.source.dumper()?;
     for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {

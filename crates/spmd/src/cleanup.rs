@@ -35,8 +35,8 @@ pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// Removes from the branches and loops of the main function the results that nothing needs, and the ops that are dead
-/// then. Changes nothing if there are no such results.
+/// Removes the results of branches and loops that nothing needs, and all dead ops, from the main function. Returns the
+/// module unchanged if each result is needed.
 pub(crate) fn remove_unused_results(mut module: Module) -> Module {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return module };
     if Liveness::compute(&module, &module[main].body).unused.is_empty() {

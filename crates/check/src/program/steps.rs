@@ -177,7 +177,8 @@ fn is_summed(op: Opcode) -> bool {
     matches!(op, Reduce | ReduceWindow | SelectAndScatter | Scatter | DotGeneral | Convolution | DynamicConv)
 }
 
-/// Returns true if every sum over the draft's operands is exact. Operands of bf16 and f16 must be small for this.
+/// Returns true if every sum over the draft's operands is exact. Operands of bf16 and f16 must have at most 200 elements
+/// for this.
 fn sums_exactly(draft: &Draft) -> bool {
     let is_narrow = |dtype| matches!(dtype, DType::BF16 | DType::F16);
     draft.operands.iter().all(|(ty, _)| !is_narrow(ty.dtype) || ty.size() <= 200)

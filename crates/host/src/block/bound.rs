@@ -468,8 +468,8 @@ impl<'a, W: Word> Bound<'a, W> {
         Base::Strided(bound.strided.len() - 1)
     }
 
-    /// Returns the op of a template. A store of words bypasses the caches if this was requested and all rows are
-    /// aligned.
+    /// Returns the op of a template. A store bypasses the caches if the binding asks for this and each row that it
+    /// writes begins at a multiple of 64 bytes.
     fn streaming_op(&self, t: &Template) -> Op {
         let Base::Operand(o) = t.base else { return t.op };
         let aligned = |o: usize| {

@@ -302,8 +302,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns the context for the kernel of a step. If the step uses a slot last, and in one input only, its buffers
-    /// are moved out of the run. Otherwise they are shared with it.
+    /// Returns the context for the kernel of a step. The buffers of a slot are moved into it if no later step reads the
+    /// slot and only one input of this step does. Otherwise, the context and the run share them.
     fn context(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> KernelCx<'a> {
         let take = |values: &mut EntityVec<Slot, Vec<Option<Buffer>>>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)

@@ -91,7 +91,7 @@ pub struct Step {
     pub name: String,
     /// The number of element operations or multiply-adds of a kernel, for each instance.
     pub work: u64,
-    /// The slots that are used last by this step.
+    /// The slots that no later step reads. Their buffers are released after this step.
     pub drops: Vec<Slot>,
 }
 

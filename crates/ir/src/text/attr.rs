@@ -31,7 +31,7 @@ impl<'t> Parser<'t> {
             Kind::Punct => match text {
                 "-" => self.number_attr(),
                 "[" => self.list("[", "]", Self::attr).map(Attr::Array),
-                "{" => self.dict().map(Attr::Dict),
+                "{" => self.inner_dict().map(Attr::Dict),
                 "(" => self.type_attr(),
                 _ => self.opaque(),
             },
@@ -439,6 +439,14 @@ impl<'t> Parser<'t> {
             }
             Ok(())
         })?;
+        Ok(attrs)
+    }
+
+    /// Reads a dictionary that is the value of an attribute. Axes without a mesh stay opaque text in it.
+    fn inner_dict(&mut self) -> Parsed<Attrs> {
+        let outer = self.deferred.len();
+        let attrs = self.dict()?;
+        self.deferred.truncate(outer);
         Ok(attrs)
     }
 

@@ -587,7 +587,7 @@ fn shardys_axes(attr: &Attr, name: &str) -> Option<Attr> {
     Some(Attr::Opaque(text.into()))
 }
 
-/// Adds the property that holds the results' shardings, if `syntax` keeps them in one and a result has a sharding.
+/// Adds the results' shardings as an attribute, if `syntax` prints them as a property and a result has a sharding.
 fn add_property(attrs: &mut Attrs, op: &OpView<'_>, syntax: Syntax) {
     let attr = match syntax.results {
         ResultShardings::Attribute => None,

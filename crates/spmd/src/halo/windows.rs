@@ -198,8 +198,8 @@ impl Line<'_> {
         if (from, to) == (0, self.block.shape[self.dim]) { v } else { make::slice_dim(b, v, self.dim, from, to) }
     }
 
-    /// Builds the window with its elements outside of the operand replaced. Returns the window itself if any elements
-    /// will do there, or if it has the right ones already.
+    /// Builds the window with the elements outside of the operand replaced by `outside`. Returns the window itself if it
+    /// has no such elements, if they may have any value, or if they already have the right value.
     fn filled(&mut self, window: Value, outside: Outside, b: &mut Builder<'_>) -> Value {
         let Need { size, shards, inside: (from, to), .. } = *self.need;
         let has_garbage = self.need.block() * shards != size;
