@@ -140,6 +140,7 @@ impl BatchNorm {
 }
 
 impl Facts for BatchNorm {
+    answer!(calculus = none("its parts are differentiated: write it as means, variances and products"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let form = form(op);
         let types = counted_tensors(op, form.operands.len()..=form.operands.len(), 0)?;

@@ -85,6 +85,7 @@ impl While {
 }
 
 impl Facts for While {
+    answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 2)?;
         let [cond, body] = [0, 1].map(|i| op.regions()[i]);
@@ -152,6 +153,7 @@ impl Branch {
 }
 
 impl Facts for Branch {
+    answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let is_if = Opcode::of_view(op) == Opcode::If;
         counts(op, 1..=1, if is_if { 2 } else { op.regions().len() })?;
@@ -216,6 +218,13 @@ impl OptimizationBarrier {
 }
 
 impl Facts for OptimizationBarrier {
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| (0..cx.operands.len()).map(|i| cx.cotangents[i].map(Cotangent::from)).collect())
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::LeadingOf(0, op.attrs().clone())
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
         Ok(types_of(op, op.operands()))
@@ -301,6 +310,7 @@ impl Composite {
 }
 
 impl Facts for Composite {
+    answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
@@ -357,6 +367,7 @@ impl NamedComputation {
 }
 
 impl Facts for NamedComputation {
+    answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 1)?;
         let body = op.regions()[0];
@@ -486,6 +497,7 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
+    answer!(calculus = none("the called function states no derivative"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         if let Some(facts) = known(op) {
             return facts.infer(op);

@@ -4,9 +4,11 @@
 //! attributes list them, row-major. Sums of floats are computed in `f64` if an operand or the result is of type f64,
 //! and in `f32` otherwise, and are rounded once.
 
+use crate::batch::BatchCx;
+use crate::derivative::CotangentCx;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout, eval::Numeric};
+use crate::{Opcode, check, check::Check, eval, eval::Layout, eval::Numeric, make};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
@@ -100,6 +102,66 @@ impl DotDims {
         let left = self.lhs_batch.iter().copied().chain(self.lhs_free(lhs.len())).map(|d| lhs[d]);
         left.chain(self.rhs_free(rhs.len()).into_iter().map(|d| rhs[d])).collect()
     }
+}
+
+impl DotDims {
+    /// Returns the cotangent of operand `i`: the product of the result's cotangent and the other operand, summed over
+    /// the other operand's free dimensions, with its dimensions in the order of the operand.
+    fn transposed(&self, cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Value {
+        let [lhs_rank, rhs_rank] = [0, 1].map(|i| cx.operand_tensor(i).rank());
+        let (batch, left, right) = (self.lhs_batch.len(), self.lhs_free(lhs_rank), self.rhs_free(rhs_rank));
+        let in_result = |from: usize, dims: &[usize]| (from..from + dims.len()).collect::<Vec<_>>();
+        let (own, other) = if i == 0 { (self, &right) } else { (self, &left) };
+        let [own_batch, own_contract, own_free, other_batch, other_contract] = match i {
+            0 => [&own.lhs_batch, &own.lhs_contract, &left, &own.rhs_batch, &own.rhs_contract],
+            _ => [&own.rhs_batch, &own.rhs_contract, &right, &own.lhs_batch, &own.lhs_contract],
+        };
+        let summed = in_result(if i == 0 { batch + left.len() } else { batch }, other);
+        let product = DotDims {
+            lhs_batch: (0..batch).collect(),
+            rhs_batch: other_batch.clone(),
+            lhs_contract: summed,
+            rhs_contract: other.clone(),
+        };
+        let (ct, known) = (cx.cotangent(), cx.known(1 - i));
+        let to = cx.operand_tensor(i);
+        let value = make::dot_general(cx.b, ct, known, &product, to.dtype);
+        // The product has the batch dimensions, the operand's free dimensions, and the other operand's contracted
+        // dimensions in their order.
+        let mut contracted: Vec<usize> = (0..other_contract.len()).collect();
+        contracted.sort_by_key(|&k| other_contract[k]);
+        let contracted = contracted.into_iter().map(|k| own_contract[k]);
+        let order: Vec<usize> = own_batch.iter().copied().chain(own_free.iter().copied()).chain(contracted).collect();
+        let mut permutation: Vec<usize> = (0..order.len()).collect();
+        permutation.sort_by_key(|&p| order[p]);
+        if permutation.is_sorted() { value } else { make::transpose(cx.b, value, &permutation) }
+    }
+}
+
+/// Builds a batch of products. If only one operand is mapped, the new dimension is free in it.
+fn batch(cx: &mut BatchCx<'_, '_, '_>) -> Value {
+    let dims = DotDims::of(&cx.op).expect("verified");
+    let lhs_free = dims.lhs_free(cx.op.operand_shape(0).len()).len();
+    let at = |is_mapped: bool, dims: &[usize]| if is_mapped { further(dims) } else { dims.to_vec() };
+    let [left, right] = [cx.mapped[0], cx.mapped[1]];
+    let mut own = DotDims {
+        lhs_batch: at(left, &dims.lhs_batch),
+        rhs_batch: at(right, &dims.rhs_batch),
+        lhs_contract: at(left, &dims.lhs_contract),
+        rhs_contract: at(right, &dims.rhs_contract),
+    };
+    if left && right {
+        own.lhs_batch.insert(0, 0);
+        own.rhs_batch.insert(0, 0);
+    }
+    let dtype = cx.op.result_tensor(0).dtype;
+    let value = make::dot_general_like(cx.b, &cx.op, cx.operands[0], cx.operands[1], &own, dtype);
+    let place = match (left, right) {
+        (true, true) => 0,
+        (true, false) => dims.lhs_batch.len(),
+        _ => dims.lhs_batch.len() + lhs_free,
+    };
+    make::move_to_front(cx.b, value, place)
 }
 
 fn sizes(shape: &[usize], dims: &[usize]) -> Vec<usize> {
@@ -288,6 +350,18 @@ macro_rules! dot_facts {
         answer!(localize = same_op);
         fn linear(&self, op: &OpView<'_>) -> Linear {
             linear_product(op)
+        }
+        answer!(derivative = linear);
+        fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+            Transposed::by(|cx| {
+                let dims = DotDims::of(&cx.op).expect("verified");
+                let side =
+                    |cx: &mut CotangentCx<'_, '_, '_>, i: usize| cx.is_linear(i).then(|| dims.transposed(cx, i).into());
+                vec![side(cx, 0), side(cx, 1)]
+            })
+        }
+        fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+            Batched::by("its batch and free dimensions are lists", |cx| Ok(vec![batch(cx)]))
         }
     };
 }

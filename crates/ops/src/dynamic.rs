@@ -380,6 +380,7 @@ impl Dynamic {
 }
 
 impl Facts for Dynamic {
+    answer!(calculus = none("its sizes are operands, which are replaced by constants first"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let opcode = Opcode::of_view(op);
         let form = form(opcode);

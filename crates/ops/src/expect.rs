@@ -174,6 +174,7 @@ impl Expect {
 }
 
 impl Facts for Expect {
+    answer!(calculus = none("checks are for tests"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let form = form_of(op).expect("a row of the table");
         let wanted = if form.has_constant { 1 } else { 2 };
@@ -245,6 +246,7 @@ impl ExpectProbed {
 }
 
 impl Facts for ExpectProbed {
+    answer!(calculus = none("checks are for tests"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counted_tensors(op, 1..=1, 0)?;
         check::word(op, "probe_id")?;
@@ -276,6 +278,7 @@ impl Probe {
 }
 
 impl Facts for Probe {
+    answer!(calculus = none("probes are for tests"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counted_tensors(op, 1..=1, 0)?;
         check::word(op, "probe_id")?;
@@ -307,6 +310,7 @@ impl Print {
 }
 
 impl Facts for Print {
+    answer!(calculus = none("prints are for tests"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counted_tensors(op, 1..=1, 0)?;
         Ok(vec![])
@@ -360,6 +364,7 @@ impl RunParallel {
 }
 
 impl Facts for RunParallel {
+    answer!(calculus = none("it is for tests"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
         let programs = RunParallel::programs(op);

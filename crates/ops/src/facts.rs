@@ -23,6 +23,8 @@
 //! The facts are about plain values. [`infer_op`](crate::infer_op) and [`evaluate`](crate::evaluate) call them, and
 //! also handle ops on quantized values and ops whose reducer has a wider element type than their operands.
 
+pub(crate) use crate::batch::{Batched, further, with_first};
+pub(crate) use crate::derivative::{Cotangent, Derivative, Transposed, unbroadcast};
 pub(crate) use crate::movement::{Blocks, Fill, Movement, Read, WindowsCx, WindowsDim};
 
 use crate::Opcode;
@@ -455,6 +457,16 @@ pub trait Facts: Sync {
     /// Returns how the op uses its reducer, or `None` if it has none.
     fn reducer(&self, op: &OpView<'_>) -> Option<Reducer>;
 
+    /// Returns how the op is differentiated in forward mode. Called only if an operand has a tangent.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_>;
+
+    /// Returns the transpose of the op in the operands in which it is linear.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_>;
+
+    /// Returns how the op is computed for a whole batch. `mapped` has an entry for each operand: whether it has a new
+    /// leading dimension. Called only if one has.
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_>;
+
     /// Returns a module whose `@main` contains one op of this kind, for tests and documentation.
     fn example(&self, op: Opcode) -> &'static str;
 }
@@ -679,6 +691,55 @@ macro_rules! answer {
         fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
             ExplicitPolicy::Not($why)
         }
+    };
+    (derivative = linear) => {
+        fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+            Derivative::Linear
+        }
+    };
+    (derivative = zero($why:literal)) => {
+        fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+            Derivative::Zero($why)
+        }
+    };
+    (derivative = none($why:literal)) => {
+        fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+            Derivative::None($why)
+        }
+    };
+    (transpose = none($why:literal)) => {
+        fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+            Transposed::None($why)
+        }
+    };
+    // The op's attributes name no dimensions, and all operands have the results' dimensions in front.
+    (batch = same_attrs) => {
+        fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+            Batched::Leading(op.attrs().clone())
+        }
+    };
+    (batch = none($why:literal)) => {
+        fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+            Batched::None($why)
+        }
+    };
+    // The transforms know the op: they transform its regions, or the function that it calls.
+    (calculus = structure) => {
+        fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+            Derivative::Structure
+        }
+        fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+            Transposed::Structure
+        }
+        fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+            Batched::Structure
+        }
+    };
+    // The op has neither a derivative nor a batch: `derivative`, `transpose` and `batch`.
+    (calculus = none($why:literal)) => {
+        answer!(derivative = none($why));
+        answer!(transpose = none($why));
+        answer!(batch = none($why));
     };
     (example = $text:expr) => {
         fn example(&self, _: Opcode) -> &'static str {

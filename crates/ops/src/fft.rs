@@ -55,6 +55,7 @@ impl Fft {
 }
 
 impl Facts for Fft {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let (kind, lengths) = (check::word(op, "fft_type")?, check::sizes(op, "fft_length")?);

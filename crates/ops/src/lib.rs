@@ -6,9 +6,11 @@
 //! `docs/checklists/add-an-op.md` lists what else an op needs.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod batch_norm;
 mod build;
 pub(crate) mod check;
+pub mod derivative;
 pub(crate) mod eval;
 mod evaluate;
 pub mod expect;

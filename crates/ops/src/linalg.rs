@@ -115,6 +115,7 @@ impl Cholesky {
 }
 
 impl Facts for Cholesky {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let n = t.rank();
@@ -229,6 +230,7 @@ impl TriangularSolve {
 }
 
 impl Facts for TriangularSolve {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (a, b) = (types[0], types[1]);

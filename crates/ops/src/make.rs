@@ -11,7 +11,7 @@ use crate::reduce::Reduce;
 use crate::reducer::reduction_region;
 use crate::{Opcode, ReduceKind, shapes};
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};
-use shardwise_ir::{Attrs, Builder, TensorType, Type, Value};
+use shardwise_ir::{Attrs, Builder, OpView, TensorType, Type, Value};
 use std::sync::Arc;
 
 pub use crate::make_collective::axis_index;
@@ -54,6 +54,11 @@ pub fn full(b: &mut Builder<'_>, shape: &[usize], element: &Literal) -> Value {
     constant(b, Literal::splat(element.dtype(), shape, element.element_bytes(0)))
 }
 
+/// Builds an array of zeros of this type.
+pub fn zeros(b: &mut Builder<'_>, ty: &TensorType) -> Value {
+    constant(b, Literal::zeros(ty.dtype, ty.shape.clone()))
+}
+
 pub fn iota(b: &mut Builder<'_>, to: TensorType, dim: usize) -> Value {
     op(b, Opcode::Iota, &[], shapes::Iota::attrs(dim), to)
 }
@@ -78,7 +83,29 @@ macro_rules! unary_makers {
         }
     )*};
 }
-unary_makers!(ceil Ceil cosine Cosine exponential Exponential floor Floor log Log logistic Logistic negate Negate
+/// Builds the real part of complex numbers.
+pub fn real(b: &mut Builder<'_>, x: Value) -> Value {
+    part(b, Opcode::Real, x)
+}
+
+/// Builds the imaginary part of complex numbers.
+pub fn imag(b: &mut Builder<'_>, x: Value) -> Value {
+    part(b, Opcode::Imag, x)
+}
+
+fn part(b: &mut Builder<'_>, opcode: Opcode, x: Value) -> Value {
+    let from = type_of(b, x);
+    op(b, opcode, &[x], Attrs::new(), TensorType::new(from.dtype.real(), from.shape.clone()))
+}
+
+/// Builds complex numbers from their two parts.
+pub fn complex(b: &mut Builder<'_>, re: Value, im: Value) -> Value {
+    let from = type_of(b, re);
+    let dtype = if from.dtype == DType::F64 { DType::C128 } else { DType::C64 };
+    op(b, Opcode::Complex, &[re, im], Attrs::new(), TensorType::new(dtype, from.shape.clone()))
+}
+
+unary_makers!(abs Abs ceil Ceil chlo_conj ChloConj cosine Cosine exponential Exponential floor Floor log Log logistic Logistic negate Negate
     not Not rsqrt Rsqrt sign Sign sine Sine sqrt Sqrt tanh Tanh);
 
 macro_rules! binary_makers {
@@ -206,6 +233,27 @@ pub fn reverse(b: &mut Builder<'_>, x: Value, dims: &[usize]) -> Value {
 pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtype: DType) -> Value {
     let shape = dims.result_shape(b.body.ty(x).shape(), b.body.ty(y).shape());
     op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
+}
+
+/// Builds a `dot_general` with the precision of `like`, a `dot_general` or `dot`.
+pub(crate) fn dot_general_like(
+    b: &mut Builder<'_>,
+    like: &OpView<'_>,
+    x: Value,
+    y: Value,
+    dims: &DotDims,
+    dtype: DType,
+) -> Value {
+    let shape = dims.result_shape(b.body.ty(x).shape(), b.body.ty(y).shape());
+    let attrs = like.attrs().clone().with("dot_dimension_numbers", dims.to_attr());
+    op(b, Opcode::DotGeneral, &[x, y], attrs, TensorType::new(dtype, shape))
+}
+
+/// Builds a transpose that moves dimension `dim` to the front, or returns `x` itself if it is there.
+pub fn move_to_front(b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
+    let rank = type_of(b, x).rank();
+    let order: Vec<usize> = std::iter::once(dim).chain((0..rank).filter(|&d| d != dim)).collect();
+    if dim == 0 { x } else { transpose(b, x, &order) }
 }
 
 /// Builds a `resize`, which adds zeros at the ends of dimensions or removes elements there, so that the shape is

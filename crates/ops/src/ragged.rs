@@ -151,6 +151,7 @@ impl RaggedDot {
 }
 
 impl Facts for RaggedDot {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y, sizes] = check::tensors(op)?;
         let dims = Dims::of(op).ok_or_else(|| {

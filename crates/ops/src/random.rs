@@ -37,6 +37,7 @@ impl RngBitGenerator {
 }
 
 impl Facts for RngBitGenerator {
+    answer!(calculus = none("random bits have no tangents"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let state = counted_tensors(op, 1..=1, 0)?[0];
         let algorithm = check::word(op, "rng_algorithm")?;
@@ -217,6 +218,7 @@ impl Rng {
 }
 
 impl Facts for Rng {
+    answer!(calculus = none("its results do not depend smoothly on its operands"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([a, b, shape], to) = (check::tensors(op)?, check::declared(op)?);
         let distribution = check::word(op, "rng_distribution")?;

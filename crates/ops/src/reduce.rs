@@ -1,5 +1,6 @@
 //! `stablehlo.reduce`: combines the elements along some dimensions with a region.
 
+use crate::derivative::{CotangentCx, TangentCx};
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, make_collective, promote, reducer, shapes};
@@ -79,7 +80,56 @@ impl Reduce {
     }
 }
 
+/// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it.
+fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
+    let (dims, x) = (Reduce::dims(&cx.op), cx.operands[0]);
+    let shape = make::type_of(cx.b, x).shape.clone();
+    let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).collect();
+    let tangent = cx.tangents[0]?;
+    let best = make::broadcast_in_dim(cx.b, cx.results[0], &shape, &kept);
+    let is_best = make::compare(cx.b, "EQ", x, best);
+    let weight = make::convert(cx.b, is_best, cx.op.operand_tensor(0).dtype);
+    let count = make::reduce(cx.b, ReduceKind::Add, weight, &dims);
+    let weighted = make::multiply(cx.b, tangent, weight);
+    let sum = make::reduce(cx.b, ReduceKind::Add, weighted, &dims);
+    Some(make::divide(cx.b, sum, count))
+}
+
 impl Facts for Reduce {
+    /// The largest or smallest elements share the tangent, as in JAX.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        if self.linear(op) == Linear::Jointly {
+            return Derivative::Linear;
+        }
+        match partial_kind(op).filter(|_| op.results().len() == 1) {
+            Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
+            _ => Derivative::None("only sums, maxima and minima of one array have a derivative"),
+        }
+    }
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let dims = Reduce::dims(op);
+        Transposed::by(move |cx| {
+            let count = cx.op.results().len();
+            let input = |cx: &mut CotangentCx<'_, '_, '_>, i: usize| {
+                let shape = &cx.operand_tensor(i % count).shape;
+                let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).collect();
+                let ct = cx.cotangents[i % count]?;
+                match (cx.is_linear(i), i < count) {
+                    (false, _) => None,
+                    (true, true) => Some(make::broadcast_in_dim(cx.b, ct, shape, &kept).into()),
+                    (true, false) => Some(unbroadcast(cx.b, ct, &[]).into()),
+                }
+            };
+            (0..2 * count).map(|i| input(cx, i)).collect()
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        let count = op.results().len();
+        match mapped[count..].contains(&true) {
+            false => Batched::LeadingOf((1 << count) - 1, Reduce::attrs(&further(&Reduce::dims(op)))),
+            true => Batched::None("its initial value differs along the batch"),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let (operands, dims) = (check::all_tensors(op)?, check::sizes(op, "dimensions")?);
         let mut c = Check::new(op);

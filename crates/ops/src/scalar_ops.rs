@@ -24,6 +24,7 @@ impl Map {
 }
 
 impl Facts for Map {
+    answer!(calculus = none("its derivative is not implemented: write the ops of its region on whole arrays"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let region = op.regions()[0];
@@ -90,6 +91,7 @@ impl GetDimensionSize {
 }
 
 impl Facts for GetDimensionSize {
+    answer!(calculus = none("sizes are constants"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let dim = check::size(op, "dimension")?;

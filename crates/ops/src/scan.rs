@@ -78,6 +78,7 @@ impl Scan {
 }
 
 impl Facts for Scan {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let dim = check::size(op, "dimension")?;

@@ -50,6 +50,7 @@ impl Sort {
 }
 
 impl Facts for Sort {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let region = op.regions()[0];
@@ -427,6 +428,7 @@ impl TopK {
 }
 
 impl Facts for TopK {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let k = check::size(op, "k")?;

@@ -46,6 +46,7 @@ impl Return {
 }
 
 impl Facts for Return {
+    answer!(calculus = structure);
     fn infer(&self, _: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         Ok(vec![])
     }
@@ -113,6 +114,7 @@ impl Call {
 }
 
 impl Facts for Call {
+    answer!(calculus = structure);
     /// Returns the result types of the callee, or the declared ones if the module has no such function. The verifier of
     /// modules checks that the callee exists.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

@@ -239,6 +239,7 @@ impl AllGather {
 }
 
 impl Facts for AllGather {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let dim = check::size(op, "all_gather_dim")?;
@@ -290,6 +291,7 @@ impl AllReduce {
 }
 
 impl Facts for AllReduce {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
@@ -352,6 +354,7 @@ impl ReduceScatter {
 }
 
 impl Facts for ReduceScatter {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 1)?[0];
         let dim = check::size(op, "scatter_dimension")?;
@@ -423,6 +426,7 @@ impl AllToAll {
 }
 
 impl Facts for AllToAll {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let (split, concat) = (check::size(op, "split_dimension")?, check::size(op, "concat_dimension")?);
@@ -503,6 +507,7 @@ impl CollectivePermute {
 }
 
 impl Facts for CollectivePermute {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
         let mut check = Check::new(op);
@@ -544,6 +549,7 @@ impl CollectiveBroadcast {
 }
 
 impl Facts for CollectiveBroadcast {
+    answer!(calculus = none("JAX has no such collective, and no derivative for it"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let mut check = Check::new(op);
@@ -623,6 +629,7 @@ impl CollectiveReduce {
 }
 
 impl Facts for CollectiveReduce {
+    answer!(calculus = none("its reduction is complete on one device only"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
@@ -675,6 +682,7 @@ impl ProcessId {
 }
 
 impl Facts for ProcessId {
+    answer!(calculus = none("it has no operands"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=0, 0)?;
         Ok(vec![Type::tensor(DType::U32, vec![])])
@@ -715,6 +723,7 @@ impl AxisIndexOp {
 }
 
 impl Facts for AxisIndexOp {
+    answer!(calculus = none("it has no operands"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=0, 0)?;
         let axes = op.attr("axes").and_then(Attr::as_axes);
@@ -760,6 +769,7 @@ impl Async {
 }
 
 impl Facts for Async {
+    answer!(calculus = none("a started op is differentiated before it is started"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         if Opcode::of_view(op) == Opcode::AsyncDone {
             return async_done(op);

@@ -54,6 +54,7 @@ pub(crate) fn ragged_attrs(groups: Attr, channel: Option<i64>) -> Attrs {
 }
 
 impl Facts for RaggedAllToAll {
+    answer!(calculus = none("the exchange of rows of unequal groups has no transpose here"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, out, sizes @ ..] = check::tensors::<6>(op)?;
         let mut check = Check::new(op);

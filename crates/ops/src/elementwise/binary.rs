@@ -1,14 +1,16 @@
 //! Elementwise ops of two operands of one type, with a result of the same type.
 
+use super::unary::like;
 use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
 use crate::Opcode;
+use crate::derivative::{CotangentCx, TangentCx};
 use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{check, check::Check};
+use crate::{check, check::Check, make};
 use shardwise_base::small::{I2, I4, U2, U4};
 use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
 /// Functions of integers. They are called with the integers extended to 64 bits and with their width. Results wrap.
@@ -27,6 +29,9 @@ pub struct Binary {
     complex: Option<fn(Complex64, Complex64) -> Complex64>,
     flops: f64,
     linear: Linear,
+    /// The tangent, for an op that is not linear and has one.
+    tangent: Option<fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>>,
+    transpose: Option<fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>>>,
     pub(crate) schema: Schema,
     example: &'static str,
 }
@@ -104,6 +109,20 @@ fn apply_complex(x: &Literal, y: &Literal, f: fn(Complex64, Complex64) -> Comple
 }
 
 impl Facts for Binary {
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        match (self.tangent, self.linear(op)) {
+            (Some(tangent), _) => Derivative::by(move |cx| vec![tangent(cx)]),
+            (None, Linear::No) => Derivative::Zero("it is defined on integers only"),
+            (None, _) => Derivative::Linear,
+        }
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        match self.transpose {
+            Some(transpose) => Transposed::by(transpose),
+            None => Transposed::None("it is not linear"),
+        }
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y] = check::tensors(op)?;
         Check::new(op)
@@ -157,6 +176,8 @@ macro_rules! row {
             complex: None,
             flops: 1.0,
             linear: Linear::No,
+            tangent: None,
+            transpose: None,
             schema: stablehlo(ResultLabels::both(concat!($stem, "_c1")), OnQuantized::Refuses, BINARY),
             example: concat!(
                 "func.func @main(%arg0: tensor<2x", $x, ">, %arg1: tensor<2x", $x, ">) -> tensor<2x", $x,
@@ -179,6 +200,7 @@ macro_rules! row {
 }
 
 pub const ADD: Binary = Binary {
+    transpose: Some(|cx| cx.for_each_linear(|cx| cx.cotangent())),
     float: Some((|a, b| a + b, |a, b| a + b)),
     signed: Some(|a, b, _| a.wrapping_add(b)),
     unsigned: Some(|a, b, _| a.wrapping_add(b)),
@@ -199,6 +221,10 @@ const QUANTIZED_ADD: QuantizedSum = QuantizedSum {
 };
 
 pub const SUBTRACT: Binary = Binary {
+    transpose: Some(|cx| {
+        let ct = cx.cotangent();
+        vec![cx.is_linear(0).then(|| ct.into()), cx.is_linear(1).then(|| make::negate(cx.b, ct).into())]
+    }),
     float: Some((|a, b| a - b, |a, b| a - b)),
     signed: Some(|a, b, _| a.wrapping_sub(b)),
     unsigned: Some(|a, b, _| a.wrapping_sub(b)),
@@ -208,6 +234,10 @@ pub const SUBTRACT: Binary = Binary {
 };
 
 pub const MULTIPLY: Binary = Binary {
+    transpose: Some(|cx| {
+        let (ct, other) = (cx.cotangent(), cx.operands[0].or(cx.operands[1]).expect("one operand is known"));
+        cx.for_each_linear(|cx| make::multiply(cx.b, ct, other))
+    }),
     float: Some((|a, b| a * b, |a, b| a * b)),
     signed: Some(|a, b, _| a.wrapping_mul(b)),
     unsigned: Some(|a, b, _| a.wrapping_mul(b)),
@@ -219,6 +249,19 @@ pub const MULTIPLY: Binary = Binary {
 
 /// Division. Integers divided by zero are all ones, and `MIN / -1` wraps to `MIN`.
 pub const DIVIDE: Binary = Binary {
+    tangent: Some(|cx| {
+        let (y, quotient) = (cx.operands[1], cx.results[0]);
+        let of_x = cx.tangents[0].map(|t| make::divide(cx.b, t, y));
+        let of_y = cx.times(1, |b| {
+            let slope = make::divide(b, quotient, y);
+            make::negate(b, slope)
+        });
+        cx.sum([of_x, of_y])
+    }),
+    transpose: Some(|cx| {
+        let (ct, y) = (cx.cotangent(), cx.known(1));
+        vec![Some(make::divide(cx.b, ct, y).into()), None]
+    }),
     float: Some((|a, b| a / b, |a, b| a / b)),
     signed: Some(|a, b, _| if b == 0 { -1 } else { a.wrapping_div(b) }),
     unsigned: Some(|a, b, _| a.checked_div(b).unwrap_or(u64::MAX)),
@@ -229,6 +272,17 @@ pub const DIVIDE: Binary = Binary {
 
 /// The remainder, with the sign of the dividend. Integers modulo zero are the dividend.
 pub const REMAINDER: Binary = Binary {
+    tangent: Some(|cx| {
+        let (x, y) = (cx.operands[0], cx.operands[1]);
+        let of_y = cx.times(1, |b| {
+            let quotient = make::divide(b, x, y);
+            let [sign, size] = [make::sign(b, quotient), make::abs(b, quotient)];
+            let whole = make::floor(b, size);
+            let whole = make::multiply(b, sign, whole);
+            make::negate(b, whole)
+        });
+        cx.sum([cx.tangents[0], of_y])
+    }),
     float: Some((|a, b| a % b, |a, b| a % b)),
     signed: Some(|a, b, _| if b == 0 { a } else { a.wrapping_rem(b) }),
     unsigned: Some(|a, b, _| a.checked_rem(b).unwrap_or(a)),
@@ -238,6 +292,7 @@ pub const REMAINDER: Binary = Binary {
 /// The maximum, which is NaN if either operand is. `-0` is less than `+0`, and complex numbers are compared in
 /// lexicographic order.
 pub const MAXIMUM: Binary = Binary {
+    tangent: Some(chosen_tangent),
     float: Some((fns::max_f32, fns::max_f64)),
     signed: Some(|a, b, _| a.max(b)),
     unsigned: Some(|a, b, _| a.max(b)),
@@ -247,6 +302,7 @@ pub const MAXIMUM: Binary = Binary {
 };
 
 pub const MINIMUM: Binary = Binary {
+    tangent: Some(chosen_tangent),
     float: Some((fns::min_f32, fns::min_f64)),
     signed: Some(|a, b, _| a.min(b)),
     unsigned: Some(|a, b, _| a.min(b)),
@@ -256,6 +312,25 @@ pub const MINIMUM: Binary = Binary {
 };
 
 pub const POWER: Binary = Binary {
+    tangent: Some(|cx| {
+        let (x, y, result) = (cx.operands[0], cx.operands[1], cx.results[0]);
+        let of_x = cx.times(0, |b| {
+            let (zero, one) = (like(b, y, 0.0), like(b, y, 1.0));
+            let is_zero = make::compare(b, "EQ", y, zero);
+            let less = make::subtract(b, y, one);
+            let exponent = make::select(b, is_zero, one, less);
+            let power = make::power(b, x, exponent);
+            make::multiply(b, y, power)
+        });
+        let of_y = cx.times(1, |b| {
+            let (zero, one) = (like(b, x, 0.0), like(b, x, 1.0));
+            let is_zero = make::compare(b, "EQ", x, zero);
+            let base = make::select(b, is_zero, one, x);
+            let log = make::log(b, base);
+            make::multiply(b, log, result)
+        });
+        cx.sum([of_x, of_y])
+    }),
     float: Some((fns::pow_f32, fns::pow_f64)),
     signed: Some(|a, b, _| power_signed(a, b)),
     unsigned: Some(|a, b, _| power_unsigned(a, b)),
@@ -265,6 +340,23 @@ pub const POWER: Binary = Binary {
 };
 
 pub const ATAN2: Binary = Binary {
+    tangent: Some(|cx| {
+        let (y, x) = (cx.operands[0], cx.operands[1]);
+        let squares = |b: &mut Builder<'_>| {
+            let [y, x] = [make::multiply(b, y, y), make::multiply(b, x, x)];
+            make::add(b, y, x)
+        };
+        let of_y = cx.times(0, |b| {
+            let squares = squares(b);
+            make::divide(b, x, squares)
+        });
+        let of_x = cx.times(1, |b| {
+            let squares = squares(b);
+            let slope = make::divide(b, y, squares);
+            make::negate(b, slope)
+        });
+        cx.sum([of_y, of_x])
+    }),
     float: Some((fns::atan2_f32, fns::atan2_f64)),
     complex: Some(complex::atan2),
     flops: TRANSCENDENTAL,
@@ -326,16 +418,49 @@ pub const MULHI: Binary = Binary {
 };
 
 pub const POLYGAMMA: Binary = Binary {
+    tangent: Some(|cx| {
+        let (n, x) = (cx.operands[0], cx.operands[1]);
+        cx.refuse_tangent(0, "its first operand is a number of derivatives, in which it is not differentiable");
+        cx.times(1, |b| {
+            let one = like(b, n, 1.0);
+            let next = make::add(b, n, one);
+            make::binary(b, Opcode::ChloPolygamma, next, x)
+        })
+    }),
     float: Some((|n, x| fns::polygamma_f64(n.into(), x.into()) as f32, fns::polygamma_f64)),
     flops: TRANSCENDENTAL,
     ..row!(chlo "polygamma" of "f32")
 };
 
 pub const ZETA: Binary = Binary {
+    tangent: Some(|cx| {
+        let (x, q) = (cx.operands[0], cx.operands[1]);
+        cx.refuse_tangent(0, "no op computes the derivative of `zeta` in its first operand");
+        cx.times(1, |b| {
+            let one = like(b, x, 1.0);
+            let next = make::add(b, x, one);
+            let zeta = make::binary(b, Opcode::ChloZeta, next, q);
+            let product = make::multiply(b, x, zeta);
+            make::negate(b, product)
+        })
+    }),
     float: Some((|x, q| fns::zeta_f64(x.into(), q.into()) as f32, fns::zeta_f64)),
     flops: TRANSCENDENTAL,
     ..row!(chlo "zeta" of "f32")
 };
+
+/// Builds the tangent of a maximum or minimum: that of the operand that is the result. Equal operands share it.
+fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
+    let (x, y, chosen) = (cx.operands[0], cx.operands[1], cx.results[0]);
+    let share = |b: &mut Builder<'_>, own, other| {
+        let [is_own, is_other] = [own, other].map(|x| make::compare(b, "EQ", x, chosen));
+        let (zero, half, one) = (like(b, chosen, 0.0), like(b, chosen, 0.5), like(b, chosen, 1.0));
+        let shared = make::select(b, is_other, half, one);
+        make::select(b, is_own, shared, zero)
+    };
+    let parts = [cx.times(0, |b| share(b, x, y)), cx.times(1, |b| share(b, y, x))];
+    cx.sum(parts)
+}
 
 fn in_width(shift: i64, bits: u32) -> bool {
     (0..i64::from(bits)).contains(&shift)

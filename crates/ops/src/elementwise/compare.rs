@@ -162,6 +162,9 @@ impl Compare {
 }
 
 impl Facts for Compare {
+    answer!(derivative = zero("its results are booleans"));
+    answer!(transpose = none("it is not linear"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y] = check::tensors(op)?;
         let direction = check::word(op, "comparison_direction")?;

@@ -4,7 +4,7 @@ use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{check, check::Check};
+use crate::{check, check::Check, make};
 use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -28,6 +28,23 @@ impl Convert {
 }
 
 impl Facts for Convert {
+    /// Conversions of and to integers have a derivative of zero.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        match self.linear(op) {
+            Linear::No => Derivative::Zero("integers have no tangents"),
+            _ => Derivative::Linear,
+        }
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let dtype = cx.operand_tensor(0).dtype;
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                make::convert(cx.b, ct, dtype)
+            })
+        })
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         Check::new(op)
@@ -146,6 +163,9 @@ impl BitcastConvert {
 }
 
 impl Facts for BitcastConvert {
+    answer!(derivative = zero("bits have no tangents"));
+    answer!(transpose = none("it is not linear"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         let fits = bitcast_shape(x, to.dtype).is_some_and(|shape| shape == to.shape);
@@ -289,6 +309,19 @@ impl ReducePrecision {
 }
 
 impl Facts for ReducePrecision {
+    /// The tangent is rounded as the value is.
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::by(|cx| vec![cx.tangents[0].map(|t| cx.same_op(&[t])[0])])
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                cx.same_op(&[ct])[0]
+            })
+        })
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         let (exponent, mantissa) = (op.attrs().int("exponent_bits"), op.attrs().int("mantissa_bits"));

@@ -5,9 +5,9 @@ use crate::Opcode;
 use crate::eval::{self, with_element};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{check, check::Check};
+use crate::{check, check::Check, make};
 use shardwise_base::{Bool8, DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Builder, OpView, Type, Value};
 
 /// `select`, which takes each element from one of two tensors.
 pub struct Select;
@@ -28,6 +28,20 @@ impl Select {
 }
 
 impl Facts for Select {
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let (ct, pred) = (cx.cotangent(), cx.known(0));
+            let zeros = make::zeros(cx.b, cx.op.result_tensor(0));
+            let on_true = cx.is_linear(1).then(|| make::select(cx.b, pred, ct, zeros).into());
+            let on_false = cx.is_linear(2).then(|| make::select(cx.b, pred, zeros, ct).into());
+            vec![None, on_true, on_false]
+        })
+    }
+    /// A scalar condition that is mapped needs the dimensions of the other operands.
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        scalars_to_shape(op, mapped, &[0], 1)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [pred, on_true, on_false] = check::tensors(op)?;
         let fits = pred.rank() == 0 || pred.shape == on_true.shape;
@@ -76,7 +90,61 @@ impl Clamp {
     };
 }
 
+/// Builds `x` with this shape, if it is a scalar.
+fn spread(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
+    if b.body.ty(x).shape().len() == shape.len() { x } else { make::broadcast_scalar(b, x, shape) }
+}
+
+/// Returns the batch of an op whose operands `scalars` may be scalars while operand `whole` has the result's shape. A
+/// scalar that is mapped is repeated along all other dimensions.
+fn scalars_to_shape<'f>(op: &OpView<'_>, mapped: &[bool], scalars: &'static [usize], whole: usize) -> Batched<'f> {
+    let is_scalar = move |op: &OpView<'_>, i: usize| {
+        scalars.contains(&i) && op.operand_shape(i).is_empty() && !op.operand_shape(whole).is_empty()
+    };
+    let count = mapped.len();
+    if !(0..count).any(|i| is_scalar(op, i) && mapped[i]) {
+        let mask = (0..count).filter(|&i| !is_scalar(op, i)).fold(0, |mask, i| mask | 1 << i);
+        return Batched::LeadingOf(mask, op.attrs().clone());
+    }
+    Batched::by("its scalar operands differ along the batch", move |cx| {
+        let shape = with_first(cx.size, cx.op.operand_shape(whole));
+        let whole = |cx: &mut crate::batch::BatchCx<'_, '_, '_>, i: usize| match (is_scalar(&cx.op, i), cx.mapped[i]) {
+            (false, _) => cx.with_leading(i),
+            (true, true) => make::broadcast_in_dim(cx.b, cx.operands[i], &shape, &[0]),
+            (true, false) => cx.operands[i],
+        };
+        let operands: Vec<Value> = (0..count).map(|i| whole(cx, i)).collect();
+        let attrs = cx.op.attrs().clone();
+        Ok(cx.leading_op(&operands, attrs))
+    })
+}
+
 impl Facts for Clamp {
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::by(|cx| {
+            let [min, x, max] = [0, 1, 2].map(|i| spread(cx.b, cx.operands[i], cx.op.result_shape(0)));
+            let zeros = make::zeros(cx.b, cx.op.result_tensor(0));
+            let parts = [0, 1, 2].map(|i| {
+                let tangent = spread(cx.b, cx.tangents[i]?, cx.op.result_shape(0));
+                let above = |b: &mut Builder<'_>, from, to| make::compare(b, "GT", from, to);
+                let counts = match i {
+                    0 => above(cx.b, min, x),
+                    1 => {
+                        let (low, high) = (above(cx.b, x, min), above(cx.b, max, x));
+                        make::and(cx.b, low, high)
+                    }
+                    _ => above(cx.b, x, max),
+                };
+                Some(make::select(cx.b, counts, tangent, zeros))
+            });
+            vec![cx.sum(parts)]
+        })
+    }
+    answer!(transpose = none("it is not linear"));
+    /// Bounds that are mapped scalars need the dimensions of the operand.
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        scalars_to_shape(op, mapped, &[0, 2], 1)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [min, x, max] = check::tensors(op)?;
         let fits = |bound: &shardwise_ir::TensorType| bound.rank() == 0 || bound.shape == x.shape;

@@ -5,7 +5,7 @@ use crate::Opcode;
 use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{check, check::Check};
+use crate::{check, check::Check, make};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::{OpView, Type, Value};
 
@@ -48,6 +48,9 @@ pub const IS_POS_INF: Predicate = predicate!("chlo.is_pos_inf" "is_pos_inf" "" "
 pub const IS_NEG_INF: Predicate = predicate!("chlo.is_neg_inf" "is_neg_inf" "" "" |x| x == f64::NEG_INFINITY, CHLO);
 
 impl Facts for Predicate {
+    answer!(derivative = zero("its results are booleans"));
+    answer!(transpose = none("it is not linear"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         Check::new(op)
@@ -95,6 +98,19 @@ impl MakeComplex {
 }
 
 impl Facts for MakeComplex {
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let ct = cx.cotangent();
+            let re = cx.is_linear(0).then(|| make::real(cx.b, ct).into());
+            let im = cx.is_linear(1).then(|| {
+                let negative = make::negate(cx.b, ct);
+                make::imag(cx.b, negative).into()
+            });
+            vec![re, im]
+        })
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [re, im] = check::tensors(op)?;
         let dtype = if re.dtype == DType::F64 { DType::C128 } else { DType::C64 };
@@ -193,6 +209,9 @@ impl NextAfter {
 }
 
 impl Facts for NextAfter {
+    answer!(derivative = none("JAX defines none"));
+    answer!(transpose = none("it is not linear"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y] = check::tensors(op)?;
         Check::new(op)

@@ -2,13 +2,14 @@
 
 use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
 use crate::Opcode;
+use crate::derivative::{CotangentCx, TangentCx};
 use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{check, check::Check};
+use crate::{check, check::Check, make};
 use shardwise_base::small::{I2, I4, U2, U4};
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
 /// The function of an op on complex numbers.
@@ -35,6 +36,9 @@ pub struct Unary {
     complex: OfComplex,
     flops: f64,
     linear: Linear,
+    slope: Slope,
+    /// The cotangent of the operand, for an op that is linear.
+    transpose: Option<fn(&mut CotangentCx<'_, '_, '_>) -> Value>,
     pub(crate) schema: Schema,
     example: &'static str,
 }
@@ -112,7 +116,105 @@ impl Unary {
     }
 }
 
+/// The derivative of a unary op.
+#[derive(Clone, Copy)]
+enum Slope {
+    /// The op is linear.
+    Linear,
+    /// The op is piecewise constant, or defined on integers only.
+    Zero,
+    /// The tangent is that of the operand times this function of the operand and the result.
+    Of(fn(&mut Builder<'_>, Value, Value) -> Value),
+    By(fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>),
+    None(&'static str),
+}
+
+/// Builds the tangent of an absolute value. That of a complex number is its component along the number.
+fn abs_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
+    let (x, y, tangent) = (cx.operands[0], cx.results[0], cx.tangents[0]?);
+    if !cx.op.operand_tensor(0).dtype.is_complex() {
+        return cx.times(0, |b| make::sign(b, x));
+    }
+    let b = &mut *cx.b;
+    let [x_re, x_im] = [make::real(b, x), make::imag(b, x)];
+    let [re, im] = [make::real(b, tangent), make::imag(b, tangent)];
+    let [re, im] = [make::multiply(b, re, x_re), make::multiply(b, im, x_im)];
+    let along = make::add(b, re, im);
+    let (zero, one) = (like(b, y, 0.0), like(b, y, 1.0));
+    let is_zero = make::compare(b, "EQ", y, zero);
+    let length = make::select(b, is_zero, one, y);
+    Some(make::divide(b, along, length))
+}
+
+/// Builds an array of the type of `x` whose elements are all `value`.
+pub(super) fn like(b: &mut Builder<'_>, x: Value, value: f64) -> Value {
+    let to = make::type_of(b, x);
+    let element = make::float(b, to.dtype, value);
+    make::broadcast_scalar(b, element, &to.shape)
+}
+
+/// Builds `value / x`.
+fn over(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
+    let value = like(b, x, value);
+    make::divide(b, value, x)
+}
+
+/// Builds `value + x`.
+fn plus(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
+    let value = like(b, x, value);
+    make::add(b, value, x)
+}
+
+/// Builds `value * x`.
+fn scaled(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
+    let value = like(b, x, value);
+    make::multiply(b, value, x)
+}
+
+/// Builds `1 - x * x`.
+fn one_minus_square(b: &mut Builder<'_>, x: Value) -> Value {
+    let square = make::multiply(b, x, x);
+    let one = like(b, x, 1.0);
+    make::subtract(b, one, square)
+}
+
+/// Builds `1 + x * x`.
+fn one_plus_square(b: &mut Builder<'_>, x: Value) -> Value {
+    let square = make::multiply(b, x, x);
+    plus(b, 1.0, square)
+}
+
+/// Builds `factor * exp(sign * x * x)`.
+fn gaussian(b: &mut Builder<'_>, factor: f64, sign: f64, x: Value) -> Value {
+    let square = make::multiply(b, x, x);
+    let exponent = scaled(b, sign, square);
+    let exponential = make::exponential(b, exponent);
+    scaled(b, factor, exponential)
+}
+
+/// The derivative of the error function at 0: 2 / sqrt(pi).
+const ERF_SLOPE: f64 = std::f64::consts::FRAC_2_SQRT_PI;
+
 impl Facts for Unary {
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        match self.slope {
+            Slope::Linear => Derivative::Linear,
+            Slope::Zero => Derivative::Zero("it is piecewise constant"),
+            Slope::None(why) => Derivative::None(why),
+            Slope::By(tangent) => Derivative::by(move |cx| vec![tangent(cx)]),
+            Slope::Of(slope) => Derivative::by(move |cx| {
+                let (x, y) = (cx.operands[0], cx.results[0]);
+                vec![cx.times(0, |b| slope(b, x, y))]
+            }),
+        }
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        match self.transpose {
+            Some(transpose) => Transposed::by(move |cx| cx.for_each_linear(transpose)),
+            None => Transposed::None("it is not linear"),
+        }
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         Check::new(op)
@@ -152,6 +254,8 @@ macro_rules! row {
             complex: OfComplex::Not,
             flops: 1.0,
             linear: Linear::No,
+            slope: Slope::Zero,
+            transpose: None,
             schema: $schema,
             example: concat!(
                 "func.func @main(%arg0: tensor<2x", $x, ">) -> tensor<2x", $x, "> {\n  %0 = ", $dialect, ".", $stem,
@@ -196,8 +300,8 @@ use OfComplex::Complex;
 
 /// Builds the row of a transcendental function of floats and perhaps of complex numbers.
 macro_rules! transcendental {
-    ($f32:expr, $f64:expr, $complex:expr, $($row:tt)*) => {
-        Unary { float: Some(($f32, $f64)), complex: $complex, flops: TRANSCENDENTAL, ..row!($($row)*) }
+    ($slope:expr, $f32:expr, $f64:expr, $complex:expr, $($row:tt)*) => {
+        Unary { float: Some(($f32, $f64)), complex: $complex, flops: TRANSCENDENTAL, slope: $slope, ..row!($($row)*) }
     };
 }
 
@@ -212,6 +316,7 @@ macro_rules! unary_ops {
                 float: Some((f32::abs, f64::abs)),
                 signed: Some(|a, _| a.wrapping_abs()),
                 complex: OfComplex::Real(complex::abs),
+                slope: Slope::By(abs_tangent),
                 schema: Schema {
                     results: ResultLabels::of("abs_c1", "abs_c2"),
                     on_quantized: OnQuantized::Computes { which: "abs_i1", alike: "abs_c2" },
@@ -219,33 +324,37 @@ macro_rules! unary_ops {
                 },
                 ..row!("abs")
             };
-            Cbrt "stablehlo.cbrt" transcendental!(fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), inexact "cbrt");
+            Cbrt "stablehlo.cbrt" transcendental!(Slope::Of(|b, _, y| { let square = make::multiply(b, y, y); over(b, 1.0 / 3.0, square) }), fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), inexact "cbrt");
             Ceil "stablehlo.ceil" Unary { float: Some((f32::ceil, f64::ceil)), ..row!("ceil") };
-            Cosine "stablehlo.cosine" transcendental!(fns::cos_f32, fns::cos_f64, Complex(complex::cos), inexact "cosine");
+            Cosine "stablehlo.cosine" transcendental!(Slope::Of(|b, x, _| { let sine = make::sine(b, x); make::negate(b, sine) }), fns::cos_f32, fns::cos_f64, Complex(complex::cos), inexact "cosine");
             CountLeadingZeros "stablehlo.count_leading_zeros" Unary {
                 signed: Some(|a, bits| i64::from((a << (64 - bits)).leading_zeros().min(bits))),
                 unsigned: Some(|a, bits| u64::from((a << (64 - bits)).leading_zeros().min(bits))),
                 ..row!("count_leading_zeros" of integers)
             };
-            Exponential "stablehlo.exponential" transcendental!(fns::exp_f32, fns::exp_f64, Complex(complex::exp), inexact "exponential");
-            ExponentialMinusOne "stablehlo.exponential_minus_one" transcendental!(fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), inexact "exponential_minus_one");
+            Exponential "stablehlo.exponential" transcendental!(Slope::Of(|_, _, y| y), fns::exp_f32, fns::exp_f64, Complex(complex::exp), inexact "exponential");
+            ExponentialMinusOne "stablehlo.exponential_minus_one" transcendental!(Slope::Of(|b, _, y| plus(b, 1.0, y)), fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), inexact "exponential_minus_one");
             Floor "stablehlo.floor" Unary { float: Some((f32::floor, f64::floor)), ..row!("floor") };
             Imag "stablehlo.imag" Unary {
                 float: Some((|_| 0.0, |_| 0.0)),
                 complex: OfComplex::Real(|z| z.im),
                 linear: Linear::Jointly,
+                slope: Slope::Linear,
+                transpose: Some(|cx| { let ct = cx.cotangent(); let zeros = like(cx.b, ct, 0.0); let negative = make::negate(cx.b, ct); make::complex(cx.b, zeros, negative) }),
                 schema: stablehlo(ResultLabels::of("imag_c1", "imag_c2"), OnQuantized::Refuses, UNARY),
                 ..row!("imag")
             };
-            Log "stablehlo.log" transcendental!(fns::log_f32, fns::log_f64, Complex(complex::log), inexact "log");
-            LogPlusOne "stablehlo.log_plus_one" transcendental!(fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), inexact "log_plus_one");
-            Logistic "stablehlo.logistic" transcendental!(fns::logistic_f32, fns::logistic_f64, Complex(complex::logistic), inexact "logistic");
+            Log "stablehlo.log" transcendental!(Slope::Of(|b, x, _| over(b, 1.0, x)), fns::log_f32, fns::log_f64, Complex(complex::log), inexact "log");
+            LogPlusOne "stablehlo.log_plus_one" transcendental!(Slope::Of(|b, x, _| { let sum = plus(b, 1.0, x); over(b, 1.0, sum) }), fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), inexact "log_plus_one");
+            Logistic "stablehlo.logistic" transcendental!(Slope::Of(|b, _, y| { let one = like(b, y, 1.0); let rest = make::subtract(b, one, y); make::multiply(b, y, rest) }), fns::logistic_f32, fns::logistic_f64, Complex(complex::logistic), inexact "logistic");
             Negate "stablehlo.negate" Unary {
                 float: Some((|x| -x, |x| -x)),
                 signed: Some(|a, _| a.wrapping_neg()),
                 unsigned: Some(|a, _| a.wrapping_neg()),
                 complex: OfComplex::Complex(|z| -z),
                 linear: Linear::UpToZeros,
+                slope: Slope::Linear,
+                transpose: Some(|cx| { let ct = cx.cotangent(); make::negate(cx.b, ct) }),
                 ..row!("negate")
             };
             Not "stablehlo.not" Unary { signed: Some(|a, _| !a), unsigned: Some(|a, _| !a), boolean: Some(|a| !a), ..row!("not" of integers) };
@@ -258,12 +367,14 @@ macro_rules! unary_ops {
                 float: Some((|x| x, |x| x)),
                 complex: OfComplex::Real(|z| z.re),
                 linear: Linear::Jointly,
+                slope: Slope::Linear,
+                transpose: Some(|cx| { let ct = cx.cotangent(); let zeros = like(cx.b, ct, 0.0); make::complex(cx.b, ct, zeros) }),
                 schema: stablehlo(ResultLabels::of("real_c1", "real_c2"), OnQuantized::Refuses, UNARY),
                 ..row!("real")
             };
             RoundNearestAfz "stablehlo.round_nearest_afz" Unary { float: Some((f32::round, f64::round)), ..row!("round_nearest_afz") };
             RoundNearestEven "stablehlo.round_nearest_even" Unary { float: Some((f32::round_ties_even, f64::round_ties_even)), ..row!("round_nearest_even") };
-            Rsqrt "stablehlo.rsqrt" transcendental!(fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| complex::reciprocal(complex::sqrt(z))), inexact "rsqrt");
+            Rsqrt "stablehlo.rsqrt" transcendental!(Slope::Of(|b, x, y| { let quotient = make::divide(b, y, x); scaled(b, -0.5, quotient) }), fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| complex::reciprocal(complex::sqrt(z))), inexact "rsqrt");
             Sign "stablehlo.sign" Unary {
                 float: Some((
                     |x| if x.is_nan() || x == 0.0 { x } else { 1f32.copysign(x) },
@@ -273,27 +384,27 @@ macro_rules! unary_ops {
                 complex: OfComplex::Complex(complex::sign),
                 ..row!("sign")
             };
-            Sine "stablehlo.sine" transcendental!(fns::sin_f32, fns::sin_f64, Complex(complex::sin), inexact "sine");
-            Sqrt "stablehlo.sqrt" transcendental!(f32::sqrt, f64::sqrt, Complex(complex::sqrt), inexact "sqrt");
-            Tan "stablehlo.tan" transcendental!(fns::tan_f32, fns::tan_f64, Complex(complex::tan), inexact "tan");
-            Tanh "stablehlo.tanh" transcendental!(fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), inexact "tanh");
-            ChloSquare "chlo.square" Unary { float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(|z| z * z), ..row!(chlo "square") };
-            ChloConj "chlo.conj" Unary { float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
-            ChloErf "chlo.erf" transcendental!(fns::erf_f32, fns::erf_f64, OfComplex::Not, chlo "erf");
-            ChloErfc "chlo.erfc" transcendental!(fns::erfc_f32, fns::erfc_f64, OfComplex::Not, chlo "erfc");
-            ChloErfInv "chlo.erf_inv" transcendental!(fns::erf_inv_f32, fns::erf_inv_f64, OfComplex::Not, chlo "erf_inv");
-            ChloLgamma "chlo.lgamma" transcendental!(fns::lgamma_f32, fns::lgamma_f64, OfComplex::Not, chlo "lgamma");
-            ChloDigamma "chlo.digamma" transcendental!(fns::digamma_f32, fns::digamma_f64, OfComplex::Not, chlo "digamma");
-            ChloSinh "chlo.sinh" transcendental!(fns::sinh_f32, fns::sinh_f64, Complex(complex::sinh), chlo "sinh");
-            ChloCosh "chlo.cosh" transcendental!(fns::cosh_f32, fns::cosh_f64, Complex(complex::cosh), chlo "cosh");
-            ChloAsin "chlo.asin" transcendental!(fns::asin_f32, fns::asin_f64, Complex(complex::asin), chlo "asin");
-            ChloAcos "chlo.acos" transcendental!(fns::acos_f32, fns::acos_f64, Complex(complex::acos), chlo "acos");
-            ChloAtan "chlo.atan" transcendental!(fns::atan_f32, fns::atan_f64, Complex(complex::atan), chlo "atan");
-            ChloAsinh "chlo.asinh" transcendental!(fns::asinh_f32, fns::asinh_f64, Complex(complex::asinh), chlo "asinh");
-            ChloAcosh "chlo.acosh" transcendental!(fns::acosh_f32, fns::acosh_f64, Complex(complex::acosh), chlo "acosh");
-            ChloAtanh "chlo.atanh" transcendental!(fns::atanh_f32, fns::atanh_f64, Complex(complex::atanh), chlo "atanh");
-            ChloTan "chlo.tan" transcendental!(fns::tan_f32, fns::tan_f64, Complex(complex::tan), chlo "tan");
-            ChloBesselI1e "chlo.bessel_i1e" transcendental!(|x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
+            Sine "stablehlo.sine" transcendental!(Slope::Of(|b, x, _| make::cosine(b, x)), fns::sin_f32, fns::sin_f64, Complex(complex::sin), inexact "sine");
+            Sqrt "stablehlo.sqrt" transcendental!(Slope::Of(|b, _, y| over(b, 0.5, y)), f32::sqrt, f64::sqrt, Complex(complex::sqrt), inexact "sqrt");
+            Tan "stablehlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, Complex(complex::tan), inexact "tan");
+            Tanh "stablehlo.tanh" transcendental!(Slope::Of(|b, _, y| one_minus_square(b, y)), fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), inexact "tanh");
+            ChloSquare "chlo.square" Unary { slope: Slope::Of(|b, x, _| scaled(b, 2.0, x)), float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(|z| z * z), ..row!(chlo "square") };
+            ChloConj "chlo.conj" Unary { slope: Slope::By(|cx| cx.tangents[0].map(|t| make::chlo_conj(cx.b, t))), transpose: Some(|cx| { let ct = cx.cotangent(); make::chlo_conj(cx.b, ct) }), float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
+            ChloErf "chlo.erf" transcendental!(Slope::Of(|b, x, _| gaussian(b, ERF_SLOPE, -1.0, x)), fns::erf_f32, fns::erf_f64, OfComplex::Not, chlo "erf");
+            ChloErfc "chlo.erfc" transcendental!(Slope::Of(|b, x, _| gaussian(b, -ERF_SLOPE, -1.0, x)), fns::erfc_f32, fns::erfc_f64, OfComplex::Not, chlo "erfc");
+            ChloErfInv "chlo.erf_inv" transcendental!(Slope::Of(|b, _, y| gaussian(b, 1.0 / ERF_SLOPE, 1.0, y)), fns::erf_inv_f32, fns::erf_inv_f64, OfComplex::Not, chlo "erf_inv");
+            ChloLgamma "chlo.lgamma" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloDigamma, x)), fns::lgamma_f32, fns::lgamma_f64, OfComplex::Not, chlo "lgamma");
+            ChloDigamma "chlo.digamma" transcendental!(Slope::Of(|b, x, _| { let one = like(b, x, 1.0); make::binary(b, Opcode::ChloPolygamma, one, x) }), fns::digamma_f32, fns::digamma_f64, OfComplex::Not, chlo "digamma");
+            ChloSinh "chlo.sinh" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloCosh, x)), fns::sinh_f32, fns::sinh_f64, Complex(complex::sinh), chlo "sinh");
+            ChloCosh "chlo.cosh" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloSinh, x)), fns::cosh_f32, fns::cosh_f64, Complex(complex::cosh), chlo "cosh");
+            ChloAsin "chlo.asin" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); make::rsqrt(b, rest) }), fns::asin_f32, fns::asin_f64, Complex(complex::asin), chlo "asin");
+            ChloAcos "chlo.acos" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); let root = make::rsqrt(b, rest); make::negate(b, root) }), fns::acos_f32, fns::acos_f64, Complex(complex::acos), chlo "acos");
+            ChloAtan "chlo.atan" transcendental!(Slope::Of(|b, x, _| { let sum = one_plus_square(b, x); over(b, 1.0, sum) }), fns::atan_f32, fns::atan_f64, Complex(complex::atan), chlo "atan");
+            ChloAsinh "chlo.asinh" transcendental!(Slope::Of(|b, x, _| { let sum = one_plus_square(b, x); make::rsqrt(b, sum) }), fns::asinh_f32, fns::asinh_f64, Complex(complex::asinh), chlo "asinh");
+            ChloAcosh "chlo.acosh" transcendental!(Slope::Of(|b, x, _| { let [less, more] = [plus(b, -1.0, x), plus(b, 1.0, x)].map(|y| make::rsqrt(b, y)); make::multiply(b, less, more) }), fns::acosh_f32, fns::acosh_f64, Complex(complex::acosh), chlo "acosh");
+            ChloAtanh "chlo.atanh" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); over(b, 1.0, rest) }), fns::atanh_f32, fns::atanh_f64, Complex(complex::atanh), chlo "atanh");
+            ChloTan "chlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, Complex(complex::tan), chlo "tan");
+            ChloBesselI1e "chlo.bessel_i1e" transcendental!(Slope::None("no op computes the function `bessel_i0e`"), |x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
         }
     };
 }

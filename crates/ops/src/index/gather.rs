@@ -80,6 +80,7 @@ impl Gather {
 }
 
 impl Facts for Gather {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (operand, indices) = (types[0], types[1]);

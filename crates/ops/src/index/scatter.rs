@@ -107,6 +107,7 @@ impl Scatter {
 }
 
 impl Facts for Scatter {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 3..=MANY, 1)?;
         let n = arity(op);

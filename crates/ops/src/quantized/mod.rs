@@ -168,6 +168,7 @@ impl UniformQuantize {
 }
 
 impl Facts for UniformQuantize {
+    answer!(calculus = none("quantized values have no tangents"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (tensors(op)?, declared(op)?);
         let mut check = Check::new(op);
@@ -212,6 +213,7 @@ impl UniformDequantize {
 }
 
 impl Facts for UniformDequantize {
+    answer!(calculus = none("quantized values have no tangents"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = tensors(op)?;
         Check::new(op)

@@ -2,7 +2,7 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -53,6 +53,29 @@ impl BroadcastInDim {
 }
 
 impl Facts for BroadcastInDim {
+    answer!(derivative = linear);
+    /// Sums over the dimensions along which the operand is repeated.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let (dims, from, to) = (BroadcastInDim::dims(op), op.operand_shape(0).to_vec(), op.result_shape(0).to_vec());
+        Transposed::by(move |cx| {
+            let kept = |d: &usize| dims.iter().position(|to| to == d).is_some_and(|i| from[i] == to[*d]);
+            let summed: Vec<usize> = (0..to.len()).filter(|d| !kept(d)).collect();
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                let sum = if summed.is_empty() { ct } else { make::reduce(cx.b, ReduceKind::Add, ct, &summed) };
+                // The kept dimensions are in the order of the result.
+                let mut order: Vec<usize> = (0..dims.len()).filter(|&i| kept(&dims[i])).collect();
+                order.sort_by_key(|&i| dims[i]);
+                let mut permutation: Vec<usize> = (0..order.len()).collect();
+                permutation.sort_by_key(|&k| order[k]);
+                let sum = if permutation.is_sorted() { sum } else { make::transpose(cx.b, sum, &permutation) };
+                make::reshape(cx.b, sum, &from)
+            })
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::Leading(BroadcastInDim::attrs(&with_first(0, &further(&BroadcastInDim::dims(op)))))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         let dims = check::sizes(op, "broadcast_dimensions")?;

@@ -3,7 +3,7 @@
 use super::Join;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -36,6 +36,22 @@ impl Concatenate {
 }
 
 impl Facts for Concatenate {
+    answer!(derivative = linear);
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let dim = Concatenate::dim(op).expect("verified");
+        Transposed::by(move |cx| {
+            let (ct, mut start, mut cotangents) = (cx.cotangent(), 0, vec![]);
+            for i in 0..cx.operands.len() {
+                let from = start;
+                start += cx.operand_tensor(i).shape[dim];
+                cotangents.push(cx.is_linear(i).then(|| make::slice_dim(cx.b, ct, dim, from, start).into()));
+            }
+            cotangents
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::Leading(Concatenate::attrs(Concatenate::dim(op).expect("verified") + 1))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let (inputs, dim) = (check::all_tensors(op)?, check::size(op, "dimension")?);
         let mut c = Check::new(op);

@@ -106,6 +106,7 @@ impl Constant {
 }
 
 impl Facts for Constant {
+    answer!(calculus = none("it has no operands"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [] = check::tensors(op)?;
         let value = constant_value(op).ok_or_else(|| check::bad_attribute(op, "value", "a dense array"))?;

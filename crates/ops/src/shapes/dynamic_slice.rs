@@ -83,6 +83,17 @@ impl DynamicSlice {
 }
 
 impl Facts for DynamicSlice {
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let update = cx.cotangent();
+            let starts: Vec<Value> = (1..cx.operands.len()).map(|i| cx.known(i)).collect();
+            let mut cotangents = vec![None; cx.operands.len()];
+            cotangents[0] = cx.is_linear(0).then_some(Cotangent::Block { update, starts });
+            cotangents
+        })
+    }
+    answer!(batch = none("its batch is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::at_least(op, 1)?;
         let operands = check::all_tensors(op)?;

@@ -24,6 +24,22 @@ impl DynamicUpdateSlice {
 }
 
 impl Facts for DynamicUpdateSlice {
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let ct = cx.cotangent();
+            let starts: Vec<Value> = (2..cx.operands.len()).map(|i| cx.known(i)).collect();
+            let block = cx.operand_tensor(1);
+            let mut cotangents = vec![None; cx.operands.len()];
+            cotangents[0] = cx.is_linear(0).then(|| {
+                let zeros = make::zeros(cx.b, block);
+                make::dynamic_update_slice(cx.b, ct, zeros, &starts).into()
+            });
+            cotangents[1] = cx.is_linear(1).then(|| make::dynamic_slice(cx.b, ct, &starts, &block.shape).into());
+            cotangents
+        })
+    }
+    answer!(batch = none("its batch is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::at_least(op, 2)?;
         let operands = check::all_tensors(op)?;

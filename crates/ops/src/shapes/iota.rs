@@ -35,6 +35,7 @@ impl Iota {
 }
 
 impl Facts for Iota {
+    answer!(calculus = none("it has no operands"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [] = check::tensors(op)?;
         let (to, dim) = (check::declared(op)?, check::size(op, "iota_dimension")?);

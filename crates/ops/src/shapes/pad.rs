@@ -3,8 +3,8 @@
 use super::Slice;
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
+use shardwise_base::{Bool8, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -116,6 +116,50 @@ impl Pad {
 }
 
 impl Facts for Pad {
+    answer!(derivative = linear);
+    /// Takes the elements back from between the padding. The padding's cotangent is the sum of all others.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let [low, high, interior] = Pad::amounts(op);
+        Transposed::by(move |cx| {
+            let ct = cx.cotangent();
+            let dtype = cx.operand_tensor(0).dtype;
+            let all: Vec<usize> = (0..low.len()).collect();
+            let negative = |n: &[i64]| n.iter().map(|n| -n).collect::<Vec<_>>();
+            let zero = make::number(cx.b, dtype, 0);
+            let edges = make::pad(cx.b, ct, zero, &negative(&low), &negative(&high), &vec![0; low.len()]);
+            let strides: Vec<usize> = interior.iter().map(|&n| n as usize + 1).collect();
+            let limits = make::type_of(cx.b, edges).shape.clone();
+            let own = match strides.iter().all(|&s| s == 1) {
+                true => edges,
+                false => make::slice(cx.b, edges, &vec![0; low.len()], &limits, &strides),
+            };
+            let value = cx.is_linear(1).then(|| {
+                let [sum, kept] = [ct, own].map(|x| make::reduce(cx.b, ReduceKind::Add, x, &all));
+                make::subtract(cx.b, sum, kept).into()
+            });
+            vec![cx.is_linear(0).then(|| own.into()), value]
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        let [low, high, interior] = Pad::amounts(op).map(|n| with_first(0, &n));
+        if !mapped[1] {
+            return Batched::LeadingOf(0b1, Pad::attrs(&low, &high, &interior));
+        }
+        Batched::by("its padding is one element, and each index of the batch has another", move |cx| {
+            let (x, attrs) = (cx.with_leading(0), Pad::attrs(&low, &high, &interior));
+            let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
+            let padded = cx.leading_op(&[x, zero], attrs.clone())[0];
+            // true where the padding is
+            let shape = make::type_of(cx.b, x).shape.clone();
+            let [inside, outside] =
+                [false, true].map(|v| make::constant(cx.b, Literal::from_fn::<Bool8>(&[], |_| v.into())));
+            let inside = make::broadcast_scalar(cx.b, inside, &shape);
+            let mask = make::pad(cx.b, inside, outside, &low, &high, &interior);
+            let to = make::type_of(cx.b, padded).shape.clone();
+            let value = make::broadcast_in_dim(cx.b, cx.operands[1], &to, &[0]);
+            Ok(vec![make::select(cx.b, mask, value, padded)])
+        })
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, value] = check::tensors(op)?;
         let mut c = Check::new(op);

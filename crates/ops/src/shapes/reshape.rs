@@ -2,7 +2,7 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check};
+use crate::{Opcode, check, check::Check, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
@@ -36,6 +36,17 @@ impl Reshape {
 }
 
 impl Facts for Reshape {
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let shape = &cx.operand_tensor(0).shape;
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                make::reshape(cx.b, ct, shape)
+            })
+        })
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (check::tensors(op)?, check::declared(op)?);
         Check::new(op)

@@ -2,7 +2,7 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -35,6 +35,19 @@ impl Reverse {
 }
 
 impl Facts for Reverse {
+    answer!(derivative = linear);
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let dims = op.sizes("dimensions");
+        Transposed::by(move |cx| {
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                make::reverse(cx.b, ct, &dims)
+            })
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::Leading(Reverse::attrs(&further(&op.sizes("dimensions"))))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], dims) = (check::tensors(op)?, check::sizes(op, "dimensions")?);
         Check::new(op)

@@ -52,6 +52,31 @@ impl Slice {
 }
 
 impl Facts for Slice {
+    answer!(derivative = linear);
+    /// Puts zeros around and between the elements of the slice.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let (starts, strides) = (Slice::starts(op), Slice::strides(op));
+        let (from, to) = (op.operand_shape(0).to_vec(), op.result_shape(0).to_vec());
+        Transposed::by(move |cx| {
+            let low: Vec<i64> = starts.iter().map(|&n| n as i64).collect();
+            let interior: Vec<i64> = strides.iter().map(|&n| n as i64 - 1).collect();
+            let end =
+                |d: usize| starts[d] as i64 + to[d].saturating_sub(1) as i64 * strides[d] as i64 + i64::from(to[d] > 0);
+            let high: Vec<i64> = (0..from.len()).map(|d| from[d] as i64 - end(d)).collect();
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                let zero = make::number(cx.b, cx.operand_tensor(0).dtype, 0);
+                make::pad(cx.b, ct, zero, &low, &high, &interior)
+            })
+        })
+    }
+    fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::by("its limits name the size of the batch", |cx| {
+            let [starts, limits, strides] = [Slice::starts(&cx.op), Slice::limits(&cx.op), Slice::strides(&cx.op)];
+            let attrs = Slice::attrs(&with_first(0, &starts), &with_first(cx.size, &limits), &with_first(1, &strides));
+            Ok(cx.leading_op(&[cx.operands[0]], attrs))
+        })
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         let (start, limit, strides) =

@@ -2,7 +2,7 @@
 
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Layout};
+use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -44,6 +44,21 @@ impl Transpose {
 }
 
 impl Facts for Transpose {
+    answer!(derivative = linear);
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let permutation = Transpose::permutation(op);
+        Transposed::by(move |cx| {
+            let mut back: Vec<usize> = (0..permutation.len()).collect();
+            back.sort_by_key(|&d| permutation[d]);
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                make::transpose(cx.b, ct, &back)
+            })
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::Leading(Transpose::attrs(&with_first(0, &further(&Transpose::permutation(op)))))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         let permutation = check::sizes(op, "permutation")?;

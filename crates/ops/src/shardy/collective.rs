@@ -495,6 +495,7 @@ impl Collective {
 }
 
 impl Facts for Collective {
+    answer!(calculus = none("only the partitioner makes it"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let Some(step) = ShardyCollective::of(op) else {

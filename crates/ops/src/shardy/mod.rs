@@ -187,6 +187,17 @@ impl Mark {
 }
 
 impl Facts for Mark {
+    answer!(derivative = linear);
+    /// The cotangent of a value has the value's layout.
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            cx.for_each_linear(|cx| {
+                let ct = cx.cotangent();
+                cx.same_op(&[ct])[0]
+            })
+        })
+    }
+    answer!(batch = none("its layout names no dimension for the batch"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 1..=1, 0)?;
         let mut check = Check::new(op);
@@ -305,6 +316,7 @@ impl ShardingGroup {
 }
 
 impl Facts for ShardingGroup {
+    answer!(calculus = none("it has no results"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
         let has_id = ShardingGroup::id(op).is_some();
@@ -372,6 +384,7 @@ impl ManualComputation {
 }
 
 impl Facts for ManualComputation {
+    answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 1)?;
         let mut check = Check::new(op);

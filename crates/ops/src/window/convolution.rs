@@ -161,6 +161,7 @@ impl Convolution {
 }
 
 impl Facts for Convolution {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (lhs, rhs) = (types[0], types[1]);

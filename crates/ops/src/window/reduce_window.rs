@@ -70,6 +70,7 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=MANY, 1)?;
         let n = arity(op);

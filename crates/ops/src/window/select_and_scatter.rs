@@ -53,6 +53,7 @@ impl SelectAndScatter {
 }
 
 impl Facts for SelectAndScatter {
+    answer!(calculus = none("its derivative is not implemented"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 3..=3, 2)?;
         let (operand, source) = (types[0], types[1]);

@@ -1,0 +1,96 @@
+//! Batching as a fact: an op that computes for each index of a new leading dimension what it computed before.
+//!
+//! Nearly every op has a factor that passes through it for each new dimension, so that the op itself computes the whole
+//! batch, with attributes that name dimensions one further back. Such an op only states its attributes
+//! ([`Batched::Leading`]). An op for which the attributes cannot say this builds its batch itself ([`Batched::By`]).
+
+use crate::make;
+use shardwise_base::Diagnostic;
+use shardwise_ir::{Attrs, Builder, Cloner, OpView, Region, TensorType, Type, Value};
+
+/// The batch of an op.
+pub enum Batched<'f> {
+    /// The op itself with these attributes computes the batch, if all of its operands and results have the new leading
+    /// dimension.
+    Leading(Attrs),
+    /// The op itself with these attributes computes the batch, if the operands with a bit in the mask and all results
+    /// have the new leading dimension. The other operands, which are not mapped, stay as they are.
+    LeadingOf(u64, Attrs),
+    /// This function builds the batch, because the op with other attributes cannot compute it, for this reason.
+    By(&'static str, Batch<'f>),
+    /// The transform batches the regions or the function that the op runs.
+    Structure,
+    /// The op cannot be batched, for this reason.
+    None(&'static str),
+}
+
+/// Builds the results of the batch, all with the new leading dimension.
+pub type Batch<'f> = Box<dyn Fn(&mut BatchCx<'_, '_, '_>) -> Result<Vec<Value>, Diagnostic> + 'f>;
+
+impl<'f> Batched<'f> {
+    /// Returns the batch that `f` builds, with the reason for which the op needs it.
+    pub fn by(
+        why: &'static str,
+        f: impl Fn(&mut BatchCx<'_, '_, '_>) -> Result<Vec<Value>, Diagnostic> + 'f,
+    ) -> Batched<'f> {
+        Batched::By(why, Box::new(f))
+    }
+}
+
+/// The inputs of a batch: an op and its operands in the body that is being built, some of them with a leading dimension.
+pub struct BatchCx<'a, 's, 'b> {
+    /// The op in the source.
+    pub op: OpView<'s>,
+    pub operands: &'a [Value],
+    /// For each operand, whether it has the leading dimension.
+    pub mapped: &'a [bool],
+    /// The size of the leading dimension.
+    pub size: usize,
+    pub cloner: &'a mut Cloner<'s>,
+    pub b: &'a mut Builder<'b>,
+}
+
+impl BatchCx<'_, '_, '_> {
+    /// Returns operand `i` with the leading dimension. An operand that is not mapped is repeated along it.
+    pub fn with_leading(&mut self, i: usize) -> Value {
+        if self.mapped[i] { self.operands[i] } else { repeated(self.b, self.operands[i], self.size) }
+    }
+
+    /// Builds the op with these attributes on these operands, with the leading dimension added to its results.
+    pub fn leading_op(&mut self, operands: &[Value], attrs: Attrs) -> Vec<Value> {
+        let types: Vec<Type> = self.op.results().iter().map(|&v| leading_type(self.op.body.ty(v), self.size)).collect();
+        let regions = self.regions();
+        let new = self.b.op_with_regions(self.op.data().code, operands.iter().copied(), attrs, regions, types);
+        self.b.body[new].results.to_vec()
+    }
+
+    /// Returns copies of the op's regions, which no op holds yet.
+    pub fn regions(&mut self) -> Vec<Region> {
+        self.op.regions().iter().map(|&r| self.cloner.region(r, self.b)).collect()
+    }
+}
+
+/// Returns a tensor type with a leading dimension of this size. Returns other types unchanged.
+pub fn leading_type(ty: &Type, size: usize) -> Type {
+    match ty.as_tensor() {
+        Some(t) => TensorType::new(t.dtype, [&[size], &t.shape[..]].concat()).into(),
+        None => ty.clone(),
+    }
+}
+
+/// Builds `x` repeated along a new leading dimension.
+pub fn repeated(b: &mut Builder<'_>, x: Value, size: usize) -> Value {
+    let shape = b.body.ty(x).shape().to_vec();
+    let dims: Vec<usize> = (1..=shape.len()).collect();
+    make::broadcast_in_dim(b, x, &[&[size], &shape[..]].concat(), &dims)
+}
+
+/// Returns the dimensions one further back.
+pub(crate) fn further(dims: &[usize]) -> Vec<usize> {
+    dims.iter().map(|d| d + 1).collect()
+}
+
+/// Returns a list with an entry for each dimension, with this entry for the new leading dimension.
+pub(crate) fn with_first<T: Clone>(first: T, rest: &[T]) -> Vec<T> {
+    [&[first], rest].concat()
+}
