@@ -532,6 +532,7 @@ fn with_last(shape: &[usize], k: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calculus_test::{check_batch, check_derivative, varied};
     use crate::shard_test::{module_of, run_split};
     use shardwise_ir::{Attrs, Builder, Module};
 
@@ -626,6 +627,26 @@ mod tests {
         let x = [Literal::new([2, 4], &[3f32, 9.0, 3.0, 9.0, -1.0, -2.0, 4.0, 0.0])];
         let module = top_k(&x, 4);
         assert_eq!(run_split(&module, &x), crate::shard_test::run(&module, &x));
+    }
+
+    #[test]
+    fn sorts_are_differentiated_and_batched() {
+        for dim in [0, 1, -1] {
+            let x = [varied(&[4, 3], 1), varied(&[4, 3], 2)];
+            let module = sort(&x, dim, |b, args| compare(b, "GT", "FLOAT", args[0], args[1]));
+            check_derivative(&module, &x, &[0, 1]);
+            check_derivative(&module, &x, &[1]);
+            check_batch(&module, &[varied(&[2, 4, 3], 3), varied(&[2, 4, 3], 4)], &[true, true]);
+            check_batch(&module, &[varied(&[2, 4, 3], 3), x[1].clone()], &[true, false]);
+        }
+    }
+
+    #[test]
+    fn top_k_is_differentiated_and_batched() {
+        let x = [varied(&[3, 5], 1)];
+        let module = top_k(&x, 2);
+        check_derivative(&module, &x, &[0]);
+        check_batch(&module, &[varied(&[2, 3, 5], 3)], &[true]);
     }
 
     #[test]
