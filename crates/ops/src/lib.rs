@@ -9,6 +9,8 @@
 pub mod batch;
 pub mod batch_norm;
 mod build;
+#[cfg(test)]
+mod calculus_test;
 pub(crate) mod check;
 pub mod derivative;
 pub(crate) mod eval;
@@ -16,10 +18,9 @@ mod evaluate;
 pub mod expect;
 mod facts;
 mod foreign;
+mod product;
 pub mod reducer;
 mod schema;
-#[cfg(test)]
-mod calculus_test;
 #[cfg(test)]
 pub(crate) mod shard_test;
 mod table;

@@ -3,7 +3,9 @@
 use crate::derivative::{CotangentCx, TangentCx};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, check, check::Check, eval, eval::Numeric, make, make_collective, promote, reducer, shapes};
+use crate::{
+    Opcode, check, check::Check, eval, eval::Numeric, make, make_collective, product, promote, reducer, shapes,
+};
 use shardwise_base::{AxisRef, Bool8, Complex64, DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_base::{Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
@@ -95,6 +97,19 @@ fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::divide(cx.b, sum, count))
 }
 
+/// Builds the tangent of a product: the sum of the tangents, each times all other factors.
+fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
+    cx.refuse_tangent(1, "the initial value of a product has no derivative");
+    let mut dims = Reduce::dims(&cx.op);
+    dims.sort_unstable();
+    let tangent = cx.tangents[0]?;
+    let others = product::of_others(cx.b, cx.operands[0], &dims);
+    let summands = make::multiply(cx.b, tangent, others);
+    let sum = make::reduce(cx.b, ReduceKind::Add, summands, &dims);
+    let init = make::broadcast_scalar(cx.b, cx.operands[1], cx.op.result_shape(0));
+    Some(make::multiply(cx.b, sum, init))
+}
+
 impl Facts for Reduce {
     /// The largest or smallest elements share the tangent, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
@@ -103,7 +118,8 @@ impl Facts for Reduce {
         }
         match partial_kind(op).filter(|_| op.results().len() == 1) {
             Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
-            _ => Derivative::None("only sums, maxima and minima of one array have a derivative"),
+            Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
+            _ => Derivative::None("only sums, products, maxima and minima of one array have a derivative"),
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {

@@ -6,7 +6,7 @@ use crate::facts::*;
 use crate::make;
 use crate::schema::*;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, LiteralWriter};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, OpView, Type, Value};
 
 pub struct Map;
 pub struct GetDimensionSize;
@@ -24,7 +24,12 @@ impl Map {
 }
 
 impl Facts for Map {
-    answer!(calculus = none("its derivative is not implemented: write the ops of its region on whole arrays"));
+    answer!(derivative = none("its derivative is not implemented: write the ops of its region on whole arrays"));
+    answer!(transpose = none("it is not linear"));
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        let all: Vec<usize> = (0..=op.result_shape(0).len()).collect();
+        Batched::Leading(op.attrs().clone().with("dimensions", Attr::sizes(&all)))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let region = op.regions()[0];

@@ -8,12 +8,12 @@ use super::{
     select_and_gather, verified_window, window_attrs, with_window,
 };
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
-use crate::eval;
 use crate::derivative::{CotangentCx, TangentCx};
+use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::known_operand;
-use crate::{Opcode, index, make, promote, reducer};
+use crate::{Opcode, index, make, product, promote, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -83,7 +83,8 @@ impl Facts for ReduceWindow {
         let direction = match kind {
             Some(ReduceKind::Max) => "GE",
             Some(ReduceKind::Min) => "LE",
-            _ => return Derivative::None("only sums, maxima and minima in the windows of one array have a derivative"),
+            Some(ReduceKind::Mul) => return Derivative::by(|cx| vec![product_tangent(cx)]),
+            _ => return Derivative::None("only sums, products, maxima and minima of one array have a derivative"),
         };
         Derivative::by(move |cx| {
             cx.refuse_tangent(1, "the initial value of a maximum or minimum has no derivative");
@@ -231,10 +232,22 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     for i in [2, 3] {
         cx.refuse_tangent(i, "the initial value of a maximum or minimum has no derivative");
     }
-    let tangent = |t: &Option<Value>| {
-        t.map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))
-    };
+    let tangent = |t: &Option<Value>| t.map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction));
     cx.tangents[..2].iter().map(tangent).collect()
+}
+
+/// Builds the tangent of products in windows: the sum of the tangents, each times all other factors.
+fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
+    cx.refuse_tangent(1, "the initial value of a product has no derivative");
+    let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
+    let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
+    let (factors, dims) = product::windows(cx.b, cx.operands[0], init, &window);
+    let (tangents, _) = product::windows(cx.b, tangent, zero, &window);
+    let others = product::of_others(cx.b, factors, &dims);
+    let summands = make::multiply(cx.b, tangents, others);
+    let sum = make::reduce(cx.b, ReduceKind::Add, summands, &dims);
+    let init = make::broadcast_scalar(cx.b, init, cx.op.result_shape(0));
+    Some(make::multiply(cx.b, sum, init))
 }
 
 /// Builds the cotangents of a sum in windows.
