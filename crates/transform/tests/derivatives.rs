@@ -35,7 +35,7 @@ fn numbers(module: &Module, seed: usize) -> Vec<Literal> {
     types
         .enumerate()
         .map(|(k, ty)| {
-            let value = |i: usize| ((i * 7 + k * 13 + seed * 29 + 3) % 19) as f64 / 16.0 + 0.2617;
+            let value = |i: usize| ((i * 37 + k * 71 + seed * 29 + 3) % 101) as f64 / 83.0 + 0.2617;
             let values: Vec<f64> = (0..ty.shape.iter().product()).map(value).collect();
             Literal::new(&ty.shape[..], &values)
         })
