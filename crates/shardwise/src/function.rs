@@ -137,6 +137,10 @@ pub trait Args {
     type Tuple<'a>;
     /// The type that specs are matched against, in the same form.
     type Owned: Tree;
+    /// The first argument, with respect to which functions are differentiated.
+    type First: Tree;
+    /// Returns the first argument.
+    fn first(owned: &Self::Owned) -> &Self::First;
     /// The type that makes `f(&x, &w)` work.
     type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
     /// Converts the arguments into the trees that the library keeps.
@@ -183,6 +187,8 @@ macro_rules! arity {
         impl<$($t: Arg),*> Args for ($($t,)*) {
             type Tuple<'a> = $tuple;
             type Owned = $owned;
+            type First = arity!(@first $($t)*);
+            fn first($args: &Self::Owned) -> &Self::First { arity!(@value $($v)*) }
             type Dyn<'f, R: 'static> = dyn for<$($l),*> Fn($($t::Item<$l>),*) -> R + Send + Sync + 'f;
             fn own($args: Self::Tuple<'_>) -> Self::Owned { arity!(@each $($t::own($v)),*) }
             fn bind<'f, R: 'static>(callee: Callee, f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
@@ -206,6 +212,10 @@ macro_rules! arity {
             }
         }
     };
+    (@first) => { () };
+    (@first $first:ident $($rest:ident)*) => { $first::Owned };
+    (@value) => { &() };
+    (@value $first:ident $($rest:ident)*) => { { $(let _ = $rest;)* $first } };
     (@each) => { () };
     (@each $one:expr) => { $one };
     (@each $($many:expr),+) => { ($($many,)+) };

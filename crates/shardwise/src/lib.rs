@@ -57,6 +57,7 @@ mod shape;
 mod shard_map;
 mod spec;
 mod trace;
+mod transform;
 pub mod tree;
 
 /// User-defined kernels, which programs call as `stablehlo.custom_call @name`.
@@ -106,6 +107,7 @@ pub use shardwise_macros::Tree;
 pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
+pub use transform::{Loss, Transform, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{MapLeaves, Path, Tree};
 
 pub use shardwise_base::{CancelToken, bf16, f16};

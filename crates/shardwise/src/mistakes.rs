@@ -611,3 +611,25 @@ pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
         .facts(ty)
         .help("pass it as an argument with its own spec, or gather it first: `.shard(P!())`")
 }
+
+/// An integer or boolean leaf of a tree that is differentiated. `path` is its place.
+pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
+        .facts(ty)
+        .note("only floating-point and complex numbers have one")
+        .help("pass it as another argument than the first, or convert it to a float")
+}
+
+/// Tangents or cotangents, which `what` names, of other types than what they belong to.
+pub(crate) fn transform_types(name: &str, what: &str, given: &str, expected: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("transform-types", loc, format!("`{name}`: a {what} has another type than what it belongs to"))
+        .facts(given)
+        .expected(expected)
+}
+
+/// Arguments of `vmap` with leading dimensions that differ or are missing. `found` shows the path and type of each.
+pub(crate) fn batch_sizes(found: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("batch-size", loc, "`vmap`: the arguments do not all have a leading dimension of the same size")
+        .facts(found)
+        .help("capture an array that all indices of the batch share, instead of passing it")
+}

@@ -51,9 +51,3 @@ pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnos
         .facts(format!("the function returns ({})", types.join(", ")))
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }
-
-/// The sizes of what is mapped differ.
-pub(crate) fn batch_sizes(sizes: &[(usize, usize)], loc: &shardwise_base::Loc) -> Diagnostic {
-    let shown: Vec<String> = sizes.iter().map(|(i, n)| format!("argument {i}: {n}")).collect();
-    Diagnostic::error("batch-size", loc, "the mapped dimensions have different sizes").facts(shown.join(", "))
-}

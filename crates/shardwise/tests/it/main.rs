@@ -22,3 +22,4 @@ mod ragged;
 mod reference;
 mod sizes;
 mod values;
+mod transform;
