@@ -19,11 +19,12 @@
 use crate::array::Array;
 use crate::error::Mistakes;
 use crate::function::{At, Callee, Wrapped};
+use crate::spec::LeafSpec;
 use crate::tree::{self, Tree};
 use crate::{
     Args, Callable, Error, Function, Result, Returns, context, control, eager, explicit, hlo, mistakes, trace,
 };
-use shardwise_base::{Diagnostics, EntityVec};
+use shardwise_base::{Diagnostics, EntityVec, Sharding};
 use shardwise_ir::{Body, Func, Module, Op, Region, TensorType, Value};
 use shardwise_ops::Opcode;
 use std::fmt;
@@ -206,8 +207,18 @@ where
         let derived = traced.transformed(|m, f| shardwise_transform::value_and_gradient(m, f, &wrt))?;
         let results = traced.run(&derived, args, &[], at)?;
         let (value, gradient) = results.split_at(results.len() - count);
-        Ok((tree::with_leaves(&traced.out, value.to_vec()), tree::with_leaves(first, gradient.to_vec())))
+        Ok((tree::with_leaves(&traced.out, value.to_vec()), like(first, gradient)))
     }
+}
+
+/// Returns the tree with these gradients for its leaves. In Explicit mode, each has the layout of its leaf.
+fn like<T: Tree>(tree: &T, gradient: &[Array]) -> T {
+    let leaves = tree::leaves(tree).into_iter().zip(gradient);
+    let laid = leaves.map(|(a, gradient)| match explicit::layout(a) {
+        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => reshard(gradient, &layout),
+        _ => gradient.clone(),
+    });
+    tree::with_leaves(tree, laid.collect::<Vec<_>>())
 }
 
 /// Returns the result of `f` at `primals`, and the derivative of `f` along `tangents`: forward mode. Both are the arguments
@@ -297,7 +308,7 @@ where
         let derived = traced.transformed(|m, f| shardwise_transform::vjp(m, f, &wrt))?;
         let results = traced.run(&derived, &primals, &given, at)?;
         let (value, gradient) = results.split_at(results.len() - count);
-        Ok((tree::with_leaves(&traced.out, value.to_vec()), tree::with_leaves(&primals, gradient.to_vec())))
+        Ok((tree::with_leaves(&traced.out, value.to_vec()), like(&primals, gradient)))
     })
 }
 
@@ -555,6 +566,22 @@ impl<R: Tree> Traced<R> {
     }
 }
 
+/// Returns the copy of a value that has this layout in the transformed function. In Explicit mode, the layout decides one
+/// that is ambiguous.
+fn laid_out(array: &Array, sharding: &Sharding) -> Array {
+    if !explicit::is_typing() {
+        return hlo::laid_out(array, sharding);
+    }
+    let is_pending = array.traced().is_some_and(|v| trace::with(|t| explicit::is_pending(t, v)));
+    if is_pending { reshard(array, sharding) } else { array.clone() }
+}
+
+/// Returns the array in this layout, by a step of the active trace.
+fn reshard(array: &Array, sharding: &Sharding) -> Array {
+    let spec = LeafSpec { mesh: Some(crate::Mesh(sharding.mesh.clone())), spec: crate::P::of(sharding) };
+    array.shard_at(spec, array.node().at)
+}
+
 /// A function that is copied into the active trace, op by op.
 struct Copy<'s> {
     body: &'s Body,
@@ -601,15 +628,14 @@ impl<'s> Copy<'s> {
         let made = hlo::op_with(opcode, &given, data.attrs.clone(), regions, &types);
         let made = if is_loop { explicit::lay(&made, &layouts) } else { made };
         for (&v, array) in data.results.iter().zip(made) {
-            let array = match self.body.sharding(v) {
-                Some(sharding) => hlo::laid_out(&array, sharding),
+            self.values[v] = Some(match self.body.sharding(v) {
+                Some(sharding) => laid_out(&array, sharding),
                 None => array,
-            };
-            self.values[v] = Some(array);
+            });
         }
     }
 
-    fn region(&mut self, region: Region, layouts: &[Option<shardwise_base::Sharding>]) -> Region {
+    fn region(&mut self, region: Region, layouts: &[Option<Sharding>]) -> Region {
         let types: Vec<TensorType> = self.body[region]
             .args
             .iter()

@@ -21,5 +21,5 @@ mod nesting;
 mod ragged;
 mod reference;
 mod sizes;
-mod values;
 mod transform;
+mod values;
