@@ -173,8 +173,9 @@ enum ReplicaGroups {
 struct OptArgs {
     #[command(flatten)]
     source: Source,
-    /// The passes to run, in order.
-    #[arg(long = "pass", value_name = "NAME", value_delimiter = ',')]
+    /// The passes to run, in order, separated by commas. Transforms are passes: `value-and-grad{args=0+2}`,
+    /// `jvp{args=0}`, `vjp{args=0}`, `vmap{args=0+1,size=8}`.
+    #[arg(long = "pass", value_name = "NAMES")]
     passes: Vec<String>,
     /// Check what each pass guarantees, and what the passes before it guarantee.
     #[arg(long)]

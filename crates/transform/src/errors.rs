@@ -1,5 +1,6 @@
 //! The diagnostics of the transforms.
 
+use crate::request::COMMAND_LINE;
 use shardwise_base::Diagnostic;
 use shardwise_ir::{OpView, Type};
 
@@ -50,4 +51,17 @@ pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnos
     Diagnostic::error("grad-scalar", loc, "a gradient is that of a function which returns one real scalar")
         .facts(format!("the function returns ({})", types.join(", ")))
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
+}
+
+/// The options of a transform on a command line are wrong.
+pub(crate) fn bad_request(text: &str, why: &str) -> Diagnostic {
+    Diagnostic::error("transform-options", &COMMAND_LINE, format!("cannot read the transform `{text}`"))
+        .note(why)
+        .help("write `value-and-grad{args=0+2}`, or `vmap{args=0+2,size=8}`")
+}
+
+/// The module has no function to transform.
+pub(crate) fn no_main(loc: &shardwise_base::Loc) -> Diagnostic {
+    Diagnostic::error("module-main", loc, "the module has no functions")
+        .help("add the function to transform: `func.func public @main`")
 }

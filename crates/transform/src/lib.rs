@@ -27,9 +27,11 @@
 mod depends;
 mod errors;
 mod jvp;
+mod request;
 mod reverse;
 mod vmap;
 
 pub use jvp::jvp;
+pub use request::{Request, split_list};
 pub use reverse::{value_and_gradient, vjp};
 pub use vmap::vmap;
