@@ -18,6 +18,7 @@ mod many_mistakes;
 mod mistakes;
 mod misuses;
 mod nesting;
+mod optim;
 mod ragged;
 mod reference;
 mod sizes;
