@@ -652,7 +652,8 @@ pub(crate) fn attention_shapes(types: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn attention_heads(heads: usize, kv_heads: usize, types: &str, loc: &Loc) -> Diagnostic {
     let message =
         format!("`dot_product_attention`: {heads} heads of queries cannot be divided among {kv_heads} heads of keys");
-    with_facts("attention-heads", message, types.into(), "the number of query heads must be a multiple of it", loc)
+    let help = "the number of heads of queries must be a multiple of that of heads of keys";
+    with_facts("attention-heads", message, types.into(), help, loc)
 }
 
 /// Builds the error for a bias or mask. `scores` is the shape of the scores.
@@ -663,11 +664,14 @@ pub(crate) fn attention_mask(what: &str, ty: &str, scores: &[usize; 4], loc: &Lo
         .expected(format!("a shape that is broadcast to {scores:?}: batch, heads, queries, keys"))
 }
 
-/// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions.
+/// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions, for
+/// each of which there must be an entry.
 pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("window", loc, format!("`{name}`: the window does not fit the array"))
         .facts(format!("{facts}, for {ty}"))
-        .expected(format!("a positive number for each of {spatial} spatial dimensions, between batch and features"))
+        .expected(format!(
+            "an array [batch, spatial.., features], {spatial} entries, and no 0 in windows, strides and dilations"
+        ))
 }
 
 pub(crate) fn conv_shapes(types: &str, loc: &Loc) -> Diagnostic {

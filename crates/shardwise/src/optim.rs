@@ -210,10 +210,9 @@ impl<T: Optimizer + ?Sized> Optimizer for Arc<T> {
 
 type At = &'static Location<'static>;
 
-/// Returns for each parameter whether it is updated: it holds floats, and has elements. A mistake of unknown type is
-/// updated, so that the result is the same mistake.
+/// Returns for each parameter whether it is updated: it holds floats, and has elements.
 fn active<P: Tree>(params: &P) -> Vec<bool> {
-    let is_active = |x: &Array| x.known_type().is_none_or(|ty| ty.ty.dtype.is_float() && ty.ty.size() > 0);
+    let is_active = |x: &Array| x.known_type().is_some_and(|ty| ty.ty.dtype.is_float() && ty.ty.size() > 0);
     tree::leaves(params).into_iter().map(is_active).collect()
 }
 
@@ -223,13 +222,18 @@ fn of_active<P: Tree>(params: &P, is_active: &[bool], states_over: Option<String
     Params { leaves: leaves.collect(), states_over }
 }
 
-fn setting(optimizer: &impl Optimizer, loc: &Loc) -> Option<Diagnostic> {
-    optimizer.wrong_setting().map(|[name, value, expected]| mistakes::optimizer_setting(&name, &value, &expected, loc))
+/// Returns what keeps the optimizer from being used for these parameters: a setting, or parameters whose types are not
+/// known because they are mistakes.
+fn unusable<P: Tree>(optimizer: &impl Optimizer, params: &P, loc: &Loc) -> Option<Mistakes> {
+    if let Some([name, value, expected]) = optimizer.wrong_setting() {
+        return Some(Mistakes::one(mistakes::optimizer_setting(&name, &value, &expected, loc)));
+    }
+    let untyped = tree::leaves(params).into_iter().filter(|x| x.known_type().is_none());
+    Mistakes::join(untyped.filter_map(Array::mistakes))
 }
 
 fn init<P: Tree>(optimizer: &impl Optimizer, params: &P, at: At) -> State<P> {
-    if let Some(d) = setting(optimizer, &context::loc(at)) {
-        let wrong = Mistakes::one(d);
+    if let Some(wrong) = unusable(optimizer, params, &context::loc(at)) {
         let number = Array::poisoned(wrong.clone(), None, at);
         let tree = params.rebuild(&mut |x| Array::poisoned(wrong.clone(), x.known_type(), at));
         return State::poisoned(number, tree);
@@ -279,8 +283,8 @@ fn update<P: Tree>(optimizer: &impl Optimizer, grads: &P, state: State<P>, param
     let loc = context::loc(at);
     let is_active = active(params);
     let given = of_active(params, &is_active, None);
-    if let Some(d) = setting(optimizer, &loc).or_else(|| form_mistake(optimizer, grads, &state, params, &loc)) {
-        let wrong = Mistakes::one(d);
+    let wrong = unusable(optimizer, params, &loc);
+    if let Some(wrong) = wrong.or_else(|| form_mistake(optimizer, grads, &state, params, &loc).map(Mistakes::one)) {
         let params = params.rebuild(&mut |x| Array::poisoned(wrong.clone(), x.known_type(), at));
         return (params, state);
     }
@@ -323,6 +327,7 @@ fn checked(grad: &Array, param: &Array, path: &Path, loc: &Loc, at: At) -> Array
             let d = mistakes::gradient_type(&path.to_string(), &grad.short_type(), &param.short_type(), loc);
             Array::mistake(d, Some(p), at)
         }
+        (None, p) => Array::poisoned(grad.mistakes().expect("it has no type").clone(), p, at),
         _ => grad.clone(),
     }
 }

@@ -11,8 +11,8 @@ use shardwise_ir::TensorType;
 /// Computes the cross entropy between `softmax(logits)` and the labels, for each example, without overflow.
 ///
 /// Labels are either integers, the index of the right class, or floats, the probability of each class. These are
-/// `softmax_cross_entropy_with_integer_labels` and `softmax_cross_entropy` of optax. An integer out of range is no class,
-/// and the loss is then `logsumexp(logits)`.
+/// `softmax_cross_entropy_with_integer_labels` and `softmax_cross_entropy` of optax. Negative integers count from the last
+/// class, and integers out of range are clamped.
 ///
 /// `bf16` and `f16` are computed in `f32` and rounded once.
 ///
@@ -49,12 +49,10 @@ pub fn softmax_cross_entropy(logits: &Array, labels: &Array) -> Array {
     })
 }
 
-/// Computes the loss for the indices of classes. The logit of the right class is found by comparing all indices with
-/// it, so that devices that hold other classes add zeros, and no logits move.
+/// Computes the loss for the indices of classes.
 fn of_indices(logits: &Array, labels: &Array) -> Array {
-    let ty = logits.tensor().clone();
-    let last = ty.rank() - 1;
-    let right = labels.one_hot(ty.shape[last], DType::Bool).select(logits, 0.0).sum(last);
+    let last = logits.rank() - 1;
+    let right = logits.take_along(labels.expand_dims(last), last).squeeze(last);
     logits.logsumexp(last) - right
 }
 

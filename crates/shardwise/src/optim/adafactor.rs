@@ -123,13 +123,10 @@ impl Optimizer for Adafactor {
     }
     fn init_parts(&self, params: &Params) -> Vec<Part<Vec<Array>>> {
         let of = |name: &'static str, kind: fn(Option<(usize, usize)>) -> Like| {
-            let array = |p: &Array| match p.known_type() {
-                None => (Like::Whole, p.clone()),
-                Some(ty) => match kind(self.factored(&ty.ty.shape)) {
-                    Like::Whole => (Like::Whole, zeros_like(p)),
-                    Like::Without(d) => (Like::Without(d), zeros_without(p, d)),
-                    Like::Nothing => (Like::Nothing, zeros([0], p.dtype())),
-                },
+            let array = |p: &Array| match kind(self.factored(&p.shape())) {
+                Like::Whole => (Like::Whole, zeros_like(p)),
+                Like::Without(d) => (Like::Without(d), zeros_without(p, d)),
+                Like::Nothing => (Like::Nothing, zeros([0], p.dtype())),
             };
             let (likes, tree) = params.arrays().map(array).unzip();
             Slot { name, likes, tree }

@@ -169,3 +169,102 @@ fn values_are_jaxs() {
     assert_eq!(names.len(), CASES.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Returns the communication of `f` for sharded arrays, whose result is that of the same arrays on one device.
+fn communication(f: fn(&Array, &Array) -> Array, [x, y]: [&Array; 2], [p, q]: [P; 2]) -> Communication {
+    let split = (x.shard(p), y.shard(q));
+    let traced = jit(f);
+    assert_close(&traced(&split.0, &split.1).unwrap(), &f(x, y));
+    assert_close(&f(&split.0, &split.1), &f(x, y));
+    traced.lower((&split.0, &split.1)).unwrap().communication().unwrap()
+}
+
+type Two = fn(&Array, &Array) -> Array;
+
+#[test]
+fn sharded_layers_communicate_only_sums() {
+    let axes = [("X", 4), ("Y", 2)];
+    let rms: Two = |x, scale| nn::rms_norm(x, scale, 1e-6);
+    let loss: Two = nn::softmax_cross_entropy;
+    let attend: Two = |q, kv| nn::dot_product_attention(q, kv, kv, Attention::new().causal());
+    let depthwise: Two = |x, k| nn::conv(x, k, Conv::new().groups(8));
+    let conv: Two = |x, k| nn::max_pool(&nn::conv(x, k, Conv::new()), Pool::new([2, 2]).strides([2, 2]));
+    let (x, scale, labels) = (draw(1, [8, 16, 64]), draw(2, [64]), randint(Key::new(3), [8, 16], 0..64, I32));
+    let (q, kv, one) = (draw(4, [8, 6, 4, 8]), draw(5, [8, 6, 2, 8]), draw(6, [8, 6, 1, 8]));
+    let (image, each, kernel) = (draw(7, [8, 6, 6, 8]), draw(8, [3, 3, 1, 8]), draw(9, [3, 3, 8, 4]));
+    for mesh in [Mesh::auto(axes).unwrap(), Mesh::explicit(axes).unwrap()] {
+        with_mesh(&mesh, || {
+            communication(rms, [&x, &scale], [P!("X", "Y"), P!()]).assert_none();
+            communication(rms, [&x, &scale], [P!("X", None, "Y"), P!("Y")]).assert_only(["all-reduce Y"]);
+            communication(loss, [&x, &labels], [P!("X", "Y"), P!("X", "Y")]).assert_none();
+            // The largest logit, the sum, and the logit of the right class.
+            communication(loss, [&x, &labels], [P!("X", None, "Y"), P!("X")]).assert_only(["all-reduce Y"; 3]);
+            communication(attend, [&q, &kv], [P!("X", None, "Y"), P!("X", None, "Y")]).assert_none();
+            communication(attend, [&q, &one], [P!("X", None, "Y"), P!("X")]).assert_none();
+            communication(depthwise, [&image, &each], [P!("X", None, None, "Y"), P!(None, None, None, "Y")])
+                .assert_none();
+            communication(conv, [&image, &kernel], [P!("X"), P!(None, None, None, "Y")]).assert_none();
+        });
+    }
+}
+
+#[test]
+fn dropout_is_the_same_on_every_mesh() {
+    let x = draw(1, [8, 16]);
+    let dropped = nn::dropout(Key::new(1), &x, 0.25);
+    assert_equal(&nn::dropout(Key::new(1), &x, 0.0), &x);
+    assert_equal(&nn::dropout(Key::new(1), &x, 1.0), &zeros([8, 16], F32));
+    for mesh in [Mesh::auto([("X", 4)]).unwrap(), Mesh::explicit([("X", 4)]).unwrap()] {
+        with_mesh(&mesh, || {
+            let split = x.shard(P!("X"));
+            let drop = jit(|x: &Array| nn::dropout(Key::new(1), x, 0.25));
+            let out = drop(&split).unwrap();
+            assert_equal(&out, &dropped);
+            assert_eq!(out.ty().to_string(), "f32[8@X,16]");
+            assert_equal(&nn::dropout(Key::new(1), &split, 0.25), &dropped);
+            drop.lower(&split).unwrap().communication().unwrap().assert_none();
+        });
+    }
+}
+
+#[test]
+fn layers_run_in_manual_mode() {
+    let mesh = Mesh::auto([("X", 4)]).unwrap();
+    let (x, labels) = (draw(1, [8, 16]), randint(Key::new(3), [8], 0..16, I32));
+    let local = |x: &Array, labels: &Array| {
+        let x = nn::layer_norm(x, &ones([16], F32), &zeros([16], F32), 1e-6);
+        let x = nn::conv(&x.expand_dims(-1), &ones([3, 1, 1], F32), Conv::new()).squeeze(-1);
+        nn::softmax_cross_entropy(&x, labels)
+    };
+    let mapped = shard_map(local).mesh(&mesh).in_specs((P!("X"), P!("X"))).out_specs(P!("X"));
+    assert_close(&mapped(&x, &labels), &local(&x, &labels));
+    let dropped = shard_map(|x: &Array| nn::dropout(Key::new(0).fold_in(axis_index("X")), x, 0.5))
+        .mesh(&mesh)
+        .in_specs(P!("X"))
+        .out_specs(P!("X"));
+    let kept = dropped(&x).eq(0.0).astype(I32).sum(1).to_vec::<i32>().unwrap();
+    assert!(kept.iter().all(|&n| n < 16) && kept.iter().any(|&n| n != kept[0]), "{kept:?}");
+}
+
+#[test]
+fn initial_values_are_made_in_their_layout() {
+    let mesh = Mesh::auto([("X", 4), ("Y", 2)]).unwrap();
+    let make = || init::he_normal(Key::new(1), [8, 6], F32);
+    let split = make().shard(mesh.sharding(P!("X", "Y")));
+    assert_eq!(split.ty().to_string(), "f32[8@X,6@Y]");
+    assert_equal(&split, &make());
+    // The variances differ, so one must not be taken for the other in a cache.
+    let other = init::he_normal(Key::new(1), [8, 6], F32) / init::lecun_normal(Key::new(1), [8, 6], F32);
+    assert_close(&other, &full([8, 6], 2f64.sqrt(), F32));
+}
+
+#[test]
+fn rows_of_an_empty_batch() {
+    let none = zeros([0, 5, 4], F32);
+    assert_eq!(nn::rms_norm(&none, &ones([4], F32), 1e-6).shape(), [0, 5, 4]);
+    assert_eq!(nn::softmax_cross_entropy(&none, &zeros([0, 5], I32)).shape(), [0, 5]);
+    assert_eq!(nn::conv(&none, &ones([3, 4, 2], F32), Conv::new()).shape(), [0, 5, 2]);
+    assert_eq!(nn::max_pool(&none, Pool::new([8])).shape(), [0, 0, 4]);
+    let q = zeros([0, 5, 4, 2], F32);
+    assert_eq!(nn::dot_product_attention(&q, &q, &q, Attention::new()).shape(), [0, 5, 4, 2]);
+}
