@@ -45,9 +45,11 @@ fn convolve(options: Conv) -> Array {
     nn::conv(&image(), &draw(31, [3, 2, 4, 6]), options)
 }
 
-/// The cases of `testdata/nn.txt`, and the tolerance of each in ulps of the largest value.
+/// A case of `testdata/nn.txt`, and its tolerance in ulps of the largest value.
+type Case = (&'static str, f64, fn() -> Array);
+
 #[rustfmt::skip]
-const CASES: &[(&str, f64, fn() -> Array)] = &[
+const CASES: &[Case] = &[
     ("relu", 0.0, || points().relu()),
     ("sigmoid", 1.0, || points().sigmoid()),
     ("silu", 1.0, || points().silu()),
@@ -70,44 +72,44 @@ const CASES: &[(&str, f64, fn() -> Array)] = &[
     ("rms_norm", 2.0, || nn::rms_norm(&cube(), &draw(4, [5]), 1e-6)),
     ("rms_norm_bf16", 0.0, || nn::rms_norm(&draw(3, [3, 4, 5]).astype(BF16), &draw(4, [5]), 1e-6)),
     ("dropout", 1.0, || nn::dropout(Key::new(7), &cube(), 0.25)),
-    ("attention", 8.0, || attend(|[q, k, v], _, _| nn::dot_product_attention(&q, &k, &v, Attention::new()))),
-    ("attention_causal", 8.0, || attend(|[q, k, v], _, _| nn::dot_product_attention(&q, &k, &v, Attention::new().causal()))),
-    ("attention_mask", 8.0, || attend(|[q, k, v], m, _| nn::dot_product_attention(&q, &k, &v, Attention::new().mask(&m)))),
-    ("attention_none", 8.0, || attend(|[q, k, v], _, _| {
+    ("attention", 4.0, || attend(|[q, k, v], _, _| nn::dot_product_attention(&q, &k, &v, Attention::new()))),
+    ("attention_causal", 4.0, || attend(|[q, k, v], _, _| nn::dot_product_attention(&q, &k, &v, Attention::new().causal()))),
+    ("attention_mask", 4.0, || attend(|[q, k, v], m, _| nn::dot_product_attention(&q, &k, &v, Attention::new().mask(&m)))),
+    ("attention_none", 4.0, || attend(|[q, k, v], _, _| {
         nn::dot_product_attention(&q, &k, &v, Attention::new().mask(&zeros([1, 4, 5, 6], Bool)))
     })),
-    ("attention_bias", 8.0, || attend(|[q, k, v], m, b| {
+    ("attention_bias", 4.0, || attend(|[q, k, v], m, b| {
         nn::dot_product_attention(&q, &k, &v, Attention::new().bias(&b).scale(0.3).mask(&m).causal())
     })),
-    ("attention_groups", 8.0, || grouped(|[q, k, v], _, _| nn::dot_product_attention(&q, &k, &v, Attention::new()))),
-    ("attention_groups_bias", 8.0, || grouped(|[q, k, v], m, b| {
+    ("attention_groups", 4.0, || grouped(|[q, k, v], _, _| nn::dot_product_attention(&q, &k, &v, Attention::new()))),
+    ("attention_groups_bias", 4.0, || grouped(|[q, k, v], m, b| {
         nn::dot_product_attention(&q, &k, &v, Attention::new().bias(&b).mask(&m))
     })),
     ("attention_bf16", 1.0, || grouped(|arrays, _, _| {
         let [q, k, v] = arrays.map(|x| x.astype(BF16));
         nn::dot_product_attention(&q, &k, &v, Attention::new().causal())
     })),
-    ("attention_one", 8.0, || grouped(|arrays, _, _| {
+    ("attention_one", 4.0, || grouped(|arrays, _, _| {
         let [q, k, v] = arrays.map(|x| x.i(0));
         nn::dot_product_attention(&q, &k, &v, Attention::new().causal())
     })),
     ("cross_entropy_integers", 2.0, || nn::softmax_cross_entropy(&logits(), &classes())),
     ("cross_entropy_soft", 4.0, || nn::softmax_cross_entropy(&logits(), &uniform(Key::new(22), [3, 4, 7], F32))),
     ("cross_entropy_large", 1.0, || nn::softmax_cross_entropy(&(logits() * 1e3), &classes())),
-    ("conv", 8.0, || convolve(Conv::new())),
-    ("conv_strides", 8.0, || convolve(Conv::new().strides([2, 3]))),
-    ("conv_valid", 8.0, || convolve(Conv::new().padding(Padding::Valid).kernel_dilation([2, 1]))),
-    ("conv_padding", 8.0, || convolve(Conv::new().padding([(2, 1), (0, 3)]).strides([1, 2]))),
-    ("conv_negative", 8.0, || convolve(Conv::new().padding([(-1, 1), (0, -2)]))),
-    ("conv_dilation", 8.0, || convolve(Conv::new().input_dilation([2, 3]).padding([(2, 1), (1, 2)]))),
-    ("conv_groups", 8.0, || nn::conv(&image(), &draw(32, [3, 2, 2, 6]), Conv::new().groups(2))),
-    ("conv_depthwise", 8.0, || nn::conv(&image(), &draw(33, [2, 2, 1, 8]), Conv::new().groups(4).strides([2, 2]))),
-    ("conv_line", 8.0, || nn::conv(&draw(34, [2, 9, 3]), &draw(35, [4, 3, 2]), Conv::new().strides([2]))),
+    ("conv", 2.0, || convolve(Conv::new())),
+    ("conv_strides", 2.0, || convolve(Conv::new().strides([2, 3]))),
+    ("conv_valid", 2.0, || convolve(Conv::new().padding(Padding::Valid).kernel_dilation([2, 1]))),
+    ("conv_padding", 2.0, || convolve(Conv::new().padding([(2, 1), (0, 3)]).strides([1, 2]))),
+    ("conv_negative", 2.0, || convolve(Conv::new().padding([(-1, 1), (0, -2)]))),
+    ("conv_dilation", 2.0, || convolve(Conv::new().input_dilation([2, 3]).padding([(2, 1), (1, 2)]))),
+    ("conv_groups", 2.0, || nn::conv(&image(), &draw(32, [3, 2, 2, 6]), Conv::new().groups(2))),
+    ("conv_depthwise", 2.0, || nn::conv(&image(), &draw(33, [2, 2, 1, 8]), Conv::new().groups(4).strides([2, 2]))),
+    ("conv_line", 2.0, || nn::conv(&draw(34, [2, 9, 3]), &draw(35, [4, 3, 2]), Conv::new().strides([2]))),
     ("max_pool", 0.0, || nn::max_pool(&image(), Pool::new([2, 3]).strides([2, 2]))),
     ("max_pool_same", 0.0, || nn::max_pool(&image(), Pool::new([3, 2]).strides([2, 1]).padding(Padding::Same))),
-    ("avg_pool", 4.0, || nn::avg_pool(&image(), Pool::new([2, 3]))),
-    ("avg_pool_same", 4.0, || nn::avg_pool(&image(), Pool::new([3, 2]).strides([2, 2]).padding(Padding::Same))),
-    ("avg_pool_inside", 4.0, || {
+    ("avg_pool", 2.0, || nn::avg_pool(&image(), Pool::new([2, 3]))),
+    ("avg_pool_same", 2.0, || nn::avg_pool(&image(), Pool::new([3, 2]).strides([2, 2]).padding(Padding::Same))),
+    ("avg_pool_inside", 2.0, || {
         nn::avg_pool(&image(), Pool::new([3, 2]).strides([2, 2]).padding(Padding::Same).without_padding())
     }),
     ("init_normal", 4.0, || init::normal(Key::new(40), 0.02, [3, 4, 5], F32)),

@@ -7,7 +7,7 @@ use shardwise::prelude::*;
 
 /// The distance from optax's parameters that is allowed, in ulps of the largest parameter. A step in the sign of a mean
 /// near 0 could differ by more, but none does.
-const TOLERANCE: f64 = 8.0;
+const TOLERANCE: f64 = 2.0;
 
 fn draw(seed: u64) -> Vec<Array> {
     let [a, b] = Key::new(seed).split();
