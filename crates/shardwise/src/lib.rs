@@ -47,7 +47,9 @@ mod limits;
 mod manual;
 mod mesh;
 mod mistakes;
+pub mod nn;
 mod ops;
+pub mod optim;
 mod profile;
 mod program;
 mod random;
@@ -100,7 +102,7 @@ pub use profile::{Instruction, Profile, profile};
 pub use program::{
     Collective, CollectiveKind, Communication, CompiledProgram, Program, Rejected, assert_close, assert_equal,
 };
-pub use random::{Key, bernoulli, bits, categorical, normal, permutation, randint, uniform};
+pub use random::{Key, bernoulli, bits, categorical, normal, permutation, randint, truncated_normal, uniform};
 pub use shape::{INFER, concatenate, stack};
 pub use shard_map::{NoOutSpecs, Ready, ShardMap, shard_map};
 pub use shardwise_macros::Tree;
@@ -132,10 +134,12 @@ pub mod prelude {
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
     pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, set_mesh, with_mesh};
+    pub use crate::nn;
     pub use crate::ops::{keep, select};
+    pub use crate::optim::{self, Optimizer};
     pub use crate::profile::profile;
     pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
-    pub use crate::random::{Key, bernoulli, categorical, normal, permutation, randint, uniform};
+    pub use crate::random::{Key, bernoulli, categorical, normal, permutation, randint, truncated_normal, uniform};
     pub use crate::shape::{INFER, concatenate, stack};
     pub use crate::shard_map::{ShardMap, shard_map};
     pub use crate::spec::shard;

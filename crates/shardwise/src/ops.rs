@@ -561,7 +561,11 @@ unary! {
         let inner = (x + x.square() * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt();
         x * ((inner.tanh() + 1.0) * 0.5)
     };
-    /// Returns `ln(1 + exp(x))`.
+    /// Returns GELU itself, `x * P(a normal number is below x)`. This is JAX's `gelu` with `approximate=False`.
+    gelu_exact Floats |x| x * ((hlo::unary(Opcode::ChloErf, &(x * std::f64::consts::FRAC_1_SQRT_2)) + 1.0) * 0.5);
+    /// Returns `ln(sigmoid(x))`, without overflow.
+    log_sigmoid Floats |x| -((-x).maximum(0.0) + (-x.abs()).exp().ln_1p());
+    /// Returns `ln(1 + exp(x))`, without overflow.
     softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
     /// Returns the error function.
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
