@@ -28,6 +28,7 @@
 mod ambient;
 mod array;
 mod cache;
+pub mod checkpoint;
 mod collective;
 pub mod collective_matmul;
 mod context;
@@ -47,15 +48,18 @@ mod limits;
 mod manual;
 mod mesh;
 mod mistakes;
+pub mod npz;
 mod ops;
 mod profile;
 mod program;
 mod random;
 mod reduce;
 mod runtime;
+pub mod safetensors;
 mod shape;
 mod shard_map;
 mod spec;
+mod tensors;
 mod trace;
 pub mod tree;
 
@@ -115,6 +119,7 @@ extern crate self as shardwise;
 /// The names that most programs need.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
+    pub use crate::checkpoint;
     pub use crate::collective::{
         Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all,
         ragged_all_to_all_start, shift, stacked,
