@@ -145,7 +145,7 @@ impl Options {
     /// # Errors
     ///
     /// - `leaf-dtype` if the format does not have the types of some leaves, and `leaf-name` if leaves have equal names.
-    /// - Those of [`Array::ready`](crate::Array::ready), for all leaves that have no value.
+    /// - `leaf-value` and those of [`Array::ready`](crate::Array::ready), for all leaves that have no value.
     /// - `file-unwritable` if a file cannot be written. An older checkpoint is then unchanged.
     #[track_caller]
     pub fn save<T: Tree>(&self, tree: &T, folder: impl AsRef<Path>) -> Result<()> {

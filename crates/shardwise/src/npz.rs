@@ -37,7 +37,7 @@ use std::path::Path;
 /// # Errors
 ///
 /// - `leaf-name` if leaves have equal names.
-/// - Those of [`Array::ready`], for all leaves that have no value.
+/// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
 /// - `file-unwritable` if the file cannot be written.
 #[track_caller]
 pub fn save<T: Tree>(tree: &T, path: impl AsRef<Path>) -> Result<()> {
@@ -92,7 +92,7 @@ pub fn load<T: Tree>(like: &T, path: impl AsRef<Path>) -> Result<T> {
 }
 
 fn read(archive: &mut Reader, names: &[String], leaf: &Wanted) -> Result<Array, Fault> {
-    let index = names.iter().rposition(|name| *name == leaf.name).ok_or(Fault::Missing)?;
+    let index = names.iter().rposition(|name| *name == leaf.name).ok_or(Fault::Missing(None))?;
     let mut member = archive.member(index, leaf.ty())?;
     let array = leaf.read(|out| member.read(out).map_err(Fault::from))?;
     member.finish()?;

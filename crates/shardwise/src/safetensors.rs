@@ -15,7 +15,7 @@
 //! safetensors::save(&params, &path)?;
 //! let types = Params { w: Array::of_type([8, 4], BF16), b: Array::of_type([4], F32) };
 //! let read = safetensors::load(&types, &path)?;
-//! assert_equal(&read.w, &params.w)?;
+//! assert_equal(&read.w, &params.w);
 //! let all = safetensors::load_all(&path)?;
 //! assert_eq!(all["b"].ty().to_string(), "f32[4]");
 //! # std::fs::remove_file(path)?;
@@ -48,7 +48,7 @@ use std::path::Path;
 /// # Errors
 ///
 /// - `leaf-dtype` if the format does not have the types of some leaves, and `leaf-name` if leaves have equal names.
-/// - Those of [`Array::ready`], for all leaves that have no value.
+/// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
 /// - `file-unwritable` if the file cannot be written.
 #[track_caller]
 pub fn save<T: Tree>(tree: &T, path: impl AsRef<Path>) -> Result<()> {

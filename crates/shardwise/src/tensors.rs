@@ -53,7 +53,7 @@ pub(crate) struct Leaf {
 
 /// Returns the leaves of a tree, each of which has a value and a name of its own. Sums over devices are reduced.
 ///
-/// Errors: `leaf-name`, `leaf-dtype`, and for each leaf that has no value the reason for it.
+/// Errors: `leaf-name`, `leaf-dtype`, and `leaf-value` with the reason for each leaf that has no value.
 pub(crate) fn leaves<T: Tree>(tree: &T, format: Format, at: &'static Location<'static>) -> Result<Vec<Leaf>> {
     let loc = context::loc(at);
     let named: Vec<(String, &Array)> = tree::paths(tree).into_iter().map(|(path, a)| (path.name(), a)).collect();
@@ -63,15 +63,21 @@ pub(crate) fn leaves<T: Tree>(tree: &T, format: Format, at: &'static Location<'s
     if !others.is_empty() {
         wrong = wrong.and(Error::one(mistakes::leaf_dtype(format, &others, &loc)));
     }
-    let mut leaves = vec![];
+    let (mut leaves, mut valueless, mut reasons) = (vec![], vec![], Error::new([]));
     for (name, array) in named {
         match limits::run(at, || value(array, at)) {
             Ok(value) => {
                 let ty = &value.sharded_type().ty;
                 leaves.push(Leaf { tensor: Tensor { name, dtype: ty.dtype, shape: ty.shape.clone() }, value });
             }
-            Err(e) => wrong = wrong.and(e),
+            Err(e) => {
+                valueless.push(name);
+                reasons = reasons.and(e);
+            }
         }
+    }
+    if !valueless.is_empty() {
+        wrong = wrong.and(Error::one(mistakes::leaf_value(&valueless, &loc))).and(reasons);
     }
     if wrong.is_empty() { Ok(leaves) } else { Err(wrong) }
 }

@@ -23,6 +23,12 @@ pub(super) fn leaf_dtype(format: Format, leaves: &[(&str, TensorType)], loc: &Lo
     d.help("convert them before, for example with `.astype(I8)`")
 }
 
+/// Builds the error that names the leaves without a value. The reasons follow as errors of their own.
+pub(super) fn leaf_value(names: &[String], loc: &Loc) -> Diagnostic {
+    let d = Diagnostic::error("leaf-value", loc, "leaves of the tree have no value that can be saved");
+    names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).note("the reasons follow")
+}
+
 pub(crate) fn unwritable(path: &Path, why: &std::io::Error, loc: &Loc) -> Diagnostic {
     Diagnostic::error("file-unwritable", loc, format!("cannot write {}: {why}", path.display()))
         .note("what was there before is unchanged")
@@ -43,13 +49,13 @@ pub(crate) fn no_checkpoint(folder: &Path, loc: &Loc) -> Diagnostic {
 /// The reason why a leaf cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// There is no tensor of its name.
-    Missing,
+    /// There is no tensor of its name, although an index names a file for it if there is one here.
+    Missing(Option<String>),
     /// The tensor has this element type, by the name that the format has for it.
     DType(String),
     Shape(Vec<usize>),
-    /// The file has fewer bytes than the tensor.
-    Short,
+    /// The file, which has a name if there are several, has fewer bytes than the tensor.
+    Short(Option<String>),
     /// The file has more bytes than the tensor.
     Long,
     /// The tensor has an element that is not a value of its type: its position, row-major, and its byte.
@@ -64,7 +70,7 @@ impl From<Mismatch> for Fault {
             Mismatch::Broken(why) => Fault::Broken(why),
             Mismatch::DType { given, .. } => Fault::DType(given),
             Mismatch::Shape { shape, .. } => Fault::Shape(shape),
-            Mismatch::Fewer(_) => Fault::Short,
+            Mismatch::Fewer(_) => Fault::Short(None),
             Mismatch::More => Fault::Long,
             Mismatch::Range { position, byte } => Fault::Element(position, byte),
         }
@@ -144,12 +150,17 @@ impl<'a> Faults<'a> {
 
     fn missing(&self) -> Option<Diagnostic> {
         let message = |n| format!("{} has no tensors for {}", self.path.display(), counted(n, "leaf", "leaves"));
-        let near = |leaf: &Wanted| match did_you_mean(&leaf.name, self.names.iter().map(|name| &name[..])) {
-            Some(near) => format!("{}; did you mean `{near}`?", leaf.ty().short()),
-            None => leaf.ty().short(),
+        let line = |leaf: &Wanted, fault: &Fault| {
+            let Fault::Missing(file) = fault else { return None };
+            let near = did_you_mean(&leaf.name, self.names.iter().map(|name| &name[..]));
+            let more = match (file, near) {
+                (Some(file), _) => format!("; {file} does not have it, although the index says so"),
+                (None, Some(near)) => format!("; did you mean `{near}`?"),
+                (None, None) => String::new(),
+            };
+            Some(leaf.ty().short() + &more)
         };
-        let is_missing = |leaf: &Wanted, fault: &Fault| (*fault == Fault::Missing).then(|| near(leaf));
-        let d = self.list(|n| Diagnostic::error("tensor-missing", self.loc, message(n)), is_missing)?;
+        let d = self.list(|n| Diagnostic::error("tensor-missing", self.loc, message(n)), line)?;
         Some(d.help("a leaf is read from the tensor of its name, which is its path in the tree with dots"))
     }
 
@@ -176,8 +187,12 @@ impl<'a> Faults<'a> {
     }
 
     fn short(&self) -> Option<Diagnostic> {
-        let message = |n| format!("{} ends before the data of {}", self.path.display(), counted(n, "leaf", "leaves"));
-        let line = |leaf: &Wanted, fault: &Fault| (*fault == Fault::Short).then(|| leaf.ty().short());
+        let message = |n| format!("the data of {} is cut off in {}", tensors(n), self.path.display());
+        let line = |leaf: &Wanted, fault: &Fault| match fault {
+            Fault::Short(None) => Some(leaf.ty().short()),
+            Fault::Short(Some(file)) => Some(format!("{} in {file}", leaf.ty().short())),
+            _ => None,
+        };
         let d = self.list(|n| Diagnostic::error("tensor-truncated", self.loc, message(n)), line)?;
         Some(d.help("the file was not written or copied completely: write it again"))
     }

@@ -15,11 +15,18 @@ pub(crate) struct Store {
     /// The file, or the folder of the files.
     path: PathBuf,
     files: Vec<Reader>,
-    /// The file of each tensor, and where it is there. `None` if an index names the tensor and its file does not have
-    /// it.
-    tensors: BTreeMap<String, Option<(usize, Entry)>>,
+    /// The place of each tensor, by its name.
+    tensors: BTreeMap<String, Place>,
     /// The files that cannot be read: the path, the reason, and the names of the tensors in it.
     broken: Vec<(PathBuf, String, Vec<String>)>,
+}
+
+/// The place of a tensor.
+struct Place {
+    /// The name of the file, or `None` if there is only one file.
+    file: Option<String>,
+    /// The number of the file, and the tensor. `None` if the file does not have it, although an index says so.
+    entry: Option<(usize, Entry)>,
 }
 
 /// Which tensors are read.
@@ -33,7 +40,11 @@ impl Store {
     /// Opens one file.
     pub fn open(path: &Path) -> io::Result<Store> {
         let file = Reader::open(path)?;
-        let tensors = file.entries().iter().map(|e| (e.name.clone(), Some((0, e.clone())))).collect();
+        let tensors = file
+            .entries()
+            .iter()
+            .map(|e| (e.name.clone(), Place { file: None, entry: Some((0, e.clone())) }))
+            .collect();
         Ok(Store { path: path.into(), files: vec![file], tensors, broken: vec![] })
     }
 
@@ -63,7 +74,10 @@ impl Store {
                 }
             }
             let number = store.files.len();
-            let mut place = |name: &String| found.remove(name).map(|entry| (number - 1, entry));
+            let mut place = |name: &String| Place {
+                file: Some(file.into()),
+                entry: found.remove(name).map(|entry| (number - 1, entry)),
+            };
             store.tensors.extend(tensors.into_iter().map(|name| (name.clone(), place(name))));
         }
         store
@@ -77,7 +91,7 @@ impl Store {
 
     /// Returns the tensors that files have.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.tensors.values().flatten().map(|(_, entry)| entry)
+        self.tensors.values().filter_map(|place| place.entry.as_ref()).map(|(_, entry)| entry)
     }
 
     /// Reads the leaves, in order. Headers are compared with all leaves before any data is read.
@@ -123,8 +137,8 @@ impl Store {
         if self.broken.iter().any(|(_, _, names)| names.contains(&leaf.name)) {
             return Ok(None);
         }
-        let place = self.tensors.get(&leaf.name).and_then(Option::as_ref).ok_or(Fault::Missing)?;
-        let (file, entry) = place;
+        let place = self.tensors.get(&leaf.name).ok_or(Fault::Missing(None))?;
+        let (file, entry) = place.entry.as_ref().ok_or_else(|| Fault::Missing(place.file.clone()))?;
         match &entry.dtype {
             Err(other) => return Err(Fault::DType(other.clone())),
             Ok(found) if *found != leaf.ty().dtype => return Err(Fault::DType(found.short().into())),
@@ -133,7 +147,10 @@ impl Store {
         if entry.shape != leaf.ty().shape {
             return Err(Fault::Shape(entry.shape.clone()));
         }
-        if self.files[*file].is_complete(entry) { Ok(Some(place.clone())) } else { Err(Fault::Short) }
+        match self.files[*file].is_complete(entry) {
+            true => Ok(Some((*file, entry.clone()))),
+            false => Err(Fault::Short(place.file.clone())),
+        }
     }
 }
 
@@ -143,7 +160,7 @@ fn read(file: &mut Reader, entry: &Entry, leaf: &Wanted) -> Result<Array, Fault>
     leaf.read(|out| {
         debug_assert!(out.len() <= PIECE, "a piece");
         file.read(position, out).map_err(|e| match e.kind() {
-            ErrorKind::UnexpectedEof => Fault::Short,
+            ErrorKind::UnexpectedEof => Fault::Short(None),
             _ => Fault::Broken(e.to_string()),
         })?;
         let start = (position - entry.range.start) as usize;
