@@ -564,10 +564,11 @@ fn a_killed_process_leaves_a_whole_checkpoint() {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(|line| line.unwrap());
-        let saved = lines.filter(|line| line.starts_with("saved ")).nth(1 + round % 3).unwrap();
+        let mut saves = lines.filter(|line| line.starts_with("saved "));
+        let saved = saves.nth(1 + round % 3).unwrap();
         // The child goes on saving, and is killed when it has come as far as one of these files.
         let file = ["", ".tmp", "model-00002", "model.new-00001", "model.new-00009"][round % 5];
-        while !folder.names().iter().any(|name| name.contains(file)) {}
+        while !folder.names().iter().any(|name| name.contains(file)) && child.try_wait().unwrap().is_none() {}
         child.kill().unwrap();
         child.wait().unwrap();
         let read = checkpoint::restore(&types(&version(0)), &folder.0).unwrap();
