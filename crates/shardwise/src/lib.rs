@@ -28,6 +28,7 @@
 mod ambient;
 mod array;
 mod cache;
+pub mod checkpoint;
 mod collective;
 pub mod collective_matmul;
 mod context;
@@ -48,6 +49,7 @@ mod manual;
 mod mesh;
 mod mistakes;
 pub mod nn;
+pub mod npz;
 mod ops;
 pub mod optim;
 mod profile;
@@ -55,9 +57,11 @@ mod program;
 mod random;
 mod reduce;
 mod runtime;
+pub mod safetensors;
 mod shape;
 mod shard_map;
 mod spec;
+mod tensors;
 mod trace;
 mod transform;
 pub mod tree;
@@ -119,6 +123,7 @@ extern crate self as shardwise;
 /// The names that most programs need.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
+    pub use crate::checkpoint;
     pub use crate::collective::{
         Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all,
         ragged_all_to_all_start, shift, stacked,

@@ -169,6 +169,12 @@ pub fn reset_peak_memory() {
     Scope::current().account.reset_peak();
 }
 
+/// Returns `f` as a function that another thread may call, under the limits of this thread.
+pub(crate) fn carried<R>(f: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    let scope = Scope::current();
+    move || SCOPE.with(Some(scope), f)
+}
+
 /// Runs a call under the limits of this thread, or as a part of the active call. If a limit stops it, returns an error
 /// at `at`.
 pub(crate) fn run<T>(at: &'static Location<'static>, f: impl FnOnce() -> Result<T>) -> Result<T> {

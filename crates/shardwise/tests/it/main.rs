@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod captures;
+mod checkpoint;
 mod collective_matmul;
 mod explicit;
 mod explicit_cases;
