@@ -6,7 +6,7 @@ use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
-use shardwise_base::budget::Meter;
+use shardwise_base::budget::{Meter, OPERATIONS_PER_STEP};
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_mathfn as fns;
@@ -209,6 +209,9 @@ fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     Data::from_fn(n, root)
 }
 
+/// Number of multiply-adds between two polls.
+const UNPOLLED: usize = OPERATIONS_PER_STEP as usize;
+
 /// Returns the transform of a line, which must not be empty. A line of even length is computed from the transforms of
 /// its elements at even and at odd positions. `roots` are those of a multiple of the length.
 fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex64> {
@@ -220,8 +223,13 @@ fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex6
         return Data::from_fn(n, |k| even[k % (n / 2)] + roots[k * stride] * odd[k % (n / 2)]);
     }
     Data::from_fn(n, |k| {
-        meter.add(n as u64);
-        (0..n).map(|j| x[j] * roots[j * k % n * stride]).sum()
+        let mut sum = Complex64::ZERO;
+        for start in (0..n).step_by(UNPOLLED) {
+            let end = n.min(start + UNPOLLED);
+            meter.add((end - start) as u64);
+            sum = (start..end).fold(sum, |sum, j| sum + x[j] * roots[j * k % n * stride]);
+        }
+        sum
     })
 }
 

@@ -78,12 +78,13 @@ impl ReduceKind {
     }
 
     /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type has
-    /// no such element: there is no zero in `f8E8M0FNU`, and complex numbers have no largest one. `And` and `Or` must
-    /// be asked for integers and booleans only.
+    /// no such element: there is no zero in `f8E8M0FNU`, complex numbers have no largest one, and a complex product
+    /// with 1 changes infinities (`inf + i` becomes `inf + nan i`). `And` and `Or` must be asked for integers and
+    /// booleans only.
     pub fn neutral(self, dtype: DType) -> Option<Literal> {
         match self {
             ReduceKind::Add => dtype.has_zero().then(|| nothing(dtype)),
-            ReduceKind::Max | ReduceKind::Min if dtype.is_complex() => None,
+            ReduceKind::Mul | ReduceKind::Max | ReduceKind::Min if dtype.is_complex() => None,
             _ => Some(self.identity(dtype)),
         }
     }
@@ -290,6 +291,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn neutral_elements_keep_every_element() {
+        let extremes = [0.0, -0.0, 1.0, -3.0, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
+        let pairs = || extremes.into_iter().flat_map(|re| extremes.map(|im| Complex64::new(re, im)));
+        for kind in ReduceKind::ALL {
+            for &dtype in DType::ALL.iter().filter(|d| d.is_float() || d.is_complex()) {
+                if matches!(kind, ReduceKind::And | ReduceKind::Or) {
+                    continue;
+                }
+                let Some(neutral) = kind.neutral(dtype) else { continue };
+                let is_nan = |x: &Literal| x.get_f64(0).is_nan();
+                let all = pairs().map(|z| eval::fill(dtype, &[], |_| Number::Complex(z)));
+                for x in all.filter(|x| dtype.is_complex() || !is_nan(x)) {
+                    for parts in [[x.clone(), neutral.clone()], [neutral.clone(), x.clone()]] {
+                        assert_eq!(kind.apply_all(&parts), Some(x.clone()), "{kind:?} on {dtype}");
+                    }
+                }
+            }
+        }
+        assert_eq!(ReduceKind::Mul.neutral(DType::C64), None);
     }
 
     #[test]
