@@ -4,6 +4,7 @@
 //! numbers are positions along mesh axes, they are replaced by these axes. Code that is not recognised is not changed.
 
 use crate::rewrite::{facts, has_program_regions, is_terminator, map_main};
+use shardwise_base::budget::Meter;
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Loc, Mesh, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Uses, Value};
@@ -131,10 +132,12 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
+/// Number of devices whose numbers are compared at one time.
+const MAX_COMPARED: usize = 1 << 14;
+
 /// Returns true if the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
 /// that are equal on all devices with the same position along `along`. `number` takes the coordinates of a device.
-/// `uses` holds the uses of the op's body, once they are needed. Also returns true for a mesh of more than
-/// [`MAX_DEVICES`] devices, without looking.
+/// `uses` holds the uses of the op's body, once they are needed. All devices are computed, some at a time.
 pub(crate) fn is_read_along(
     view: &OpView<'_>,
     number: impl Fn(&[usize]) -> usize,
@@ -142,22 +145,48 @@ pub(crate) fn is_read_along(
     along: &[AxisRef],
     uses: &OnceCell<Uses>,
 ) -> bool {
-    if mesh.size() > MAX_DEVICES {
-        return true;
-    }
     let free: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, along)).collect();
-    let devices: Vec<Vec<usize>> = (0..mesh.size()).map(|p| mesh.coordinates(p)).collect();
-    let firsts: Vec<usize> = devices.iter().map(|at| mesh.position(&with_index_in(mesh, &free, at, 0))).collect();
+    let others: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &free)).collect();
+    let [group_size, group_count] = [&free, &others].map(|axes| AxisRef::total_size(mesh, axes));
+    let origin = vec![0; mesh.axes.len()];
+    let number = |group: usize, member: usize| {
+        number(&with_index_in(mesh, &free, &with_index_in(mesh, &others, &origin, group), member))
+    };
+    // Each group is compared with its first member. A large group is compared in parts.
+    let (groups, members) = ((MAX_COMPARED / group_size).max(1), group_size.min(MAX_COMPARED));
+    let mut meter = Meter::default();
+    (0..group_count).step_by(groups).all(|group| {
+        (0..group_size).step_by(members).all(|member| {
+            let group_end = group_count.min(group + groups);
+            let rest = (member + usize::from(member == 0)..group_size.min(member + members)).collect::<Vec<_>>();
+            let groups = (group..group_end).map(|g| {
+                meter.add(rest.len() as u64 + 1);
+                std::iter::once(0).chain(rest.iter().copied()).map(|m| number(g, m)).collect()
+            });
+            is_read_alike(view, &groups.collect::<Vec<_>>(), uses)
+        })
+    })
+}
+
+/// Returns true if the result of `view` is only read to compute numbers that are equal in each group. `groups` has the
+/// results of the op, at least one in each group.
+fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>) -> bool {
     let literal = |n: usize| match view.result_tensor(0).dtype {
         DType::I32 => Literal::scalar(n as i32),
         _ => Literal::scalar(n as u32),
     };
-    let numbers: Vec<Literal> = devices.iter().map(|at| literal(number(at))).collect();
+    let numbers: Vec<Literal> = groups.iter().flatten().map(|&n| literal(n)).collect();
     let mut open = vec![(view.result(0), numbers)];
     let mut seen: HashSet<Op> = HashSet::new();
     while let Some((number, values)) = open.pop() {
         budget::poll();
-        if values.iter().zip(&firsts).all(|(value, &first)| *value == values[first]) {
+        let mut rest = &values[..];
+        let mut is_alike = |count: usize| {
+            let (group, others) = rest.split_at(count);
+            rest = others;
+            group.iter().all(|value| *value == group[0])
+        };
+        if groups.iter().all(|group| is_alike(group.len())) {
             continue;
         }
         for user in uses.get_or_init(|| Uses::compute(view.body)).of(number) {
