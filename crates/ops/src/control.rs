@@ -302,6 +302,7 @@ impl Composite {
 
 impl Facts for Composite {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
@@ -487,6 +488,7 @@ impl CustomCall {
 
 impl Facts for CustomCall {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
         if let Some(facts) = known(op) {
             return facts.infer(op);
         }
