@@ -14,10 +14,11 @@ pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     let account = Account::current();
     let Some(needed) = program.memory(&[]) else { return };
     let signature = program.signature();
-    // A shard is copied out, and padded, before it is placed.
+    // A shard is copied, and padded, before it is placed.
     let placed = signature.inputs.iter().zip(inputs).filter(|(_, x)| !x.is_splat()).map(|(ty, _)| copies(ty)).max();
     // Results are read shard by shard while all of them are alive.
-    let results = signature.outputs.iter().map(|ty| shards(ty) + ty.ty.bytes() as usize).sum::<usize>();
+    let results =
+        signature.outputs.iter().map(|ty| ty.ty.bytes() as usize).fold(needed.result_bytes, usize::saturating_add);
     let read = signature.outputs.iter().map(copies).max().unwrap_or(0);
     let more = needed.new_bytes().max(results.saturating_add(read)).max(placed.unwrap_or(0));
     let predicted = account.in_use().saturating_add(needed.argument_bytes).saturating_add(more).max(account.peak());
@@ -39,13 +40,6 @@ pub fn report(account: &Account) -> String {
         (Some(predicted), None) => format!("{all}; {predicted} predicted for the run"),
         _ => all,
     }
-}
-
-/// Returns the bytes of the distinct shards of an array, including their padding.
-fn shards(ty: &ShardedType) -> usize {
-    let Some(sharding) = &ty.sharding else { return ty.ty.bytes() as usize };
-    let axes = sharding.split_axes().chain(sharding.unreduced.iter().copied());
-    local_bytes(ty) * axes.map(|axis| axis.size(&sharding.mesh)).product::<usize>()
 }
 
 fn local_bytes(ty: &ShardedType) -> usize {
