@@ -70,11 +70,8 @@ impl ReduceKind {
     /// step.
     pub fn apply_all(self, parts: &[Literal]) -> Option<Literal> {
         let (first, rest) = parts.split_first()?;
-        let dtype = first.dtype();
-        let sums_in = if dtype.is_float() && dtype.bits() < 32 { DType::F32 } else { dtype };
-        let wide = |x: &Literal| eval::convert(x, sums_in);
-        let total = rest.iter().try_fold(wide(first), |sum, x| self.apply(&sum, &wide(x)))?;
-        Some(eval::convert(&total, dtype).to_dense())
+        let total = rest.iter().try_fold(Combined::new(first.clone()), |total, x| total.with(self, x))?;
+        Some(total.finish().to_dense())
     }
 
     /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type has
@@ -104,6 +101,31 @@ impl ReduceKind {
             ReduceKind::Min => greatest(dtype),
             ReduceKind::And => Literal::splat(dtype, vec![], &all_bits(dtype)),
         }
+    }
+}
+
+/// Arrays of one type that are combined one after the other, as [`ReduceKind::apply_all`] states. Holds one array.
+pub struct Combined {
+    dtype: DType,
+    total: Literal,
+}
+
+impl Combined {
+    pub fn new(first: Literal) -> Combined {
+        Combined { dtype: first.dtype(), total: first }
+    }
+
+    /// Combines the arrays so far with the next one. Returns `None` if the reduction is not defined for the type.
+    pub fn with(self, kind: ReduceKind, next: &Literal) -> Option<Combined> {
+        let is_narrow = self.dtype.is_float() && self.dtype.bits() < 32;
+        let computes_in = if is_narrow { DType::F32 } else { self.dtype };
+        let wide = eval::convert(&self.total, computes_in);
+        Some(Combined { dtype: self.dtype, total: kind.apply(&wide, &eval::convert(next, computes_in))? })
+    }
+
+    /// Returns the result, which is the array itself if there was only one.
+    pub fn finish(self) -> Literal {
+        eval::convert(&self.total, self.dtype)
     }
 }
 
