@@ -223,11 +223,15 @@ fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex6
         return Data::from_fn(n, |k| even[k % (n / 2)] + roots[k * stride] * odd[k % (n / 2)]);
     }
     Data::from_fn(n, |k| {
-        let mut sum = Complex64::ZERO;
-        for start in (0..n).step_by(UNPOLLED) {
-            let end = n.min(start + UNPOLLED);
-            meter.add((end - start) as u64);
-            sum = (start..end).fold(sum, |sum, j| sum + x[j] * roots[j * k % n * stride]);
+        // `power` is `j * k % n` for element `j`.
+        let (mut sum, mut power) = (Complex64::ZERO, 0);
+        for part in x.chunks(UNPOLLED) {
+            meter.add(part.len() as u64);
+            for z in part {
+                sum += z * roots[power * stride];
+                power += k;
+                power -= if power < n { 0 } else { n };
+            }
         }
         sum
     })
@@ -237,6 +241,7 @@ fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex6
 mod tests {
     use super::*;
     use crate::shard_test::{module_of, run_split};
+    use shardwise_base::{Account, Budget, CancelToken, Stop};
     use shardwise_ir::{Attr, Attrs};
 
     fn fft(kind: &str, x: &Literal, lengths: &[usize]) -> Literal {
@@ -286,5 +291,19 @@ mod tests {
         };
         let slow: Vec<Complex64> = (0..n).map(|k| (0..n).map(|j| term(j, k)).sum()).collect();
         assert!(is_close(&fft("FFT", &Literal::new([n], &x), &[n]), &Literal::new([n], &slow)));
+    }
+
+    /// Tests that a long line is polled several times for each of its results.
+    #[test]
+    fn lines_of_odd_length_take_steps() {
+        let n = UNPOLLED + 1;
+        let token = CancelToken::at_poll(9);
+        let budget = Budget::new(Account::with_limit(usize::MAX / 2), None, token);
+        let x = Data::from_fn(n, |_| Complex64::ONE);
+        let roots = roots(n, false);
+        let stopped = budget.run(|| dft(&x, &roots, &mut Meter::default()).len());
+        assert_eq!(stopped, Err(Stop::Cancelled));
+        let steps = Budget::new(Account::with_limit(usize::MAX / 2), Some(5), CancelToken::default());
+        assert!(matches!(steps.run(|| dft(&x, &roots, &mut Meter::default()).len()), Err(Stop::Steps(5))));
     }
 }
