@@ -7,12 +7,12 @@ use crate::rewrite::{facts, has_program_regions, is_terminator, map_main};
 use shardwise_base::budget::Meter;
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Loc, Mesh, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Uses, Value};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Module, Op, OpView, Type, Uses, Value};
 use shardwise_ops::collective::{
     AxisList, CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
     axes_of_groups, permutation_of_pairs, with_index_in,
 };
-use shardwise_ops::{NoRegions, Opcode, Semantics, constant_value, evaluate, make, make_collective};
+use shardwise_ops::{NoRegions, Opcode, PropagationClass, Semantics, constant_value, evaluate, make, make_collective};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -171,20 +171,21 @@ pub(crate) fn is_read_along(
 /// Returns true if the result of `view` is only read to compute numbers that are equal in each group. `groups` has the
 /// results of the op, at least one in each group.
 fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>) -> bool {
-    let literal = |n: usize| match view.result_tensor(0).dtype {
-        DType::I32 => Literal::scalar(n as i32),
-        _ => Literal::scalar(n as u32),
+    let numbers: Vec<usize> = groups.concat();
+    let numbers = match view.result_tensor(0).dtype {
+        DType::I32 => Literal::from_fn([numbers.len()], |i| numbers[i] as i32),
+        _ => Literal::from_fn([numbers.len()], |i| numbers[i] as u32),
     };
-    let numbers: Vec<Literal> = groups.iter().flatten().map(|&n| literal(n)).collect();
     let mut open = vec![(view.result(0), numbers)];
     let mut seen: HashSet<Op> = HashSet::new();
     while let Some((number, values)) = open.pop() {
         budget::poll();
-        let mut rest = &values[..];
+        let values = values.to_dense();
+        let mut start = 0;
         let mut is_alike = |count: usize| {
-            let (group, others) = rest.split_at(count);
-            rest = others;
-            group.iter().all(|value| *value == group[0])
+            let first = start;
+            start += count;
+            (first..start).all(|i| values.element_bytes(i) == values.element_bytes(first))
         };
         if groups.iter().all(|group| is_alike(group.len())) {
             continue;
@@ -200,11 +201,14 @@ fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>
     true
 }
 
-/// Returns the results of an op that computes a scalar from `number` and constants, one for each value of `number`.
-/// Returns `None` for other ops, and if an evaluation fails.
-fn scalars(view: &OpView<'_>, number: Value, values: &[Literal]) -> Option<Vec<Literal>> {
-    let is_scalar = view.results().len() == 1 && view.result_shape(0).is_empty() && view.regions().is_empty();
-    if !is_scalar || facts(view).semantics(view) != Semantics::Pure {
+/// Returns the results of an elementwise op that computes a scalar from `number` and constants, one for each of the
+/// values of `number`. Returns `None` for other ops, and if the evaluation fails.
+fn scalars(view: &OpView<'_>, number: Value, values: &Literal) -> Option<Literal> {
+    let is_scalar = |v: &Value| view.body.ty(*v).as_tensor().is_some_and(|t| t.rank() == 0);
+    let are_scalars = view.operands().iter().chain(view.results()).all(is_scalar) && view.results().len() == 1;
+    let is_copy = Opcode::of_view(view) == Opcode::Reshape;
+    let is_elementwise = is_copy || facts(view).propagation_class(view) == PropagationClass::Elementwise;
+    if !are_scalars || !is_elementwise || facts(view).semantics(view) != Semantics::Pure {
         return None;
     }
     let others = (0..view.operands().len()).map(|i| match view.operand(i) == number {
@@ -212,11 +216,22 @@ fn scalars(view: &OpView<'_>, number: Value, values: &[Literal]) -> Option<Vec<L
         false => constant_value(&view.operand_def(i)?).map(Some),
     });
     let others: Vec<Option<&Literal>> = others.collect::<Option<_>>()?;
-    let computed = |value: &Literal| {
-        let operands: Vec<Literal> = others.iter().map(|c| c.unwrap_or(value).clone()).collect();
-        evaluate(view, &operands, &mut NoRegions).ok()?.pop()
+    let (dtype, count) = (view.result_tensor(0).dtype, values.size());
+    let operands = others.iter().map(|constant| match constant {
+        Some(c) => Literal::splat(c.dtype(), [count], c.to_dense().element_bytes(0)),
+        None => values.clone(),
+    });
+    let operands: Vec<Literal> = operands.collect();
+    let mut body = Body::new();
+    let entry = body.entry();
+    let add = |(i, x): (usize, &Literal)| {
+        let ty = Type::tensor(view.operand_tensor(i).dtype, x.shape());
+        body.add_arg(entry, ty, view.loc().clone())
     };
-    values.iter().map(computed).collect()
+    let args: Vec<Value> = operands.iter().enumerate().map(add).collect();
+    let results = [Type::tensor(dtype, [count])];
+    let op = body.add_op(entry, view.data().code, args, view.attrs().clone(), [], results, view.loc().clone());
+    evaluate(&view.module.view(&body, op), &operands, &mut NoRegions).ok()?.pop()
 }
 
 /// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and
