@@ -6,6 +6,7 @@
 
 use shardwise_base::{AxisRef, Literal, Sharding};
 use shardwise_ops::ReduceKind;
+use shardwise_ops::reducer::Combined;
 use shardwise_ops::reducer::nothings;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -279,17 +280,16 @@ pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
 /// Returns the global array of shape `global`, of the element type of `like`, whose parts have these offsets. Parts
 /// with equal offsets are summands and are added in order. Elements that are in no part are zero.
 pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (Vec<usize>, Literal)>) -> Literal {
-    let mut summands: BTreeMap<Vec<usize>, Vec<Literal>> = BTreeMap::new();
+    let mut sums: BTreeMap<Vec<usize>, Combined> = BTreeMap::new();
     for (offset, part) in parts {
-        summands.entry(offset).or_default().push(part);
+        let sum = match sums.remove(&offset) {
+            Some(sum) => sum.with(ReduceKind::Add, &part).expect("all element types can be added"),
+            None => Combined::new(part),
+        };
+        sums.insert(offset, sum);
     }
     let mut out = Dense::zeros(like, global);
-    for (offset, parts) in summands {
-        match &parts[..] {
-            [only] => out.paste(only, &offset),
-            all => out.paste(&ReduceKind::Add.apply_all(all).expect("all element types can be added"), &offset),
-        }
-    }
+    sums.into_iter().for_each(|(offset, sum)| out.paste(&sum.finish(), &offset));
     out.finish()
 }
 

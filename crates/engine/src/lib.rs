@@ -137,6 +137,8 @@ pub struct RunMemory {
     pub constant_bytes: usize,
     /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results.
     pub peak_bytes: usize,
+    /// The bytes of the results, in use after the run, without those that are arguments or constants.
+    pub result_bytes: usize,
 }
 
 impl RunMemory {

@@ -312,6 +312,7 @@ impl Composite {
 impl Facts for Composite {
     answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
@@ -499,6 +500,7 @@ impl CustomCall {
 impl Facts for CustomCall {
     answer!(calculus = none("the called function states no derivative"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
         if let Some(facts) = known(op) {
             return facts.infer(op);
         }

@@ -19,7 +19,7 @@ use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, S
 use shardwise_ir::{Attr, Attrs, Body, Func, FuncId, Module, Op, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::callees_first;
-use shardwise_ops::collective::{axes_of_groups, groups_of_axes};
+use shardwise_ops::collective::axes_in_mesh;
 use shardwise_ops::shardy::manual_mesh_axes_in;
 use shardwise_propagate::sharding_groups;
 use std::collections::HashMap;
@@ -339,7 +339,7 @@ impl Rewriter<'_> {
             return Some(vec![]);
         }
         let main = self.main;
-        let find = || axes_of_groups(main, &groups_of_axes(mesh, axes));
+        let find = || axes_in_mesh(mesh, axes, main);
         self.known.entry((mesh.clone(), axes.to_vec())).or_insert_with(find).clone()
     }
 }

@@ -119,7 +119,9 @@ impl<'a> Predicting<'a> {
         // If the run cannot be allocated, its size is not a number.
         let peak_bytes = if is_possible { self.peak } else { usize::MAX };
         let visit = if is_possible { self.peak_visit } else { self.visits };
-        Predicted { memory: RunMemory { argument_bytes, constant_bytes, peak_bytes }, visit }
+        let held = placed.as_ref().map_or(0, |(held, _)| held.iter().map(Buffer::reserved_bytes).sum::<usize>());
+        let result_bytes = if is_possible { self.account.in_use().saturating_sub(held) } else { usize::MAX };
+        Predicted { memory: RunMemory { argument_bytes, constant_bytes, peak_bytes, result_bytes }, visit }
     }
 
     /// Puts constants and arguments into their slots. Returns the buffers that have owners outside of the run
