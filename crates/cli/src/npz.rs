@@ -134,7 +134,8 @@ fn read_elements(member: &mut impl Read, ty: &TensorType) -> Result<Literal, Mis
     if read_as_much(member, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(value) }
 }
 
-/// Fills `out` with as many bytes as the reader has, and returns their number.
+/// Fills `out` with as many bytes as the reader has, and returns their number. Fails if the reader does, but continues
+/// after an interruption.
 fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < out.len() {
@@ -222,7 +223,7 @@ fn write_file(path: &Path, prefix: &str, arrays: &[Literal]) -> io::Result<()> {
     archive.finish()?.file.commit()
 }
 
-/// Writes the elements. Those of a splat are not in memory all at once.
+/// Writes the elements. Those of a splat are not in memory all at once. Fails if writing does.
 fn write_elements(out: &mut impl Write, array: &Literal) -> io::Result<()> {
     let element = array.raw_bytes();
     if !array.is_splat() {

@@ -99,7 +99,7 @@ impl<T> Deref for Static<T> {
 pub trait Returns: Sized + 'static {
     /// The tree of the results.
     type Tree: Tree;
-    /// Converts the returned value into a `Result` of the tree.
+    /// Converts the returned value into a `Result` of the tree. Fails if the value is an error.
     fn finish(self) -> Result<Self::Tree>;
     /// Converts the result of a call into the type of the call expression.
     #[doc(hidden)]
@@ -718,7 +718,7 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
 }
 
 impl<A: Args, R: Tree> Compiled<A, R> {
-    /// Returns the per-device program.
+    /// Returns the per-device program as StableHLO text.
     pub fn as_text(&self) -> String {
         self.ready.executable().text()
     }

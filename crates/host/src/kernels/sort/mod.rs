@@ -226,7 +226,7 @@ impl SortKernel {
     }
 
     /// Returns, for each instance that is to be computed, the keys of its `count` elements: the input itself if its
-    /// elements are the keys, or a new buffer.
+    /// elements are the keys, or a new buffer. Fails if there is no memory for the buffers.
     fn compute(&self, cx: &KernelCx<'_>, key: &Key, count: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         let inputs = cx.instances.iter().map(|&i| cx.input(key.input, i));
         let Some(kernel) = &key.kernel else { return Ok(inputs.cloned().collect()) };
