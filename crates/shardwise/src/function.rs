@@ -324,6 +324,11 @@ struct Ready<R> {
 }
 
 /// Returns a function that traces and compiles `f` when it is called, for the mesh of its arguments.
+///
+/// # Errors
+///
+/// A call returns the mistakes of the arguments and of `f`, those of what cannot be partitioned or run, and
+/// `mesh-mismatch` if the arguments are on different meshes.
 #[track_caller]
 pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -358,11 +363,21 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
 
     /// Sets the layouts of the arguments, which are moved to them before each call. `specs` is one `P` for all
     /// arguments, or a tuple.
+    ///
+    /// # Errors
+    ///
+    /// A call returns `spec-form` if the specs do not have the form of the arguments, and the errors of a spec that
+    /// does not fit its argument, as for [`Array::shard`].
     pub fn in_shardings(self, specs: impl SpecFor<A::Owned>) -> Jit<'f, A, R> {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
 
     /// Sets the layouts of the results. By default, the compiler decides them, and in Explicit mode their types do.
+///
+/// # Errors
+///
+/// A call returns `spec-form` if the specs do not have the form of the results, and the errors of a spec that does
+/// not fit its result, as for [`Array::shard`].
     pub fn out_shardings(self, specs: impl SpecFor<R>) -> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
