@@ -510,7 +510,7 @@ impl Array {
     }
 
     /// Starts [`all_gather_replicated`](Array::all_gather_replicated), whose errors the result of [`Future::done`]
-/// carries.
+    /// carries.
     #[track_caller]
     pub fn all_gather_replicated_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("all_gather_replicated_start", &[self], |s| gather(s, self, &axes, &dim, equal))

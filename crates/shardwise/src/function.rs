@@ -373,11 +373,11 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     }
 
     /// Sets the layouts of the results. By default, the compiler decides them, and in Explicit mode their types do.
-///
-/// # Errors
-///
-/// A call returns `spec-form` if the specs do not have the form of the results, and the errors of a spec that does
-/// not fit its result, as for [`Array::shard`].
+    ///
+    /// # Errors
+    ///
+    /// A call returns `spec-form` if the specs do not have the form of the results, and the errors of a spec that does
+    /// not fit its result, as for [`Array::shard`].
     pub fn out_shardings(self, specs: impl SpecFor<R>) -> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }

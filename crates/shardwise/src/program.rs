@@ -240,7 +240,7 @@ impl Program {
     /// # Errors
     ///
     /// Those of the text and of what is not valid in the program, each at its line. `run-memory`, `run-steps` or
-/// `run-cancelled` if a limit is reached.
+    /// `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn parse(text: &str) -> Result<Program> {
         limits::run(Location::caller(), || {

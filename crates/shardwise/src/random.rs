@@ -29,10 +29,10 @@ impl Key {
     }
 
     /// Splits the key into `N` keys, as `jax.random.split` does: `let [a, b, c] = key.split();`.
-///
-/// # Errors
-///
-/// The error of [`Key::split_n`].
+    ///
+    /// # Errors
+    ///
+    /// The error of [`Key::split_n`].
     #[track_caller]
     pub fn split<const N: usize>(self) -> [Key; N] {
         let keys = self.split_n(N);
