@@ -179,7 +179,8 @@ pub fn write_results(path: &Path, results: &[Literal]) -> Result<(), Diagnostics
     write_file(path, "out", results).map_err(|e| unwritable(&loc, &e.to_string()).into())
 }
 
-/// Returns numpy's type string for an element type, without the byte order.
+/// Returns numpy's type string for an element type, without the byte order. Integers of less than a byte have the type
+/// of a byte. Types that numpy lacks are raw bytes: `V2` for bf16, `V1` for the others.
 fn numpy_name(dtype: DType) -> String {
     use DType::*;
     let name = match dtype {
