@@ -185,7 +185,7 @@ struct OptArgs {
     split_input_file: bool,
 }
 
-/// Parses a number of runs, which must be at least 1.
+/// Parses a number of runs, which must be at least 1. Fails for 0 and for a text that is no number.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("at least one run is needed".into()),

@@ -2,7 +2,8 @@
 //!
 //! An array that is unreduced over some axes is the sum, over these axes, of what its devices hold. When a global array
 //! is given such a sharding, the devices at coordinate 0 along the unreduced axes hold its shards, and all others hold
-//! zeros ([`shard`]). When the global array is read, the summands are added ([`join`]).
+//! elements that change nothing when they are added: zeros, which are negative for floats ([`shard`]). When the global
+//! array is read, the summands are added ([`join`]).
 
 use shardwise_base::{AxisRef, Literal, Sharding};
 use shardwise_ops::ReduceKind;
@@ -230,7 +231,9 @@ pub fn summand_index(sharding: &Sharding, coordinates: &[usize]) -> usize {
     AxisRef::index_in(&sharding.mesh, &sharding.unreduced, coordinates)
 }
 
-/// Returns what the device at `coordinates` holds of a global array, without padding.
+/// Returns the shard of a global array that the device at `coordinates` of the mesh holds, without padding. If the
+/// sharding has unreduced axes, only the devices at position 0 along these hold elements of the array. The others hold
+/// arrays of the same shape that change nothing when they are added.
 pub fn shard(global: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Literal {
     let part = shard_box(global.shape(), sharding, coordinates);
     match summand_index(sharding, coordinates) {
@@ -263,7 +266,7 @@ pub fn shard_number(sharding: &Sharding, coordinates: &[usize]) -> usize {
     sharding.shard_index(coordinates).iter().zip(counts).fold(0, |number, (i, n)| number * n + i)
 }
 
-/// Returns the unpadded shard at every position of the mesh, in order. Each distinct shard is cut once.
+/// Returns what [`shard`] returns for each position of the mesh, in order. Each distinct shard is cut once.
 pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     let mesh = &sharding.mesh;
     let parts: Vec<Literal> = shard_boxes(global.shape(), sharding).iter().map(|part| cut(global, part)).collect();

@@ -182,14 +182,14 @@ pub trait Engine: Send + Sync {
     /// the unreduced axes hold the shards and the others hold zeros, which are negative for floats ([`layout::shard`]).
     ///
     /// # Errors
-    /// An engine may refuse an array of another type.
+    /// Fails if the budget has no memory for the shards. An engine may refuse an array of another type.
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
 
     /// Distributes an array that `shard` computes from the offset and the shape of each distinct shard, so that an
     /// engine needs no full copy. Unreduced layouts are treated as in [`Engine::put`].
     ///
     /// # Errors
-    /// An engine may refuse a shard of another shape or element type.
+    /// Fails if the budget has no memory for the shards. An engine may refuse a shard of another shape or element type.
     fn put_shards(
         &self,
         ty: &ShardedType,

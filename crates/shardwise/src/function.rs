@@ -99,7 +99,7 @@ impl<T> Deref for Static<T> {
 pub trait Returns: Sized + 'static {
     /// The tree of the results.
     type Tree: Tree;
-    /// Converts the returned value into a `Result` of the tree.
+    /// Converts the returned value into a `Result` of the tree. Fails if the value is an error.
     fn finish(self) -> Result<Self::Tree>;
     /// Converts the result of a call into the type of the call expression.
     #[doc(hidden)]
@@ -334,6 +334,11 @@ struct Ready<R> {
 }
 
 /// Returns a function that traces and compiles `f` when it is called, for the mesh of its arguments.
+///
+/// # Errors
+///
+/// A call returns the mistakes of the arguments and of `f`, those of what cannot be partitioned or run, and
+/// `mesh-mismatch` if the arguments are on different meshes.
 #[track_caller]
 pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -368,11 +373,21 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
 
     /// Sets the layouts of the arguments, which are moved to them before each call. `specs` is one `P` for all
     /// arguments, or a tuple.
+    ///
+    /// # Errors
+    ///
+    /// A call returns `spec-form` if the specs do not have the form of the arguments, and the errors of a spec that
+    /// does not fit its argument, as for [`Array::shard`].
     pub fn in_shardings(self, specs: impl SpecFor<A::Owned>) -> Jit<'f, A, R> {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
 
     /// Sets the layouts of the results. By default, the compiler decides them, and in Explicit mode their types do.
+    ///
+    /// # Errors
+    ///
+    /// A call returns `spec-form` if the specs do not have the form of the results, and the errors of a spec that does
+    /// not fit its result, as for [`Array::shard`].
     pub fn out_shardings(self, specs: impl SpecFor<R>) -> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
@@ -728,7 +743,7 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
 }
 
 impl<A: Args, R: Tree> Compiled<A, R> {
-    /// Returns the per-device program.
+    /// Returns the per-device program as StableHLO text.
     pub fn as_text(&self) -> String {
         self.ready.executable().text()
     }

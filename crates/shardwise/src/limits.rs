@@ -181,7 +181,8 @@ pub(crate) fn run<T>(at: &'static Location<'static>, f: impl FnOnce() -> Result<
     run_at(|| context::loc(at), f)
 }
 
-/// Does the same as [`run`] for a call whose location is computed only if a limit stops it.
+/// Does the same as [`run`] for a call whose location is computed only if a limit stops it. Fails if `f` does, or with
+/// the limit that stops it.
 pub(crate) fn run_at<T>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let stopped = match Budget::current() {
         Some(_) => Stop::catch(f),

@@ -632,6 +632,7 @@ pub(crate) fn batch_sizes(found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-size", loc, "`vmap`: the arguments do not all have a leading dimension of the same size")
         .facts(found)
         .help("capture an array that all indices of the batch share, instead of passing it")
+}
 
 pub(crate) fn truncated_normal(low: f64, high: f64, ty: &str, loc: &Loc) -> Diagnostic {
     let message = format!("`truncated_normal`: there are no numbers between {low} and {high}");

@@ -239,7 +239,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Those of the text, each at its line.
+    /// Those of the text and of what is not valid in the program, each at its line. `run-memory`, `run-steps` or
+    /// `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn parse(text: &str) -> Result<Program> {
         limits::run(Location::caller(), || {
@@ -340,7 +341,7 @@ impl CompiledProgram {
         self.compiled.warnings().iter().cloned().map(Mistake)
     }
 
-    /// Returns the per-device program.
+    /// Returns the per-device program as StableHLO text.
     pub fn as_text(&self) -> String {
         self.compiled.text()
     }

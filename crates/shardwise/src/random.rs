@@ -30,6 +30,10 @@ impl Key {
     }
 
     /// Splits the key into `N` keys, as `jax.random.split` does: `let [a, b, c] = key.split();`.
+    ///
+    /// # Errors
+    ///
+    /// The error of [`Key::split_n`].
     #[track_caller]
     pub fn split<const N: usize>(self) -> [Key; N] {
         let keys = self.split_n(N);
@@ -457,6 +461,7 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
 /// - `dimension` if there is no dimension `dim`.
 /// - `dtype-kind` unless the logits are floats.
 /// - `reduce-empty` if the dimension has size 0.
+/// - `too-large` if an `i32` cannot count the positions.
 #[track_caller]
 pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
     site("categorical", &[&key.0, logits], |s| {

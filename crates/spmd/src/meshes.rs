@@ -330,7 +330,8 @@ impl Rewriter<'_> {
     }
 
     /// Returns the axes of the main mesh along which every device has the same position as along `axes` of `mesh`, or
-    /// `None` if the main mesh has no such axes. Returns an empty list if the product of the sizes of `axes` is 1.
+    /// `None` if the main mesh has no such axes. If both meshes have the same axes and devices, these are `axes` with
+    /// neighbouring parts merged. Otherwise the list is empty if the product of the sizes of `axes` is 1.
     fn list(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Option<Vec<AxisRef>> {
         if mesh.same_devices(self.main) {
             return Some(merged(self.main, axes));

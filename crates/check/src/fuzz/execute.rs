@@ -121,7 +121,7 @@ impl Case<'_> {
     }
 
     /// Returns the partitioned program of a text, and inputs for it from the seed. Does not check that the texts of the
-    /// stages read back.
+    /// stages read back. Fails if the text cannot be read or partitioned, with the end of the case.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
         let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
@@ -131,7 +131,8 @@ impl Case<'_> {
         Ok(Local { module: local, inputs })
     }
 
-    /// Reads and verifies the module of a text. Records how far it came, and its ops.
+    /// Reads and verifies the module of a text. Records how far it came, and its ops. Ends the case if the text is not
+    /// a valid module.
     fn read(&mut self, text: &str) -> Result<Module, End> {
         let module = self.stage("read", Reached::Nothing, || parse("fuzz.mlir", text, &OPS))?;
         self.outcome.reached = Reached::Read;
@@ -194,7 +195,8 @@ impl Case<'_> {
     }
 
     /// Partitions the module. Returns the name of each pass and the module after it, in order. Records the strategies
-    /// of the ops, and checks that the texts of some stages read back.
+    /// of the ops, and checks that the texts of some stages read back. Ends the case if a pass fails, or if a text does
+    /// not read back.
     fn partition(&mut self, module: &Module) -> Result<Vec<(String, Module)>, End> {
         let mut stages: Vec<(String, Module)> = vec![];
         let partitioned = self.stage("partition", Reached::Verified, || {
@@ -210,7 +212,8 @@ impl Case<'_> {
     }
 
     /// Checks that the texts of one in [`STAGES_APART`] stages read back, in one of the notations. Leaves out stages
-    /// that changed nothing. The seed chooses the stages and the notation, so that other cases check the others.
+    /// that changed nothing. The seed chooses the stages and the notation, so that other cases check the others. Ends
+    /// the case with a finding if one does not.
     fn expect_stages_read_back(&self, stages: &[(String, Module)]) -> Result<(), End> {
         let turn = self.seed as usize;
         let form = if turn.is_multiple_of(2) { PLAIN } else { GENERIC };
@@ -269,7 +272,7 @@ impl Case<'_> {
     }
 
     /// Runs a program on the host alone that is too large for the interpreter, and records that a limit was reached.
-    /// The results are not compared, but the program may check them itself.
+    /// The results are not compared, but the program may check them itself. Ends the case if the run fails.
     fn host_alone(&mut self, local: &Module, inputs: &[Literal]) -> Result<(), End> {
         self.on(&HostEngine::default(), local, inputs)?;
         self.outcome.reached = Reached::Limit;

@@ -156,6 +156,7 @@ pub fn test_tools(python: &Path) -> Result<()> {
 }
 
 /// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, random numbers, layers and optimizers.
+/// Fails if a script cannot be started.
 ///
 /// Returns the output of the scripts, and true if JAX still has the same answers.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
@@ -171,7 +172,8 @@ pub fn tables(python: &Path) -> Result<(String, bool)> {
 
 /// Asks about many things, with `chunk` of them in one question, whose answer has a part for each. `chunk` must not be
 /// 0. If an answer does not have a part for each thing, because jaxlib crashed on the chunk, each half is asked
-/// separately, and finally each thing. The answer is `None` for things on which jaxlib crashes alone.
+/// separately, and finally each thing. The answer is `None` for things on which jaxlib crashes alone. Fails if the
+/// questions cannot be asked.
 pub fn ask_about<T, R>(
     python: &Path,
     things: &[T],

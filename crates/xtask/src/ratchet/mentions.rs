@@ -56,7 +56,8 @@ const GENERIC_MODULES: [&str; 15] = [
 /// Methods of attributes and ops that take the name of an attribute first.
 const ACCESSORS: [&str; 11] = ["attr", "flag", "get", "int", "ints", "remove", "set", "size", "sizes", "str", "with"];
 
-/// Returns the ops that generic code must not mention.
+/// Returns the ops that generic code must not mention. Fails if the example of an op cannot be read or does not contain
+/// the op.
 pub fn ordinary_ops() -> Result<BTreeSet<Opcode>> {
     let mut found = BTreeSet::new();
     for &op in Opcode::ALL {
