@@ -49,9 +49,8 @@ pub fn first_invalid(dtype: DType, bytes: &[u8]) -> Option<usize> {
         Kind::Signed => i32::from(byte as i8) >= -(1 << (bits - 1)) && i32::from(byte as i8) < 1 << (bits - 1),
         _ => byte >> bits == 0,
     };
-    let wrong = bytes.chunks(CHUNK).zip(0..).find_map(|(chunk, n)| {
+    bytes.chunks(CHUNK).zip(0..).find_map(|(chunk, n)| {
         poll();
         chunk.iter().position(|&b| !is_valid(b)).map(|i| n * CHUNK + i)
-    });
-    wrong
+    })
 }

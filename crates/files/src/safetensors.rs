@@ -22,7 +22,7 @@ use std::path::Path;
 /// The largest length of a header, as in the reference implementation. An index may not be longer either.
 const MAX_HEADER: u64 = 100_000_000;
 /// The number of bytes that a parsed header takes at most for each byte of its text.
-const PARSED: usize = 16;
+const PARSED: usize = 32;
 /// The key under which a header has facts about the file, and no tensor.
 pub const METADATA: &str = "__metadata__";
 

@@ -205,9 +205,17 @@ impl Facts for Branch {
     control!();
 }
 
+/// The attribute of a barrier through which no derivative passes.
+const STOP_GRADIENT: &str = "shardwise.stop_gradient";
+
 impl OptimizationBarrier {
+    /// Builds the attributes of a barrier through which no derivative passes.
+    pub fn stop_gradient() -> Attrs {
+        Attrs::new().with(STOP_GRADIENT, Attr::Unit)
+    }
+
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: NONE,
+        attributes: &[optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass")],
         operands: Operands::List,
         results: ResultLabels::both("optimization_barrier_c1"),
         on_quantized: OnQuantized::PerTensor,
@@ -218,7 +226,12 @@ impl OptimizationBarrier {
 }
 
 impl Facts for OptimizationBarrier {
-    answer!(derivative = linear);
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        match op.attrs().contains(STOP_GRADIENT) {
+            true => Derivative::Zero("the program stops the gradient here"),
+            false => Derivative::Linear,
+        }
+    }
     fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
         Transposed::by(|cx| (0..cx.operands.len()).map(|i| cx.cotangents[i].map(Cotangent::from)).collect())
     }

@@ -111,7 +111,8 @@ impl<A: Args, R: 'static> fmt::Debug for Transform<'_, A, R> {
 }
 
 // ── derivatives
-/// What a differentiated function may return: a real scalar, or a pair of it and of results that are not differentiated.
+/// Types that a differentiated function can return: a real scalar, or a pair of it and of results that are not
+/// differentiated.
 #[diagnostic::on_unimplemented(
     message = "the gradient of a function that returns `{Self}` is not defined",
     label = "expected a function that returns `Array`, or `(Array, T)` with further results in the tree `T`"

@@ -205,10 +205,6 @@ impl<'s> Scope<'s> {
                     }
                 };
                 let given: Vec<Option<Value>> = (0..op.operands().len()).map(operand).collect();
-                let is_sum = matches!(Opcode::of_view(op), Opcode::Add);
-                if is_sum && let [only] = active[..] {
-                    return vec![given[only]];
-                }
                 let operands: Vec<Value> = given
                     .into_iter()
                     .zip(op.operands())
@@ -251,7 +247,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Gives `to` the copies and tangents of `from`.
+    /// Maps `to` to the copies and tangents of `from`.
     fn forward(&mut self, from: &[Value], to: &[Value]) {
         for (&f, &t) in from.iter().zip(to) {
             self.cloner.set(t, self.cloner.get(f));

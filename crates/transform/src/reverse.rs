@@ -472,7 +472,7 @@ fn move_to_start(body: &mut Body, region: Region, from: usize) {
     ops.rotate_right(count);
 }
 
-/// Gives the region `back` of the transposed loop the values that it uses from inside of the known loop. The known loop
+/// Replaces the values from inside of the known loop that the region `back` of the transposed loop uses. The known loop
 /// stacks them, turn by turn, and `back` reads the rows at `row`.
 fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, row: Value, count: usize) {
     let turn = known.regions[1];
@@ -554,8 +554,8 @@ fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], count: usize) 
     b.body[op].results[before + 1..].to_vec()
 }
 
-/// Gives region `back` of the transposed branch the values that it uses from inside of branch `k` of the known one, which
-/// returns them. The other branches return zeros.
+/// Replaces the values from inside of branch `k` of the known op that region `back` of the transposed branch uses. The
+/// branch returns them. The other branches return zeros.
 fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize, back: Region) {
     let used = used_of(b.body, known.regions[k], back);
     if used.is_empty() {

@@ -102,7 +102,7 @@ pub fn dot_product_attention(query: &Array, key: &Array, value: &Array, options:
     })
 }
 
-/// What is applied to the scores.
+/// The changes of the scores before the softmax.
 struct Extra<'a> {
     bias: Option<&'a Array>,
     mask: Option<&'a Array>,

@@ -122,113 +122,113 @@ impl<'a> Faults<'a> {
     /// Returns `value` if nothing has been added, and else an error with one diagnostic for each kind of fault.
     pub fn or<T>(self, value: T) -> Result<T> {
         let kinds = [
-            self.missing(),
-            self.dtypes(),
-            self.shapes(),
-            self.short(),
-            self.long(),
-            self.elements(),
-            self.broken(),
-            self.unused(),
+            self.list(missing, |_, fault| match fault {
+                Fault::Missing(file) => Some(file.as_ref().map(|file| format!("; {file} has no such tensor"))),
+                _ => None,
+            }),
+            self.list(other_dtype, |ty, fault| match fault {
+                Fault::DType(given) if self.format == Format::Npz => {
+                    Some(Some(format!(" ({}), found {given}", numpy_name(ty.dtype))))
+                }
+                Fault::DType(given) => Some(Some(format!(", found {given}"))),
+                _ => None,
+            }),
+            self.list(other_shape, |_, fault| match fault {
+                Fault::Shape(given) => Some(Some(format!(", found the shape {given:?}"))),
+                _ => None,
+            }),
+            self.list(truncated, |_, fault| match fault {
+                Fault::Short(file) => Some(file.as_ref().map(|file| format!(" in {file}"))),
+                _ => None,
+            }),
+            self.list(longer, |_, fault| (*fault == Fault::Long).then_some(None)),
+            self.list(other_element, |_, fault| match fault {
+                Fault::Element(position, byte) => Some(Some(format!(", byte {byte} at {position:?}"))),
+                _ => None,
+            }),
+            self.list(broken, |_, fault| match fault {
+                Fault::Broken(why) => Some(Some(format!(": {why}"))),
+                _ => None,
+            }),
+            (!self.unused.is_empty()).then(|| unused(self.path, &self.unused, self.loc)),
         ];
         let all = self.others.iter().cloned().chain(kinds.into_iter().flatten());
         let error = all.fold(Error::new([]), |error, d| error.and(Error::one(d)));
         if error.is_empty() { Ok(value) } else { Err(error) }
     }
 
-    /// Returns a diagnostic with a line for each leaf for which `line` returns one, or `None` if there is no line.
+    /// Returns the diagnostic of one kind of fault, with a line for each leaf that has it, or `None` if no leaf has it.
+    /// `new` takes the number of leaves. `more` returns `None` for other faults, and what is to be said about a leaf
+    /// after its type.
     fn list(
         &self,
-        diagnostic: impl FnOnce(usize) -> Diagnostic,
-        line: impl Fn(&Wanted, &Fault) -> Option<String>,
+        new: impl FnOnce(&Path, usize, &Loc) -> Diagnostic,
+        more: impl Fn(&TensorType, &Fault) -> Option<Option<String>>,
     ) -> Option<Diagnostic> {
-        let lines = self.leaves.iter().filter_map(|(leaf, fault)| Some((leaf, line(leaf, fault)?)));
-        let lines: Vec<String> = lines.map(|(leaf, line)| format!("`{}`: {line}", leaf.name)).collect();
-        let new = || lines.iter().fold(diagnostic(lines.len()), |d, line| d.facts(line.clone()));
-        (!lines.is_empty()).then(new)
-    }
-
-    fn missing(&self) -> Option<Diagnostic> {
-        let message = |n| format!("{} has no tensors for {}", self.path.display(), counted(n, "leaf", "leaves"));
-        let line = |leaf: &Wanted, fault: &Fault| {
-            let Fault::Missing(file) = fault else { return None };
-            let near = did_you_mean(&leaf.name, self.names.iter().map(|name| &name[..]));
-            let more = match (file, near) {
-                (Some(file), _) => format!("; {file} does not have it, although the index says so"),
-                (None, Some(near)) => format!("; did you mean `{near}`?"),
-                (None, None) => String::new(),
-            };
-            Some(leaf.ty().short() + &more)
+        let line = |(leaf, fault): &(&Wanted, Fault)| {
+            let more = more(leaf.ty(), fault)?.or_else(|| self.near(leaf, fault)).unwrap_or_default();
+            Some(format!("`{}`: {}{more}", leaf.name, leaf.ty().short()))
         };
-        let d = self.list(|n| Diagnostic::error("tensor-missing", self.loc, message(n)), line)?;
-        Some(d.help("a leaf is read from the tensor of its name, which is its path in the tree with dots"))
+        let lines: Vec<String> = self.leaves.iter().filter_map(line).collect();
+        (!lines.is_empty()).then(|| with_facts(new(self.path, lines.len(), self.loc), lines))
     }
 
-    fn dtypes(&self) -> Option<Diagnostic> {
-        let message = |n| format!("{} has {} of another element type", self.path.display(), tensors(n));
-        let line = |leaf: &Wanted, fault: &Fault| match (fault, self.format) {
-            (Fault::DType(given), Format::Safetensors) => Some(format!("{}, found {given}", leaf.ty().short())),
-            (Fault::DType(given), Format::Npz) => {
-                Some(format!("{} ({}), found {given}", leaf.ty().short(), numpy_name(leaf.ty().dtype)))
-            }
-            _ => None,
-        };
-        let d = self.list(|n| Diagnostic::error("tensor-dtype", self.loc, message(n)), line)?;
-        Some(d.help("ask for the type that is in the file, and convert the array afterwards with `.astype(..)`"))
+    /// Returns the question whether a missing leaf is a tensor with a similar name, or `None` if there is none.
+    fn near(&self, leaf: &Wanted, fault: &Fault) -> Option<String> {
+        let names = self.names.iter().map(|name| &name[..]);
+        let near = did_you_mean(&leaf.name, names).filter(|_| matches!(fault, Fault::Missing(_)))?;
+        Some(format!("; did you mean `{near}`?"))
     }
+}
 
-    fn shapes(&self) -> Option<Diagnostic> {
-        let message = |n| format!("{} has {} of another shape", self.path.display(), tensors(n));
-        let line = |leaf: &Wanted, fault: &Fault| match fault {
-            Fault::Shape(given) => Some(format!("{}, found the shape {given:?}", leaf.ty().short())),
-            _ => None,
-        };
-        self.list(|n| Diagnostic::error("tensor-shape", self.loc, message(n)), line)
-    }
+/// Returns the diagnostic with these facts before its other notes.
+fn with_facts(diagnostic: Diagnostic, facts: Vec<String>) -> Diagnostic {
+    let notes = diagnostic.notes.clone();
+    let mut d = facts.into_iter().fold(Diagnostic { notes: vec![], ..diagnostic }, Diagnostic::facts);
+    d.notes.extend(notes);
+    d
+}
 
-    fn short(&self) -> Option<Diagnostic> {
-        let message = |n| format!("the data of {} is cut off in {}", tensors(n), self.path.display());
-        let line = |leaf: &Wanted, fault: &Fault| match fault {
-            Fault::Short(None) => Some(leaf.ty().short()),
-            Fault::Short(Some(file)) => Some(format!("{} in {file}", leaf.ty().short())),
-            _ => None,
-        };
-        let d = self.list(|n| Diagnostic::error("tensor-truncated", self.loc, message(n)), line)?;
-        Some(d.help("the file was not written or copied completely: write it again"))
-    }
+fn missing(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
+    let leaves = counted(n, "leaf", "leaves");
+    Diagnostic::error("tensor-missing", loc, format!("{} has no tensors for {leaves}", path.display()))
+        .help("a leaf is read from the tensor of its name, which is its path in the tree with dots")
+}
 
-    fn long(&self) -> Option<Diagnostic> {
-        let message = |n| format!("{} has more data than the shapes of {} say", self.path.display(), tensors(n));
-        let line = |leaf: &Wanted, fault: &Fault| (*fault == Fault::Long).then(|| leaf.ty().short());
-        self.list(|n| Diagnostic::error("tensor-length", self.loc, message(n)), line)
-    }
+fn other_dtype(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("tensor-dtype", loc, format!("{} has {} of another element type", path.display(), tensors(n)))
+        .help("ask for the type that is in the file, and convert the array afterwards with `.astype(..)`")
+}
 
-    fn elements(&self) -> Option<Diagnostic> {
-        let message =
-            |n| format!("{} has {} with elements that their types do not have", self.path.display(), tensors(n));
-        let line = |leaf: &Wanted, fault: &Fault| match fault {
-            Fault::Element(position, byte) => Some(format!("{}, byte {byte} at {position:?}", leaf.ty().short())),
-            _ => None,
-        };
-        self.list(|n| Diagnostic::error("tensor-element", self.loc, message(n)), line)
-    }
+fn other_shape(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("tensor-shape", loc, format!("{} has {} of another shape", path.display(), tensors(n)))
+}
 
-    fn broken(&self) -> Option<Diagnostic> {
-        let message = |n| format!("{} has {} that cannot be read", self.path.display(), tensors(n));
-        let line = |leaf: &Wanted, fault: &Fault| match fault {
-            Fault::Broken(why) => Some(format!("{}: {why}", leaf.ty().short())),
-            _ => None,
-        };
-        self.list(|n| Diagnostic::error("tensor-unreadable", self.loc, message(n)), line)
-    }
+fn truncated(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("tensor-truncated", loc, format!("the data of {} is cut off in {}", tensors(n), path.display()))
+        .help("the file was not written or copied completely: write it again")
+}
 
-    fn unused(&self) -> Option<Diagnostic> {
-        let message = format!("{} has {} that the tree does not have", self.path.display(), tensors(self.unused.len()));
-        let d = Diagnostic::error("tensor-unused", self.loc, message);
-        let d = self.unused.iter().fold(d, |d, name| d.facts(format!("`{name}`")));
-        let help = "to read only a part of the tensors, use `checkpoint::Options::allow_unused`";
-        (!self.unused.is_empty()).then(|| d.help(help))
-    }
+fn longer(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
+    let tensors = tensors(n);
+    let message = format!("{} has more data for {tensors} than the shapes in the file need", path.display());
+    Diagnostic::error("tensor-length", loc, message).help("the file is damaged: write it again")
+}
+
+fn other_element(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
+    let message = format!("{} has {} with elements that their types do not have", path.display(), tensors(n));
+    Diagnostic::error("tensor-element", loc, message).help("the elements of booleans are 0 and 1")
+}
+
+fn broken(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("tensor-unreadable", loc, format!("{} has {} that cannot be read", path.display(), tensors(n)))
+}
+
+fn unused(path: &Path, names: &[&str], loc: &Loc) -> Diagnostic {
+    let message = format!("{} has {} that the tree does not have", path.display(), tensors(names.len()));
+    let d = Diagnostic::error("tensor-unused", loc, message);
+    let help = "to read only a part of a checkpoint, use `checkpoint::Options::allow_unused`";
+    names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).help(help)
 }
 
 fn tensors(n: usize) -> String {

@@ -336,42 +336,42 @@ fn every_leaf_at_fault_is_listed() {
         checkpoint::restore(&wrong, &folder.0),
         &folder,
         expect![[r#"
-        error[tensor-missing]: DIR has no tensors for 2 leaves
-           | `extra.idx`: i32[5]; did you mean `extra.ids`?
-           | `extra.other`: f32[]
-           = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
-        error[tensor-dtype]: DIR has 2 tensors of another element type
-           | `embed`: f16[10,4], found bf16
-           | `layers.1.wq`: f64[8,4], found f32
-           = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
-        error[tensor-shape]: DIR has 1 tensor of another shape
-           | `layers.0.wq`: f32[4,8], found the shape [8, 4]
-        error[tensor-unused]: DIR has 2 tensors that the tree does not have
-           | `extra.ids`
-           | `layers.1.scale`
-           = help: to read only a part of the tensors, use `checkpoint::Options::allow_unused`
-    "#]],
+            error[tensor-missing]: DIR has no tensors for 2 leaves
+               | `extra.idx`: i32[5]; did you mean `extra.ids`?
+               | `extra.other`: f32[]
+               = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
+            error[tensor-dtype]: DIR has 2 tensors of another element type
+               | `embed`: f16[10,4], found bf16
+               | `layers.1.wq`: f64[8,4], found f32
+               = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
+            error[tensor-shape]: DIR has 1 tensor of another shape
+               | `layers.0.wq`: f32[4,8], found the shape [8, 4]
+            error[tensor-unused]: DIR has 2 tensors that the tree does not have
+               | `extra.ids`
+               | `layers.1.scale`
+               = help: to read only a part of a checkpoint, use `checkpoint::Options::allow_unused`
+        "#]],
     );
     npz::save(&model(0), folder.at("a.npz")).unwrap();
     check(
         npz::load(&wrong, folder.at("a.npz")),
         &folder,
         expect![[r#"
-        error[tensor-missing]: DIR/a.npz has no tensors for 2 leaves
-           | `extra.idx`: i32[5]; did you mean `extra.ids`?
-           | `extra.other`: f32[]
-           = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
-        error[tensor-dtype]: DIR/a.npz has 2 tensors of another element type
-           | `embed`: f16[10,4] (f2), found <V2
-           | `layers.1.wq`: f64[8,4] (f8), found <f4
-           = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
-        error[tensor-shape]: DIR/a.npz has 1 tensor of another shape
-           | `layers.0.wq`: f32[4,8], found the shape [8, 4]
-        error[tensor-unused]: DIR/a.npz has 2 tensors that the tree does not have
-           | `layers.1.scale`
-           | `extra.ids`
-           = help: to read only a part of the tensors, use `checkpoint::Options::allow_unused`
-    "#]],
+            error[tensor-missing]: DIR/a.npz has no tensors for 2 leaves
+               | `extra.idx`: i32[5]; did you mean `extra.ids`?
+               | `extra.other`: f32[]
+               = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
+            error[tensor-dtype]: DIR/a.npz has 2 tensors of another element type
+               | `embed`: f16[10,4] (f2), found <V2
+               | `layers.1.wq`: f64[8,4] (f8), found <f4
+               = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
+            error[tensor-shape]: DIR/a.npz has 1 tensor of another shape
+               | `layers.0.wq`: f32[4,8], found the shape [8, 4]
+            error[tensor-unused]: DIR/a.npz has 2 tensors that the tree does not have
+               | `layers.1.scale`
+               | `extra.ids`
+               = help: to read only a part of a checkpoint, use `checkpoint::Options::allow_unused`
+        "#]],
     );
 }
 
@@ -434,7 +434,7 @@ fn damaged_files_are_named_with_their_leaves() {
         &folder,
         expect![[r#"
             error[tensor-missing]: DIR has no tensors for 1 leaf
-               | `embed`: bf16[10,4]; model-00001-of-00003.safetensors does not have it, although the index says so
+               | `embed`: bf16[10,4]; model-00001-of-00003.safetensors has no such tensor
                = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
         "#]],
     );
@@ -465,10 +465,11 @@ fn damaged_files_are_named_with_their_leaves() {
         safetensors::load_all(folder.at("a.safetensors")),
         &folder,
         expect![[r#"
-        error[tensor-element]: DIR/a.safetensors has 2 tensors with elements that their types do not have
-           | `a`: bool[3,2], byte 7 at [2, 0]
-           | `b`: bool[3], byte 9 at [0]
-    "#]],
+            error[tensor-element]: DIR/a.safetensors has 2 tensors with elements that their types do not have
+               | `a`: bool[3,2], byte 7 at [2, 0]
+               | `b`: bool[3], byte 9 at [0]
+               = help: the elements of booleans are 0 and 1
+        "#]],
     );
 }
 

@@ -12,8 +12,13 @@ use shardwise_ops::{Effects, Opcode, Semantics};
 use std::collections::BTreeSet;
 
 /// Where generic code is.
-pub const GENERIC: [&str; 4] =
-    ["crates/interp/src/", "crates/propagate/src/", "crates/sharding/src/", "crates/spmd/src/"];
+pub const GENERIC: [&str; 5] = [
+    "crates/interp/src/",
+    "crates/propagate/src/",
+    "crates/sharding/src/",
+    "crates/spmd/src/",
+    "crates/transform/src/",
+];
 
 /// The modules of `shardwise-ops` that treat ordinary ops. Naming one is a mention.
 const ORDINARY_MODULES: [&str; 15] = [
@@ -35,10 +40,12 @@ const ORDINARY_MODULES: [&str; 15] = [
 ];
 
 /// The other modules of `shardwise-ops`: they treat all ops alike, make ops, or treat ops that are not ordinary.
-const GENERIC_MODULES: [&str; 15] = [
+const GENERIC_MODULES: [&str; 17] = [
+    "batch",
     "calls",
     "collective",
     "control",
+    "derivative",
     "expect",
     "make",
     "make_collective",
