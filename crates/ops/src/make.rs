@@ -8,7 +8,8 @@ use crate::elementwise::Compare;
 use crate::eval::{self, Number};
 use crate::make_collective::shard_offsets;
 use crate::reduce::Reduce;
-use crate::reducer::reduction_region;
+use crate::index::IndexDims;
+use crate::reducer::{reduction_region, replacement_region};
 use crate::{Opcode, ReduceKind, shapes};
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};
 use shardwise_ir::{Attrs, Builder, OpView, TensorType, Type, Value};
@@ -197,6 +198,53 @@ pub fn dynamic_update_slice(b: &mut Builder<'_>, x: Value, update: Value, starts
     let to = type_of(b, x);
     let operands = [&[x, update], starts].concat();
     op(b, Opcode::DynamicUpdateSlice, &operands, Attrs::new(), to)
+}
+
+/// Builds a gather of slices of these sizes, one for each dimension of `x`.
+pub fn gather(b: &mut Builder<'_>, x: Value, indices: Value, dims: &IndexDims, sizes: &[usize]) -> Value {
+    let from = type_of(b, x);
+    let windows: Vec<usize> = dims.window_operand_dims(from.rank()).iter().map(|&d| sizes[d]).collect();
+    let shape = dims.slices_shape(&windows, b.body.ty(indices).shape());
+    op(b, Opcode::Gather, &[x, indices], dims.gather_attrs(sizes), TensorType::new(from.dtype, shape))
+}
+
+/// Builds an array of the elements of `x` at the positions `indices` along `dim`. Along the other dimensions, elements
+/// keep their positions.
+///
+/// ```text
+/// x = [[1, 2, 3], [4, 5, 6]], indices = [[2], [0]], dim = 1 -> [[3], [4]]
+/// ```
+pub fn take_along(b: &mut Builder<'_>, x: Value, indices: Value, dim: usize) -> Value {
+    let rank = type_of(b, x).rank();
+    let others: Vec<usize> = (0..rank).filter(|&d| d != dim).collect();
+    let dims = IndexDims {
+        window: vec![],
+        collapsed: vec![dim],
+        operand_batching: others.clone(),
+        indices_batching: others,
+        index_map: vec![dim],
+        index_vector_dim: rank,
+    };
+    gather(b, x, indices, &dims, &vec![1; rank])
+}
+
+/// Builds a scatter of one array with the attributes `attrs`. Updates are combined with the elements of `x` by `kind`, or
+/// replace them if it is `None`.
+pub fn scatter(
+    b: &mut Builder<'_>,
+    kind: Option<ReduceKind>,
+    x: Value,
+    indices: Value,
+    updates: Value,
+    attrs: Attrs,
+) -> Value {
+    let to = type_of(b, x);
+    let region = match kind {
+        Some(kind) => reduction_region(b, kind, to.dtype),
+        None => replacement_region(b, to.dtype),
+    };
+    let op = b.op_with_regions(Opcode::Scatter, [x, indices, updates], attrs, [region], [to.into()]);
+    b.body[op].results[0]
 }
 
 /// Builds a concatenation along `dim`.

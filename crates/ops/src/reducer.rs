@@ -299,6 +299,14 @@ pub fn reduction_region(builder: &mut Builder<'_>, kind: ReduceKind, dtype: DTyp
     })
 }
 
+/// Builds a region that takes two scalars and returns the second, which replaces the first.
+pub fn replacement_region(builder: &mut Builder<'_>, dtype: DType) -> Region {
+    let ty = Type::tensor(dtype, vec![]);
+    builder.region(&[ty.clone(), ty], |b, args| {
+        b.op(Opcode::RegionReturn, [args[1]], Attrs::new(), []);
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

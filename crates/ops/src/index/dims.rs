@@ -6,9 +6,12 @@
 
 use crate::check::{self, Check, bad_attribute, is_increasing, is_unique};
 use crate::schema::AttrKind;
+use crate::eval::{self, Number};
+use crate::facts::{ReduceKind, further, with_first};
+use crate::make;
 use shardwise_base::budget::Meter;
-use shardwise_base::{Data, Diagnostics, Literal};
-use shardwise_ir::{Attr, Attrs, OpView};
+use shardwise_base::{DType, Data, Diagnostics, Literal};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Value};
 use shardwise_sharding::FactorSpec;
 
 /// The kind of `dimension_numbers` of `gather` and `dynamic_gather`.
@@ -248,14 +251,126 @@ impl IndexDims {
 
     /// Builds the attributes of a gather of slices of these sizes.
     pub fn gather_attrs(&self, slice_sizes: &[usize]) -> Attrs {
-        let dims = self.to_attr("stablehlo.gather", GATHER_LISTS, "start_index_map");
-        Attrs::new().with("dimension_numbers", dims).with("slice_sizes", Attr::sizes(slice_sizes))
+        self.in_gather(&Attrs::new(), slice_sizes)
     }
 
     /// Builds the attributes of a scatter.
     pub fn scatter_attrs(&self) -> Attrs {
+        self.in_scatter(&Attrs::new())
+    }
+
+    /// Builds the attributes of a scatter that updates no element twice.
+    pub(crate) fn unique_scatter_attrs(&self) -> Attrs {
+        self.scatter_attrs().with("unique_indices", Attr::Bool(true))
+    }
+
+    /// Returns the attributes of a gather with these dimension numbers and slices of these sizes.
+    pub(super) fn in_gather(&self, attrs: &Attrs, slice_sizes: &[usize]) -> Attrs {
+        let dims = self.to_attr("stablehlo.gather", GATHER_LISTS, "start_index_map");
+        attrs.clone().with("dimension_numbers", dims).with("slice_sizes", Attr::sizes(slice_sizes))
+    }
+
+    /// Returns the attributes of a scatter with these dimension numbers.
+    pub(super) fn in_scatter(&self, attrs: &Attrs) -> Attrs {
         let dims = self.to_attr("stablehlo.scatter", SCATTER_LISTS, "scatter_dims_to_operand_dims");
-        Attrs::new().with("scatter_dimension_numbers", dims)
+        attrs.clone().with("scatter_dimension_numbers", dims)
+    }
+
+    /// Returns the dimension numbers of the op with a leading dimension in the operand, the indices or both, and in the
+    /// slices. It is a window dimension if only the operand has it, a batch dimension if only the indices have it, and
+    /// a batching dimension if both have it.
+    pub(super) fn batched(&self, operand: bool, indices: bool) -> IndexDims {
+        let moved = |is_moved: bool, dims: &[usize]| if is_moved { further(dims) } else { dims.to_vec() };
+        let first = |is_first: bool, dims: Vec<usize>| if is_first { with_first(0, &dims) } else { dims };
+        let both = operand && indices;
+        IndexDims {
+            window: first(!indices, further(&self.window)),
+            collapsed: moved(operand, &self.collapsed),
+            operand_batching: first(both, moved(operand, &self.operand_batching)),
+            indices_batching: first(both, moved(indices, &self.indices_batching)),
+            index_map: moved(operand, &self.index_map),
+            index_vector_dim: self.index_vector_dim + usize::from(indices),
+        }
+    }
+
+    /// Builds an integer for each element of the indices, from those for the components of an index. Integers that
+    /// exceed the type of the indices become the greatest one.
+    fn for_components(&self, b: &mut Builder<'_>, indices: &TensorType, numbers: &[i64]) -> Value {
+        let bits = indices.dtype.bits() - usize::from(indices.dtype.is_signed());
+        let greatest = if bits < 63 { (1 << bits) - 1 } else { i64::MAX };
+        let number = |i: usize| Number::Signed(numbers[i].min(greatest));
+        if self.index_vector_dim == indices.rank() {
+            let scalar = make::constant(b, eval::fill(indices.dtype, &[], number));
+            return make::broadcast_scalar(b, scalar, &indices.shape);
+        }
+        let vector = make::constant(b, eval::fill(indices.dtype, &[numbers.len()], number));
+        make::broadcast_in_dim(b, vector, &indices.shape, &[self.index_vector_dim])
+    }
+
+    /// Builds the indices clamped so that slices of these sizes are inside an operand of shape `operand`.
+    pub(crate) fn clamped(&self, b: &mut Builder<'_>, indices: Value, operand: &[usize], sizes: &[usize]) -> Value {
+        let ty = make::type_of(b, indices);
+        let most: Vec<i64> = self.index_map.iter().map(|&d| (operand[d] - sizes[d]) as i64).collect();
+        let (zeros, most) = (make::zeros(b, &ty), self.for_components(b, &ty, &most));
+        make::clamp(b, zeros, indices, most)
+    }
+
+    /// Builds a boolean for each slice, which is true if the index of the slice is inside an operand of shape `operand`.
+    /// The result has the batch dimensions of the indices.
+    fn inside(&self, b: &mut Builder<'_>, indices: Value, operand: &[usize]) -> Value {
+        let ty = make::type_of(b, indices);
+        let last: Vec<i64> = self.index_map.iter().map(|&d| operand[d] as i64 - 1).collect();
+        let (zeros, last) = (make::zeros(b, &ty), self.for_components(b, &ty, &last));
+        let (above, below) = (make::compare(b, "GE", indices, zeros), make::compare(b, "LE", indices, last));
+        let inside = make::and(b, above, below);
+        let is_vector = self.index_vector_dim < ty.rank();
+        if is_vector { make::reduce(b, ReduceKind::And, inside, &[self.index_vector_dim]) } else { inside }
+    }
+
+    /// Returns the sizes of a scatter's slices, one for each dimension of the inputs.
+    fn update_sizes(&self, operand: &[usize], updates: &[usize]) -> Vec<usize> {
+        let mut sizes: Vec<usize> = operand.iter().map(|&n| n.min(1)).collect();
+        for (&o, &d) in self.window_operand_dims(operand.len()).iter().zip(&self.window) {
+            sizes[o] = updates[d];
+        }
+        sizes
+    }
+
+    /// Builds the elements of `x` to which a scatter with these dimension numbers writes updates of shape `updates`. It
+    /// drops updates outside `x`, and the result is zero for them.
+    pub(super) fn read_scattered(&self, b: &mut Builder<'_>, x: Value, indices: Value, updates: &[usize]) -> Value {
+        let operand = make::type_of(b, x);
+        let sizes = self.update_sizes(&operand.shape, updates);
+        if self.index_map.iter().any(|&d| sizes[d] > 1) {
+            return self.read_padded(b, x, indices, &sizes);
+        }
+        let read = make::gather(b, x, indices, self, &sizes);
+        let (inside, zeros) = (self.inside(b, indices, &operand.shape), TensorType::new(operand.dtype, updates));
+        let inside = make::broadcast_in_dim(b, inside, updates, &self.batch_dims(updates.len()));
+        let zeros = make::zeros(b, &zeros);
+        make::select(b, inside, read, zeros)
+    }
+
+    /// Builds the gather of slices of `x`, of which any part may be outside `x` and is zero.
+    fn read_padded(&self, b: &mut Builder<'_>, x: Value, indices: Value, sizes: &[usize]) -> Value {
+        let operand = make::type_of(b, x);
+        let numbers = |of: &dyn Fn(usize) -> i64| self.index_map.iter().map(|&d| of(d)).collect::<Vec<i64>>();
+        // Unsigned 64-bit indices may exceed i64, so they are clamped before the conversion.
+        let ty = make::type_of(b, indices);
+        let end = numbers(&|d| operand.shape[d] as i64);
+        let bound = self.for_components(b, &ty, &end);
+        let below = make::minimum(b, indices, bound);
+        let wide = make::convert(b, below, DType::I64);
+        let ty = TensorType::new(DType::I64, ty.shape.clone());
+        let margin = numbers(&|d| sizes[d] as i64);
+        let margins = self.for_components(b, &ty, &margin);
+        let (shifted, zeros) = (make::add(b, wide, margins), make::zeros(b, &ty));
+        let shifted = make::maximum(b, shifted, zeros);
+        let mut padding = vec![0; operand.rank()];
+        self.index_map.iter().zip(margin).for_each(|(&d, margin)| padding[d] = margin);
+        let zero = make::zeros(b, &TensorType::new(operand.dtype, vec![]));
+        let padded = make::pad(b, x, zero, &padding, &padding, &vec![0; padding.len()]);
+        make::gather(b, padded, shifted, self, sizes)
     }
 
     /// Returns the dimension numbers as a record. Empty lists are left out.

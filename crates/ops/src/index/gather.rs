@@ -80,7 +80,32 @@ impl Gather {
 }
 
 impl Facts for Gather {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    /// Adds the cotangents of slices where the slices were read.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let dims = dims(op);
+        let sizes = dims.slice_sizes(op);
+        Transposed::by(move |cx| {
+            let (ct, operand, indices) = (cx.cotangent(), cx.operand_tensor(0), cx.known(1));
+            let indices = dims.clamped(cx.b, indices, &operand.shape, &sizes);
+            let zeros = make::zeros(cx.b, operand);
+            let sum = make::scatter(cx.b, Some(ReduceKind::Add), zeros, indices, ct, dims.scatter_attrs());
+            vec![Some(sum.into()), None]
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        let (dims, sizes) = (dims(op).batched(mapped[0], mapped[1]), op.sizes("slice_sizes"));
+        // The indices of a batch may be unsorted although those of each element are sorted.
+        let attrs = op.attrs().clone().with("indices_are_sorted", Attr::Bool(false));
+        match mapped {
+            [true, true] => Batched::Leading(dims.in_gather(&attrs, &with_first(1, &sizes))),
+            [false, _] => Batched::LeadingOf(0b10, dims.in_gather(&attrs, &sizes)),
+            _ => Batched::by("its slices have the whole batch, whose size is an attribute", move |cx| {
+                let attrs = dims.in_gather(cx.op.attrs(), &with_first(cx.size, &sizes));
+                Ok(cx.leading_op(cx.operands, attrs))
+            }),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (operand, indices) = (types[0], types[1]);

@@ -10,12 +10,13 @@ use super::gather::IndexParts;
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors};
 use crate::eval::{self, Numeric, with_element};
+use crate::derivative::{CotangentCx, TangentCx};
 use crate::facts::*;
 use crate::make_collective::on_first_or;
 use crate::schema::*;
 use crate::{make, promote, reducer};
-use shardwise_base::{AxisRef, Data, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Region, Type, Value};
+use shardwise_base::{AxisRef, DType, Data, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Builder, OpView, Region, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Scatter;
@@ -107,7 +108,40 @@ impl Scatter {
 }
 
 impl Facts for Scatter {
-    answer!(calculus = none("its derivative is not implemented"));
+    /// Products and extrema have the derivatives of JAX: products in updates only if no element is updated twice, and
+    /// extrema with the mean of the tangents of the elements that are equal to the result.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        if self.linear(op) != Linear::No {
+            return Derivative::Linear;
+        }
+        match common_kind(op).filter(|_| arity(op) == 1) {
+            Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
+            Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
+            _ => Derivative::None("only sums, replacements, and products and extrema of one array have a derivative"),
+        }
+    }
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        if self.linear(op) == Linear::No {
+            return Transposed::None("it is not linear");
+        }
+        Transposed::by(|cx| {
+            let n = arity(&cx.op);
+            let inputs: Vec<_> = (0..n).map(|i| input_cotangent(cx, i)).collect();
+            let updates: Vec<_> = (0..n).map(|i| update_cotangent(cx, i)).collect();
+            inputs.into_iter().chain([None]).chain(updates).collect()
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        let n = arity(op);
+        let dims = dims(op).batched(true, mapped[n]);
+        match mapped[n] {
+            // The indices of a batch may be unsorted although those of each element are sorted.
+            true => {
+                Batched::Leading(dims.in_scatter(op.attrs()).with("indices_are_sorted", Attr::Bool(false)))
+            }
+            false => Batched::LeadingOf(!(1 << n), dims.in_scatter(op.attrs())),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 3..=MANY, 1)?;
         let n = arity(op);
@@ -208,6 +242,87 @@ impl Facts for Scatter {
   return %0 : tensor<12x6xf32>
 }"#
     );
+}
+
+/// Returns true if the program promises that no element is updated twice.
+fn is_unique(op: &OpView<'_>) -> bool {
+    op.attr("unique_indices").and_then(Attr::as_bool) == Some(true)
+}
+
+/// Builds the cotangent of input `i` of a linear scatter: that of the result, without the elements that are replaced.
+fn input_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotangent> {
+    let ct = cx.cotangents[i].filter(|_| cx.is_linear(i))?;
+    let n = arity(&cx.op);
+    let Some(Way::Replace) = way(&cx.op, i) else { return Some(ct.into()) };
+    let (zeros, indices) = (make::zeros(cx.b, cx.operand_tensor(n + 1 + i)), cx.known(n));
+    Some(make::scatter(cx.b, None, ct, indices, zeros, cx.op.attrs().clone()).into())
+}
+
+/// Builds the cotangent of the updates of input `i` of a linear scatter, from the elements where they were written. An
+/// update that a later one replaced has the cotangent zero.
+fn update_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotangent> {
+    let n = arity(&cx.op);
+    let ct = cx.cotangents[i].filter(|_| cx.is_linear(n + 1 + i))?;
+    let (dims, indices, updates) = (dims(&cx.op), cx.known(n), cx.operand_tensor(n + 1 + i));
+    let read = dims.read_scattered(cx.b, ct, indices, &updates.shape);
+    if matches!(way(&cx.op, i), Some(Way::Combine(_))) || is_unique(&cx.op) {
+        return Some(read.into());
+    }
+    // Scattering the numbers of the updates shows which of them was last.
+    let count = TensorType::new(DType::I64, vec![updates.size()]);
+    let numbers = make::iota(cx.b, count, 0);
+    let numbers = make::reshape(cx.b, numbers, &updates.shape);
+    let none = make::zeros(cx.b, &TensorType::new(DType::I64, cx.operand_tensor(i).shape.clone()));
+    let last = make::scatter(cx.b, None, none, indices, numbers, cx.op.attrs().clone());
+    let last = dims.read_scattered(cx.b, last, indices, &updates.shape);
+    let is_last = make::compare(cx.b, "EQ", last, numbers);
+    let zeros = make::zeros(cx.b, updates);
+    Some(make::select(cx.b, is_last, read, zeros).into())
+}
+
+/// Builds the tangent of a product: that of the input times the updates, and that of the updates times the input.
+fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
+    let (attrs, x, indices) = (cx.op.attrs().clone(), cx.operands[0], cx.operands[1]);
+    if !is_unique(&cx.op) {
+        cx.refuse_tangent(2, "only products with `unique_indices` have a derivative in their updates");
+    }
+    let of_input = cx.tangents[0].map(|tangent| {
+        let ones = make::number(cx.b, cx.op.operand_tensor(0).dtype, 1);
+        let ones = make::broadcast_scalar(cx.b, ones, cx.op.operand_shape(0));
+        let factor = make::scatter(cx.b, Some(ReduceKind::Mul), ones, indices, cx.operands[2], attrs.clone());
+        make::multiply(cx.b, tangent, factor)
+    });
+    let of_updates = cx.tangents[2].map(|tangent| {
+        let zeros = make::zeros(cx.b, cx.op.operand_tensor(0));
+        let spread = make::scatter(cx.b, Some(ReduceKind::Add), zeros, indices, tangent, attrs.clone());
+        make::multiply(cx.b, spread, x)
+    });
+    cx.sum([of_input, of_updates])
+}
+
+/// Builds the tangent of a maximum or minimum: the mean of the tangents of those among the input and the updates that
+/// are equal to the result.
+fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
+    let (attrs, indices, result) = (cx.op.attrs().clone(), cx.operands[1], cx.results[0]);
+    let dtype = cx.op.operand_tensor(0).dtype;
+    let written = dims(&cx.op).read_scattered(cx.b, result, indices, cx.op.operand_shape(2));
+    let [of_input, of_updates] = [(0, result), (2, written)].map(|(i, best)| {
+        let is_best = make::compare(cx.b, "EQ", cx.operands[i], best);
+        make::convert(cx.b, is_best, dtype)
+    });
+    let sum = |b: &mut Builder<'_>, x, updates| {
+        make::scatter(b, Some(ReduceKind::Add), x, indices, updates, attrs.clone())
+    };
+    let count = sum(cx.b, of_input, of_updates);
+    let input = cx.times(0, |_| of_input);
+    let updates = cx.times(2, |_| of_updates);
+    let zeros = make::zeros(cx.b, cx.op.operand_tensor(0));
+    let total = match updates {
+        Some(updates) => sum(cx.b, input.unwrap_or(zeros), updates),
+        None => input?,
+    };
+    // Elements that are no numbers are equal to nothing.
+    Some(make::divide(cx.b, total, count))
 }
 
 /// Checks that updates have the batch dimensions of the indices, and windows that fit.

@@ -1,7 +1,9 @@
 //! `stablehlo.dynamic_slice`: a block of constant size at a computed position, which is clamped so that the block is
 //! inside the array.
 
+use crate::batch::BatchCx;
 use crate::facts::*;
+use crate::index::IndexDims;
 use crate::reducer::nothing;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, constant_operand, eval, eval::Layout, make};
@@ -51,6 +53,39 @@ pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> V
     make::minimum(b, above, bound)
 }
 
+/// Builds the start index 0 for the leading dimension of a batch. Operand `first` is the first start index of the op,
+/// whose type all start indices have.
+pub(super) fn first_start(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
+    let dtype = cx.op.operands().get(first).map_or(DType::I32, |_| cx.op.operand_tensor(first).dtype);
+    make::number(cx.b, dtype, 0)
+}
+
+/// Builds the start indices of a batch of blocks as one array, with a row for each block. Operand `first` is the first
+/// start index of the op.
+pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
+    let columns: Vec<Value> = (first..cx.operands.len())
+        .map(|i| {
+            let starts = cx.with_leading(i);
+            make::reshape(cx.b, starts, &[cx.size, 1])
+        })
+        .collect();
+    make::concatenate(cx.b, &columns, 1)
+}
+
+/// Returns the dimension numbers of a batch of blocks in an array of this rank, if their start indices are the rows of an
+/// array. The array of the blocks has a leading dimension too, or is one for all blocks.
+pub(super) fn block_dims(rank: usize, is_batched: bool) -> IndexDims {
+    let batch: Vec<usize> = (0..usize::from(is_batched)).collect();
+    IndexDims {
+        window: (1..=rank).collect(),
+        collapsed: vec![],
+        operand_batching: batch.clone(),
+        indices_batching: batch.clone(),
+        index_map: (0..rank).map(|d| d + batch.len()).collect(),
+        index_vector_dim: 1,
+    }
+}
+
 impl DynamicSlice {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[required("slice_sizes", Some("dynamic_slice_i3"), AttrKind::Ints)],
@@ -93,7 +128,21 @@ impl Facts for DynamicSlice {
             cotangents
         })
     }
-    answer!(batch = none("its batch is not implemented"));
+    fn batch(&self, _: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        if mapped[1..].contains(&true) {
+            return Batched::by("slices that start at different positions are a gather", |cx| {
+                let (dims, indices) = (block_dims(cx.op.operands().len() - 1, cx.mapped[0]), indices(cx, 1));
+                let sizes = DynamicSlice::sizes(&cx.op);
+                let sizes = if cx.mapped[0] { with_first(1, &sizes) } else { sizes };
+                Ok(vec![make::gather(cx.b, cx.operands[0], indices, &dims, &sizes)])
+            });
+        }
+        Batched::by("the batch is a dimension of the slice, which needs a start index", |cx| {
+            let sizes = with_first(cx.size, &DynamicSlice::sizes(&cx.op));
+            let starts = with_first(first_start(cx, 1), &cx.operands[1..]);
+            Ok(vec![make::dynamic_slice(cx.b, cx.operands[0], &starts, &sizes)])
+        })
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let operands = check::counted_tensors(op, 1..=check::MANY, 0)?;
         let (x, sizes) = (operands[0], check::sizes(op, "slice_sizes")?);

@@ -1,7 +1,7 @@
 //! `stablehlo.dynamic_update_slice`: overwrites a block at a computed position, which is clamped so that the block is
 //! inside the array.
 
-use super::dynamic_slice::{check_starts, clamped_start, clamped_starts};
+use super::dynamic_slice::{block_dims, check_starts, clamped_start, clamped_starts, first_start, indices};
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
@@ -39,7 +39,23 @@ impl Facts for DynamicUpdateSlice {
             cotangents
         })
     }
-    answer!(batch = none("its batch is not implemented"));
+    fn batch(&self, _: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        if mapped[2..].contains(&true) {
+            return Batched::by("updates that start at different positions are a scatter", |cx| {
+                let (shape, update) = (cx.op.operand_shape(0), cx.op.operand_shape(1));
+                let (dims, starts) = (block_dims(shape.len(), true), indices(cx, 2));
+                // A scatter drops what is outside, where the op moves the whole block inside.
+                let starts = dims.clamped(cx.b, starts, &with_first(cx.size, shape), &with_first(1, update));
+                let (x, update) = (cx.with_leading(0), cx.with_leading(1));
+                Ok(vec![make::scatter(cx.b, None, x, starts, update, dims.unique_scatter_attrs())])
+            });
+        }
+        Batched::by("the batch is a dimension of the update, which needs a start index", |cx| {
+            let (x, update) = (cx.with_leading(0), cx.with_leading(1));
+            let starts = with_first(first_start(cx, 2), &cx.operands[2..]);
+            Ok(vec![make::dynamic_update_slice(cx.b, x, update, &starts)])
+        })
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let operands = check::counted_tensors(op, 2..=check::MANY, 0)?;
         let (x, update) = (operands[0], operands[1]);
