@@ -211,7 +211,7 @@ const STOP_GRADIENT: &str = "shardwise.stop_gradient";
 impl OptimizationBarrier {
     /// Builds the attributes of a barrier through which no derivative passes.
     pub fn stop_gradient() -> Attrs {
-        Attrs::new().with(STOP_GRADIENT, Attr::Unit)
+        Attrs::new().with(STOP_GRADIENT, Attr::Bool(true))
     }
 
     pub(crate) const SCHEMA: Schema = Schema {
@@ -227,7 +227,7 @@ impl OptimizationBarrier {
 
 impl Facts for OptimizationBarrier {
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
-        match op.attrs().contains(STOP_GRADIENT) {
+        match op.attrs().get(STOP_GRADIENT).and_then(Attr::as_bool) == Some(true) {
             true => Derivative::Zero("the program stops the gradient here"),
             false => Derivative::Linear,
         }

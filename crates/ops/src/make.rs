@@ -6,9 +6,9 @@
 use crate::dot::{DotDims, DotGeneral};
 use crate::elementwise::Compare;
 use crate::eval::{self, Number};
+use crate::index::IndexDims;
 use crate::make_collective::shard_offsets;
 use crate::reduce::Reduce;
-use crate::index::IndexDims;
 use crate::reducer::{reduction_region, replacement_region};
 use crate::{Opcode, ReduceKind, shapes};
 use shardwise_base::{AxisRef, DType, Literal, Mesh, Sharding};

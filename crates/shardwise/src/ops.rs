@@ -12,6 +12,7 @@ use shardwise_base::{self as base, Diagnostic, Kind, Literal, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
+use shardwise_ops::control::OptimizationBarrier;
 use std::fmt::Display;
 use std::ops::*;
 use std::panic::Location;
@@ -658,6 +659,26 @@ impl Array {
                 return s.fail(Some(ty), d);
             }
             Ok(call("astype", dtype, [self], |[x]| hlo::convert(x, dtype.base())))
+        })
+    }
+
+    /// Returns the array itself, as a constant for derivatives: no gradient passes through the result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// # use shardwise::grad;
+    /// # fn main() -> Result<()> {
+    /// let f = grad(|x: &Array| x * x.stop_gradient());
+    /// assert_eq!(f(&scalar(3.0, F32)).to_vec::<f32>()?, [3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn stop_gradient(&self) -> Array {
+        call("stop_gradient", (), [self], |[x]| {
+            hlo::op(Opcode::OptimizationBarrier, &[x], OptimizationBarrier::stop_gradient(), x.tensor().clone())
         })
     }
 

@@ -5,10 +5,10 @@
 //! a batch dimension, which numbers the slices and is also a dimension of the indices.
 
 use crate::check::{self, Check, bad_attribute, is_increasing, is_unique};
-use crate::schema::AttrKind;
 use crate::eval::{self, Number};
 use crate::facts::{ReduceKind, further, with_first};
 use crate::make;
+use crate::schema::AttrKind;
 use shardwise_base::budget::Meter;
 use shardwise_base::{DType, Data, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Value};

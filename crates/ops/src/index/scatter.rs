@@ -9,8 +9,8 @@ use super::dims::{IndexFactor, Kinds, Labels, Starts, for_each_index};
 use super::gather::IndexParts;
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors};
-use crate::eval::{self, Numeric, with_element};
 use crate::derivative::{CotangentCx, TangentCx};
+use crate::eval::{self, Numeric, with_element};
 use crate::facts::*;
 use crate::make_collective::on_first_or;
 use crate::schema::*;
@@ -136,9 +136,7 @@ impl Facts for Scatter {
         let dims = dims(op).batched(true, mapped[n]);
         match mapped[n] {
             // The indices of a batch may be unsorted although those of each element are sorted.
-            true => {
-                Batched::Leading(dims.in_scatter(op.attrs()).with("indices_are_sorted", Attr::Bool(false)))
-            }
+            true => Batched::Leading(dims.in_scatter(op.attrs()).with("indices_are_sorted", Attr::Bool(false))),
             false => Batched::LeadingOf(!(1 << n), dims.in_scatter(op.attrs())),
         }
     }
@@ -310,9 +308,8 @@ fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
         let is_best = make::compare(cx.b, "EQ", cx.operands[i], best);
         make::convert(cx.b, is_best, dtype)
     });
-    let sum = |b: &mut Builder<'_>, x, updates| {
-        make::scatter(b, Some(ReduceKind::Add), x, indices, updates, attrs.clone())
-    };
+    let sum =
+        |b: &mut Builder<'_>, x, updates| make::scatter(b, Some(ReduceKind::Add), x, indices, updates, attrs.clone());
     let count = sum(cx.b, of_input, of_updates);
     let input = cx.times(0, |_| of_input);
     let updates = cx.times(2, |_| of_updates);
