@@ -19,6 +19,8 @@ mod foreign;
 pub mod reducer;
 mod schema;
 #[cfg(test)]
+mod calculus_test;
+#[cfg(test)]
 pub(crate) mod shard_test;
 mod table;
 

@@ -8,11 +8,13 @@ use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::control::top_k_rule;
 use crate::eval::{self, Layout, Number, read_numbers};
+use crate::derivative::TangentCx;
 use crate::facts::*;
+use crate::make;
 use crate::schema::*;
 use shardwise_base::budget::Meter;
 use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
-use shardwise_ir::{Attr, Attrs, Op, OpData, OpView, Region, Type, Value};
+use shardwise_ir::{Attr, Attrs, Op, OpData, OpView, Region, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -49,8 +51,38 @@ impl Sort {
     }
 }
 
+/// Builds the position along `dim` from which the sort takes each element: the same sort, of the positions too.
+fn positions(cx: &mut TangentCx<'_, '_, '_>, dim: usize) -> Value {
+    let shape = cx.op.operand_shape(0).to_vec();
+    let positions = make::iota(cx.b, TensorType::new(DType::I32, shape), dim);
+    let operands = [cx.operands, &[positions]].concat();
+    let types: Vec<Type> = operands.iter().map(|&v| cx.b.body.ty(v).clone()).collect();
+    let scalar = |ty: &Type| Type::tensor(ty.as_tensor().expect("a tensor").dtype, vec![]);
+    let scalars: Vec<Type> = types.iter().flat_map(|ty| [scalar(ty), scalar(ty)]).collect();
+    let (region, cloner) = (cx.op.regions()[0], &mut *cx.cloner);
+    let comparator = cx.b.region(&scalars, |b, args| {
+        cx.op.body[region].args.iter().zip(args).for_each(|(&from, &to)| cloner.set(from, to));
+        cloner.ops(region, b);
+    });
+    let sort = cx.b.op_with_regions(Opcode::Sort, operands, Sort::stable_attrs(dim), [comparator], types);
+    cx.b.body[sort].results[cx.operands.len()]
+}
+
 impl Facts for Sort {
-    answer!(calculus = none("its derivative is not implemented"));
+    /// Tangents are taken from where the elements are taken from.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        let dim = dimension(op).expect("verified");
+        Derivative::by(move |cx| {
+            let positions = positions(cx, dim);
+            let tangents = cx.tangents.iter();
+            tangents.map(|t| t.map(|t| make::take_along(cx.b, t, positions, dim))).collect()
+        })
+    }
+    answer!(transpose = none("it is not linear"));
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        let dim = dimension(op).expect("verified") as i64 + 1;
+        Batched::Leading(op.attrs().clone().with("dimension", Attr::int(dim)))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let region = op.regions()[0];
@@ -428,7 +460,15 @@ impl TopK {
 }
 
 impl Facts for TopK {
-    answer!(calculus = none("its derivative is not implemented"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        let last = op.operand_shape(0).len() - 1;
+        Derivative::by(move |cx| {
+            let tangent = cx.tangents[0].map(|t| make::take_along(cx.b, t, cx.results[1], last));
+            vec![tangent, None]
+        })
+    }
+    answer!(transpose = none("it is not linear"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let k = check::size(op, "k")?;
@@ -492,7 +532,7 @@ fn with_last(shape: &[usize], k: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::make;
+    use crate::calculus_test::{check_batch, check_derivative, varied};
     use crate::shard_test::{module_of, run_split};
     use shardwise_ir::{Attrs, Builder, Module};
 
@@ -587,6 +627,26 @@ mod tests {
         let x = [Literal::new([2, 4], &[3f32, 9.0, 3.0, 9.0, -1.0, -2.0, 4.0, 0.0])];
         let module = top_k(&x, 4);
         assert_eq!(run_split(&module, &x), crate::shard_test::run(&module, &x));
+    }
+
+    #[test]
+    fn sorts_are_differentiated_and_batched() {
+        for dim in [0, 1, -1] {
+            let x = [varied(&[4, 3], 1), varied(&[4, 3], 2)];
+            let module = sort(&x, dim, |b, args| compare(b, "GT", "FLOAT", args[0], args[1]));
+            check_derivative(&module, &x, &[0, 1]);
+            check_derivative(&module, &x, &[1]);
+            check_batch(&module, &[varied(&[2, 4, 3], 3), varied(&[2, 4, 3], 4)], &[true, true]);
+            check_batch(&module, &[varied(&[2, 4, 3], 3), x[1].clone()], &[true, false]);
+        }
+    }
+
+    #[test]
+    fn top_k_is_differentiated_and_batched() {
+        let x = [varied(&[3, 5], 1)];
+        let module = top_k(&x, 2);
+        check_derivative(&module, &x, &[0]);
+        check_batch(&module, &[varied(&[2, 3, 5], 3)], &[true]);
     }
 
     #[test]

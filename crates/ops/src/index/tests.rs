@@ -1,11 +1,12 @@
 //! Tests of gather and scatter, whole and split along each factor.
 
+use crate::calculus_test::{check_batch, check_derivative, check_transpose, indices, varied};
 use crate::make;
 use crate::reducer::reduction_region;
 use crate::shard_test::{module_of, run, run_split};
 use crate::{Opcode, ReduceKind, RuleFact};
 use shardwise_base::{DType, Literal};
-use shardwise_ir::{Attr, Attrs, Module, Type};
+use shardwise_ir::{Attr, Attrs, Builder, Module, Type, Value};
 
 fn iota(shape: &[usize]) -> Literal {
     let n: usize = shape.iter().product();
@@ -180,4 +181,149 @@ fn scatter_with(x: &[Literal; 3]) -> Module {
         let attrs = Attrs::new().with("scatter_dimension_numbers", fields);
         crate::build(module, b, Opcode::Scatter, args.iter().copied(), attrs, [region]).unwrap()
     })
+}
+
+/// Gathers of rows, of windows that overlap and are clamped, and with batching dimensions: the operand, the indices and
+/// the gather.
+fn gathers() -> Vec<(Literal, Literal, Module)> {
+    let make = |operand: Literal, indices: Literal, dims: Dims<'_>, vector, sizes: &[usize]| {
+        let module = gather(&operand, &indices, dims, vector, sizes);
+        (operand, indices, module)
+    };
+    vec![
+        make(varied(&[4, 2], 0), indices(&[5, 1], &[3, 0, -7, 9, 3]), [&[1], &[0], &[], &[], &[0]], 1, &[1, 2]),
+        make(varied(&[5, 4], 1), indices(&[2, 3], &[3, 0, 9, 1, -1, 2]), [&[1, 2], &[], &[], &[], &[1, 0]], 0, &[2, 3]),
+        make(varied(&[3, 5], 2), indices(&[3, 2], &[4, 0, 1, 1, 7, 2]), [&[], &[1], &[0], &[0], &[1]], 2, &[1, 1]),
+    ]
+}
+
+#[test]
+fn gathers_are_transposed_and_differentiated() {
+    for (operand, indices, module) in gathers() {
+        check_derivative(&module, &[operand.clone(), indices.clone()], &[0]);
+        check_transpose(&module, &[operand, indices], &[0]);
+    }
+}
+
+fn shifted(x: &Literal) -> Literal {
+    let size = x.size();
+    Literal::from_fn([&[2], x.shape()].concat(), |i| (x.get_i128(i % size) as i32 + (i / size) as i32) % 4)
+}
+
+#[test]
+fn gathers_of_a_batch() {
+    for (operand, indices, module) in gathers() {
+        let operands = varied(&[&[2], operand.shape()].concat(), 4);
+        let all = shifted(&indices);
+        check_batch(&module, &[operands.clone(), indices], &[true, false]);
+        check_batch(&module, &[operand, all.clone()], &[false, true]);
+        check_batch(&module, &[operands, all], &[true, true]);
+    }
+}
+
+/// Scatters of rows, of windows that overlap and are partly outside, and with batching dimensions.
+fn scatters(kind: Option<ReduceKind>) -> Vec<([Literal; 3], Module)> {
+    let make = |x: [Literal; 3], dims: Dims<'_>, vector| {
+        let module = scatter(&x, dims, vector, kind);
+        (x, module)
+    };
+    vec![
+        make(
+            [varied(&[4, 2], 0), indices(&[5, 1], &[3, 0, -7, 9, 3]), varied(&[5, 2], 1)],
+            [&[1], &[0], &[], &[], &[0]],
+            1,
+        ),
+        make(
+            [varied(&[5, 4], 1), indices(&[2, 3], &[3, 0, 9, 1, -1, 2]), varied(&[3, 2, 3], 2)],
+            [&[1, 2], &[], &[], &[], &[1, 0]],
+            0,
+        ),
+        make(
+            [varied(&[3, 5], 2), indices(&[3, 2], &[4, 0, 1, 1, 7, 2]), varied(&[3, 2], 3)],
+            [&[], &[1], &[0], &[0], &[1]],
+            2,
+        ),
+    ]
+}
+
+#[test]
+fn scatters_are_transposed_and_differentiated() {
+    for kind in [None, Some(ReduceKind::Add)] {
+        for (x, module) in scatters(kind) {
+            check_derivative(&module, &x, &[0, 2]);
+            check_transpose(&module, &x, &[0, 2]);
+        }
+    }
+}
+
+#[test]
+fn extrema_are_differentiated() {
+    for kind in [ReduceKind::Max, ReduceKind::Min] {
+        for (x, module) in scatters(Some(kind)) {
+            check_derivative(&module, &x, &[0, 2]);
+            check_derivative(&module, &x, &[2]);
+        }
+    }
+}
+
+#[test]
+fn products_are_differentiated() {
+    for (x, module) in scatters(Some(ReduceKind::Mul)) {
+        check_derivative(&module, &x, &[0]);
+    }
+    let x = [varied(&[4, 2], 0), indices(&[3, 1], &[3, 0, 9]), varied(&[3, 2], 1)];
+    let mut module = scatter(&x, [&[1], &[0], &[], &[], &[0]], 1, Some(ReduceKind::Mul));
+    let body = &mut module.funcs[0].body;
+    let op = body[body.entry()].ops[0];
+    let attrs = body[op].attrs.clone().with("unique_indices", Attr::Bool(true));
+    body.op_mut(op).attrs = attrs;
+    check_derivative(&module, &x, &[0, 2]);
+}
+
+#[test]
+fn scatters_of_a_batch() {
+    for kind in [None, Some(ReduceKind::Add), Some(ReduceKind::Max)] {
+        for ([x, at, updates], module) in scatters(kind) {
+            let wide = |x: &Literal| varied(&[&[2], x.shape()].concat(), 4);
+            let (all_x, all_at, all_updates) = (wide(&x), shifted(&at), wide(&updates));
+            check_batch(&module, &[all_x.clone(), at.clone(), updates.clone()], &[true, false, false]);
+            check_batch(&module, &[x.clone(), at, all_updates.clone()], &[false, false, true]);
+            check_batch(&module, &[x, all_at.clone(), updates], &[false, true, false]);
+            check_batch(&module, &[all_x, all_at, all_updates], &[true, true, true]);
+        }
+    }
+}
+
+fn sliced(x: &[Literal], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value) -> Module {
+    module_of(x, |_, b, args| {
+        let v = f(b, args);
+        b.body.def_op(v).expect("made just now")
+    })
+}
+
+#[test]
+fn blocks_of_a_batch() {
+    let starts = |numbers: &[i32]| Literal::new([numbers.len()], numbers);
+    let (one, some) = (Literal::scalar(9i32), starts(&[3, -1, 1]));
+    let x = [varied(&[4, 3], 0), one.clone(), Literal::scalar(1i32)];
+    let module = sliced(&x, |b, x| make::dynamic_slice(b, x[0], &x[1..], &[2, 2]));
+    let xs = varied(&[3, 4, 3], 1);
+    for (x, is_batch) in [(x[0].clone(), false), (xs.clone(), true)] {
+        check_batch(&module, &[x.clone(), some.clone(), one.clone()], &[is_batch, true, false]);
+        check_batch(&module, &[x.clone(), some.clone(), starts(&[0, 5, 1])], &[is_batch, true, true]);
+    }
+    check_batch(&module, &[xs.clone(), one.clone(), Literal::scalar(0i32)], &[true, false, false]);
+    check_derivative(&module, &x, &[0]);
+    check_transpose(&module, &x, &[0]);
+
+    let x = [varied(&[4, 3], 0), varied(&[2, 2], 1), one.clone(), Literal::scalar(1i32)];
+    let module = sliced(&x, |b, x| make::dynamic_update_slice(b, x[0], x[1], &x[2..]));
+    let (update, updates) = (x[1].clone(), varied(&[3, 2, 2], 2));
+    for (x, is_batch) in [(x[0].clone(), false), (xs, true)] {
+        check_batch(&module, &[x.clone(), update.clone(), some.clone(), one.clone()], &[is_batch, false, true, false]);
+        check_batch(&module, &[x.clone(), updates.clone(), one.clone(), some.clone()], &[is_batch, true, false, true]);
+        check_batch(&module, &[x, updates.clone(), one.clone(), one.clone()], &[is_batch, true, false, false]);
+    }
+    check_derivative(&module, &x, &[0, 1]);
+    check_transpose(&module, &x, &[0, 1]);
 }

@@ -2,6 +2,7 @@
 
 mod convolution;
 mod reduce_window;
+mod select_and_gather;
 mod select_and_scatter;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,20 @@ impl WindowDim {
         let step = self.base_dilation as i64;
         let index = at.div_euclid(step) as usize;
         (at >= 0 && at % step == 0 && index < n).then_some(index)
+    }
+
+    /// The window of single elements, in order.
+    const IDENTITY: WindowDim = WindowDim { size: 1, stride: 1, low: 0, high: 0, base_dilation: 1, dilation: 1 };
+
+    /// Returns the window that has, for each element of a dimension of `n` elements, the `places` positions of this
+    /// window that have the element. Returns `None` if there are no elements or positions, or if a number overflows.
+    fn transposed(&self, n: usize, places: usize) -> Option<WindowDim> {
+        let spread = |n: usize, by: usize| i64::try_from(n.checked_sub(1)?.checked_mul(by)?.checked_add(1)?).ok();
+        let (elements, extent) = (spread(n, self.base_dilation)?, spread(self.size, self.dilation)?);
+        let low = extent.checked_sub(self.low)?.checked_sub(1)?;
+        let high = elements.checked_add(extent)?.checked_sub(spread(places, self.stride)?)?.checked_sub(low)? - 1;
+        let (stride, base_dilation) = (self.base_dilation, self.stride);
+        Some(WindowDim { stride, low, high, base_dilation, ..*self })
     }
 
     /// Returns true if the windows are the single elements, in order.
@@ -141,6 +156,16 @@ fn before_paddings(
     let (shape, padded) = (first.operand_shape(0), first.result_shape(0));
     let moved = window.iter().zip(dims).map(|(w, &d)| w.before_padding(amounts(d), shape[d], padded[d]));
     Some((pads.iter().map(|pad| pad.operand(0)).collect(), moved.collect::<Option<_>>()?))
+}
+
+/// Builds the attributes of a window, under the names that [`read_window`] takes. An empty name has no attribute.
+fn window_attrs(window: &[WindowDim], names: [&str; 4]) -> Attrs {
+    let padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();
+    let lists: [fn(&WindowDim) -> usize; 4] = [|w| w.size, |w| w.stride, |w| w.base_dilation, |w| w.dilation];
+    let named = names.into_iter().zip(lists).filter(|(name, _)| !name.is_empty());
+    let attrs: Attrs =
+        named.map(|(name, of)| (name, Attr::sizes(&window.iter().map(of).collect::<Vec<_>>()))).collect();
+    attrs.with("padding", Attr::Dense(Literal::new(vec![window.len(), 2], &padding)))
 }
 
 /// Returns the op's attributes with the padding and the dilations of the tensor that `window` has. `dilations` is the

@@ -5,21 +5,22 @@
 
 use super::{
     WindowDim, WindowLabels, before_paddings, for_each_element, padded_by_windows, places, read_window,
-    verified_window, with_window,
+    select_and_gather, verified_window, window_attrs, with_window,
 };
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::eval;
+use crate::derivative::{CotangentCx, TangentCx};
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::known_operand;
-use crate::{Opcode, index, make, reducer};
+use crate::{Opcode, index, make, promote, reducer};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
-use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct ReduceWindow;
 
-const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "base_dilations", "window_dilations"];
+pub(super) const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "base_dilations", "window_dilations"];
 
 const LABELS: WindowLabels = WindowLabels {
     sizes: ["reduce_window_c4", "reduce_window_c5"],
@@ -70,7 +71,48 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    answer!(calculus = none("its derivative is not implemented"));
+    /// The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        if self.linear(op) == Linear::Jointly {
+            return Derivative::Linear;
+        }
+        if select_and_gather::direction(op).is_some() {
+            return Derivative::by(selected_tangents);
+        }
+        let (window, kind) = (window(op), reducer::reduce_kind_of_op(op).filter(|_| !promote::is_promoted(op)));
+        let direction = match kind {
+            Some(ReduceKind::Max) => "GE",
+            Some(ReduceKind::Min) => "LE",
+            _ => return Derivative::None("only sums, maxima and minima in the windows of one array have a derivative"),
+        };
+        Derivative::by(move |cx| {
+            cx.refuse_tangent(1, "the initial value of a maximum or minimum has no derivative");
+            vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
+        })
+    }
+    /// An element of a sum is in the windows at the positions that windows of the same size over the cotangent have.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        match (self.linear(op), select_and_gather::direction(op)) {
+            (Linear::Jointly, _) => Transposed::by(sum_cotangents),
+            (Linear::In(_), Some(direction)) if is_undilated(&window(op)) => Transposed::by(move |cx| {
+                let (ct, window) = (cx.cotangents[1].filter(|_| cx.is_linear(1)), window(&cx.op));
+                let selected = ct.map(|ct| {
+                    let x = cx.known(0);
+                    select_and_gather::transposed(cx.b, x, ct, &window, direction).into()
+                });
+                vec![None, selected, None, None]
+            }),
+            (Linear::In(_), _) => Transposed::None("a maximum or minimum in dilated windows has no transpose"),
+            _ => Transposed::None("it is not linear"),
+        }
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        let (window, n) = (with_first(WindowDim::IDENTITY, &window(op)), arity(op));
+        match mapped[n..].contains(&true) {
+            false => Batched::LeadingOf((1 << n) - 1, window_attrs(&window, NAMES)),
+            true => Batched::None("its initial value differs along the batch"),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=MANY, 1)?;
         let n = arity(op);
@@ -159,7 +201,10 @@ impl Facts for ReduceWindow {
     }
 
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        reducer::linear_if_sum(op, reducer::reduce_kind_of_op(op), Linear::Jointly)
+        match select_and_gather::direction(op).filter(|_| !promote::is_promoted(op)) {
+            Some(_) => Linear::In(0b10),
+            None => reducer::linear_if_sum(op, reducer::reduce_kind_of_op(op), Linear::Jointly),
+        }
     }
 
     answer!(explicit = by_rule);
@@ -173,6 +218,55 @@ impl Facts for ReduceWindow {
   return %0 : tensor<6x3xf32>
 }"#
     );
+}
+
+fn is_undilated(window: &[WindowDim]) -> bool {
+    window.iter().all(|w| w.base_dilation == 1 && w.dilation == 1)
+}
+
+/// Builds the tangents of an op that selects pairs: those of the selected elements.
+fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
+    let direction = select_and_gather::direction(&cx.op).expect("the op selects pairs");
+    let window = window(&cx.op);
+    for i in [2, 3] {
+        cx.refuse_tangent(i, "the initial value of a maximum or minimum has no derivative");
+    }
+    let tangent = |t: &Option<Value>| {
+        t.map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))
+    };
+    cx.tangents[..2].iter().map(tangent).collect()
+}
+
+/// Builds the cotangents of a sum in windows.
+fn sum_cotangents(cx: &mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>> {
+    let (ct, window, x) = (cx.cotangent(), window(&cx.op), cx.operand_tensor(0));
+    let places = cx.op.result_shape(0);
+    let input = cx.is_linear(0).then(|| {
+        let moved = window.iter().enumerate().map(|(d, w)| w.transposed(x.shape[d], places[d]));
+        match moved.collect::<Option<Vec<WindowDim>>>() {
+            Some(moved) => sum_windows(cx.b, ct, 0, &moved).into(),
+            None => make::zeros(cx.b, x).into(),
+        }
+    });
+    let init = cx.is_linear(1).then(|| {
+        // The initial value is a summand of each window, and again for each element of it that is padding.
+        let zeros = make::zeros(cx.b, x);
+        let counts = sum_windows(cx.b, zeros, 1, &window);
+        let all = make::multiply(cx.b, ct, counts);
+        unbroadcast(cx.b, all, &[]).into()
+    });
+    vec![input, init]
+}
+
+/// Builds the sums in windows, starting from the integer `init`.
+fn sum_windows(b: &mut Builder<'_>, x: Value, init: i64, window: &[WindowDim]) -> Value {
+    let from = make::type_of(b, x);
+    let init = make::number(b, from.dtype, init);
+    let shape = places(window, &from.shape).expect("the windows fit");
+    let region = reducer::reduction_region(b, ReduceKind::Add, from.dtype);
+    let attrs = window_attrs(window, NAMES);
+    let op = b.op_with_regions(Opcode::ReduceWindow, [x, init], attrs, [region], [Type::tensor(from.dtype, shape)]);
+    b.body[op].results[0]
 }
 
 /// Returns true if totals of blocks along `dim` can take the place of the blocks. This is so if the window has no

@@ -4,7 +4,9 @@
 //! Padding is never selected. Source elements for one position are combined in row-major order, starting from the
 //! initial value. bf16 and f16 are combined in f32 and rounded once.
 
-use super::{WindowDim, WindowLabels, for_each_element, places, read_window, verified_window};
+use super::{
+    WindowDim, WindowLabels, for_each_element, places, read_window, select_and_gather, verified_window, window_attrs,
+};
 use crate::check::{Check, counted_tensors, is_promotable, types_of};
 use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
@@ -17,7 +19,7 @@ use std::cmp::Ordering;
 
 pub struct SelectAndScatter;
 
-const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "", ""];
+pub(super) const NAMES: [&str; 4] = ["window_dimensions", "window_strides", "", ""];
 
 const LABELS: WindowLabels = WindowLabels {
     sizes: ["select_and_scatter_c4", "select_and_scatter_c5"],
@@ -53,7 +55,43 @@ impl SelectAndScatter {
 }
 
 impl Facts for SelectAndScatter {
-    answer!(calculus = none("its derivative is not implemented"));
+    /// Where elements are selected from does not change when the operand changes a little.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        if self.linear(op) == Linear::No {
+            return Derivative::None("only the sum of the selected elements has a derivative");
+        }
+        Derivative::by(|cx| {
+            if cx.tangents[1].is_none() && cx.tangents[2].is_none() {
+                return vec![None];
+            }
+            let (source, init) = (cx.tangent_or_zeros(1), cx.tangent_or_zeros(2));
+            let operands = [cx.operands[0], source, init];
+            cx.same_op(&operands).into_iter().map(Some).collect()
+        })
+    }
+    /// The cotangent of the source has the elements at the positions that windows select.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let Some(direction) = comparison(op) else {
+            return Transposed::None("only elements that a comparison selects are known");
+        };
+        let window = window(op);
+        Transposed::by(move |cx| {
+            let ct = cx.cotangent();
+            let source = cx.is_linear(1).then(|| {
+                let x = cx.known(0);
+                select_and_gather::build(cx.b, x, ct, &window, direction).into()
+            });
+            let init = cx.is_linear(2).then(|| unbroadcast(cx.b, ct, &[]).into());
+            vec![None, source, init]
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        let window = with_first(WindowDim::IDENTITY, &window(op));
+        match mapped[2] {
+            false => Batched::LeadingOf(0b11, window_attrs(&window, NAMES)),
+            true => Batched::None("its initial value differs along the batch"),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 3..=3, 2)?;
         let (operand, source) = (types[0], types[1]);
@@ -285,24 +323,30 @@ fn sums_in(op: &OpView<'_>) -> Option<DType> {
     (gives.len() == 1 && args == [gives[0].clone(), gives[0].clone()]).then_some(sum.dtype)
 }
 
-/// Returns the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its first argument and
-/// its second, of real numbers by value.
-fn comparison(op: &OpView<'_>) -> Option<fn(Ordering) -> bool> {
+/// Returns the direction of the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its first
+/// argument and its second, of real numbers by value.
+fn comparison(op: &OpView<'_>) -> Option<&'static str> {
     let region = op.regions()[0];
     let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);
+    let is_plain = compare.operands() == &op.body[region].args[..];
+    direction_of(&compare).filter(|_| is_plain)
+}
+
+/// Returns the direction of a comparison, if it is `GE`, `GT`, `LE` or `LT` of real numbers by value.
+pub(super) fn direction_of(compare: &OpView<'_>) -> Option<&'static str> {
     let is_plain = compare.name() == "stablehlo.compare"
-        && compare.operands() == &op.body[region].args[..]
         && !compare.operand_tensor(0).dtype.is_complex()
-        && !Compare::is_total_order(&compare);
-    if !is_plain {
-        return None;
-    }
-    match compare.attrs().str("comparison_direction")? {
-        "GE" => Some(Ordering::is_ge),
-        "GT" => Some(Ordering::is_gt),
-        "LE" => Some(Ordering::is_le),
-        "LT" => Some(Ordering::is_lt),
-        _ => None,
+        && !Compare::is_total_order(compare);
+    let direction = compare.attrs().str("comparison_direction").filter(|_| is_plain)?;
+    ["GE", "GT", "LE", "LT"].into_iter().find(|&d| d == direction)
+}
+
+fn accepts(direction: &str) -> fn(Ordering) -> bool {
+    match direction {
+        "GE" => Ordering::is_ge,
+        "GT" => Ordering::is_gt,
+        "LE" => Ordering::is_le,
+        _ => Ordering::is_lt,
     }
 }
 
@@ -325,7 +369,7 @@ fn select(
     regions: &mut dyn RegionEval,
 ) -> Result<Data<Option<usize>>, EvalError> {
     let x = x.to_dense();
-    let native = comparison(op).map(|accepts| (accepts, read_numbers(&x)));
+    let native = comparison(op).map(|direction| (accepts(direction), read_numbers(&x)));
     let mut keeps = |best: usize, i: usize| -> Result<bool, EvalError> {
         match &native {
             Some((accepts, get)) => Ok(compare(get(best), get(i)).is_some_and(accepts)),

@@ -1,6 +1,7 @@
 //! The examples of the StableHLO specification and small cases, whole and split along each factor.
 
 use crate::Opcode;
+use crate::calculus_test::{check_batch, check_derivative, check_transpose, varied};
 use crate::make;
 use crate::reducer::reduction_region;
 use crate::shard_test::{module_of, run_split};
@@ -65,6 +66,106 @@ fn select_and_scatter_of_the_specification() {
         op.unwrap_or_else(|e| panic!("{e}"))
     });
     assert_eq!(run_split(&module, &x), [Literal::new([4, 2], &[0i64, 0, 0, 0, 5, 14, 7, 0])]);
+}
+
+fn wide(x: &Literal) -> Literal {
+    varied(&[&[2], x.shape()].concat(), 4)
+}
+
+/// Windows with strides, dilations and padding of both signs, over arrays of 5 x 6 elements.
+fn windows(is_dilated: bool) -> Vec<Attrs> {
+    let attrs = |sizes: [i64; 2], strides: [i64; 2], pads: [[i64; 2]; 2]| {
+        let attrs = Attrs::new().with("window_dimensions", Attr::ints(sizes)).with("padding", padding(&pads));
+        attrs.with("window_strides", Attr::ints(strides))
+    };
+    let mut all = vec![
+        attrs([2, 3], [1, 1], [[0, 0], [0, 0]]),
+        attrs([2, 2], [2, 3], [[1, 0], [0, 1]]),
+        attrs([1, 6], [1, 1], [[0, 0], [5, 0]]),
+    ];
+    if is_dilated {
+        let dilations = |attrs: Attrs, base: [i64; 2], window: [i64; 2]| {
+            attrs.with("base_dilations", Attr::ints(base)).with("window_dilations", Attr::ints(window))
+        };
+        all.push(dilations(attrs([3, 2], [2, 1], [[3, 1], [-1, -2]]), [2, 1], [1, 3]));
+        all.push(dilations(attrs([2, 2], [3, 2], [[-2, 4], [1, -3]]), [1, 3], [2, 2]));
+    }
+    all
+}
+
+#[test]
+fn sums_in_windows_are_transposed() {
+    for attrs in windows(true) {
+        let x = [varied(&[5, 6], 1), Literal::scalar(0.5)];
+        let module = reduce_window(&x, ReduceKind::Add, attrs);
+        check_derivative(&module, &x, &[0, 1]);
+        check_transpose(&module, &x, &[0]);
+        check_transpose(&module, &x, &[0, 1]);
+        check_batch(&module, &[wide(&x[0]), x[1].clone()], &[true, false]);
+    }
+}
+
+#[test]
+fn extrema_in_windows_are_differentiated() {
+    for (kind, init) in [(ReduceKind::Max, -100.0), (ReduceKind::Min, 100.0)] {
+        for attrs in windows(true) {
+            let x = [varied(&[5, 6], 1), Literal::scalar(init)];
+            let module = reduce_window(&x, kind, attrs);
+            check_derivative(&module, &x, &[0]);
+            check_batch(&module, &[wide(&x[0]), x[1].clone()], &[true, false]);
+        }
+    }
+}
+
+/// Selects pairs by their first elements.
+fn select_pairs(x: &[Literal; 4], attrs: Attrs, direction: &str) -> Module {
+    module_of(x, |module, b, args| {
+        let scalar = Type::tensor(DType::F64, vec![]);
+        let region = b.region(&vec![scalar; 4], |b, args| {
+            let is_kept = make::compare(b, direction, args[0], args[2]);
+            let pair = [0, 1].map(|i| make::select(b, is_kept, args[i], args[i + 2]));
+            b.op(Opcode::RegionReturn, pair, Attrs::new(), []);
+        });
+        let op = crate::build(module, b, Opcode::ReduceWindow, args.iter().copied(), attrs, [region]);
+        op.unwrap_or_else(|e| panic!("{e}"))
+    })
+}
+
+#[test]
+fn selected_pairs_are_transposed() {
+    for (direction, init) in [("GE", -100.0), ("LT", 100.0)] {
+        for attrs in windows(false) {
+            let x = [varied(&[5, 6], 1), varied(&[5, 6], 2), Literal::scalar(init), Literal::scalar(0.0)];
+            let module = select_pairs(&x, attrs, direction);
+            check_derivative(&module, &x, &[0, 1]);
+            check_transpose(&module, &x, &[1]);
+            let batch = [wide(&x[0]), x[1].clone(), x[2].clone(), x[3].clone()];
+            check_batch(&module, &batch, &[true, false, false, false]);
+        }
+    }
+}
+
+#[test]
+fn select_and_scatter_is_transposed() {
+    for direction in ["GE", "GT", "LE"] {
+        for (attrs, places) in windows(false).into_iter().zip([[4, 4], [3, 2], [5, 6]]) {
+            let x = [varied(&[5, 6], 1), varied(&places, 2), Literal::scalar(0.5)];
+            let module = module_of(&x, |module, b, args| {
+                let scalar = Type::tensor(DType::F64, vec![]);
+                let select = b.region(&[scalar.clone(), scalar], |b, args| {
+                    let result = make::compare(b, direction, args[0], args[1]);
+                    b.op(Opcode::RegionReturn, [result], Attrs::new(), []);
+                });
+                let regions = [select, reduction_region(b, ReduceKind::Add, DType::F64)];
+                let op = crate::build(module, b, Opcode::SelectAndScatter, args.iter().copied(), attrs, regions);
+                op.unwrap_or_else(|e| panic!("{e}"))
+            });
+            check_derivative(&module, &x, &[0, 1, 2]);
+            check_transpose(&module, &x, &[1, 2]);
+            check_batch(&module, &[wide(&x[0]), x[1].clone(), x[2].clone()], &[true, false, false]);
+            check_batch(&module, &[x[0].clone(), wide(&x[1]), x[2].clone()], &[false, true, false]);
+        }
+    }
 }
 
 /// Returns the dimension numbers `[b, spatial.., f]x[spatial.., i, o]->[b, spatial.., f]`.
