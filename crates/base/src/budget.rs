@@ -464,12 +464,13 @@ pub fn default_max_bytes() -> usize {
     bytes.map_or(usize::MAX / 2, |b| b / 5 * 4)
 }
 
-/// Returns the machine's memory in bytes, as Linux reports it.
+/// Returns the machine's memory in bytes, as Linux reports it. Returns `None` if it reports none.
 fn machine_bytes() -> Option<usize> {
     reported_bytes("/proc/meminfo", "MemTotal:")
 }
 
-/// Returns the largest resident memory that this process has had, in bytes, as Linux reports it.
+/// Returns the largest resident memory that this process has had, in bytes, as Linux reports it. Returns `None` if it
+/// reports none, as on other systems.
 pub fn peak_resident_bytes() -> Option<usize> {
     reported_bytes("/proc/self/status", "VmHWM:")
 }

@@ -294,14 +294,14 @@ fn is_flushed(a: Part, b: Part) -> bool {
     (a.value == 0.0 || b.value == 0.0) && a.value.abs().max(b.value.abs()) < smallest_normal
 }
 
-/// Returns the distance from 1 to the next larger number of `f64`, `f32`, `f16` or `bf16`, or of the parts of a complex
-/// type. For all other types, returns that of `bf16`.
+/// Returns the distance from 1 to the next larger number of a float type, or of the parts of a complex type. For all
+/// other types, returns that of `bf16`.
 pub fn epsilon(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => f64::EPSILON,
         DType::F32 => f32::EPSILON.into(),
         DType::F16 => f16::EPSILON.to_f64(),
-        _ => bf16::EPSILON.to_f64(),
+        small => small.small_epsilon().unwrap_or(bf16::EPSILON.to_f64()),
     }
 }
 
@@ -407,6 +407,15 @@ mod tests {
         }
         for &tolerance in &ALL {
             assert!(compare(got, got, |_| tolerance).is_ok() && compare(want, want, |_| tolerance).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn epsilon_is_the_distance_to_the_next_number() {
+        let small = DType::ALL.iter().copied().filter(|d| d.is_float() && d.bits() <= 8);
+        for dtype in small {
+            let values = (0..=u8::MAX).filter_map(|code| dtype.small_float(code)).filter(|&x| x > 1.0);
+            assert_eq!(epsilon(dtype), values.fold(f64::INFINITY, f64::min) - 1.0, "{dtype}");
         }
     }
 

@@ -130,7 +130,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("the symbolic links go round in circles"))
 }
 
-/// Creates a file in the target's folder under a name that no other file has.
+/// Creates a file in the target's folder under a name that no other file has. Fails if the file cannot be created.
 fn temporary_beside(target: &Path) -> io::Result<(File, PathBuf)> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     loop {

@@ -297,7 +297,10 @@ impl Literal {
         }
     }
 
-    /// Returns the imaginary part of element `index`, which is 0 for real types.
+    /// Returns the imaginary part of element `index`, which is 0 for real types, whatever `index` is.
+    ///
+    /// # Panics
+    /// Panics if a complex type has no such element. A splat accepts every index.
     pub fn imaginary_f64(&self, index: usize) -> f64 {
         match self.dtype {
             DType::C64 => f64::from(self.get::<Complex32>(index).im),

@@ -110,7 +110,7 @@ impl Quantized {
     }
 
     /// Checks the constraints of the spec. C1, C2 and C8 hold of all numbers that C3 and C7 accept. C9 and C11 hold by
-    /// construction.
+    /// construction. Fails with the label and the text of the first constraint that does not hold.
     fn check(&self) -> Result<(), BrokenConstraint> {
         let broken = |label, rule: String| Err((label, rule));
         let (low, high) = self.range;

@@ -52,6 +52,15 @@ impl DType {
         format(self).map(|f| f.value(u32::from(code)))
     }
 
+    /// Returns the distance from 1 to the next larger number, or `None` if this is not a float type of eight bits or
+    /// less.
+    pub(crate) fn small_epsilon(self) -> Option<f64> {
+        if self == DType::F8E8M0FNU {
+            return Some(1.0);
+        }
+        format(self).map(|f| (-f64::from(f.mantissa_bits)).exp2())
+    }
+
     /// Returns the code of the value nearest to `x`, ties to the even code, or `None` if this is not a float type of
     /// eight bits or less. In `f8E8M0FNU`, ties are rounded up.
     ///

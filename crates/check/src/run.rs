@@ -15,7 +15,7 @@ pub fn budget() -> Budget {
     Budget::new(Account::of_process().clone(), Some(1_000_000), CancelToken::default())
 }
 
-/// Runs the program in the interpreter.
+/// Runs the program in the interpreter. Fails if the interpreter does.
 pub fn whole(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     shardwise_interp::run(module, inputs)
 }
@@ -24,7 +24,8 @@ pub fn partitioned(module: &Module) -> Result<Partitioned, Diagnostics> {
     partition(module, &mut Options { verify: true, ..Options::default() })
 }
 
-/// Runs a localized module on an engine.
+/// Runs a localized module on an engine. Fails if the engine cannot compile or run the module, or if an input does not
+/// have the type of its argument.
 pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let program = engine.compile(module)?;
     let types = &program.signature().inputs;

@@ -8,7 +8,7 @@
 //! not. If all elements are such differences ([`is_noise`]), the largest one sets no limit.
 
 use crate::CheckWith;
-use crate::noise::{self, DIRECTIONS, Direction, PLACES};
+use crate::noise::{self, DIRECTIONS, Direction, places};
 use crate::placed::Placed;
 use shardwise_base::compare::{self, Mismatch, Tolerance, compare_one};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, Loc, Sharding};
@@ -90,16 +90,17 @@ pub fn nearness(got: &Literal, want: &Literal) -> String {
 }
 
 /// Returns how far each element may be from `want` after sums of at most `terms` terms. `moved` are the results for
-/// terms that were moved by [`PLACES`] units in the last place.
+/// terms that were moved by [`places`] units in the last place.
 fn bounds(want: &Literal, terms: usize, moved: &[&Literal]) -> Vec<f64> {
     let moves = |i: usize| moved.iter().map(|m| compare::gap(m, want, i)).fold(0.0, f64::max);
     let most = match is_noise(want, moves) {
         true => f64::INFINITY,
         false => largest_share(want.dtype()) * compare::largest(want),
     };
+    let places = places(want.dtype());
     let bound = |i: usize| {
-        let own = PLACES * compare::epsilon(want.dtype()) * compare::magnitude(want, i);
-        let rounded = (roundings(want.dtype(), terms) / PLACES * (own + moves(i))).min(most);
+        let own = places * compare::epsilon(want.dtype()) * compare::magnitude(want, i);
+        let rounded = (roundings(want.dtype(), terms) / places * (own + moves(i))).min(most);
         // A product that becomes subnormal is rounded by more than its last place.
         rounded.max(roundings(want.dtype(), terms) * smallest(want.dtype()))
     };
@@ -114,21 +115,23 @@ fn is_noise(want: &Literal, moves: impl Fn(usize) -> f64) -> bool {
 }
 
 /// Returns by how many units in the last place of itself and of its terms an element may differ. The roundings of a sum
-/// are nearly random, and add up to about the square root of their number. Sums of narrow floats are rounded once at
-/// the end.
+/// are nearly random, and add up to about the square root of their number. Sums of narrow floats are rounded once on
+/// each device, and once at the end.
 fn roundings(dtype: DType, terms: usize) -> f64 {
     match dtype.real() {
         DType::F64 | DType::F32 => 4.0 + (terms as f64).sqrt(),
+        small if small.bits() <= 8 => 2.0,
         _ => 4.0,
     }
 }
 
-/// Returns the distance between the subnormal numbers of a type, or 0 for types narrower than f32.
+/// Returns the distance between the subnormal numbers of a type, or 0 for types of 16 bits.
 fn smallest(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => f64::from_bits(1),
         DType::F32 => f32::from_bits(1).into(),
-        _ => 0.0,
+        // The code of the least positive number.
+        small => small.small_float(if small.has_zero() { 1 } else { 0 }).unwrap_or(0.0),
     }
 }
 
@@ -138,6 +141,7 @@ fn largest_share(dtype: DType) -> f64 {
         DType::F64 => 1e-10,
         DType::F32 => 1e-4,
         DType::F16 => 4e-3,
+        small if small.bits() <= 8 => 2.5 * compare::epsilon(small),
         _ => 2e-2,
     }
 }
@@ -284,6 +288,22 @@ mod tests {
         assert!(said(0x8000_0000, 16).is_ok());
         assert!(said(100, 16).is_err());
         assert!(said(0x8000_0000, 0).is_err(), "no sum: the same arithmetic");
+    }
+
+    /// 16 terms of 1.125 on two devices: 9 is a number of `f8E5M2` only if it is rounded to 8 or 10, so that both halves
+    /// are 8, while the whole sum is 18, which is rounded to 20.
+    #[test]
+    fn partial_sums_of_8_bit_floats_are_rounded() {
+        let x = |element: f64| {
+            let code = DType::F8E5M2.small_float_code(element).unwrap();
+            [Literal::from_bytes(DType::F8E5M2, &[1], &[code]).unwrap()]
+        };
+        let said = |got, want, terms| compared(&x(got), &x(want), terms).remove(0);
+        assert!(said(16.0, 20.0, 16).is_ok());
+        assert!(said(16.0, 20.0, 0).is_err(), "no sum: the same arithmetic");
+        assert!(said(8.0, 20.0, 16).is_err());
+        assert!(said(-20.0, 20.0, 16).is_err());
+        assert!(said(f64::NAN, 20.0, 16).is_err());
     }
 
     #[test]

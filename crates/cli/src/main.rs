@@ -173,8 +173,9 @@ enum ReplicaGroups {
 struct OptArgs {
     #[command(flatten)]
     source: Source,
-    /// The passes to run, in order.
-    #[arg(long = "pass", value_name = "NAME", value_delimiter = ',')]
+    /// The passes to run, in order, separated by commas. Transforms are passes: `value-and-grad{args=0+2}`,
+    /// `jvp{args=0}`, `vjp{args=0}`, `vmap{args=0+1,size=8}`.
+    #[arg(long = "pass", value_name = "NAMES")]
     passes: Vec<String>,
     /// Check what each pass guarantees, and what the passes before it guarantee.
     #[arg(long)]
@@ -184,7 +185,7 @@ struct OptArgs {
     split_input_file: bool,
 }
 
-/// Parses a number of runs, which must be at least 1.
+/// Parses a number of runs, which must be at least 1. Fails for 0 and for a text that is no number.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("at least one run is needed".into()),

@@ -14,11 +14,12 @@ pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     let account = Account::current();
     let Some(needed) = program.memory(&[]) else { return };
     let signature = program.signature();
-    // A shard is copied out, and padded, before it is placed.
+    // A shard is copied, and padded, before it is placed.
     let placed = signature.inputs.iter().zip(inputs).filter(|(_, x)| !x.is_splat()).map(|(ty, _)| copies(ty)).max();
     // Results are read shard by shard while all of them are alive.
-    let results = signature.outputs.iter().map(|ty| shards(ty) + ty.ty.bytes() as usize).sum::<usize>();
-    let read = signature.outputs.iter().map(copies).max().unwrap_or(0);
+    let results =
+        signature.outputs.iter().map(|ty| ty.ty.bytes() as usize).fold(needed.result_bytes, usize::saturating_add);
+    let read = signature.outputs.iter().map(|ty| copies(ty).max(sums(ty))).max().unwrap_or(0);
     let more = needed.new_bytes().max(results.saturating_add(read)).max(placed.unwrap_or(0));
     let predicted = account.in_use().saturating_add(needed.argument_bytes).saturating_add(more).max(account.peak());
     PREDICTED.get_or_init(|| predicted);
@@ -41,13 +42,6 @@ pub fn report(account: &Account) -> String {
     }
 }
 
-/// Returns the bytes of the distinct shards of an array, including their padding.
-fn shards(ty: &ShardedType) -> usize {
-    let Some(sharding) = &ty.sharding else { return ty.ty.bytes() as usize };
-    let axes = sharding.split_axes().chain(sharding.unreduced.iter().copied());
-    local_bytes(ty) * axes.map(|axis| axis.size(&sharding.mesh)).product::<usize>()
-}
-
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
@@ -64,4 +58,20 @@ fn copies(ty: &ShardedType) -> usize {
     let bytes = local_bytes(ty);
     let is_padded = local.iter().zip(&ty.ty.shape).any(|(l, n)| !n.is_multiple_of(*l));
     if is_padded { 2 * bytes } else { bytes }
+}
+
+/// Returns the bytes that are used to add the summands of an unreduced array, besides those of the result: the sums of
+/// all parts, one summand and its sum. Sums of narrow floats are wider. Returns 0 for other arrays.
+fn sums(ty: &ShardedType) -> usize {
+    let Some(sharding) = ty.sharding.as_ref().filter(|s| !s.unreduced.is_empty()) else { return 0 };
+    let dtype = ty.ty.dtype;
+    let (global, local) = (ty.ty.size(), sharding.local_shape(&ty.ty.shape).iter().product::<usize>());
+    let (own, wide) = match dtype.storage_bytes() {
+        // A narrow summand is copied before it is converted.
+        size if dtype.is_float() && size < 4 => (2 * size + 4, 4),
+        size => (size, size),
+    };
+    let adding = global * wide + local * (own + wide) + copies(ty).saturating_sub(local_bytes(ty));
+    let finishing = global * wide + if own == wide { 0 } else { local * dtype.storage_bytes() };
+    adding.saturating_sub(ty.ty.bytes() as usize).max(finishing)
 }

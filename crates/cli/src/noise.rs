@@ -12,7 +12,7 @@
 
 use shardwise_base::compare::epsilon;
 use shardwise_base::threefry::Stream;
-use shardwise_base::{AxisRef, Complex32, Complex64, DType, Literal, Mesh, bf16, f16};
+use shardwise_base::{AxisRef, Complex32, Complex64, DType, Literal, LiteralWriter, Mesh, bf16, f16};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, Op, OpView, Region, TensorType, Value};
 use shardwise_ops::collective::{CollectiveView, Groups, IdSpace, process_count};
 use shardwise_ops::reducer::reduce_kind_of_op;
@@ -85,19 +85,28 @@ fn multiplied(b: &mut Builder<'_>, x: Value, noise: Literal) -> Value {
     b.value(Opcode::Multiply, [x, noise], Attrs::default(), ty)
 }
 
-/// The number of units in the last place by which each term is moved: enough for the sums to move after they are
-/// rounded.
-pub const PLACES: f64 = 4.0;
+/// Returns the number of units in the last place by which each term is moved: enough for the sums to move after they
+/// are rounded. A few units of a float of 8 bits or less would be as large as the term.
+pub fn places(dtype: DType) -> f64 {
+    if dtype.bits() <= 8 { 1.0 } else { 4.0 }
+}
 
-/// Returns an array of this type whose elements are 1 plus or minus [`PLACES`] units in the last place. `is_above` is
-/// called for each element, and returns true for plus. Returns `None` for types other than floats of at least 16 bits
-/// and complex numbers.
+/// Returns an array of this type whose elements are 1 plus or minus some units in the last place ([`places`]).
+/// `is_above` is called for each element, and returns true for plus. Returns `None` for types other than floats and
+/// complex numbers, and for `f8E8M0FNU`, which has powers of two only.
 fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal> {
-    if !matches!(ty.dtype.real(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
+    let is_number = ty.dtype.is_float() || ty.dtype.is_complex();
+    if !is_number || !ty.dtype.has_zero() {
         return None;
     }
-    let (shape, step) = (ty.shape.clone(), PLACES * epsilon(ty.dtype));
+    let (shape, step) = (ty.shape.clone(), places(ty.dtype) * epsilon(ty.dtype));
     let mut near_one = || if is_above() { 1.0 + step } else { 1.0 - step };
+    if ty.dtype.bits() <= 8 {
+        let mut out = LiteralWriter::new(ty.dtype, &ty.shape);
+        let codes = (0..ty.size()).map(|_| ty.dtype.small_float_code(near_one()).expect("a small float"));
+        codes.for_each(|code| out.push(&[code]));
+        return Some(out.finish());
+    }
     Some(match ty.dtype {
         DType::F64 => Literal::from_fn(shape, |_| near_one()),
         DType::F32 => Literal::from_fn(shape, |_| near_one() as f32),

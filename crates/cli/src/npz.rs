@@ -1,24 +1,11 @@
-//! Reads and writes arrays in `.npz` files, numpy's format.
-//!
-//! Element types come from the program: numpy has no names for bf16 and f8, so `V2` and `uint16` may hold bf16, and
-//! `V1` and `uint8` may hold f8. All other types must match.
+//! The arguments and results of a program in `.npz` files, numpy's format.
 
-use npyz::{NpyHeader, Order};
-use shardwise_base::budget::poll;
-use shardwise_base::compare::indices;
 use shardwise_base::file::NewFile;
-use shardwise_base::{DType, Diagnostic, Diagnostics, Kind, Literal, Loc, did_you_mean};
+use shardwise_base::{Diagnostic, Diagnostics, Kind, Literal, Loc, did_you_mean};
+use shardwise_files::npz::{Mismatch, Reader, Writer, numpy_name};
 use shardwise_ir::TensorType;
-use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::Path;
-
-/// The number of bytes that are read or written between two checks for cancellation.
-const CHUNK: usize = 1 << 20;
-/// The largest length of an array's header.
-const MAX_HEADER: usize = 1 << 16;
-
-type Archive = zip::ZipArchive<BufReader<File>>;
 
 /// Reads `arg0`, `arg1`, … of these types. All mismatches are reported at once. Members of the file that the program
 /// does not take are errors as well.
@@ -27,15 +14,15 @@ type Archive = zip::ZipArchive<BufReader<File>>;
 /// memory than that.
 pub fn read_args(path: &Path, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
-    let mut archive = open(path).map_err(|e| Diagnostics::from(unreadable(&loc, &e)))?;
-    let names: Vec<String> = archive.file_names().flatten().map(|n| n.trim_end_matches(".npy").to_string()).collect();
+    let mut archive = Reader::open(path).map_err(|e| Diagnostics::from(unreadable(&loc, &e)))?;
+    let names = archive.names();
     let mut found = Diagnostics::default();
     let mut args = vec![];
     for (i, ty) in types.iter().enumerate() {
         let name = format!("arg{i}");
         match names.iter().rposition(|n| *n == name) {
             None => found.push(missing(&loc, &name, ty, &names)),
-            Some(member) => match read_member(&mut archive, member, ty) {
+            Some(member) => match archive.literal(member, ty) {
                 Ok(value) => args.push(value),
                 Err(why) => found.push(mismatch(&loc, &name, ty, why)),
             },
@@ -45,125 +32,6 @@ pub fn read_args(path: &Path, types: &[TensorType]) -> Result<Vec<Literal>, Diag
         found.push(unknown(&loc, name, types.len()));
     }
     found.or(args)
-}
-
-fn open(path: &Path) -> Result<Archive, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
-    let is_folder = file.metadata().is_ok_and(|m| m.is_dir());
-    if is_folder { Err("it is a folder".into()) } else { Archive::new(BufReader::new(file)).map_err(|e| e.to_string()) }
-}
-
-/// The reason why a member of the archive is not the array that the program takes.
-enum Mismatch {
-    /// It cannot be read, for this reason.
-    Broken(String),
-    DType {
-        given: String,
-        shape: Vec<usize>,
-    },
-    Shape {
-        given: String,
-        shape: Vec<usize>,
-    },
-    /// It has this many bytes, fewer than its type needs.
-    Fewer(usize),
-    More,
-    /// An element is not a value of its type.
-    Range {
-        position: Vec<usize>,
-        byte: u8,
-    },
-}
-
-impl From<io::Error> for Mismatch {
-    fn from(e: io::Error) -> Mismatch {
-        Mismatch::Broken(e.to_string())
-    }
-}
-
-fn read_member(archive: &mut Archive, index: usize, ty: &TensorType) -> Result<Literal, Mismatch> {
-    let mut member = archive.by_index(index).map_err(|e| Mismatch::Broken(e.to_string()))?;
-    let header = read_header(&mut member)?;
-    let npyz::DType::Plain(dtype) = header.dtype() else {
-        return Err(Mismatch::Broken("it is a structured array".into()));
-    };
-    let (given, shape) = (dtype.to_string(), header.shape().iter().map(|&n| n as usize).collect::<Vec<_>>());
-    if header.order() == Order::Fortran && shape.len() > 1 {
-        return Err(Mismatch::Broken("it is in Fortran order; save it with `numpy.ascontiguousarray`".into()));
-    }
-    if !accepts(ty.dtype, &given) {
-        return Err(Mismatch::DType { given, shape });
-    }
-    if shape != ty.shape {
-        return Err(Mismatch::Shape { given, shape });
-    }
-    let value = read_elements(&mut member, ty)?;
-    in_range(&value, ty.dtype).map_or(Ok(value), Err)
-}
-
-/// Reads the header of an array. Fails if it is malformed, or longer than [`MAX_HEADER`].
-fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
-    let mut start = vec![0; 10];
-    member.read_exact(&mut start)?;
-    let mut length = usize::from(u16::from_le_bytes([start[8], start[9]]));
-    if start[6] > 1 {
-        let mut high = [0; 2];
-        member.read_exact(&mut high)?;
-        start.extend(high);
-        length |= usize::from(u16::from_le_bytes(high)) << 16;
-    }
-    if length > MAX_HEADER {
-        return Err(Mismatch::Broken(format!("its header has {length} bytes")));
-    }
-    Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
-}
-
-/// Reads the elements of an array to its end, where the archive compares the checksum. Fails if there are fewer or more
-/// bytes than the type needs.
-fn read_elements(member: &mut impl Read, ty: &TensorType) -> Result<Literal, Mismatch> {
-    let mut value = Literal::dense_zeros(ty.dtype, &ty.shape).map_err(|e| Mismatch::Broken(e.to_string()))?;
-    let mut read = 0;
-    for chunk in value.bytes_mut().chunks_mut(CHUNK) {
-        poll();
-        let n = read_as_much(member, chunk)?;
-        read += n;
-        if n < chunk.len() {
-            return Err(Mismatch::Fewer(read));
-        }
-    }
-    if read_as_much(member, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(value) }
-}
-
-/// Fills `out` with as many bytes as the reader has, and returns their number.
-fn read_as_much(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
-    let mut done = 0;
-    while done < out.len() {
-        match reader.read(&mut out[done..]) {
-            Ok(0) => break,
-            Ok(n) => done += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(done)
-}
-
-/// Returns a [`Mismatch::Range`] for the first byte that is not a value of the type, or `None` if there is none. Types
-/// of less than eight bits do not use all bits. For all other types, returns `None`.
-fn in_range(x: &Literal, dtype: DType) -> Option<Mismatch> {
-    let bits = if dtype.kind() == Kind::Bool { 1 } else { dtype.bits() };
-    if bits >= 8 {
-        return None;
-    }
-    let is_valid = |byte: u8| match dtype.kind() {
-        Kind::Signed => i32::from(byte as i8) >= -(1 << (bits - 1)) && i32::from(byte as i8) < 1 << (bits - 1),
-        _ => byte >> bits == 0,
-    };
-    let wrong = x.raw_bytes().chunks(CHUNK).zip(0..).find_map(|(chunk, n)| {
-        poll();
-        chunk.iter().position(|&b| !is_valid(b)).map(|i| (n * CHUNK + i, chunk[i]))
-    });
-    wrong.map(|(i, byte)| Mismatch::Range { position: indices(x.shape(), i), byte })
 }
 
 /// Returns an error if the results could not be written. Called before they are computed.
@@ -178,124 +46,12 @@ pub fn write_results(path: &Path, results: &[Literal]) -> Result<(), Diagnostics
     write_file(path, "out", results).map_err(|e| unwritable(&loc, &e.to_string()).into())
 }
 
-/// Returns numpy's type string for an element type, without the byte order.
-fn numpy_name(dtype: DType) -> String {
-    use DType::*;
-    let name = match dtype {
-        I1 => "b1",
-        I2 | I4 | I8 => "i1",
-        I16 => "i2",
-        I32 => "i4",
-        I64 => "i8",
-        U2 | U4 | U8 => "u1",
-        U16 => "u2",
-        U32 => "u4",
-        U64 => "u8",
-        F16 => "f2",
-        F32 => "f4",
-        F64 => "f8",
-        C64 => "c8",
-        C128 => "c16",
-        BF16 => "V2",
-        _ => "V1",
-    };
-    name.into()
-}
-
-/// Returns true if numpy's type `given` may hold elements of `dtype`: if it is the type's own name, or `u2` for bf16 or
-/// `u1` for f8. Types in big-endian order are not accepted.
-fn accepts(dtype: DType, given: &str) -> bool {
-    let given = given.trim_start_matches(['<', '|', '=']);
-    let expected = numpy_name(dtype);
-    given == expected || (expected == "V2" && given == "u2") || (expected == "V1" && given == "u1")
-}
-
 fn write_file(path: &Path, prefix: &str, arrays: &[Literal]) -> io::Result<()> {
-    let mut archive = zip::ZipWriter::new(UntilFailure::create(path)?);
-    let stored =
-        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
+    let mut archive = Writer::create(path)?;
     for (i, array) in arrays.iter().enumerate() {
-        archive.start_file(format!("{prefix}{i}.npy"), stored)?;
-        archive.write_all(&npy_header(array))?;
-        write_elements(&mut archive, array)?;
+        archive.literal(&format!("{prefix}{i}"), array)?;
     }
-    archive.finish()?.file.commit()
-}
-
-/// Writes the elements. Those of a splat are not in memory all at once.
-fn write_elements(out: &mut impl Write, array: &Literal) -> io::Result<()> {
-    let element = array.raw_bytes();
-    if !array.is_splat() {
-        return element.chunks(CHUNK).try_for_each(|chunk| {
-            poll();
-            out.write_all(chunk)
-        });
-    }
-    let most = (CHUNK / element.len()).min(array.size());
-    let chunk = element.repeat(most);
-    let mut left = array.size();
-    while left > 0 {
-        poll();
-        let count = left.min(most);
-        out.write_all(&chunk[..count * element.len()])?;
-        left -= count;
-    }
-    Ok(())
-}
-
-/// A file that ignores everything after a failure, so that the failure is reported once. The archive writes its
-/// directory when it is dropped. It then finds itself at the end of the file, whatever position it seeks.
-struct UntilFailure {
-    file: NewFile,
-    has_failed: bool,
-    /// The largest position so far.
-    end: u64,
-}
-
-impl UntilFailure {
-    fn create(path: &Path) -> io::Result<UntilFailure> {
-        Ok(UntilFailure { file: NewFile::create(path)?, has_failed: false, end: 0 })
-    }
-
-    /// Returns `otherwise` after a failure, and otherwise the result of `f`.
-    fn unless_failed<T>(&mut self, otherwise: T, f: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
-        if self.has_failed {
-            return Ok(otherwise);
-        }
-        f(&mut self.file).inspect_err(|_| self.has_failed = true)
-    }
-}
-
-impl Write for UntilFailure {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.unless_failed(bytes.len(), |file| file.write(bytes))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.unless_failed((), |file| file.flush())
-    }
-}
-
-impl Seek for UntilFailure {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = self.unless_failed(self.end, |file| file.seek(to))?;
-        self.end = self.end.max(position);
-        Ok(position)
-    }
-}
-
-/// Returns the header in version 1.0 of the `.npy` format: magic, length, and a Python dictionary, padded to a multiple
-/// of 64 bytes in all.
-fn npy_header(array: &Literal) -> Vec<u8> {
-    let name = numpy_name(array.dtype());
-    let order = if array.dtype().storage_bytes() == 1 { '|' } else { '<' };
-    let sizes: String = array.shape().iter().map(|n| format!("{n},")).collect();
-    let dict = format!("{{'descr': '{order}{name}', 'fortran_order': False, 'shape': ({sizes}), }}");
-    let length = (10 + dict.len() + 1).next_multiple_of(64) - 10;
-    let mut header = b"\x93NUMPY\x01\x00".to_vec();
-    header.extend((length as u16).to_le_bytes());
-    header.extend(format!("{dict:<width$}\n", width = length - 1).into_bytes());
-    header
+    archive.commit()
 }
 
 fn unreadable(loc: &Loc, why: &str) -> Diagnostic {
@@ -367,7 +123,10 @@ fn not_an_element(loc: &Loc, name: &str, ty: &TensorType, position: &[usize], by
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::{Account, Budget, CancelToken, Stop, bf16, file};
+    use shardwise_base::{Account, Budget, CancelToken, DType, Stop, bf16, file};
+    use shardwise_files::npz::header;
+    use std::fs::File;
+    use std::io::Write;
 
     fn temp(name: &str) -> std::path::PathBuf {
         std::env::temp_dir().join(format!("shardwise-npz-{}-{name}", std::process::id()))
@@ -422,7 +181,7 @@ mod tests {
 
     /// Returns the header for an array, followed by other bytes.
     fn member(array: &Literal, bytes: &[u8]) -> Vec<u8> {
-        [npy_header(array), bytes.to_vec()].concat()
+        [header(array.dtype(), array.shape()), bytes.to_vec()].concat()
     }
 
     fn said(path: &Path, ty: TensorType) -> String {
@@ -472,7 +231,7 @@ mod tests {
         let read = budget.run(|| read_args(&path, &[TensorType::new(DType::F32, vec![2])])).unwrap();
         assert!(read.unwrap_err().to_string().contains("has more bytes") && account.peak() < 1000);
         let large = TensorType::new(DType::F32, vec![1 << 30]);
-        let header = npy_header(&Literal::zeros(DType::F32, [1 << 30]));
+        let header = header(DType::F32, &[1 << 30]);
         let path = archive("large.npz", &[header], zip::CompressionMethod::Stored);
         assert!(matches!(budget.run(|| read_args(&path, &[large])), Err(Stop::Memory(e)) if e.requested == 4 << 30));
         std::fs::remove_file(path).unwrap();

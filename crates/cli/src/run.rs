@@ -56,7 +56,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Writes the results to a file, or prints them if no other output was requested.
+/// Writes the results to a file, or prints them if no other output was requested. Fails if the file cannot be written.
 fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> {
     if let Some(path) = &args.outputs {
         npz::write_results(path, results)?;
@@ -68,7 +68,7 @@ fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> 
 
 /// Returns the results of the program for the inputs that the command names. Prints the warnings of the partitioner,
 /// and writes the stages if `--dump` is set. If only the interpreter can run the program, prints what the program
-/// prints instead.
+/// prints instead. Fails if the inputs cannot be read, or if the program cannot be partitioned, compiled or run.
 pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
     let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {

@@ -44,7 +44,8 @@ impl Parts {
 }
 
 impl Source {
-    /// Reads and verifies the program, and prints the warnings that it contains.
+    /// Reads and verifies the program, and prints the warnings that it contains. Fails if the text cannot be read or is
+    /// not a valid program.
     pub fn read(&self) -> Result<Module, Diagnostics> {
         let (name, source) = self.named_text()?;
         let module = parse(&name, &source.text)?;
@@ -53,7 +54,8 @@ impl Source {
     }
 
     /// Reads and verifies the programs that lines `// -----` separate if `is_split` is true. Their warnings are not
-    /// printed. Otherwise, reads the only program as [`Source::read`] does.
+    /// printed. Otherwise, reads the only program as [`Source::read`] does. Fails if the text cannot be read, or if a
+    /// program is not valid.
     pub fn read_all(&self, is_split: bool) -> Result<Vec<Module>, Diagnostics> {
         if !is_split {
             return Ok(vec![self.read()?]);
@@ -62,7 +64,8 @@ impl Source {
         parts.iter().map(|part| parse(&parts.name, &parts.text(part))).collect()
     }
 
-    /// Reads the text, and separates its parts, which are not parsed. Parts without any text are left out.
+    /// Reads the text, and separates its parts, which are not parsed. Parts without any text are left out. Fails if the
+    /// text cannot be read.
     pub fn parts(&self) -> Result<Parts, Diagnostics> {
         let (name, source) = self.named_text()?;
         let parts = split(&source.text);
@@ -76,7 +79,8 @@ impl Source {
         Ok((name, source))
     }
 
-    /// Partitions the program, prints its warnings, and writes its stages if `--dump` is set.
+    /// Partitions the program, prints its warnings, and writes its stages if `--dump` is set. Fails if a pass does, or
+    /// if a stage cannot be written.
     pub fn partition(&self, module: &Module) -> Result<Partitioned, Diagnostics> {
         let mut dumper = self.dumper()?;
         let partitioned = partition(module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
@@ -166,7 +170,7 @@ fn split(text: &str) -> Vec<Part> {
     parts
 }
 
-/// Parses and verifies a program.
+/// Parses and verifies a program. Fails if the text cannot be parsed or the module is not valid.
 pub fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
     let module = mlir::parse(name, text, &OPS)?;
     verify(&module).or(module)

@@ -5,6 +5,7 @@ use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, out};
 use shardwise_base::Diagnostics;
 use shardwise_ir::text::PrintOptions;
 use shardwise_spmd::{self as spmd, Options, Step, run_steps, run_until};
+use shardwise_transform::{Request, split_list};
 
 pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
@@ -34,9 +35,10 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
 }
 
 pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
-    let is_shardys = !args.passes.is_empty() && args.passes.iter().all(|name| is_shardys(name));
+    let passes: Vec<String> = args.passes.iter().flat_map(|list| split_list(list)).collect();
+    let is_shardys = !passes.is_empty() && passes.iter().all(|name| is_shardys(name));
     let options = if is_shardys { PrintOptions::MLIR } else { PrintOptions::default() };
-    let steps: Vec<Step<'_>> = args.passes.iter().map(|name| step(name)).collect::<Result<_, _>>()?;
+    let steps: Vec<Step<'_>> = passes.iter().map(|name| step(name)).collect::<Result<_, _>>()?;
     let mut dumper = args.source.dumper()?;
     for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
         let mut hook = dumper.hook();
@@ -51,13 +53,17 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     dumper.finish()
 }
 
-/// Returns the pass with this name. In a build with the feature `shardy`, Shardy's passes are found too. Fails if there
+/// Returns the pass or the transform with this name. In a build with the feature `shardy`, Shardy's passes are found too. Fails if there
 /// is no such pass.
 fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
     #[cfg(feature = "shardy")]
     if let Some(request) = shardwise_shardy::Request::parse(name) {
         let request = request?;
         return Ok(Step { name: request.pass.name, run: Box::new(move |module, _| request.run(&module)) });
+    }
+    if let Some(request) = Request::parse(name) {
+        let request = request?;
+        return Ok(Step { name: request.name(), run: Box::new(move |module, _| request.run(&module)) });
     }
     spmd::find(name).map(Step::from)
 }

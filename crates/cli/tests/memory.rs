@@ -100,6 +100,24 @@ func.func @main(%x: tensor<2048x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [
 }",
     ),
     (
+        "many small shards",
+        "sdy.mesh @mesh = <[\"x\"=512, \"y\"=8]>
+func.func @main(%x: tensor<5000x130xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> (tensor<5000x130xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {\"y\"}]>}, tensor<130x5000xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\", \"y\"}]>}) {
+  %0 = stablehlo.tanh %x : tensor<5000x130xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<5000x130xf32>) -> tensor<130x5000xf32>
+  return %0, %1 : tensor<5000x130xf32>, tensor<130x5000xf32>
+}",
+    ),
+    (
+        "sums that stay partial",
+        "sdy.mesh @mesh = <[\"x\"=64, \"y\"=2]>
+func.func @main(%x: tensor<1024x8000xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {\"y\"}]>}) -> (tensor<8000xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{\"y\"}], unreduced={\"x\"}>}) {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1024x8000xbf16>, tensor<bf16>) -> tensor<8000xbf16>
+  return %0 : tensor<8000xbf16>
+}",
+    ),
+    (
         "attention",
         "func.func @main(%q: tensor<2048x512xf32>, %k: tensor<2048x512xf32>, %v: tensor<2048x512xf32>) -> tensor<2048x512xf32> {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>

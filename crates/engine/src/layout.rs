@@ -2,10 +2,12 @@
 //!
 //! An array that is unreduced over some axes is the sum, over these axes, of what its devices hold. When a global array
 //! is given such a sharding, the devices at coordinate 0 along the unreduced axes hold its shards, and all others hold
-//! zeros ([`shard`]). When the global array is read, the summands are added ([`join`]).
+//! elements that change nothing when they are added: zeros, which are negative for floats ([`shard`]). When the global
+//! array is read, the summands are added ([`join`]).
 
 use shardwise_base::{AxisRef, Literal, Sharding};
 use shardwise_ops::ReduceKind;
+use shardwise_ops::reducer::Combined;
 use shardwise_ops::reducer::nothings;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -15,6 +17,90 @@ use std::collections::btree_map::Entry;
 pub struct ShardBox {
     pub offset: Vec<usize>,
     pub shape: Vec<usize>,
+}
+
+impl ShardBox {
+    /// Returns the box of a whole array.
+    pub fn whole(shape: &[usize]) -> ShardBox {
+        ShardBox { offset: vec![0; shape.len()], shape: shape.to_vec() }
+    }
+
+    /// Returns the number of elements.
+    pub fn size(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Returns the box of the elements that both boxes have, or `None` if there are none.
+    pub fn overlap(&self, other: &ShardBox) -> Option<ShardBox> {
+        let ends = |b: &ShardBox| b.offset.iter().zip(&b.shape).map(|(o, n)| o + n).collect::<Vec<_>>();
+        let offset: Vec<usize> = self.offset.iter().zip(&other.offset).map(|(&a, &b)| a.max(b)).collect();
+        let end = ends(self).into_iter().zip(ends(other)).map(|(a, b)| a.min(b));
+        let shape: Vec<usize> = end.zip(&offset).map(|(end, &start)| end.saturating_sub(start)).collect();
+        (!shape.contains(&0)).then_some(ShardBox { offset, shape })
+    }
+}
+
+/// Returns boxes that together are an array of this shape, in row-major order. The elements of each are consecutive in
+/// the array, and take at most `max_bytes` bytes or are one element.
+///
+/// ```
+/// use shardwise_engine::layout::bands;
+/// let offsets: Vec<Vec<usize>> = bands(&[2, 5], 4, 8).map(|band| band.offset).collect();
+/// assert_eq!(offsets, [[0, 0], [0, 2], [0, 4], [1, 0], [1, 2], [1, 4]]);
+/// ```
+pub fn bands(shape: &[usize], element: usize, max_bytes: usize) -> impl Iterator<Item = ShardBox> + use<> {
+    let most = (max_bytes / element).max(1);
+    let (mut inner, mut split) = (1, shape.len());
+    while split > 0 && shape[split - 1].saturating_mul(inner) <= most {
+        split -= 1;
+        inner *= shape[split];
+    }
+    // Dimension `split - 1` is cut into ranges of `step`, and the dimensions before it into single positions.
+    let is_empty = shape.contains(&0);
+    let (split, step) = (split.saturating_sub(1), if split == 0 { usize::MAX } else { most / inner });
+    let shape = shape.to_vec();
+    let length = shape.get(split).copied().unwrap_or(1);
+    let outer: usize = if is_empty { 0 } else { shape[..split.min(shape.len())].iter().product() };
+    (0..outer).flat_map(move |mut index| {
+        let mut part = ShardBox::whole(&shape);
+        for d in (0..split).rev() {
+            (part.offset[d], part.shape[d]) = (index % shape[d], 1);
+            index /= shape[d];
+        }
+        (0..length).step_by(step).map(move |start| {
+            let mut band = part.clone();
+            if let Some(offset) = band.offset.get_mut(split) {
+                (*offset, band.shape[split]) = (start, step.min(length - start));
+            }
+            band
+        })
+    })
+}
+
+/// Copies the elements of `part` from the bytes of one box to those of another. Both boxes contain the part, and may be
+/// larger than the array that they are boxes of.
+pub fn copy_part(part: &ShardBox, from: (&[u8], &ShardBox), to: (&mut [u8], &ShardBox), element: usize) {
+    let (rank, (from, from_box), (to, to_box)) = (part.shape.len(), from, to);
+    let is_whole = |d: usize| part.shape[d] == from_box.shape[d] && part.shape[d] == to_box.shape[d];
+    // The rows of the part are consecutive in both boxes: they have the dimensions from `row` on.
+    let row = (1..rank).rev().take_while(|&d| is_whole(d)).last().map_or(rank, |d| d).saturating_sub(1);
+    let width = part.shape[row.min(rank)..].iter().product::<usize>() * element;
+    let at = |index: &[usize], of: &ShardBox| {
+        let position =
+            |at: usize, d: usize| at * of.shape[d] + part.offset[d] - of.offset[d] + index.get(d).copied().unwrap_or(0);
+        (0..rank).fold(0, position) * element
+    };
+    let mut index = vec![0; row];
+    for _ in 0..part.shape[..row].iter().product() {
+        let (source, target) = (at(&index, from_box), at(&index, to_box));
+        to[target..target + width].copy_from_slice(&from[source..source + width]);
+        for d in (0..row).rev() {
+            index[d] = (index[d] + 1) % part.shape[d];
+            if index[d] > 0 {
+                break;
+            }
+        }
+    }
 }
 
 /// Returns the box that the device at `coordinates` of the mesh holds. Blocks have the rounded-up size, so the last
@@ -145,7 +231,9 @@ pub fn summand_index(sharding: &Sharding, coordinates: &[usize]) -> usize {
     AxisRef::index_in(&sharding.mesh, &sharding.unreduced, coordinates)
 }
 
-/// Returns what the device at `coordinates` holds of a global array, without padding.
+/// Returns the shard of a global array that the device at `coordinates` of the mesh holds, without padding. If the
+/// sharding has unreduced axes, only the devices at position 0 along these hold elements of the array. The others hold
+/// arrays of the same shape that change nothing when they are added.
 pub fn shard(global: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Literal {
     let part = shard_box(global.shape(), sharding, coordinates);
     match summand_index(sharding, coordinates) {
@@ -178,7 +266,7 @@ pub fn shard_number(sharding: &Sharding, coordinates: &[usize]) -> usize {
     sharding.shard_index(coordinates).iter().zip(counts).fold(0, |number, (i, n)| number * n + i)
 }
 
-/// Returns the unpadded shard at every position of the mesh, in order. Each distinct shard is cut once.
+/// Returns what [`shard`] returns for each position of the mesh, in order. Each distinct shard is cut once.
 pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     let mesh = &sharding.mesh;
     let parts: Vec<Literal> = shard_boxes(global.shape(), sharding).iter().map(|part| cut(global, part)).collect();
@@ -195,17 +283,16 @@ pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
 /// Returns the global array of shape `global`, of the element type of `like`, whose parts have these offsets. Parts
 /// with equal offsets are summands and are added in order. Elements that are in no part are zero.
 pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (Vec<usize>, Literal)>) -> Literal {
-    let mut summands: BTreeMap<Vec<usize>, Vec<Literal>> = BTreeMap::new();
+    let mut sums: BTreeMap<Vec<usize>, Combined> = BTreeMap::new();
     for (offset, part) in parts {
-        summands.entry(offset).or_default().push(part);
+        let sum = match sums.remove(&offset) {
+            Some(sum) => sum.with(ReduceKind::Add, &part).expect("all element types can be added"),
+            None => Combined::new(part),
+        };
+        sums.insert(offset, sum);
     }
     let mut out = Dense::zeros(like, global);
-    for (offset, parts) in summands {
-        match &parts[..] {
-            [only] => out.paste(only, &offset),
-            all => out.paste(&ReduceKind::Add.apply_all(all).expect("all element types can be added"), &offset),
-        }
-    }
+    sums.into_iter().for_each(|(offset, sum)| out.paste(&sum.finish(), &offset));
     out.finish()
 }
 
@@ -277,6 +364,41 @@ mod tests {
                 }
                 assert_eq!(assemble(|p| shards[p].clone(), &sharding, &shape), Ok(whole.clone()), "{sharding}");
             }
+        }
+    }
+
+    /// Returns the elements of an array of `global`'s shape, copied box by box through the bands of the array.
+    fn through_bands(global: &Literal, boxes: &[ShardBox], max_bytes: usize) -> Literal {
+        let (shape, element) = (global.shape(), global.dtype().storage_bytes());
+        let mut out = dense_zeros(global, shape);
+        let whole = ShardBox::whole(shape);
+        for band in bands(shape, element, max_bytes) {
+            let mut bytes = vec![0; band.size() * element];
+            for part in boxes.iter().filter_map(|own| own.overlap(&band)) {
+                copy_part(&part, (global.raw_bytes(), &whole), (&mut bytes, &band), element);
+            }
+            copy_part(&band, (&bytes, &band), (out.bytes_mut(), &whole), element);
+        }
+        out
+    }
+
+    #[test]
+    fn bands_and_parts_are_the_whole_array() {
+        for shape in [vec![], vec![1], vec![7], vec![3, 5], vec![0, 3], vec![2, 3, 4], vec![4, 1, 3, 2]] {
+            let values: Vec<i32> = (1..=shape.iter().product::<usize>() as i32).collect();
+            let whole = Literal::new(shape.clone(), &values);
+            for max_bytes in [1, 4, 8, 12, 20, 28, 48, 1 << 20] {
+                let of_bands: Vec<ShardBox> = bands(&shape, 4, max_bytes).collect();
+                assert_eq!(of_bands.iter().map(ShardBox::size).sum::<usize>(), values.len());
+                assert!(of_bands.iter().all(|band| band.size() * 4 <= max_bytes.max(4)), "{shape:?} {max_bytes}");
+                assert_eq!(through_bands(&whole, &[ShardBox::whole(&shape)], max_bytes), whole);
+            }
+        }
+        for sharding in shardings() {
+            let values: Vec<i32> = (1..=21).collect();
+            let whole = Literal::new([7, 3], &values);
+            let boxes = shard_boxes(&[7, 3], &sharding);
+            assert_eq!(through_bands(&whole, &boxes, 20), whole, "{sharding}");
         }
     }
 

@@ -9,6 +9,7 @@
 
 pub mod layout;
 
+use layout::ShardBox;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attr, Attrs, Func, Module, TensorType, Type};
 use std::sync::Arc;
@@ -84,8 +85,23 @@ pub trait EngineArray: Send + Sync {
     /// a summand.
     fn shard(&self, position: usize) -> Literal;
 
+    /// Copies the elements of a box of the whole array to `out`, row-major, which has their number of bytes. For an
+    /// unreduced array, these are the sums. Engines override this function, so that no other elements are copied.
+    fn read(&self, part: &ShardBox, out: &mut [u8]) {
+        out.copy_from_slice(layout::cut(&self.to_literal(), part).to_dense().raw_bytes());
+    }
+
     /// Returns the array for downcasting by the engine that made it.
     fn as_any(&self) -> &(dyn std::any::Any + Send + Sync);
+}
+
+/// An array that an engine has allocated and that is being written, box by box. Elements that are not written are zero.
+pub trait NewArray {
+    /// Writes the elements of a box of the whole array, which are in row-major order.
+    fn write(&mut self, part: &ShardBox, bytes: &[u8]);
+
+    /// Returns the array.
+    fn finish(self: Box<Self>) -> ArrayHandle;
 }
 
 /// A handle of an array, which is cheap to clone.
@@ -121,6 +137,8 @@ pub struct RunMemory {
     pub constant_bytes: usize,
     /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results.
     pub peak_bytes: usize,
+    /// The bytes of the results, in use after the run, without those that are arguments or constants.
+    pub result_bytes: usize,
 }
 
 impl RunMemory {
@@ -164,19 +182,24 @@ pub trait Engine: Send + Sync {
     /// the unreduced axes hold the shards and the others hold zeros, which are negative for floats ([`layout::shard`]).
     ///
     /// # Errors
-    /// An engine may refuse an array of another type.
+    /// Fails if the budget has no memory for the shards. An engine may refuse an array of another type.
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
 
     /// Distributes an array that `shard` computes from the offset and the shape of each distinct shard, so that an
     /// engine needs no full copy. Unreduced layouts are treated as in [`Engine::put`].
     ///
     /// # Errors
-    /// An engine may refuse a shard of another shape or element type.
+    /// Fails if the budget has no memory for the shards. An engine may refuse a shard of another shape or element type.
     fn put_shards(
         &self,
         ty: &ShardedType,
         shard: &(dyn Fn(&[usize], &[usize]) -> Literal + Sync),
     ) -> Result<ArrayHandle, Diagnostics>;
+
+    /// Allocates an array of this type. Unreduced layouts are treated as in [`Engine::put`].
+    ///
+    /// Stops the computation if there is no memory for it.
+    fn allocate(&self, ty: &ShardedType) -> Box<dyn NewArray>;
 
     /// Compiles a localized module.
     ///

@@ -5,7 +5,8 @@ use crate::memory::{Buffer, Guard, Memory};
 use crate::plan::{Code, Plan, Points, StepKind};
 use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, RunMemory, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, NewArray, RunMemory, ShardedType,
+    Signature, layout,
 };
 use shardwise_ir::{Func, Module, TensorType, verify};
 use shardwise_ops::reducer::nothings;
@@ -137,8 +138,42 @@ impl EngineArray for HostArray {
         self.instance(self.points.instance(&coordinates), &part_of(&self.ty, &coordinates))
     }
 
+    fn read(&self, part: &layout::ShardBox, out: &mut [u8]) {
+        let element = self.ty.ty.dtype.storage_bytes();
+        if is_unreduced(&self.ty) {
+            return out.copy_from_slice(layout::cut(&self.to_literal(), part).to_dense().raw_bytes());
+        }
+        let local = local_shape(&self.ty);
+        for (i, buffer) in self.instances.iter().enumerate() {
+            let own = part_of(&self.ty, &self.points.coordinates(i));
+            if let Some(both) = own.overlap(part) {
+                let padded = layout::ShardBox { offset: own.offset, shape: local.clone() };
+                layout::copy_part(&both, (buffer.bytes(), &padded), (&mut *out, part), element);
+            }
+        }
+    }
+
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         self
+    }
+}
+
+impl NewArray for HostArray {
+    fn write(&mut self, part: &layout::ShardBox, bytes: &[u8]) {
+        let (element, local) = (self.ty.ty.dtype.storage_bytes(), local_shape(&self.ty));
+        for (i, buffer) in self.instances.iter_mut().enumerate() {
+            let coordinates = self.points.coordinates(i);
+            let own = part_of(&self.ty, &coordinates);
+            if let Some(both) = own.overlap(part).filter(|_| is_value(&self.ty, &coordinates)) {
+                let padded = layout::ShardBox { offset: own.offset, shape: local.clone() };
+                let out = buffer.try_unique().expect("a new buffer has one owner");
+                layout::copy_part(&both, (bytes, part), (out, &padded), element);
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> ArrayHandle {
+        Arc::new(*self)
     }
 }
 
@@ -157,6 +192,16 @@ impl Engine for HostEngine {
         shard: &(dyn Fn(&[usize], &[usize]) -> Literal + Sync),
     ) -> Result<ArrayHandle, Diagnostics> {
         self.array(ty, |part| shard(&part.offset, &part.shape))
+    }
+
+    fn allocate(&self, ty: &ShardedType) -> Box<dyn NewArray> {
+        let (points, local) = (points_of(ty), local_shape(ty));
+        let buffer = |i: usize| match is_value(ty, &points.coordinates(i)) {
+            true => self.buffer(&Literal::zeros(ty.ty.dtype, local.clone())),
+            false => self.buffer(&nothings(ty.ty.dtype, local.clone())),
+        };
+        let instances = (0..points.count()).map(buffer).collect();
+        Box::new(HostArray { ty: ty.clone(), points, instances })
     }
 
     fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {

@@ -106,7 +106,7 @@ impl Batch {
     }
 
     /// Returns the kernel for few rows if it is the one to use for these groups. In tests, `by` can request or exclude
-    /// it.
+    /// it. Returns `None` otherwise.
     fn rows(&self, by: By, groups: &[Group]) -> Option<RowsGemm> {
         let suits = |rows: &RowsGemm| groups.iter().all(|g| rows.suits(g.rows.len()));
         match by {

@@ -426,6 +426,11 @@ impl Buffer {
         self.0.len
     }
 
+    /// Returns the number of bytes that were charged to the account when the buffer was made.
+    pub fn reserved_bytes(&self) -> usize {
+        padded(self.0.len)
+    }
+
     /// Returns the address of the first byte, which is null for a buffer of [`Memory::counted`]. Writing through it is
     /// sound only while nothing else reads or writes the bytes.
     pub fn as_ptr(&self) -> *mut u8 {

@@ -69,7 +69,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs the body of an asynchronous op at once. Returns one value: for each process, a future that holds the
-    /// results of the body, or `None` if the process lacks one of them.
+    /// results of the body, or `None` if the process lacks one of them. Fails if the body does.
     fn async_start(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let args = env.all(view.operands());
         let values = self.region(env, frame, view.regions()[0], args, active)?;
@@ -141,7 +141,7 @@ fn exchanged(
 }
 
 /// Combines the parts of one type and shape element by element, first to last. Uses the reducer `kind` if it is given
-/// and exists for their type, and otherwise runs the op's first region.
+/// and exists for their type, and otherwise runs the op's first region. Fails if the region does.
 fn combine(
     view: &OpView<'_>,
     kind: Option<ReduceKind>,

@@ -2,7 +2,8 @@
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, RunMemory, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, NewArray, RunMemory, ShardedType,
+    Signature, layout,
 };
 use shardwise_ir::Module;
 use std::any::Any;
@@ -34,8 +35,29 @@ impl EngineArray for InterpArray {
         }
     }
 
+    fn read(&self, part: &layout::ShardBox, out: &mut [u8]) {
+        out.copy_from_slice(layout::cut(&self.value, part).to_dense().raw_bytes());
+    }
+
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         self
+    }
+}
+
+/// An array that is being written.
+struct NewInterpArray {
+    ty: ShardedType,
+    value: Literal,
+}
+
+impl NewArray for NewInterpArray {
+    fn write(&mut self, part: &layout::ShardBox, bytes: &[u8]) {
+        let (element, whole) = (self.value.dtype().storage_bytes(), layout::ShardBox::whole(&self.ty.ty.shape));
+        layout::copy_part(part, (bytes, part), (self.value.bytes_mut(), &whole), element);
+    }
+
+    fn finish(self: Box<Self>) -> ArrayHandle {
+        Arc::new(InterpArray { ty: self.ty, value: self.value })
     }
 }
 
@@ -60,6 +82,11 @@ impl Engine for InterpEngine {
             out.paste(&shard(&part.offset, &part.shape), &part.offset);
         }
         self.put(&out.finish(), ty)
+    }
+
+    fn allocate(&self, ty: &ShardedType) -> Box<dyn NewArray> {
+        let value = Literal::dense_zeros(ty.ty.dtype, &ty.ty.shape).expect("the type of an array");
+        Box::new(NewInterpArray { ty: ty.clone(), value })
     }
 
     fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {

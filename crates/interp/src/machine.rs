@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A value as a datum for each process; `None` for processes that have not computed it.
 pub type PerProcess = Vec<Option<Datum>>;
 
-/// The results of an op or a region.
+/// The results of an op or a region, or the diagnostic with which it failed.
 pub type Results = Result<Vec<PerProcess>, Diagnostic>;
 
 /// The largest depth of calls and regions at run time. Each level takes a few frames of the native stack.
@@ -126,7 +126,7 @@ impl<'m> Machine<'m> {
         self.stoppable(|machine| machine.call(func, frame, args, &frame.all_active()))
     }
 
-    /// Runs a function with the active processes, and returns its results.
+    /// Runs a function with the active processes, and returns its results. Fails if an op of its body does.
     pub fn call(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>, active: &Active) -> Results {
         let mut env = Env::new(&func.body);
         self.region(&mut env, frame, func.body.entry(), args, active)
@@ -161,7 +161,8 @@ impl<'m> Machine<'m> {
         Ok(env.all(&body[last].operands))
     }
 
-    /// Runs one op for the active processes, and returns its results.
+    /// Runs one op for the active processes, and returns its results. Fails if the op cannot run, or if its evaluation
+    /// fails.
     pub fn op(&mut self, env: &mut Env<'m>, frame: &Frame, op: Op, active: &Active) -> Results {
         let view = OpView::new(self.module, env.body, op);
         self.step(&view);
@@ -199,6 +200,7 @@ impl<'m> Machine<'m> {
 
     /// Evaluates a pure op for each active process. Inactive processes get no results. A process shares the results of
     /// the active process before it, without an evaluation of its own, if the operands of both have the same storage.
+    /// Fails if an evaluation does.
     fn pure(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let operands = env.all(view.operands());
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];
@@ -271,7 +273,8 @@ impl<'m> Machine<'m> {
         results
     }
 
-    /// Runs a loop until the condition holds for no process. Processes that are done keep their last values.
+    /// Runs a loop until the condition holds for no process. Processes that are done keep their last values. Fails if
+    /// the condition or the body does.
     fn while_loop(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let (cond, body) = (view.regions()[0], view.regions()[1]);
         let mut carry = env.all(view.operands());
@@ -293,7 +296,8 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs each branch of a `case` or `if` with the processes that take it. A branch that no process takes is not run.
-    /// A `case` with an index out of range takes the last branch, as the spec requires.
+    /// A `case` with an index out of range takes the last branch, as the spec requires. Fails if a branch that is run
+    /// does.
     fn case(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let last = view.regions().len() - 1;
         let is_if = Opcode::of_view(view) == Opcode::If;
@@ -349,7 +353,7 @@ pub(crate) struct Regions<'a, 'm> {
 
 impl RegionEval for Regions<'_, '_> {
     /// Runs a region with this process as the only active one of the surrounding grid, whose values the region may
-    /// capture.
+    /// capture. Fails if an op of the region does.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
         // A region may have no op that takes steps.
         budget::take_steps(1);

@@ -22,7 +22,8 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 /// Runs `func` with one process for each device of the module's mesh. Arguments and results are global arrays without
-/// padding. A module without a mesh is run in the global view.
+/// padding. A module without a mesh is run in the global view. Fails if the arguments do not have the types of the
+/// function's, if an op fails, or if devices that should hold equal parts of a result do not.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let Some(mesh) = module.main_mesh() else { return crate::run(module, args) };
     let args = &with_padding(func, args)[..];
@@ -133,6 +134,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs a manual computation. Its body uses what each device holds: the values are local over the manual axes.
+    /// Fails if the body does, or if the op states no manual axes on a mesh.
     fn manual_by_shards(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let (_, axes) = shardwise_ops::shardy::manual_mesh_axes(view).ok_or_else(|| cannot_run(view))?;
         let depth = self.manual.len();
@@ -230,7 +232,8 @@ impl<'m> Machine<'m> {
     /// Returns the results of the op on device `p`, of which it has one partial result. The op is evaluated on the
     /// device's slice along reduction factors and on the whole operands along all others. Unless this is partial result
     /// 0, initial values are replaced by neutral elements of the reducer, and so are sums that are not computed from
-    /// slices. Other results that are not computed from slices are kept, because their reducers are idempotent.
+    /// slices. Other results that are not computed from slices are kept, because their reducers are idempotent. Fails
+    /// if the evaluation does.
     fn evaluate_partial(
         &mut self,
         env: &mut Env<'m>,
@@ -374,7 +377,7 @@ fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Fram
 }
 
 /// Checks that the padding of result `index` holds the elements that are recorded for it. Padding that may hold
-/// anything is not checked.
+/// anything is not checked. Fails if it does not.
 fn check_padding(view: &OpView<'_>, index: usize, value: &Literal) -> Result<(), Diagnostic> {
     let Some(padding) = &view.body[view.result(index)].padding else { return Ok(()) };
     for PaddedDim { dim, size, holds } in padding.iter() {

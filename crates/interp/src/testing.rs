@@ -70,7 +70,7 @@ impl<'m> Machine<'m> {
         Ok(vec![])
     }
 
-    /// Appends `tensor<..> {..}` to the printed text for each active process.
+    /// Appends `tensor<..> {..}` to the printed text for each active process. Never fails.
     pub(crate) fn print_value(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
         for (_, d) in active_values(env.get(view.operand(0)), active) {
             self.bench.printed.push_str(&written(d.tensor()));
@@ -80,7 +80,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Appends the operands of each active process, without the token, to the queue of the channel, from which `recv`
-    /// takes the oldest entry. Returns a token.
+    /// takes the oldest entry. Returns a token. Never fails.
     pub(crate) fn send(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let (_, operands) = view.operands().split_last().expect("verified: a token");
         for p in (0..frame.process_count).filter(|&p| active[p]) {

@@ -181,6 +181,9 @@ impl PartialEq for Attrs {
 
 type Entries = Vec<(Arc<str>, Attr)>;
 
+/// The longest list in which a name is searched from the start. Names of different lengths differ at first sight.
+const MAX_SCANNED: usize = 16;
+
 impl Attrs {
     pub const fn new() -> Attrs {
         Attrs(None)
@@ -194,8 +197,63 @@ impl Attrs {
         Arc::make_mut(self.0.get_or_insert_default())
     }
 
+    /// Returns attributes from a list in any order, in time that is nearly linear in its length.
+    ///
+    /// # Errors
+    /// Returns the position and the name of the first entry whose name an earlier entry has.
+    pub fn from_entries(entries: Vec<(Arc<str>, Attr)>) -> Result<Attrs, (usize, Arc<str>)> {
+        if entries.is_empty() {
+            return Ok(Attrs::new());
+        }
+        if entries.is_sorted_by(|a, b| a.0 < b.0) {
+            return Ok(Attrs(Some(Arc::new(entries))));
+        }
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by(|&a, &b| entries[a].0.cmp(&entries[b].0));
+        let repeated = order.windows(2).filter(|w| entries[w[0]].0 == entries[w[1]].0).map(|w| w[1]);
+        if let Some(first) = repeated.min() {
+            return Err((first, entries[first].0.clone()));
+        }
+        let mut entries = entries;
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Ok(Attrs(Some(Arc::new(entries))))
+    }
+
+    /// Adds the attributes of `other`, in time that is linear in the number of all attributes.
+    ///
+    /// # Errors
+    /// Returns the first name that is in both. `self` has not changed then.
+    pub fn add_all(&mut self, other: Attrs) -> Result<(), Arc<str>> {
+        if self.is_empty() {
+            *self = other;
+            return Ok(());
+        }
+        let (own, new) = (self.entries(), other.entries());
+        let mut all = Vec::with_capacity(own.len() + new.len());
+        let mut rest = own;
+        for entry in new {
+            let count = rest.iter().take_while(|(n, _)| *n < entry.0).count();
+            all.extend_from_slice(&rest[..count]);
+            rest = &rest[count..];
+            if rest.first().is_some_and(|(n, _)| *n == entry.0) {
+                return Err(entry.0.clone());
+            }
+            all.push(entry.clone());
+        }
+        if !new.is_empty() {
+            all.extend_from_slice(rest);
+            self.0 = Some(Arc::new(all));
+        }
+        Ok(())
+    }
+
     pub fn get(&self, name: &str) -> Option<&Attr> {
-        self.entries().iter().find(|(n, _)| &**n == name).map(|(_, a)| a)
+        let entries = self.entries();
+        if entries.len() > MAX_SCANNED {
+            let i = entries.binary_search_by(|(n, _)| (**n).cmp(name)).ok()?;
+            return Some(&entries[i].1);
+        }
+        entries.iter().find(|(n, _)| &**n == name).map(|(_, a)| a)
     }
 
     pub fn contains(&self, name: &str) -> bool {
@@ -273,5 +331,46 @@ impl Attrs {
 impl<'a> FromIterator<(&'a str, Attr)> for Attrs {
     fn from_iter<T: IntoIterator<Item = (&'a str, Attr)>>(iter: T) -> Attrs {
         iter.into_iter().fold(Attrs::new(), |attrs, (name, attr)| attrs.with(name, attr))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(names: &[&str]) -> Vec<(Arc<str>, Attr)> {
+        names.iter().enumerate().map(|(i, &n)| (n.into(), Attr::int(i as i64))).collect()
+    }
+
+    #[test]
+    fn lists_are_sorted_and_hold_each_name_once() {
+        let attrs = Attrs::from_entries(entries(&["c", "a", "b"])).unwrap();
+        assert_eq!(
+            attrs.iter().map(|(n, a)| (n, a.as_int().unwrap())).collect::<Vec<_>>(),
+            [("a", 1), ("b", 2), ("c", 0)]
+        );
+        assert_eq!(Attrs::from_entries(entries(&["c", "a", "b", "a", "c", "a"])), Err((3, "a".into())));
+        assert!(Attrs::from_entries(vec![]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn two_dictionaries_are_merged() {
+        let of = |names: &[&str]| Attrs::from_entries(entries(names)).unwrap();
+        let mut attrs = of(&["b", "d"]);
+        assert_eq!(attrs.add_all(of(&["c", "d"])), Err("d".into()));
+        assert_eq!(attrs, of(&["b", "d"]));
+        attrs.add_all(of(&["a", "c", "e"])).unwrap();
+        assert_eq!(attrs.iter().map(|(n, _)| n).collect::<Vec<_>>(), ["a", "b", "c", "d", "e"]);
+        let mut none = Attrs::new();
+        none.add_all(of(&["a"])).unwrap();
+        assert_eq!(none, of(&["a"]));
+    }
+
+    #[test]
+    fn names_are_found_in_long_lists() {
+        let names: Vec<String> = (0..1000).rev().map(|i| format!("n{i}")).collect();
+        let attrs = Attrs::from_entries(entries(&names.iter().map(|n| &**n).collect::<Vec<_>>())).unwrap();
+        assert!(names.iter().enumerate().all(|(i, n)| attrs.int(n) == Some(i as i64)));
+        assert_eq!(attrs.get("n1000"), None);
     }
 }

@@ -265,19 +265,20 @@ impl Body {
         for &r in &regions {
             arenas.regions[r.index()].parent = Some(op);
         }
-        let results = arenas.push_results(op, result_types, &loc);
+        let results = arenas.push_results(op, 0, result_types, &loc);
         let operands = operands.into_iter().collect();
         arenas.ops.push(OpData { code, operands, results, attrs, regions, loc, reason: None });
         arenas.regions[region.index()].ops.push(op);
         op
     }
 
-    /// Adds a value for each type to an op that has no results yet. With debug assertions, panics if it has results.
+    /// Adds a value for each type at the end of an op's results.
     pub fn add_results(&mut self, op: Op, types: impl IntoIterator<Item = Type>) {
-        debug_assert!(self[op].results.is_empty(), "the op has results");
         let loc = self[op].loc.clone();
         let arenas = self.arenas();
-        arenas.ops[op.index()].results = arenas.push_results(op, types, &loc);
+        let first = arenas.ops[op.index()].results.len();
+        let made = arenas.push_results(op, first, types, &loc);
+        arenas.ops[op.index()].results.extend(made);
     }
 
     /// Removes `op`, the last op of `region`, from the region. The op and its results remain in the arenas.
@@ -301,8 +302,15 @@ impl Arenas {
         Value::new(self.values.len() - 1)
     }
 
-    fn push_results(&mut self, op: Op, types: impl IntoIterator<Item = Type>, loc: &Loc) -> SmallVec<[Value; 1]> {
-        let def = |index| ValueDef::Result { op, index: index as u32 };
+    /// Adds the values of results of `op`, the first of which is result `first`.
+    fn push_results(
+        &mut self,
+        op: Op,
+        first: usize,
+        types: impl IntoIterator<Item = Type>,
+        loc: &Loc,
+    ) -> SmallVec<[Value; 1]> {
+        let def = |index| ValueDef::Result { op, index: (first + index) as u32 };
         types.into_iter().enumerate().map(|(index, ty)| self.push_value(ty, loc.clone(), def(index))).collect()
     }
 }

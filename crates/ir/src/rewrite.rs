@@ -18,7 +18,7 @@ pub fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<'_>)) -
 /// A pass that replaces some ops and copies the others.
 pub trait Rewrite<'s> {
     /// Rewrites one op and maps its results to new values. If this returns `false`, the op is copied and its regions
-    /// are rewritten.
+    /// are rewritten. An error ends the rewriting of the function.
     fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>)
     -> Result<bool, Diagnostics>;
 

@@ -22,7 +22,7 @@ pub trait Lanes: Copy {
     fn div(self, o: Self) -> Self;
     /// `self * m + a`, rounded once.
     fn fma(self, m: Self, a: Self) -> Self;
-    /// The square root.
+    /// The square root of each lane, rounded once.
     fn sqrt(self) -> Self;
     /// `self < o ? self : o`; `o` where either is NaN.
     fn lesser(self, o: Self) -> Self;
@@ -38,11 +38,11 @@ pub trait Lanes: Copy {
     fn int_add(self, o: Self) -> Self;
     /// `self - o` of the words, wrapping.
     fn int_sub(self, o: Self) -> Self;
-    /// The words shifted left.
+    /// The words shifted left by `N` bits, filled with zeros. `N` must be less than 32.
     fn int_shl<const N: u32>(self) -> Self;
-    /// The words shifted right, filled with zeros.
+    /// The words shifted right by `N` bits, filled with zeros. `N` must be less than 32.
     fn int_shr<const N: u32>(self) -> Self;
-    /// The words shifted right, filled with the sign.
+    /// The words shifted right by `N` bits, filled with the sign. `N` must be less than 32.
     fn int_sar<const N: u32>(self) -> Self;
     /// The words, as signed integers, rounded to floats.
     fn int_to_float(self) -> Self;

@@ -52,8 +52,9 @@ impl<'a, 'v> Check<'a, 'v> {
     }
 }
 
-/// Returns the types of exactly `N` operands, which must all be tensors.
+/// Returns the types of exactly `N` operands, which must all be tensors, of an op without regions.
 pub(crate) fn tensors<'v, const N: usize>(op: &OpView<'v>) -> Result<[&'v TensorType; N], Diagnostics> {
+    counts(op, 0..=MANY, 0)?;
     let all = all_tensors(op)?;
     <[&TensorType; N]>::try_from(all).map_err(|all| operand_count(op, all.len(), &N.to_string()).into())
 }
@@ -63,12 +64,6 @@ pub(crate) fn all_tensors<'v>(op: &OpView<'v>) -> Result<Vec<&'v TensorType>, Di
     (0..op.operands().len())
         .map(|i| op.operand_type(i).as_tensor().ok_or_else(|| operand_not_tensor(op, i).into()))
         .collect()
-}
-
-/// Checks that the op has at least `n` operands.
-pub(crate) fn at_least(op: &OpView<'_>, n: usize) -> Result<(), Diagnostics> {
-    let found = op.operands().len();
-    if found < n { Err(operand_count(op, found, &format!("at least {n}")).into()) } else { Ok(()) }
 }
 
 /// Returns the declared type of the only result. Fails if there is not exactly one result that is a tensor. Used for

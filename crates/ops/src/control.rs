@@ -205,9 +205,17 @@ impl Facts for Branch {
     control!();
 }
 
+/// The attribute of a barrier through which no derivative passes.
+const STOP_GRADIENT: &str = "shardwise.stop_gradient";
+
 impl OptimizationBarrier {
+    /// Builds the attributes of a barrier through which no derivative passes.
+    pub fn stop_gradient() -> Attrs {
+        Attrs::new().with(STOP_GRADIENT, Attr::Bool(true))
+    }
+
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: NONE,
+        attributes: &[optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass")],
         operands: Operands::List,
         results: ResultLabels::both("optimization_barrier_c1"),
         on_quantized: OnQuantized::PerTensor,
@@ -218,7 +226,12 @@ impl OptimizationBarrier {
 }
 
 impl Facts for OptimizationBarrier {
-    answer!(derivative = linear);
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        match op.attrs().get(STOP_GRADIENT).and_then(Attr::as_bool) == Some(true) {
+            true => Derivative::Zero("the program stops the gradient here"),
+            false => Derivative::Linear,
+        }
+    }
     fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
         Transposed::by(|cx| (0..cx.operands.len()).map(|i| cx.cotangents[i].map(Cotangent::from)).collect())
     }
@@ -312,6 +325,7 @@ impl Composite {
 impl Facts for Composite {
     answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
@@ -499,6 +513,7 @@ impl CustomCall {
 impl Facts for CustomCall {
     answer!(calculus = none("the called function states no derivative"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        counts(op, 0..=MANY, 0)?;
         if let Some(facts) = known(op) {
             return facts.infer(op);
         }

@@ -132,6 +132,12 @@ impl DotDims {
         contracted.sort_by_key(|&k| other_contract[k]);
         let contracted = contracted.into_iter().map(|k| own_contract[k]);
         let order: Vec<usize> = own_batch.iter().copied().chain(own_free.iter().copied()).chain(contracted).collect();
+        // The cotangent has the layout of the operand, which decides where the sum over devices is taken.
+        let layout = cx.op.operand_sharding(i).map(|s| {
+            let dims = order.iter().map(|&d| s.dims[d].clone()).collect();
+            s.clone().with_dims(dims)
+        });
+        cx.b.set_sharding(value, layout);
         let mut permutation: Vec<usize> = (0..order.len()).collect();
         permutation.sort_by_key(|&p| order[p]);
         if permutation.is_sorted() { value } else { make::transpose(cx.b, value, &permutation) }

@@ -6,7 +6,7 @@ use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
-use shardwise_base::budget::Meter;
+use shardwise_base::budget::{Meter, OPERATIONS_PER_STEP};
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_mathfn as fns;
@@ -210,6 +210,9 @@ fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     Data::from_fn(n, root)
 }
 
+/// Number of multiply-adds between two polls.
+const UNPOLLED: usize = OPERATIONS_PER_STEP as usize;
+
 /// Returns the transform of a line, which must not be empty. A line of even length is computed from the transforms of
 /// its elements at even and at odd positions. `roots` are those of a multiple of the length.
 fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex64> {
@@ -221,8 +224,17 @@ fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex6
         return Data::from_fn(n, |k| even[k % (n / 2)] + roots[k * stride] * odd[k % (n / 2)]);
     }
     Data::from_fn(n, |k| {
-        meter.add(n as u64);
-        (0..n).map(|j| x[j] * roots[j * k % n * stride]).sum()
+        // `power` is `j * k % n` for element `j`.
+        let (mut sum, mut power) = (Complex64::ZERO, 0);
+        for part in x.chunks(UNPOLLED) {
+            meter.add(part.len() as u64);
+            for z in part {
+                sum += z * roots[power * stride];
+                power += k;
+                power -= if power < n { 0 } else { n };
+            }
+        }
+        sum
     })
 }
 
@@ -230,6 +242,7 @@ fn dft(x: &[Complex64], roots: &[Complex64], meter: &mut Meter) -> Data<Complex6
 mod tests {
     use super::*;
     use crate::shard_test::{module_of, run_split};
+    use shardwise_base::{Account, Budget, CancelToken, Stop};
     use shardwise_ir::{Attr, Attrs};
 
     fn fft(kind: &str, x: &Literal, lengths: &[usize]) -> Literal {
@@ -279,5 +292,19 @@ mod tests {
         };
         let slow: Vec<Complex64> = (0..n).map(|k| (0..n).map(|j| term(j, k)).sum()).collect();
         assert!(is_close(&fft("FFT", &Literal::new([n], &x), &[n]), &Literal::new([n], &slow)));
+    }
+
+    /// Tests that a long line is polled several times for each of its results.
+    #[test]
+    fn lines_of_odd_length_take_steps() {
+        let n = UNPOLLED + 1;
+        let token = CancelToken::at_poll(9);
+        let budget = Budget::new(Account::with_limit(usize::MAX / 2), None, token);
+        let x = Data::from_fn(n, |_| Complex64::ONE);
+        let roots = roots(n, false);
+        let stopped = budget.run(|| dft(&x, &roots, &mut Meter::default()).len());
+        assert_eq!(stopped, Err(Stop::Cancelled));
+        let steps = Budget::new(Account::with_limit(usize::MAX / 2), Some(5), CancelToken::default());
+        assert!(matches!(steps.run(|| dft(&x, &roots, &mut Meter::default()).len()), Err(Stop::Steps(5))));
     }
 }

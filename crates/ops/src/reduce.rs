@@ -400,7 +400,7 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
         return Some(Literal::zeros(x.dtype(), kept));
     }
     let rows = Rows::new(x.shape(), dims);
-    let neutral = kind.neutral(A::DTYPE).expect("types in which is reduced have one");
+    let neutral = kind.neutral(A::DTYPE).unwrap_or_else(|| kind.identity(A::DTYPE));
     let [identity, start] = [&neutral, init].map(|one| eval::convert(one, A::DTYPE).get::<A>(0));
     let wide = eval::convert(&x.to_dense(), A::DTYPE);
     let elements = wide.as_slice::<A>();

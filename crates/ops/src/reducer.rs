@@ -70,20 +70,18 @@ impl ReduceKind {
     /// step.
     pub fn apply_all(self, parts: &[Literal]) -> Option<Literal> {
         let (first, rest) = parts.split_first()?;
-        let dtype = first.dtype();
-        let sums_in = if dtype.is_float() && dtype.bits() < 32 { DType::F32 } else { dtype };
-        let wide = |x: &Literal| eval::convert(x, sums_in);
-        let total = rest.iter().try_fold(wide(first), |sum, x| self.apply(&sum, &wide(x)))?;
-        Some(eval::convert(&total, dtype).to_dense())
+        let total = rest.iter().try_fold(Combined::new(first.clone()), |total, x| total.with(self, x))?;
+        Some(total.finish().to_dense())
     }
 
     /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type has
-    /// no such element: there is no zero in `f8E8M0FNU`, and complex numbers have no largest one. `And` and `Or` must
-    /// be asked for integers and booleans only.
+    /// no such element: there is no zero in `f8E8M0FNU`, complex numbers have no largest one, and a complex product
+    /// with 1 changes infinities (`inf + i` becomes `inf + nan i`). `And` and `Or` must be asked for integers and
+    /// booleans only.
     pub fn neutral(self, dtype: DType) -> Option<Literal> {
         match self {
             ReduceKind::Add => dtype.has_zero().then(|| nothing(dtype)),
-            ReduceKind::Max | ReduceKind::Min if dtype.is_complex() => None,
+            ReduceKind::Mul | ReduceKind::Max | ReduceKind::Min if dtype.is_complex() => None,
             _ => Some(self.identity(dtype)),
         }
     }
@@ -103,6 +101,31 @@ impl ReduceKind {
             ReduceKind::Min => greatest(dtype),
             ReduceKind::And => Literal::splat(dtype, vec![], &all_bits(dtype)),
         }
+    }
+}
+
+/// Arrays of one type that are combined one after the other, as [`ReduceKind::apply_all`] states. Holds one array.
+pub struct Combined {
+    dtype: DType,
+    total: Literal,
+}
+
+impl Combined {
+    pub fn new(first: Literal) -> Combined {
+        Combined { dtype: first.dtype(), total: first }
+    }
+
+    /// Combines the arrays so far with the next one. Returns `None` if the reduction is not defined for the type.
+    pub fn with(self, kind: ReduceKind, next: &Literal) -> Option<Combined> {
+        let is_narrow = self.dtype.is_float() && self.dtype.bits() < 32;
+        let computes_in = if is_narrow { DType::F32 } else { self.dtype };
+        let wide = eval::convert(&self.total, computes_in);
+        Some(Combined { dtype: self.dtype, total: kind.apply(&wide, &eval::convert(next, computes_in))? })
+    }
+
+    /// Returns the result, which is the array itself if there was only one.
+    pub fn finish(self) -> Literal {
+        eval::convert(&self.total, self.dtype)
     }
 }
 
@@ -298,6 +321,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn neutral_elements_keep_every_element() {
+        let extremes = [0.0, -0.0, 1.0, -3.0, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
+        let pairs = || extremes.into_iter().flat_map(|re| extremes.map(|im| Complex64::new(re, im)));
+        for kind in ReduceKind::ALL {
+            for &dtype in DType::ALL.iter().filter(|d| d.is_float() || d.is_complex()) {
+                if matches!(kind, ReduceKind::And | ReduceKind::Or) {
+                    continue;
+                }
+                let Some(neutral) = kind.neutral(dtype) else { continue };
+                let is_nan = |x: &Literal| x.get_f64(0).is_nan();
+                let all = pairs().map(|z| eval::fill(dtype, &[], |_| Number::Complex(z)));
+                for x in all.filter(|x| dtype.is_complex() || !is_nan(x)) {
+                    for parts in [[x.clone(), neutral.clone()], [neutral.clone(), x.clone()]] {
+                        assert_eq!(kind.apply_all(&parts), Some(x.clone()), "{kind:?} on {dtype}");
+                    }
+                }
+            }
+        }
+        assert_eq!(ReduceKind::Mul.neutral(DType::C64), None);
     }
 
     #[test]

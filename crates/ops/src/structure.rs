@@ -1,8 +1,8 @@
 //! Returns and calls.
 
-use crate::Opcode;
 use crate::facts::*;
 use crate::schema::*;
+use crate::{Opcode, check};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use std::sync::Arc;
@@ -47,7 +47,8 @@ impl Return {
 
 impl Facts for Return {
     answer!(calculus = structure);
-    fn infer(&self, _: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        check::counts(op, 0..=check::MANY, 0)?;
         Ok(vec![])
     }
     fn example(&self, op: Opcode) -> &'static str {
@@ -118,8 +119,10 @@ impl Facts for Call {
     /// Returns the result types of the callee, or the declared ones if the module has no such function. The verifier of
     /// modules checks that the callee exists.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let callee = op.attrs().str("callee").and_then(|name| op.module.func(name));
-        Ok(match callee {
+        check::counts(op, 0..=check::MANY, 0)?;
+        let name =
+            op.attrs().str("callee").ok_or_else(|| check::bad_attribute(op, "callee", "the name of a function"))?;
+        Ok(match op.module.func(name) {
             Some(f) => f.result_types.clone(),
             None => op.results().iter().map(|&v| op.body.ty(v).clone()).collect(),
         })

@@ -173,7 +173,8 @@ impl<'m> Draft<'m> {
     }
 
     /// Returns the function between whose results and body propagation runs: `@main`, or the only function. Shardy does
-    /// not propagate between those of other functions.
+    /// not propagate between those of other functions. Returns `None` if there are several functions and none of this
+    /// name.
     pub fn main(&self) -> Option<FrameId> {
         let named = self.roots.iter().find(|&&r| &*self.frame(r).name() == "main");
         named.or(self.roots.first().filter(|_| self.roots.len() == 1)).copied()

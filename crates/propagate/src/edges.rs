@@ -268,7 +268,7 @@ fn put_edge(draft: &mut Draft<'_>, frame: FrameId, kind: Kind, owner: ValueId, s
 }
 
 /// Returns the sharding that the program declares for the owner. For an argument of a named computation, this is in its
-/// `in_shardings`.
+/// `in_shardings`. Returns `None` if it declares none.
 fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
     let given = draft.value(owner).sharding.clone();
     let (Def::Argument(block), Some(view)) = (draft.value(owner).def, draft.source(op)) else { return given };

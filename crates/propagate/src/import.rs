@@ -27,7 +27,7 @@ enum Replaced {
 }
 
 impl Replaced {
-    /// Returns the function whose body replaces the op.
+    /// Returns the function whose body replaces the op. Returns `None` if the op is not replaced.
     fn callee(self, view: &OpView<'_>) -> Option<FuncId> {
         match self {
             Replaced::None => None,
@@ -45,6 +45,7 @@ pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostic
 }
 
 /// Returns the draft of the functions that are never called, with the bodies of the others in place of their calls.
+/// Fails if a function calls itself, if the program has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
 pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let mut is_called: EntityVec<FuncId, bool> = EntityVec::filled(module.funcs.len(), false);
     for func in &module.funcs {
@@ -55,7 +56,8 @@ pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     import_funcs(module, &roots, Replaced::Calls)
 }
 
-/// Returns the draft of the main function, with the bodies of callees and of composites in place of their calls.
+/// Returns the draft of the main function, with the bodies of callees and of composites in place of their calls. Fails
+/// if a function calls itself, if the program has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
 pub(crate) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
     import_funcs(module, &[main], Replaced::All)
 }

@@ -101,7 +101,8 @@ struct Split<'a, 'm> {
 }
 
 impl Split<'_, '_> {
-    /// Splits the constants in the ops of a function, or of a named computation in it.
+    /// Splits the constants in the ops of a function, or of a named computation in it. Fails if the program has more
+    /// than [`MAX_OPS`] ops then.
     fn run(mut self, func: &Arc<str>, computation: Option<Arc<str>>, ops: &[OpId]) -> Result<(), Diagnostics> {
         let (mut constants, mut expansions) = (vec![], vec![]);
         let mut known = FxHashSet::default();

@@ -77,12 +77,18 @@ impl RuleBuilder {
     }
 
     /// Adds a pass-through factor for each dimension of `shape`, in every tensor that is not a scalar.
+    ///
+    /// # Panics
+    /// Panics if one of these tensors has fewer dimensions than `shape`.
     pub fn add_pointwise(&mut self, shape: &[usize]) -> &mut RuleBuilder {
         self.add_pointwise_with(shape, |_, size| FactorSpec::pass_through(size))
     }
 
     /// Adds a factor for each dimension of `shape`, in every tensor that is not a scalar; `spec(dim, size)` returns its
     /// size and kind.
+    ///
+    /// # Panics
+    /// Panics if one of these tensors has fewer dimensions than `shape`.
     pub fn add_pointwise_with(
         &mut self,
         shape: &[usize],
@@ -96,6 +102,9 @@ impl RuleBuilder {
 
     /// Adds a pass-through factor for each dimension of `shape` whose index `pred` accepts, in every tensor that is not
     /// a scalar.
+    ///
+    /// # Panics
+    /// Panics if one of these tensors does not have one of these dimensions.
     pub fn add_pointwise_if(&mut self, shape: &[usize], mut pred: impl FnMut(usize) -> bool) -> &mut RuleBuilder {
         for (dim, &size) in shape.iter().enumerate() {
             if pred(dim) {

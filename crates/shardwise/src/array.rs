@@ -573,7 +573,8 @@ impl Array {
 // ── its value
 impl Array {
     /// Returns the value, or the reason why there is none. A value that has not been made yet is made and kept, and a
-    /// sum over devices is reduced.
+    /// sum over devices is reduced. There is none if the array was deleted, is traced, has only a type, carries a
+    /// mistake, or has a layout that is not decided, or if making the value fails.
     pub(crate) fn handle(&self, at: &'static Location<'static>) -> Result<ArrayHandle> {
         match &self.0.state {
             State::Value(held) => {

@@ -153,9 +153,11 @@ enum Share {
 }
 
 impl Site<'_> {
-    /// Resolves the axes that a function names. `ty` is the type of the result, if it is known without them.
+    /// Resolves the axes that a function names. `ty` is the type of the function's result, which the mistake carries, if
+    /// the type is known before the axes are.
     ///
-    /// Errors: `not-manual`, `manual-axis`, `axis-groups`.
+    /// Errors: `not-manual` outside of `shard_map`, `manual-axis` if an axis does not exist, is not manual or is named
+    /// twice, `axis-groups` if groups are not those of a sub-axis.
     pub fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
         let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
             return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
@@ -387,13 +389,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dtype-kind` for `f8e8m0fnu`, which has no zero.
+    /// - `dtype-kind` for `f8e8m0fnu`, which has no zero.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn psum(&self, axes: impl Axes) -> Array {
         run("psum", &[self], |s| sum(s, self, &axes))
     }
 
-    /// Starts [`psum`](Array::psum).
+    /// Starts [`psum`](Array::psum), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn psum_start(&self, axes: impl Axes) -> Future {
         start("psum_start", &[self], |s| sum(s, self, &axes))
@@ -407,13 +410,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dtype-kind` for a dtype that can only be stored.
+    /// - `dtype-kind` for a dtype that can only be stored.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pmean(&self, axes: impl Axes) -> Array {
         run("pmean", &[self], |s| mean(s, self, &axes))
     }
 
-    /// Starts [`pmean`](Array::pmean).
+    /// Starts [`pmean`](Array::pmean), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn pmean_start(&self, axes: impl Axes) -> Future {
         start("pmean_start", &[self], |s| mean(s, self, &axes))
@@ -429,12 +433,13 @@ impl Array {
     ///
     /// - `dtype-kind` unless the elements are integers or floats.
     /// - `unreduced` if the operand is unreduced over axes other than these.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pmax(&self, axes: impl Axes) -> Array {
         run("pmax", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
     }
 
-    /// Starts [`pmax`](Array::pmax).
+    /// Starts [`pmax`](Array::pmax), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn pmax_start(&self, axes: impl Axes) -> Future {
         start("pmax_start", &[self], |s| extreme(s, self, &axes, ReduceKind::Max))
@@ -450,12 +455,13 @@ impl Array {
     ///
     /// - `dtype-kind` unless the elements are integers or floats.
     /// - `unreduced` if the operand is unreduced over axes other than these.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pmin(&self, axes: impl Axes) -> Array {
         run("pmin", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
     }
 
-    /// Starts [`pmin`](Array::pmin).
+    /// Starts [`pmin`](Array::pmin), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn pmin_start(&self, axes: impl Axes) -> Future {
         start("pmin_start", &[self], |s| extreme(s, self, &axes, ReduceKind::Min))
@@ -474,13 +480,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dimension` if there is no dimension `dim`.
+    /// - `dimension` if there is no dimension `dim`.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_gather(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("all_gather", &[self], |s| gather(s, self, &axes, &dim, varying))
     }
 
-    /// Starts [`all_gather`](Array::all_gather).
+    /// Starts [`all_gather`](Array::all_gather), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn all_gather_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("all_gather_start", &[self], |s| gather(s, self, &axes, &dim, varying))
@@ -495,13 +502,15 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dimension` if there is no dimension `dim`.
+    /// - `dimension` if there is no dimension `dim`.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_gather_replicated(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("all_gather_replicated", &[self], |s| gather(s, self, &axes, &dim, equal))
     }
 
-    /// Starts [`all_gather_replicated`](Array::all_gather_replicated).
+    /// Starts [`all_gather_replicated`](Array::all_gather_replicated), whose errors the result of [`Future::done`]
+    /// carries.
     #[track_caller]
     pub fn all_gather_replicated_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("all_gather_replicated_start", &[self], |s| gather(s, self, &axes, &dim, equal))
@@ -516,13 +525,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `dimension` if there is no dimension `dim`.
+    /// - `dimension` if there is no dimension `dim`.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_gather_reduced(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("all_gather_reduced", &[self], |s| gather(s, self, &axes, &dim, reduced))
     }
 
-    /// Starts [`all_gather_reduced`](Array::all_gather_reduced).
+    /// Starts [`all_gather_reduced`](Array::all_gather_reduced), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn all_gather_reduced_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("all_gather_reduced_start", &[self], |s| gather(s, self, &axes, &dim, reduced))
@@ -544,12 +554,13 @@ impl Array {
     /// - `dimension` if there is no dimension `dim`.
     /// - `collective-uneven` if `dim` cannot be split into a part for each device.
     /// - `dtype-kind` for `f8e8m0fnu`, which has no zero.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
         run("psum_scatter", &[self], |s| sum_scatter(s, self, &axes, &dim))
     }
 
-    /// Starts [`psum_scatter`](Array::psum_scatter).
+    /// Starts [`psum_scatter`](Array::psum_scatter), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn psum_scatter_start(&self, axes: impl Axes, dim: impl GatherDim) -> Future {
         start("psum_scatter_start", &[self], |s| sum_scatter(s, self, &axes, &dim))
@@ -570,12 +581,13 @@ impl Array {
     ///
     /// - `collective-uneven` if `split` cannot be split into a part for each device.
     /// - `dimension` if a dimension does not exist, or only one of the two is stacked.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_to_all(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Array {
         run("all_to_all", &[self], |s| exchange(s, self, &axes, &split, &concat))
     }
 
-    /// Starts [`all_to_all`](Array::all_to_all).
+    /// Starts [`all_to_all`](Array::all_to_all), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn all_to_all_start(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Future {
         start("all_to_all_start", &[self], |s| exchange(s, self, &axes, &split, &concat))
@@ -591,13 +603,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// The result is the mistake `permutation` if a position does not exist, or is a source or target twice.
+    /// - `permutation` if a position does not exist, or is a source or target twice.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn ppermute(&self, axes: impl Axes, permutation: impl Permutation) -> Array {
         run("ppermute", &[self], |s| permute(s, self, &axes, &permutation))
     }
 
-    /// Starts [`ppermute`](Array::ppermute).
+    /// Starts [`ppermute`](Array::ppermute), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn ppermute_start(&self, axes: impl Axes, permutation: impl Permutation) -> Future {
         start("ppermute_start", &[self], |s| permute(s, self, &axes, &permutation))
@@ -611,13 +624,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `permutation` unless `from` is a permutation of the positions.
+    /// - `permutation` unless `from` is a permutation of the positions.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pshuffle(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Array {
         run("pshuffle", &[self], |s| shuffle(s, self, &axes, from.as_ref()))
     }
 
-    /// Starts [`pshuffle`](Array::pshuffle).
+    /// Starts [`pshuffle`](Array::pshuffle), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn pshuffle_start(&self, axes: impl Axes, from: impl AsRef<[usize]>) -> Future {
         start("pshuffle_start", &[self], |s| shuffle(s, self, &axes, from.as_ref()))
@@ -631,13 +645,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `permutation` if there is no position `source`.
+    /// - `permutation` if there is no position `source`.
+    /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pbroadcast(&self, axes: impl Axes, source: usize) -> Array {
         run("pbroadcast", &[self], |s| broadcast(s, self, &axes, source))
     }
 
-    /// Starts [`pbroadcast`](Array::pbroadcast).
+    /// Starts [`pbroadcast`](Array::pbroadcast), whose errors the result of [`Future::done`] carries.
     #[track_caller]
     pub fn pbroadcast_start(&self, axes: impl Axes, source: usize) -> Future {
         start("pbroadcast_start", &[self], |s| broadcast(s, self, &axes, source))
@@ -651,7 +666,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `wrong-state` for any other cast, and `dtype-kind` for a cast of `f8e8m0fnu`, which has no zero, to unreduced.
+    /// - `wrong-state` for any other cast, and `dtype-kind` for a cast of `f8e8m0fnu`, which has no zero, to unreduced.
+    /// - `not-manual` outside of `shard_map`, and `manual-axis` and `axis-groups` if the axes cannot be used.
     #[track_caller]
     pub fn pcast(&self, axes: impl Axes, to: Pcast) -> Array {
         site("pcast", &[self], |s| {

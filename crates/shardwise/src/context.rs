@@ -12,6 +12,8 @@ scoped! {
     static CALLER: Option<&'static Location<'static>> = None;
     /// The number of user functions that are running inside each other.
     static NESTING: usize = 0;
+    /// The location of the op that is copied, while a transformed function is copied into a program.
+    static COPIED: Option<Loc> = None;
     /// The names of the enclosing scopes, joined: `encoder/softmax`.
     static SCOPE: Option<Arc<str>> = None;
 }
@@ -25,6 +27,9 @@ pub(crate) fn caller(at: &'static Location<'static>) -> &'static Location<'stati
 /// Returns the location for ops that are made now: the line that [`caller`] returns for `at`, with the enclosing name
 /// scopes.
 pub(crate) fn loc(at: &'static Location<'static>) -> Loc {
+    if let Some(loc) = COPIED.read(Clone::clone) {
+        return loc;
+    }
     let loc = Loc::caller(caller(at));
     match SCOPE.get() {
         Some(scope) => loc.named(scope),
@@ -41,6 +46,11 @@ pub(crate) fn loc_of(at: &'static Location<'static>) -> Loc {
 /// location `at`, or that of the library function that is running already.
 pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     CALLER.with(Some(caller(at)), f)
+}
+
+/// Runs `f`, which copies an op of a transformed function. Ops and mistakes get the location `loc`.
+pub(crate) fn copying<R>(loc: &Loc, f: impl FnOnce() -> R) -> R {
+    COPIED.with(Some(loc.clone()), f)
 }
 
 /// The largest number of user functions that the library runs inside each other. Each takes a few kilobytes of stack,

@@ -282,6 +282,10 @@ impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; 
 }
 
 /// Creates an array from Rust data: `array(&[1.0f32, 2.0])`, `array(&[[1, 2], [3, 4]])`, `array(&vec).reshape([n, m])`.
+///
+/// # Errors
+///
+/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached. The array carries the error.
 #[track_caller]
 pub fn array<D: Data + ?Sized>(data: &D) -> Array {
     let at = context::caller(Location::caller());

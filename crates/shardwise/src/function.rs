@@ -99,7 +99,7 @@ impl<T> Deref for Static<T> {
 pub trait Returns: Sized + 'static {
     /// The tree of the results.
     type Tree: Tree;
-    /// Converts the returned value into a `Result` of the tree.
+    /// Converts the returned value into a `Result` of the tree. Fails if the value is an error.
     fn finish(self) -> Result<Self::Tree>;
     /// Converts the result of a call into the type of the call expression.
     #[doc(hidden)]
@@ -137,6 +137,10 @@ pub trait Args {
     type Tuple<'a>;
     /// The type that specs are matched against, in the same form.
     type Owned: Tree;
+    /// The first argument, with respect to which functions are differentiated.
+    type First: Tree;
+    /// Returns the first argument.
+    fn first(owned: &Self::Owned) -> &Self::First;
     /// The type that makes `f(&x, &w)` work.
     type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
     /// Converts the arguments into the trees that the library keeps.
@@ -183,6 +187,8 @@ macro_rules! arity {
         impl<$($t: Arg),*> Args for ($($t,)*) {
             type Tuple<'a> = $tuple;
             type Owned = $owned;
+            type First = arity!(@first $($t)*);
+            fn first($args: &Self::Owned) -> &Self::First { arity!(@value $($v)*) }
             type Dyn<'f, R: 'static> = dyn for<$($l),*> Fn($($t::Item<$l>),*) -> R + Send + Sync + 'f;
             fn own($args: Self::Tuple<'_>) -> Self::Owned { arity!(@each $($t::own($v)),*) }
             fn bind<'f, R: 'static>(callee: Callee, f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
@@ -206,6 +212,10 @@ macro_rules! arity {
             }
         }
     };
+    (@first) => { () };
+    (@first $first:ident $($rest:ident)*) => { $first::Owned };
+    (@value) => { &() };
+    (@value $first:ident $($rest:ident)*) => { { $(let _ = $rest;)* $first } };
     (@each) => { () };
     (@each $one:expr) => { $one };
     (@each $($many:expr),+) => { ($($many,)+) };
@@ -324,6 +334,11 @@ struct Ready<R> {
 }
 
 /// Returns a function that traces and compiles `f` when it is called, for the mesh of its arguments.
+///
+/// # Errors
+///
+/// A call returns the mistakes of the arguments and of `f`, those of what cannot be partitioned or run, and
+/// `mesh-mismatch` if the arguments are on different meshes.
 #[track_caller]
 pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -358,11 +373,21 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
 
     /// Sets the layouts of the arguments, which are moved to them before each call. `specs` is one `P` for all
     /// arguments, or a tuple.
+    ///
+    /// # Errors
+    ///
+    /// A call returns `spec-form` if the specs do not have the form of the arguments, and the errors of a spec that
+    /// does not fit its argument, as for [`Array::shard`].
     pub fn in_shardings(self, specs: impl SpecFor<A::Owned>) -> Jit<'f, A, R> {
         self.with(|s| s.in_specs = Some(spec::any(specs)))
     }
 
     /// Sets the layouts of the results. By default, the compiler decides them, and in Explicit mode their types do.
+    ///
+    /// # Errors
+    ///
+    /// A call returns `spec-form` if the specs do not have the form of the results, and the errors of a spec that does
+    /// not fit its result, as for [`Array::shard`].
     pub fn out_shardings(self, specs: impl SpecFor<R>) -> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
@@ -718,7 +743,7 @@ impl<A: Args, R: 'static> Deref for Compiled<A, R> {
 }
 
 impl<A: Args, R: Tree> Compiled<A, R> {
-    /// Returns the per-device program.
+    /// Returns the per-device program as StableHLO text.
     pub fn as_text(&self) -> String {
         self.ready.executable().text()
     }

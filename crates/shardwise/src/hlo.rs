@@ -10,7 +10,7 @@ use crate::trace::Traced;
 use crate::{Array, context, explicit, mistakes, trace};
 use shardwise_base::{DType, Diagnostic, Literal, Sharding, budget};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attrs, Builder, Op, Region, TensorType, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, Op, Region, TensorType, Type, Value};
 use shardwise_ops::dot::{DotDims, DotGeneral};
 use shardwise_ops::elementwise::Compare;
 use shardwise_ops::index::IndexDims;
@@ -395,6 +395,71 @@ pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: us
         (0..ty.rank()).map(|d| (if d == dim { window[d] as i64 - 1 } else { 0 }, 0)).collect();
     let attrs = ReduceWindow::attrs(&window, &padding);
     op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[ty]).pop().expect("one result")
+}
+
+/// How windows move over an array, with an entry for each dimension.
+pub(crate) struct Window {
+    pub strides: Vec<usize>,
+    pub padding: Vec<(i64, i64)>,
+    pub input_dilation: Vec<usize>,
+    pub window_dilation: Vec<usize>,
+}
+
+impl Window {
+    fn padding(&self) -> Attr {
+        let rows: Vec<i64> = self.padding.iter().flat_map(|&(low, high)| [low, high]).collect();
+        Attr::Dense(Literal::new(vec![self.padding.len(), 2], &rows))
+    }
+
+    /// Returns the number of windows of size `window` along dimension `d` of an array, which has size `size` there.
+    fn count(&self, d: usize, size: usize, window: usize) -> usize {
+        let spread = |n: usize, by: usize| (n.saturating_sub(1) * by + n.min(1)) as i64;
+        let size = spread(size, self.input_dilation[d]) + self.padding[d].0 + self.padding[d].1;
+        let room = size - spread(window, self.window_dilation[d]);
+        if room < 0 { 0 } else { room as usize / self.strides[d] + 1 }
+    }
+}
+
+/// Combines the elements of each window of size `sizes`. `combine` is an elementwise binary op, and `identity` a literal
+/// of one element.
+pub(crate) fn reduce_window(x: &Array, combine: Opcode, identity: &Literal, sizes: &[usize], window: &Window) -> Array {
+    let ty = x.tensor().clone();
+    let init = splat(identity, &[]);
+    let body = scalar_region(&[ty.dtype, ty.dtype], |a| binary(combine, &a[0], &a[1]));
+    let shape: Vec<usize> = (0..ty.rank()).map(|d| window.count(d, ty.shape[d], sizes[d])).collect();
+    let attrs = ReduceWindow::attrs(sizes, &window.padding)
+        .with("window_strides", Attr::sizes(&window.strides))
+        .with("window_dilations", Attr::sizes(&window.window_dilation));
+    let result = TensorType::new(ty.dtype, shape);
+    op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[result]).pop().expect("one result")
+}
+
+/// Convolves `[batch, spatial.., features]` with `[spatial.., features / groups, results]`. `window` has an entry for each
+/// spatial dimension.
+pub(crate) fn convolution(x: &Array, kernel: &Array, window: &Window, groups: usize, result: TensorType) -> Array {
+    let spatial = window.strides.len();
+    let list = |from: usize| Attr::sizes(&(from..from + spatial).collect::<Vec<_>>());
+    let at = |dim: usize| Attr::int(dim as i64);
+    let fields = [
+        ("input_batch_dimension", at(0)),
+        ("input_feature_dimension", at(spatial + 1)),
+        ("input_spatial_dimensions", list(1)),
+        ("kernel_input_feature_dimension", at(spatial)),
+        ("kernel_output_feature_dimension", at(spatial + 1)),
+        ("kernel_spatial_dimensions", list(0)),
+        ("output_batch_dimension", at(0)),
+        ("output_feature_dimension", at(spatial + 1)),
+        ("output_spatial_dimensions", list(1)),
+    ];
+    let attrs = Attrs::new()
+        .with("window_strides", Attr::sizes(&window.strides))
+        .with("padding", window.padding())
+        .with("lhs_dilation", Attr::sizes(&window.input_dilation))
+        .with("rhs_dilation", Attr::sizes(&window.window_dilation))
+        .with("dimension_numbers", Attr::Record { name: "stablehlo.conv".into(), fields: fields.into_iter().collect() })
+        .with("feature_group_count", at(groups))
+        .with("batch_group_count", at(1));
+    op(Opcode::Convolution, &[x, kernel], attrs, result)
 }
 
 /// Sorts arrays of one shape together along `dim`, stably. `before` gets two elements of each array, `a0, b0, a1, b1,

@@ -25,7 +25,8 @@ impl Array {
     /// - `spec-unconstrained` if nothing decides the layout of a dimension with the entry `_`.
     /// - `layout-manual` if the layout uses an axis over which the code is per device.
     /// - `mesh-mismatch` if the active program runs on another mesh.
-    /// - `deleted` if the array has been deleted.
+    /// - `deleted` if the array has been deleted, and `traced-escaped` for a traced array outside of its trace.
+    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[doc(alias("device_put", "with_sharding_constraint", "reshard", "out_sharding"))]
     #[track_caller]
     pub fn shard(&self, spec: impl Layout) -> Array {

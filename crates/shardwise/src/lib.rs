@@ -28,6 +28,7 @@
 mod ambient;
 mod array;
 mod cache;
+pub mod checkpoint;
 mod collective;
 pub mod collective_matmul;
 mod context;
@@ -47,16 +48,22 @@ mod limits;
 mod manual;
 mod mesh;
 mod mistakes;
+pub mod nn;
+pub mod npz;
 mod ops;
+pub mod optim;
 mod profile;
 mod program;
 mod random;
 mod reduce;
 mod runtime;
+pub mod safetensors;
 mod shape;
 mod shard_map;
 mod spec;
+mod tensors;
 mod trace;
+mod transform;
 pub mod tree;
 
 /// User-defined kernels, which programs call as `stablehlo.custom_call @name`.
@@ -99,13 +106,14 @@ pub use profile::{Instruction, Profile, profile};
 pub use program::{
     Collective, CollectiveKind, Communication, CompiledProgram, Program, Rejected, assert_close, assert_equal,
 };
-pub use random::{Key, bernoulli, bits, categorical, normal, permutation, randint, uniform};
+pub use random::{Key, bernoulli, bits, categorical, normal, permutation, randint, truncated_normal, uniform};
 pub use shape::{INFER, concatenate, stack};
 pub use shard_map::{NoOutSpecs, Ready, ShardMap, shard_map};
 pub use shardwise_macros::Tree;
 pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
+pub use transform::{Loss, Transform, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 pub use tree::{MapLeaves, Path, Tree};
 
 pub use shardwise_base::{CancelToken, bf16, f16};
@@ -115,6 +123,7 @@ extern crate self as shardwise;
 /// The names that most programs need.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
+    pub use crate::checkpoint;
     pub use crate::collective::{
         Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all,
         ragged_all_to_all_start, shift, stacked,
@@ -130,10 +139,12 @@ pub mod prelude {
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
     pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, set_mesh, with_mesh};
+    pub use crate::nn;
     pub use crate::ops::{keep, select};
+    pub use crate::optim::{self, Optimizer};
     pub use crate::profile::profile;
     pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
-    pub use crate::random::{Key, bernoulli, categorical, normal, permutation, randint, uniform};
+    pub use crate::random::{Key, bernoulli, categorical, normal, permutation, randint, truncated_normal, uniform};
     pub use crate::shape::{INFER, concatenate, stack};
     pub use crate::shard_map::{ShardMap, shard_map};
     pub use crate::spec::shard;

@@ -169,13 +169,20 @@ pub fn reset_peak_memory() {
     Scope::current().account.reset_peak();
 }
 
+/// Returns `f` as a function that another thread may call, under the limits of this thread.
+pub(crate) fn carried<R>(f: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    let scope = Scope::current();
+    move || SCOPE.with(Some(scope), f)
+}
+
 /// Runs a call under the limits of this thread, or as a part of the active call. If a limit stops it, returns an error
 /// at `at`.
 pub(crate) fn run<T>(at: &'static Location<'static>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     run_at(|| context::loc(at), f)
 }
 
-/// Does the same as [`run`] for a call whose location is computed only if a limit stops it.
+/// Does the same as [`run`] for a call whose location is computed only if a limit stops it. Fails if `f` does, or with
+/// the limit that stops it.
 pub(crate) fn run_at<T>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let stopped = match Budget::current() {
         Some(_) => Stop::catch(f),

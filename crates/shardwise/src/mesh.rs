@@ -38,7 +38,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// `mesh` if two axes have the same name, a size is 0, or there are more than 64 axes or 2^24 devices.
+    /// `mesh` if two axes have the same name, a size is 0, or there are more than 64 axes or 2^20 devices.
     #[track_caller]
     pub fn auto<const N: usize>(axes: [(&str, usize); N]) -> Result<Mesh> {
         Mesh::new(axes.map(|(name, size)| Axis::auto(name, size)))

@@ -611,3 +611,125 @@ pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
         .facts(ty)
         .help("pass it as an argument with its own spec, or gather it first: `.shard(P!())`")
 }
+
+/// An integer or boolean leaf of a tree that is differentiated. `path` is its place.
+pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
+        .facts(ty)
+        .note("only floating-point and complex numbers have one")
+        .help("pass it as another argument than the first, or convert it to a float")
+}
+
+/// Tangents or cotangents, which `what` names, of other types than what they belong to.
+pub(crate) fn transform_types(name: &str, what: &str, given: &str, expected: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("transform-types", loc, format!("`{name}`: a {what} has another type than what it belongs to"))
+        .facts(given)
+        .expected(expected)
+}
+
+/// Arguments of `vmap` with leading dimensions that differ or are missing. `found` shows the path and type of each.
+pub(crate) fn batch_sizes(found: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("batch-size", loc, "`vmap`: the arguments do not all have a leading dimension of the same size")
+        .facts(found)
+        .help("capture an array that all indices of the batch share, instead of passing it")
+}
+
+pub(crate) fn truncated_normal(low: f64, high: f64, ty: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("`truncated_normal`: there are no numbers between {low} and {high}");
+    with_facts("truncated-normal", message, ty.into(), "pass the lower limit first", loc)
+}
+
+/// Builds the error for `what`, the scale or the bias of a normalisation, whose type `a` does not fit `x`.
+pub(crate) fn norm_scale(name: &str, what: &str, a: &str, x: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("norm-scale", loc, format!("`{name}`: the {what} does not fit the array"))
+        .facts(format!("{a} for {x}"))
+        .expected(format!("a {what} with one dimension, of the size of the last dimension of the array"))
+}
+
+pub(crate) fn dropout_rate(rate: f64, ty: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("`dropout`: the rate {rate} is not between 0 and 1");
+    let help = "the rate is the probability that an element is set to 0, as 0.1 for one in ten";
+    with_facts("dropout-rate", message, ty.into(), help, loc)
+}
+
+/// Builds the error for labels of the wrong shape. `wanted` is the shape of labels of this dtype, or `None` if the
+/// logits have no dimension of classes.
+pub(crate) fn labels(logits: &str, labels: &str, wanted: Option<&[usize]>, loc: &Loc) -> Diagnostic {
+    let d = Diagnostic::error("labels", loc, "`softmax_cross_entropy`: the labels do not fit the logits")
+        .facts(format!("logits {logits}, labels {labels}"));
+    match wanted {
+        Some(shape) => d
+            .expected(format!("labels of shape {shape:?}"))
+            .help("integer labels have a class for each example; labels of floats have a probability for each logit"),
+        None => d.expected("logits whose last dimension is the classes"),
+    }
+}
+
+pub(crate) fn attention_shapes(types: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("attention-shapes", loc, "`dot_product_attention`: the arrays do not fit each other")
+        .facts(types)
+        .expected("query [b,q,heads,d], key [b,k,kv_heads,d] and value [b,k,kv_heads,e], or all without b")
+}
+
+pub(crate) fn attention_heads(heads: usize, kv_heads: usize, types: &str, loc: &Loc) -> Diagnostic {
+    let message =
+        format!("`dot_product_attention`: {heads} heads of queries cannot be divided among {kv_heads} heads of keys");
+    let help = "the number of heads of queries must be a multiple of that of heads of keys";
+    with_facts("attention-heads", message, types.into(), help, loc)
+}
+
+/// Builds the error for a bias or mask. `scores` is the shape of the scores.
+pub(crate) fn attention_mask(what: &str, ty: &str, scores: &[usize; 4], loc: &Loc) -> Diagnostic {
+    let message = format!("`dot_product_attention`: the {what} cannot be broadcast to the scores");
+    Diagnostic::error("attention-mask", loc, message)
+        .facts(ty)
+        .expected(format!("a shape that is broadcast to {scores:?}: batch, heads, queries, keys"))
+}
+
+/// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions, for
+/// each of which there must be an entry.
+pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("window", loc, format!("`{name}`: the window does not fit the array"))
+        .facts(format!("{facts}, for {ty}"))
+        .expected(format!(
+            "an array [batch, spatial.., features], {spatial} entries, and no 0 in windows, strides and dilations"
+        ))
+}
+
+pub(crate) fn conv_shapes(types: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("conv-shapes", loc, "`conv`: input and kernel do not fit each other")
+        .facts(types)
+        .expected("input [batch, spatial.., features] and kernel [spatial.., features / groups, results]")
+}
+
+/// Builds the error for groups of a convolution. `features` are the numbers of features of the input and of the result.
+pub(crate) fn conv_groups(groups: usize, features: [usize; 2], types: &str, loc: &Loc) -> Diagnostic {
+    let [input, result] = features;
+    let message = format!(
+        "`conv`: {input} features of the input and {result} of the result cannot be split into {groups} groups"
+    );
+    with_facts("conv-groups", message, types.into(), "the number of groups must divide both", loc)
+}
+
+pub(crate) fn init_fans(name: &str, ty: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("`{name}`: the dimensions of inputs and outputs do not exist");
+    let help = "by default, these are the last two dimensions; `Scaling` has methods for others";
+    with_facts("init-fans", message, ty.into(), help, loc)
+}
+
+pub(crate) fn schedule(name: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("schedule", loc, format!("`{name}`: the schedule has no steps"))
+        .help("pass a positive number of steps; a schedule with a warm-up needs steps after it, too")
+}
+
+pub(crate) fn optimizer_setting(name: &str, value: &str, expected: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("optimizer-setting", loc, format!("the optimizer's `{name}` is {value}")).expected(expected)
+}
+
+/// Builds the error for the gradient of the parameter at `path`.
+pub(crate) fn gradient_type(path: &str, grad: &str, param: &str, loc: &Loc) -> Diagnostic {
+    let whose = if path.is_empty() { "a parameter".into() } else { format!("`{path}`") };
+    Diagnostic::error("gradient-type", loc, format!("the gradient of {whose} does not have the parameter's type"))
+        .facts(format!("the gradient is {grad}, and the parameter {param}"))
+        .help("compute the gradient for these parameters; a gradient of another dtype is converted by `.astype(..)`")
+}

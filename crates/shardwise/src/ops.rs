@@ -12,6 +12,7 @@ use shardwise_base::{self as base, Diagnostic, Kind, Literal, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
+use shardwise_ops::control::OptimizationBarrier;
 use std::fmt::Display;
 use std::ops::*;
 use std::panic::Location;
@@ -561,7 +562,11 @@ unary! {
         let inner = (x + x.square() * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt();
         x * ((inner.tanh() + 1.0) * 0.5)
     };
-    /// Returns `ln(1 + exp(x))`.
+    /// Returns GELU itself, `x * P(a normal number is below x)`. This is JAX's `gelu` with `approximate=False`.
+    gelu_exact Floats |x| x * ((hlo::unary(Opcode::ChloErf, &(x * std::f64::consts::FRAC_1_SQRT_2)) + 1.0) * 0.5);
+    /// Returns `ln(sigmoid(x))`, without overflow.
+    log_sigmoid Floats |x| -((-x).maximum(0.0) + (-x.abs()).exp().ln_1p());
+    /// Returns `ln(1 + exp(x))`, without overflow.
     softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
     /// Returns the error function.
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
@@ -654,6 +659,26 @@ impl Array {
                 return s.fail(Some(ty), d);
             }
             Ok(call("astype", dtype, [self], |[x]| hlo::convert(x, dtype.base())))
+        })
+    }
+
+    /// Returns the array itself, as a constant for derivatives: no gradient passes through the result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// # use shardwise::grad;
+    /// # fn main() -> Result<()> {
+    /// let f = grad(|x: &Array| x * x.stop_gradient());
+    /// assert_eq!(f(&scalar(3.0, F32)).to_vec::<f32>()?, [3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn stop_gradient(&self) -> Array {
+        call("stop_gradient", (), [self], |[x]| {
+            hlo::op(Opcode::OptimizationBarrier, &[x], OptimizationBarrier::stop_gradient(), x.tensor().clone())
         })
     }
 

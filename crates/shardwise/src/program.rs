@@ -239,7 +239,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Those of the text, each at its line.
+    /// Those of the text and of what is not valid in the program, each at its line. `run-memory`, `run-steps` or
+    /// `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn parse(text: &str) -> Result<Program> {
         limits::run(Location::caller(), || {
@@ -340,7 +341,7 @@ impl CompiledProgram {
         self.compiled.warnings().iter().cloned().map(Mistake)
     }
 
-    /// Returns the per-device program.
+    /// Returns the per-device program as StableHLO text.
     pub fn as_text(&self) -> String {
         self.compiled.text()
     }
@@ -361,8 +362,8 @@ pub fn assert_equal(a: &Array, b: &Array) {
 }
 
 /// Asserts that the element types and shapes are equal, and that the values are close for their dtype. Two elements may
-/// differ by about 8 roundings of the larger of them, plus 8 roundings of the largest element of both arrays. Integers
-/// and bools must be equal.
+/// differ by about 8 roundings of the larger of them, plus 8 roundings of the largest element of both arrays. Floats of
+/// 8 bits and less may differ by one unit in the last place of each of these. Integers and bools must be equal.
 ///
 /// # Panics
 ///
@@ -376,6 +377,7 @@ pub fn assert_close(a: &Array, b: &Array) {
     }
     let epsilon = match x.dtype() {
         DType::BF16 | DType::F16 => compare::epsilon(x.dtype()) / 2.0,
+        dtype if dtype.bits() <= 8 => compare::epsilon(dtype) / 8.0,
         dtype => compare::epsilon(dtype),
     };
     let scale = compare::largest(&x).max(compare::largest(&y));

@@ -11,6 +11,7 @@ use crate::{DType, context, create, explicit, hlo, mistakes, scalar};
 use shardwise_base::{self as base, Literal};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
+use std::hash::Hash;
 use std::ops::Range;
 use std::panic::Location;
 
@@ -29,6 +30,10 @@ impl Key {
     }
 
     /// Splits the key into `N` keys, as `jax.random.split` does: `let [a, b, c] = key.split();`.
+    ///
+    /// # Errors
+    ///
+    /// The error of [`Key::split_n`].
     #[track_caller]
     pub fn split<const N: usize>(self) -> [Key; N] {
         let keys = self.split_n(N);
@@ -235,7 +240,7 @@ fn mantissa_bits(dtype: base::DType) -> usize {
 
 /// Draws numbers from `low` up to, but not including, `high`, as `jax.random.uniform` does: with a mantissa of random
 /// bits.
-fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
+pub(crate) fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     let (width, mantissa) = (ty.dtype.bits(), mantissa_bits(ty.dtype));
     let drawn = if mantissa < 8 { 8 } else { width };
     let unsigned = match width {
@@ -264,14 +269,15 @@ fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
 }
 
 /// Creates a random array of type `ty`, which `f` makes from the key and the type in a trace. `name` is the function in
-/// messages.
+/// messages. `constants` are everything else that `f` depends on.
 ///
 /// Errors: `too-large`, and `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
 #[track_caller]
-fn floats(
+pub(crate) fn floats(
     name: &'static str,
     key: Key,
     ty: TensorType,
+    constants: impl Hash,
     f: impl Fn(&Array, &TensorType) -> Array + Send + Sync + 'static,
 ) -> Array {
     site(name, &[&key.0], |s| {
@@ -281,7 +287,7 @@ fn floats(
             return s.fail(Some(ty.clone()), d);
         }
         let made = ty.clone();
-        Ok(create_from(name, &ty, [&key.0], ty.clone(), move |[key]| f(key, &made)))
+        Ok(create_from(name, (&ty, constants), [&key.0], ty.clone(), move |[key]| f(key, &made)))
     })
 }
 
@@ -294,7 +300,7 @@ fn floats(
 #[track_caller]
 pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
-    floats("uniform", key, ty, |key, ty| uniform_of(key, ty, 0.0, 1.0))
+    floats("uniform", key, ty, (), |key, ty| uniform_of(key, ty, 0.0, 1.0))
 }
 
 /// Draws numbers from the normal distribution with mean 0 and variance 1, as `jax.random.normal` does.
@@ -306,11 +312,14 @@ pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 #[track_caller]
 pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
-    floats("normal", key, ty, |key, ty| {
-        let uniform = uniform_of(key, ty, above_minus_one(ty.dtype), 1.0);
-        let root = hlo::splat(&element(std::f64::consts::SQRT_2, ty.dtype), &ty.shape);
-        hlo::binary(Opcode::Multiply, &root, &hlo::unary(Opcode::ChloErfInv, &uniform))
-    })
+    floats("normal", key, ty, (), normal_of)
+}
+
+/// Builds an array of type `ty` of normal numbers.
+pub(crate) fn normal_of(key: &Array, ty: &TensorType) -> Array {
+    let uniform = uniform_of(key, ty, above_minus_one(ty.dtype), 1.0);
+    let root = hlo::splat(&element(std::f64::consts::SQRT_2, ty.dtype), &ty.shape);
+    hlo::binary(Opcode::Multiply, &root, &hlo::unary(Opcode::ChloErfInv, &uniform))
 }
 
 /// Returns the smallest number of a float type above -1.
@@ -338,12 +347,69 @@ pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
             let help = "pass a number from 0 to 1";
             return s.fail(Some(ty.clone()), mistakes::with_facts("bernoulli", message, ty.short(), help, &s.loc));
         }
-        let made = TensorType::new(base::DType::F32, ty.shape.clone());
+        let shape = ty.shape.clone();
         Ok(create_from("bernoulli", (&ty, p.to_bits()), [&key.0], ty.clone(), move |[key]| {
-            let limit = hlo::splat(&element(p, made.dtype), &made.shape);
-            hlo::compare("LT", &uniform_of(key, &made, 0.0, 1.0), &limit)
+            bernoulli_of(key, &shape, p)
         }))
     })
+}
+
+/// Builds an array of bools that are true with probability `p`.
+pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
+    let ty = TensorType::new(base::DType::F32, shape);
+    hlo::compare("LT", &uniform_of(key, &ty, 0.0, 1.0), &hlo::splat(&element(p, ty.dtype), shape))
+}
+
+/// Draws numbers from the normal distribution with mean 0 and variance 1 between `low` and `high`, as
+/// `jax.random.truncated_normal` does.
+///
+/// # Errors
+///
+/// - `truncated-normal` unless `low` is below `high`.
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise::prelude::*;
+/// let x = truncated_normal(Key::new(0), -2.0, 2.0, [1000], F32);
+/// assert!(x.abs().max(..).item::<f32>()? < 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn truncated_normal(key: Key, low: f64, high: f64, shape: impl IntoShape, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    if low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
+        return site("truncated_normal", &[&key.0], |s| {
+            s.fail(Some(ty.clone()), mistakes::truncated_normal(low, high, &ty.short(), &s.loc))
+        });
+    }
+    floats("truncated_normal", key, ty, (low.to_bits(), high.to_bits()), move |key, ty| {
+        truncated_normal_of(key, ty, low, high)
+    })
+}
+
+/// Builds an array of type `ty` of normal numbers between `low` and `high`.
+pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
+    let of = |opcode: Opcode, x: f64| hlo::unary(opcode, &hlo::constant(element(x, ty.dtype)));
+    let root = std::f64::consts::SQRT_2;
+    // In the precision of the dtype, as JAX computes them: erf(low / sqrt(2)).
+    let limits = [low, high].map(|x| hlo::broadcast_to(&of(Opcode::ChloErf, x / root), &ty.shape));
+    let unit = uniform_of(key, ty, 0.0, 1.0);
+    let uniform = (&unit * (&limits[1] - &limits[0]) + &limits[0]).maximum(&limits[0]);
+    let drawn = hlo::unary(Opcode::ChloErfInv, &uniform) * root;
+    drawn.clamp(next_above(low, ty.dtype), -next_above(-high, ty.dtype))
+}
+
+/// Returns the smallest number of a float type above `x`, rounded to the type.
+fn next_above(x: f64, dtype: base::DType) -> f64 {
+    let x = element(x, dtype).get_f64(0);
+    let ulp = match x.abs() {
+        0.0 => return f64::MIN_POSITIVE.max(2f64.powi(-133)),
+        size => 2f64.powi(size.log2().floor() as i32 - mantissa_bits(dtype) as i32),
+    };
+    x + ulp
 }
 
 /// Returns the numbers `0..n` in a random order, as `jax.random.permutation` does: `x.i(&permutation(key, n))` shuffles
@@ -395,6 +461,7 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
 /// - `dimension` if there is no dimension `dim`.
 /// - `dtype-kind` unless the logits are floats.
 /// - `reduce-empty` if the dimension has size 0.
+/// - `too-large` if an `i32` cannot count the positions.
 #[track_caller]
 pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
     site("categorical", &[&key.0, logits], |s| {

@@ -123,7 +123,8 @@ impl Programs {
     }
 }
 
-/// Partitions and plans a program, or returns the plan of an equal program.
+/// Partitions and plans a program, or returns the plan of an equal program. Fails if the program cannot be partitioned
+/// or planned.
 ///
 /// The program that is found may have other source locations. Use [`compile_own`] for reports.
 pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
@@ -134,7 +135,7 @@ pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
 }
 
 /// Partitions and plans a program as [`compile`] does. All parts of the result have the program's own source locations,
-/// except the plan, which may be that of an equal program.
+/// except the plan, which may be that of an equal program. Fails as [`compile`] does.
 pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     let partitioned = partition(module)?;
     match planned(module) {
@@ -165,7 +166,7 @@ fn partition(module: &Module) -> Result<Partitioned> {
     Ok(shardwise_spmd::partition(module, &mut Default::default())?)
 }
 
-/// Returns the communication of a program, without planning it.
+/// Returns the communication of a program, without planning it. Fails if the program cannot be partitioned.
 pub(crate) fn communication(module: &Module) -> Result<Communication> {
     Ok(Communication::of_table(&table(module)?))
 }
@@ -174,7 +175,8 @@ pub(crate) fn table(module: &Module) -> Result<shardwise_spmd::Communication> {
     limits::run_at(|| module.loc.clone(), || Ok(partition(module)?.communication))
 }
 
-/// Returns the name of each pass and the text of the program after it. The first entry is the program itself.
+/// Returns the name of each pass and the text of the program after it. The first entry is the program itself. Fails if
+/// a pass does.
 pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
     let mut stages = vec![];
     let mut keep = |_: usize, pass: &str, module: &Module| stages.push((pass.to_string(), text(module)));
@@ -184,13 +186,15 @@ pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
 }
 
 /// Places a literal on the devices of the sharding's mesh, or on one device without a mesh if there is no sharding.
+/// Fails if the engine cannot hold the array.
 pub(crate) fn put(value: &Literal, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
     let ty = TensorType::new(value.dtype(), value.shape());
     Ok(engine().put(value, &ShardedType { ty, sharding: sharding.map(base::Sharding::canonical) })?)
 }
 
 /// Returns the array in the layout `sharding`, or on one device without a mesh for `None`. An array that has this
-/// layout is returned as it is.
+/// layout is returned as it is. Fails if the engine cannot hold the array, or if the program that moves its shards
+/// fails.
 pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> Result<ArrayHandle> {
     let own = array.sharded_type().sharding.as_ref();
     match (own, sharding) {
@@ -202,7 +206,7 @@ pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> 
 }
 
 /// Returns the array in the layout `to`, whose mesh has the same devices. A program that the partitioner makes for this
-/// moves the shards.
+/// moves the shards. Fails if this program does.
 fn move_shards(array: ArrayHandle, to: &base::Sharding) -> Result<ArrayHandle> {
     let module = move_module(array.sharded_type(), to);
     let mut moved = compile(&module)?.execute(vec![Argument::Lent(array)])?;
@@ -232,7 +236,7 @@ pub(crate) fn text(module: &Module) -> String {
     shardwise_ir::text::print(module, &PrintOptions::default().without_varying())
 }
 
-/// Parses a module.
+/// Parses a module. Fails with the mistakes in the text.
 pub(crate) fn parse(text: &str) -> Result<Module> {
     Ok(shardwise_ir::text::parse("program", text, &shardwise_ops::OPS)?)
 }

@@ -121,7 +121,7 @@ impl P {
     }
 
     /// Does the same as [`P::on`] for an array with `rank` dimensions, but does not check that axes split their sizes
-    /// evenly. `ty` is the array's type in messages.
+    /// evenly. `ty` is the array's type in messages. Fails as [`P::on`] does, but for uneven sizes.
     pub(crate) fn names_on(&self, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
         if self.dims.len() > rank {
             return Err(spec_rank(self, mesh, ty, rank, loc));

@@ -14,9 +14,10 @@ use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{
-    Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData, Visibility,
+    Attrs, Body, Builder, Func, FuncId, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData,
+    Visibility,
 };
-use shardwise_ops::OPS;
+use shardwise_ops::{OPS, calls};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -541,6 +542,14 @@ impl Trace {
     /// Closes the innermost function with these results. Returns its name and the outer values that it uses, in the
     /// order of the arguments that were added for them.
     pub fn close_func(&mut self, results: &[Value], loc: &Loc) -> (Arc<str>, Vec<Value>) {
+        let (func, outer) = self.take_func(results, loc);
+        let name = func.name.clone();
+        self.module.funcs.push(func);
+        (name, outer)
+    }
+
+    /// Closes the innermost function as [`Trace::close_func`] does, but returns it instead of adding it to the module.
+    pub fn take_func(&mut self, results: &[Value], loc: &Loc) -> (Func, Vec<Value>) {
         let frame = self.frames.pop().expect("a function was opened");
         let entry = frame.regions[0].wall.as_ref().expect("functions are isolated");
         let outer = entry.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
@@ -548,10 +557,8 @@ impl Trace {
         let shardings = shardings.collect();
         let mut func = frame.finish(results, shardings, loc);
         func.visibility = Visibility::Private;
-        let name = func.name.clone();
-        self.module.funcs.push(func);
         let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
-        (name, outer)
+        (func, outer)
     }
 
     /// Finishes the program with these results. `shardings` are the layouts that were asked for, with `None` for a
@@ -564,6 +571,7 @@ impl Trace {
         let stated = results.iter().zip(&shardings).map(|(&v, asked)| asked.clone().or_else(|| own(v))).collect();
         let others = std::mem::take(&mut self.module.funcs);
         self.module.funcs = std::iter::once(main.finish(results, shardings, loc)).chain(others).collect();
+        keep_called(&mut self.module);
         self.module.funcs.iter_mut().for_each(explicit::forget_reduced);
         self.module.meshes.extend(self.mesh.map(|m| m.0));
         debug_verify(&self.module);
@@ -582,6 +590,16 @@ impl Trace {
                 true
             }
         }
+    }
+}
+
+/// Removes the functions that the first one does not call. They were traced to be differentiated or batched.
+fn keep_called(module: &mut Module) {
+    let called = calls::callees_first(module, vec![FuncId::new(0)]);
+    if called.len() < module.funcs.len() {
+        let funcs = std::mem::take(&mut module.funcs);
+        let is_called = |i: &usize| called.contains(&FuncId::new(*i));
+        module.funcs = (0..funcs.len()).filter(is_called).map(|i| funcs[i].clone()).collect();
     }
 }
 

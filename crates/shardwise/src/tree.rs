@@ -161,6 +161,16 @@ impl Path {
         self.with(Part::Index(i), f)
     }
 
+    /// Returns the path as files name tensors: `layers.3.wq`. The path of a tree that is one array is `value`.
+    pub fn name(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Field(name) => name.to_string(),
+            Part::Key(name) => name.clone(),
+            Part::Index(i) => i.to_string(),
+        };
+        if self.0.is_empty() { "value".into() } else { self.0.iter().map(part).collect::<Vec<_>>().join(".") }
+    }
+
     fn with<R>(&mut self, part: Part, f: impl FnOnce(&mut Path) -> R) -> R {
         self.0.push(part);
         let out = f(self);

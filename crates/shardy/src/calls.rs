@@ -81,7 +81,8 @@ impl Copies {
 }
 
 /// Replaces calls by named computations. Adds data-flow edges to all named computations unless
-/// `add-data-flow-edges-on-named-computations` is false. Only the functions that were not called remain.
+/// `add-data-flow-edges-on-named-computations` is false. Only the functions that were not called remain. Fails if a
+/// function calls itself, or if the module has too many ops or levels of nested blocks.
 pub(crate) fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     steps::inline_calls(module, settings.is_on_by_default("add-data-flow-edges-on-named-computations"))
 }
@@ -89,7 +90,7 @@ pub(crate) fn import(module: &Module, settings: &Settings) -> Result<Module, Dia
 /// Merges functions with the same origin whose arguments and results have equal shardings: the calls of all of them
 /// call the one that is called first. With `dedup-functions-fully`, the calls of all functions with the same origin
 /// call one with the shardings that the most calls have. Functions that are no longer called are kept. Removes the
-/// attributes that hold the origin and the manual axes.
+/// attributes that hold the origin and the manual axes. Always returns `Ok`.
 pub(crate) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let fully = settings.is_on("dedup-functions-fully");
     let mut kept: BTreeMap<String, &Func> = BTreeMap::new();
@@ -139,7 +140,8 @@ pub(crate) fn arg_shardings(func: &Func) -> Option<Vec<Sharding>> {
     declared(args.iter().map(|&v| func.body.sharding(v)), args.iter().map(|&v| func.body.ty(v)))
 }
 
-/// Returns the shardings of a function's results, as [`arg_shardings`] does for arguments.
+/// Returns the shardings of a function's results, as [`arg_shardings`] does for arguments. Returns `None` if no result
+/// has a sharding on a mesh that is not maximal.
 pub(crate) fn result_shardings(func: &Func) -> Option<Vec<Sharding>> {
     declared(func.result_shardings.iter().map(Option::as_ref), func.result_types.iter())
 }
@@ -156,7 +158,7 @@ fn declared<'a>(
 /// Sets the shardings of the results of calls to those of the called functions. A function without shardings of results
 /// counts as one with replicated results, if some result of the call has a sharding. If a result of a call has another
 /// layout before this, or none where the function's result is not replicated, a reshard to that layout, or to the
-/// replicated one, is inserted after the call and used instead of the result.
+/// replicated one, is inserted after the call and used instead of the result. Always returns `Ok`.
 pub(crate) fn insert_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, func| {
         for (op, name) in calls(module, func) {

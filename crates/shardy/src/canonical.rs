@@ -34,18 +34,18 @@ pub(crate) fn all(module: &Module, _: &Settings) -> Result<Module, Diagnostics> 
 }
 
 /// Merges reshards of reshards and removes unused ops, as Shardy's export does before it replaces reshards by
-/// collectives.
+/// collectives. Always returns `Ok`.
 pub(crate) fn reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Reshards)
 }
 
 /// Simplifies collectives and removes unused ops, as Shardy's export does after it has replaced reshards by
-/// collectives. Reshards are not merged.
+/// collectives. Reshards are not merged. Always returns `Ok`.
 pub(crate) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Collectives)
 }
 
-/// Removes the pure ops whose results are not used, except Shardy's collectives and constraints.
+/// Removes the pure ops whose results are not used, except Shardy's collectives and constraints. Always returns `Ok`.
 pub(crate) fn drop_unused(module: &Module) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         Canon { edit, steps: Steps::Reshards }.drop_unused();
@@ -317,6 +317,7 @@ impl Canon<'_, '_> {
     }
 
     /// Returns the result of a reshard before `op` of `root`, or of a reshape of it, whose layout is equal to `target`.
+    /// Returns `None` if there is none.
     fn reshard_of(&self, root: Value, target: &Sharding, op: Op) -> Option<Value> {
         let ty = self.edit.body.ty(self.edit.body[op].results[0]);
         let mut pending = vec![root];
@@ -411,7 +412,7 @@ fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
 // Manual computations.
 
 /// Removes unused arguments of manual computations, and manual computations without operands, results and ops. Returns
-/// `None` if there are none.
+/// `None` if there are none. Never returns an error.
 fn manual_computations(module: &Module) -> Result<Option<Module>, Diagnostics> {
     let mut manual = Manual { has_changed: false };
     let out = rewrite_funcs(module, &mut manual)?;
@@ -443,7 +444,7 @@ impl<'m> Rewrite<'m> for Manual {
 
 impl Manual {
     /// Builds the manual computation without the arguments that its body does not use, and returns true. Builds nothing
-    /// and returns false if all are used, or if the op has no shardings of operands.
+    /// and returns false if all are used, or if the op has no shardings of operands. Never returns an error.
     fn drop_arguments<'m>(
         &mut self,
         view: &OpView<'m>,

@@ -134,7 +134,8 @@ impl<'m> Edit<'m> {
     }
 
     /// Returns the sharding of a value. An argument without one of its own has the sharding of the loop's result in a
-    /// loop's region, and that declared for the operand, without the manual axes, in a manual computation.
+    /// loop's region, and that declared for the operand, without the manual axes, in a manual computation. Returns
+    /// `None` if it has none of these.
     pub fn sharding(&self, v: Value) -> Option<Sharding> {
         let own = self.body.sharding(v).cloned();
         let ValueDef::Argument { region, index } = self.body[v].def else { return own };

@@ -185,7 +185,7 @@ fn spread(module: &Module, settings: &Settings, level: Level) -> Result<Module, 
     tidy::drop_rules(&out, settings)
 }
 
-/// Runs passes one after the other with the same settings.
+/// Runs passes one after the other with the same settings. Fails if a pass does.
 fn chain(module: &Module, passes: &[Run], settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for pass in passes {
@@ -215,7 +215,7 @@ fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
 }
 
 /// Runs Shardy's propagation pipeline. The steps that change the order of uses run as one step, because the result
-/// depends on this order.
+/// depends on this order. Fails if a step does.
 fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let before: &[Run] = &[
         tidy::drop_unused_funcs,
@@ -235,7 +235,7 @@ fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics>
 }
 
 /// Runs the export pipeline, and then writes meshes inline unless the option `inline-meshes` is false. As a part of the
-/// propagation pipeline, the export pipeline does not write meshes inline.
+/// propagation pipeline, the export pipeline does not write meshes inline. Fails if a step of the pipeline does.
 fn export_inline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let out = export(module, settings)?;
     match settings.is_on_by_default("inline-meshes") {

@@ -7,7 +7,7 @@ use shardwise_ir::{Attr, Attrs, Module};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Writes each mesh inline, and removes all mesh symbols.
+/// Writes each mesh inline, and removes all mesh symbols. Always returns `Ok`.
 pub(crate) fn inline(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let unnamed = |mesh: &Arc<Mesh>| Arc::new(Mesh { name: "".into(), ..(**mesh).clone() });
     let mut out = map_shardings(module, |s| s.clone().with_mesh(unnamed(&s.mesh)));
@@ -34,6 +34,7 @@ fn map_axes(module: &mut Module, f: impl Fn(&Arc<Mesh>) -> Arc<Mesh>) {
 }
 
 /// Defines each mesh once, as a symbol. Inline meshes get a name, and equal meshes are replaced by the first of them.
+/// Always returns `Ok`.
 pub(crate) fn lift(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut meshes: Vec<Arc<Mesh>> = vec![];
     for mesh in &module.meshes {

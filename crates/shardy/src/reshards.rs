@@ -405,7 +405,7 @@ impl Inserter<'_, '_> {
 
     /// Returns the sharding of an edge's owner, as its sources see it. In a manual computation, this is the sharding
     /// declared for the operand if the owner is an argument, and the sharding without the manual axes if it is a
-    /// result.
+    /// result. Returns `None` if the owner has no sharding.
     fn owner_sharding(&self, op: Op, owner: Value) -> Option<Sharding> {
         let view = self.edit.view(op);
         let given = self.edit.body.sharding(owner).cloned();
@@ -477,8 +477,8 @@ fn rest_of(axes: &[AxisRef], prefix: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
     cut.into_iter().chain(axes[prefix.len()..].iter().copied()).collect()
 }
 
-/// Returns the sharding without the axes in `manual`, as it is inside a manual computation. Its reduced axes are not
-/// changed.
+/// Returns the sharding without the axes that are equal to an axis in `manual` or a part of one, as it is inside a
+/// manual computation. An axis of which only a part is in `manual` stays whole. Reduced axes are not changed.
 pub(crate) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let free = |axes: &mut Vec<AxisRef>| axes.retain(|a| !manual.iter().any(|m| m.contains(*a)));
     let mut out = sharding.clone();

@@ -16,7 +16,7 @@ use shardwise_propagate::{self as propagate, RULE, written_rule};
 use shardwise_sharding::Rule;
 use std::collections::HashMap;
 
-/// Returns the module with each function's body edited by `f`.
+/// Returns the module with each function's body edited by `f`. Fails if `f` does.
 pub(crate) fn edit_funcs(
     module: &Module,
     mut f: impl FnMut(&mut Edit<'_>, &Func) -> Result<(), Diagnostics>,
@@ -53,7 +53,8 @@ pub(crate) fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) 
     out
 }
 
-/// Returns the index of the main function, or of the only function.
+/// Returns the index of the main function, or of the only function. Returns `None` if there are several functions and
+/// none is named `main`.
 fn main_index(module: &Module) -> Option<usize> {
     let named = module.funcs.iter().position(|f| &*f.name == "main");
     named.or((module.funcs.len() == 1).then_some(0))
@@ -69,7 +70,7 @@ pub(crate) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> 
     propagate::rule_of(view, is_conservative).filter(|_| !is_mark)
 }
 
-/// Writes each op's rule as an attribute of the op, unless the op has this attribute.
+/// Writes each op's rule as an attribute of the op, unless the op has this attribute. Always returns `Ok`.
 pub(crate) fn populate_rules(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -86,7 +87,7 @@ pub(crate) fn populate_rules(module: &Module, settings: &Settings) -> Result<Mod
     Ok(out)
 }
 
-/// Removes the rules that were not written by the user.
+/// Removes the rules that were not written by the user. Always returns `Ok`.
 pub(crate) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -102,7 +103,7 @@ pub(crate) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagno
 // Shardings.
 
 /// Closes all dimensions, and removes explicitly replicated axes, reduced axes, and the priorities of dimensions
-/// without axes.
+/// without axes. Always returns `Ok`.
 pub(crate) fn close(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(map_shardings(module, |sharding| {
         let mut closed = sharding.canonical();
@@ -113,12 +114,13 @@ pub(crate) fn close(module: &Module, _: &Settings) -> Result<Module, Diagnostics
     }))
 }
 
-/// Removes the axes of size 1, which split nothing.
+/// Removes the axes of size 1, which split nothing. Always returns `Ok`.
 pub(crate) fn remove_unit_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(map_shardings(module, Sharding::without_unit_axes))
 }
 
 /// Removes the first sub-axis and all axes after it from open dimensions of the main function's arguments and results.
+/// Always returns `Ok`.
 pub(crate) fn remove_sub_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let whole_axes = |sharding: &mut Sharding| {
         for dim in sharding.dims.iter_mut().filter(|d| d.is_open) {
@@ -148,7 +150,7 @@ fn for_boundary(func: &mut Func, f: impl Fn(&mut Sharding, &[usize])) {
 }
 
 /// Makes the shardings of the arguments and results of functions, calls and manual computations divide their shapes
-/// evenly.
+/// evenly. Always returns `Ok`.
 pub(crate) fn make_divisible(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -244,7 +246,8 @@ pub(crate) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module,
     Ok(out)
 }
 
-/// Removes meshes, and the shardings of values and of functions' results. Attributes of ops are not changed.
+/// Removes meshes, and the shardings of values and of functions' results. Attributes of ops are not changed. Always
+/// returns `Ok`.
 pub(crate) fn drop_shardings(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -258,7 +261,7 @@ pub(crate) fn drop_shardings(module: &Module, _: &Settings) -> Result<Module, Di
 
 // Marks.
 
-/// Removes sharding groups.
+/// Removes sharding groups. Always returns `Ok`.
 pub(crate) fn remove_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         for op in edit.post_order() {
@@ -270,7 +273,7 @@ pub(crate) fn remove_groups(module: &Module, _: &Settings) -> Result<Module, Dia
     })
 }
 
-/// Replaces sharding constraints by reshards.
+/// Replaces sharding constraints by reshards. Always returns `Ok`.
 pub(crate) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -316,7 +319,7 @@ pub(crate) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Dia
 // Constants.
 
 /// Merges equal literals of a region, and equal broadcasts of a scalar, into the first of them. Those with different
-/// shardings are not merged.
+/// shardings are not merged. Always returns `Ok`.
 pub(crate) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         let mut kept: HashMap<_, Vec<Op>> = HashMap::new();
@@ -354,7 +357,7 @@ pub(crate) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
 
 /// Removes the collectives around products, which collective products replace: gathers of operands that nothing else
 /// uses or, if there are none, the reduce-scatter that is the only use of the result. The result then has the layout of
-/// the reduce-scatter. A result with unreduced axes keeps its reduce-scatter.
+/// the reduce-scatter. A result with unreduced axes keeps its reduce-scatter. Always returns `Ok`.
 pub(crate) fn leave_to_products(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         let mut gone = vec![];
@@ -396,7 +399,7 @@ const NOTES: [&str; 6] = [
     "sdy.result_sharding_origins",
 ];
 
-/// Removes the attributes that record the origin of shardings.
+/// Removes the attributes that record the origin of shardings. Always returns `Ok`.
 pub(crate) fn drop_notes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -414,7 +417,7 @@ pub(crate) fn drop_notes(module: &Module, _: &Settings) -> Result<Module, Diagno
 
 // Functions.
 
-/// Sets the shardings of calls without shardings to those of the called function's results.
+/// Sets the shardings of calls without shardings to those of the called function's results. Always returns `Ok`.
 pub(crate) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -433,6 +436,7 @@ pub(crate) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, 
 }
 
 /// Sets the result shardings of all functions except the main function to those of the values that their bodies return.
+/// Always returns `Ok`.
 pub(crate) fn body_to_results(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     let main = main_index(module);
@@ -443,14 +447,15 @@ pub(crate) fn body_to_results(module: &Module, _: &Settings) -> Result<Module, D
     Ok(out)
 }
 
-/// Orders functions so that callers come before their callees.
+/// Orders functions so that callers come before their callees. Always returns `Ok`.
 pub(crate) fn order_funcs(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.without_funcs();
     out.funcs = callers_first(module).into_iter().map(|id| module[id].clone()).collect();
     Ok(out)
 }
 
-/// Removes private functions that no public function refers to, directly or through other functions.
+/// Removes private functions that no public function refers to, directly or through other functions. Always returns
+/// `Ok`.
 pub(crate) fn drop_unused_funcs(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(without_unused_funcs(module))
 }

@@ -70,6 +70,7 @@ fn unmoved<'a>(view: &OpView<'a>, values: &[Value]) -> Vec<&'a Sharding> {
 
 /// Checks that an op loses no pending sum of its operands unless it computes sums (`takes`), and that its result has no
 /// other pending sum unless it may (`leaves`). `from` are the operands' shardings. Checks nothing if the meshes differ.
+/// Fails with the error for the first axis for which this is not so.
 fn transition(view: &OpView<'_>, from: Vec<&Sharding>, leaves: bool, takes: bool) -> Result<(), Diagnostic> {
     let to: Vec<&Sharding> = view.results().iter().filter_map(|&v| behind_barriers(view.body, v).1).collect();
     let mut meshes = from.iter().chain(&to).map(|s| &s.mesh);
@@ -144,7 +145,7 @@ fn check_return(func: &Func, parent: Option<&OpView<'_>>, view: &OpView<'_>) -> 
 }
 
 /// Returns the sharding of a result of `parent` as it is seen inside the region. In a manual computation, it has no
-/// unreduced axes that are manual.
+/// unreduced axes that are manual. Returns `None` if the result has no sharding.
 fn inside(parent: &OpView<'_>, result: Value) -> Option<Sharding> {
     let mut sharding = parent.body.sharding(result)?.clone();
     if Opcode::of_view(parent) == Opcode::ManualComputation {

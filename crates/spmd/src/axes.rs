@@ -4,14 +4,15 @@
 //! numbers are positions along mesh axes, they are replaced by these axes. Code that is not recognised is not changed.
 
 use crate::rewrite::{facts, has_program_regions, is_terminator, map_main};
+use shardwise_base::budget::Meter;
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Loc, Mesh, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Attr, Attrs, Builder, Cloner, Module, Op, OpView, Uses, Value};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Module, Op, OpView, Type, Uses, Value};
 use shardwise_ops::collective::{
     AxisList, CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
     axes_of_groups, permutation_of_pairs, with_index_in,
 };
-use shardwise_ops::{NoRegions, Opcode, Semantics, constant_value, evaluate, make, make_collective};
+use shardwise_ops::{NoRegions, Opcode, PropagationClass, Semantics, constant_value, evaluate, make, make_collective};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -131,10 +132,12 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
+/// Number of devices whose numbers are compared at one time.
+const MAX_COMPARED: usize = 1 << 14;
+
 /// Returns true if the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
 /// that are equal on all devices with the same position along `along`. `number` takes the coordinates of a device.
-/// `uses` holds the uses of the op's body, once they are needed. Also returns true for a mesh of more than
-/// [`MAX_DEVICES`] devices, without looking.
+/// `uses` holds the uses of the op's body, once they are needed. All devices are computed, some at a time.
 pub(crate) fn is_read_along(
     view: &OpView<'_>,
     number: impl Fn(&[usize]) -> usize,
@@ -142,22 +145,49 @@ pub(crate) fn is_read_along(
     along: &[AxisRef],
     uses: &OnceCell<Uses>,
 ) -> bool {
-    if mesh.size() > MAX_DEVICES {
-        return true;
-    }
     let free: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, along)).collect();
-    let devices: Vec<Vec<usize>> = (0..mesh.size()).map(|p| mesh.coordinates(p)).collect();
-    let firsts: Vec<usize> = devices.iter().map(|at| mesh.position(&with_index_in(mesh, &free, at, 0))).collect();
-    let literal = |n: usize| match view.result_tensor(0).dtype {
-        DType::I32 => Literal::scalar(n as i32),
-        _ => Literal::scalar(n as u32),
+    let others: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &free)).collect();
+    let [group_size, group_count] = [&free, &others].map(|axes| AxisRef::total_size(mesh, axes));
+    let origin = vec![0; mesh.axes.len()];
+    let number = |group: usize, member: usize| {
+        number(&with_index_in(mesh, &free, &with_index_in(mesh, &others, &origin, group), member))
     };
-    let numbers: Vec<Literal> = devices.iter().map(|at| literal(number(at))).collect();
+    // Each group is compared with its first member. A large group is compared in parts.
+    let (groups, members) = ((MAX_COMPARED / group_size).max(1), group_size.min(MAX_COMPARED));
+    let mut meter = Meter::default();
+    (0..group_count).step_by(groups).all(|group| {
+        (0..group_size).step_by(members).all(|member| {
+            let group_end = group_count.min(group + groups);
+            let rest = (member + usize::from(member == 0)..group_size.min(member + members)).collect::<Vec<_>>();
+            let groups = (group..group_end).map(|g| {
+                meter.add(rest.len() as u64 + 1);
+                std::iter::once(0).chain(rest.iter().copied()).map(|m| number(g, m)).collect()
+            });
+            is_read_alike(view, &groups.collect::<Vec<_>>(), uses)
+        })
+    })
+}
+
+/// Returns true if the result of `view` is only read to compute numbers that are equal in each group. `groups` has the
+/// results of the op, at least one in each group.
+fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>) -> bool {
+    let numbers: Vec<usize> = groups.concat();
+    let numbers = match view.result_tensor(0).dtype {
+        DType::I32 => Literal::from_fn([numbers.len()], |i| numbers[i] as i32),
+        _ => Literal::from_fn([numbers.len()], |i| numbers[i] as u32),
+    };
     let mut open = vec![(view.result(0), numbers)];
     let mut seen: HashSet<Op> = HashSet::new();
     while let Some((number, values)) = open.pop() {
         budget::poll();
-        if values.iter().zip(&firsts).all(|(value, &first)| *value == values[first]) {
+        let values = values.to_dense();
+        let mut start = 0;
+        let mut is_alike = |count: usize| {
+            let first = start;
+            start += count;
+            (first..start).all(|i| values.element_bytes(i) == values.element_bytes(first))
+        };
+        if groups.iter().all(|group| is_alike(group.len())) {
             continue;
         }
         for user in uses.get_or_init(|| Uses::compute(view.body)).of(number) {
@@ -171,11 +201,14 @@ pub(crate) fn is_read_along(
     true
 }
 
-/// Returns the results of an op that computes a scalar from `number` and constants, one for each value of `number`.
-/// Returns `None` for other ops, and if an evaluation fails.
-fn scalars(view: &OpView<'_>, number: Value, values: &[Literal]) -> Option<Vec<Literal>> {
-    let is_scalar = view.results().len() == 1 && view.result_shape(0).is_empty() && view.regions().is_empty();
-    if !is_scalar || facts(view).semantics(view) != Semantics::Pure {
+/// Returns the results of an elementwise op that computes a scalar from `number` and constants, one for each of the
+/// values of `number`. Returns `None` for other ops, and if the evaluation fails.
+fn scalars(view: &OpView<'_>, number: Value, values: &Literal) -> Option<Literal> {
+    let is_scalar = |v: &Value| view.body.ty(*v).as_tensor().is_some_and(|t| t.rank() == 0);
+    let are_scalars = view.operands().iter().chain(view.results()).all(is_scalar) && view.results().len() == 1;
+    let is_copy = Opcode::of_view(view) == Opcode::Reshape;
+    let is_elementwise = is_copy || facts(view).propagation_class(view) == PropagationClass::Elementwise;
+    if !are_scalars || !is_elementwise || facts(view).semantics(view) != Semantics::Pure {
         return None;
     }
     let others = (0..view.operands().len()).map(|i| match view.operand(i) == number {
@@ -183,11 +216,22 @@ fn scalars(view: &OpView<'_>, number: Value, values: &[Literal]) -> Option<Vec<L
         false => constant_value(&view.operand_def(i)?).map(Some),
     });
     let others: Vec<Option<&Literal>> = others.collect::<Option<_>>()?;
-    let computed = |value: &Literal| {
-        let operands: Vec<Literal> = others.iter().map(|c| c.unwrap_or(value).clone()).collect();
-        evaluate(view, &operands, &mut NoRegions).ok()?.pop()
+    let (dtype, count) = (view.result_tensor(0).dtype, values.size());
+    let operands = others.iter().map(|constant| match constant {
+        Some(c) => Literal::splat(c.dtype(), [count], c.to_dense().element_bytes(0)),
+        None => values.clone(),
+    });
+    let operands: Vec<Literal> = operands.collect();
+    let mut body = Body::new();
+    let entry = body.entry();
+    let add = |(i, x): (usize, &Literal)| {
+        let ty = Type::tensor(view.operand_tensor(i).dtype, x.shape());
+        body.add_arg(entry, ty, view.loc().clone())
     };
-    values.iter().map(computed).collect()
+    let args: Vec<Value> = operands.iter().enumerate().map(add).collect();
+    let results = [Type::tensor(dtype, [count])];
+    let op = body.add_op(entry, view.data().code, args, view.attrs().clone(), [], results, view.loc().clone());
+    evaluate(&view.module.view(&body, op), &operands, &mut NoRegions).ok()?.pop()
 }
 
 /// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and

@@ -67,7 +67,8 @@ pub(crate) fn remove_dead(module: &Module, body: &mut Body) {
     }
 }
 
-/// Returns the first op that nothing needs, or that is a branch or a loop with a result that nothing needs.
+/// Returns the first op that nothing needs, or that is a branch or a loop with a result that nothing needs. Returns
+/// `None` if there is none.
 pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
     let Liveness { live, unused } = Liveness::compute(module, body);
     let is_dead = |op: Op| !live[op] || unused.iter().any(|(with_unused, _)| *with_unused == op);

@@ -165,7 +165,9 @@ fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     }
 }
 
-/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan, or `None` if there is none.
+/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` if this step
+/// is no slice, if it does not slice first over an axis that is summed, or if not only whole blocks would be sliced
+/// afterwards.
 fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<Scatter> {
     let first = steps.first()?;
     let StepKind::AllSlice { axes: slices } = &first.kind else { return None };

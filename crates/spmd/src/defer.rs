@@ -172,7 +172,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the op that alone reads a value, in the region of the op that makes the value.
+    /// Returns the op that alone reads a value, in the region of the op that makes the value. Returns `None` if no op
+    /// or several ops read it, if the reader is in another region, or if the value is an argument.
     fn only_reader(&self, v: Value) -> Option<Op> {
         let (first, rest) = self.uses.of(v).split_first()?;
         let is_beside = self.home[first.op] == self.body.def_op(v).and_then(|op| self.home[op]);

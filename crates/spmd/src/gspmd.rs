@@ -307,9 +307,11 @@ fn malformed(loc: &Loc, text: &str, error: &HloShardingError) -> Diagnostic {
 }
 
 fn too_many_dims(loc: &Loc, count: usize) -> Diagnostic {
-    let message = format!("a list of devices in an order of its own has {count} dimensions");
+    let message = format!(
+        "a list of devices in an order of its own has {count} dimensions, and a mesh has at most {} axes",
+        Mesh::MAX_AXES
+    );
     Diagnostic::error("gspmd-sharding", loc, message)
-        .note(format!("a mesh has at most {} axes", Mesh::MAX_AXES))
         .help("list the devices in a regular order: `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`")
 }
 

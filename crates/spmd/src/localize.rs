@@ -153,7 +153,7 @@ impl Localizer<'_> {
     }
 
     /// Inserts the body of a manual computation, with its ops made local, in place of the op and returns its results.
-    /// Records what is claimed of the results, unless a pass made the computation.
+    /// Records what is claimed of the results, unless a pass made the computation. Fails if an op of the body does.
     fn manual<'s>(
         &mut self,
         view: &OpView<'s>,

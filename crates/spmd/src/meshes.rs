@@ -19,7 +19,7 @@ use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, S
 use shardwise_ir::{Attr, Attrs, Body, Func, FuncId, Module, Op, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::callees_first;
-use shardwise_ops::collective::{axes_of_groups, groups_of_axes};
+use shardwise_ops::collective::axes_in_mesh;
 use shardwise_ops::shardy::manual_mesh_axes_in;
 use shardwise_propagate::sharding_groups;
 use std::collections::HashMap;
@@ -330,7 +330,8 @@ impl Rewriter<'_> {
     }
 
     /// Returns the axes of the main mesh along which every device has the same position as along `axes` of `mesh`, or
-    /// `None` if the main mesh has no such axes. Returns an empty list if the product of the sizes of `axes` is 1.
+    /// `None` if the main mesh has no such axes. If both meshes have the same axes and devices, these are `axes` with
+    /// neighbouring parts merged. Otherwise the list is empty if the product of the sizes of `axes` is 1.
     fn list(&mut self, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Option<Vec<AxisRef>> {
         if mesh.same_devices(self.main) {
             return Some(merged(self.main, axes));
@@ -339,7 +340,7 @@ impl Rewriter<'_> {
             return Some(vec![]);
         }
         let main = self.main;
-        let find = || axes_of_groups(main, &groups_of_axes(mesh, axes));
+        let find = || axes_in_mesh(mesh, axes, main);
         self.known.entry((mesh.clone(), axes.to_vec())).or_insert_with(find).clone()
     }
 }

@@ -152,8 +152,7 @@ fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Opt
 }
 
 /// Returns the error if the op computes the position of a device along axes other than `manual`. Returns `None` if the
-/// position only serves to compute numbers that are equal along these axes, or if the mesh has too many devices to tell
-/// ([`is_read_along`]). `uses` holds the uses of the body's values, once they are needed.
+/// position only serves to compute numbers that are equal along these axes ([`is_read_along`]). `uses` holds the uses of the body's values, once they are needed.
 fn reads_free_position(
     view: &OpView<'_>,
     mesh: &Mesh,

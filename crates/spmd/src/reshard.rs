@@ -119,7 +119,8 @@ impl<'s> Resharder<'_, '_, 's> {
         }
     }
 
-    /// Returns the layout that a value of the source should have, or `None` if it is no tensor.
+    /// Returns the layout that a value of the source should have, which is replicated if it has no sharding over the
+    /// mesh ([`sharding_or_replicated`]). Returns `None` if the value is no tensor.
     fn wanted(&self, v: Value) -> Option<Sharding> {
         sharding_or_replicated(self.cloner.source, v, self.mesh)
     }

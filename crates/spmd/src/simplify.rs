@@ -196,7 +196,7 @@ impl<'s> Rewrite<'s> for Simplify {
 
 impl Simplify {
     /// Builds one `async_start` for each operand of the collective of several operands that `view` starts. Returns
-    /// their futures.
+    /// their futures. Never returns an error.
     fn start_one_by_one<'s>(
         &mut self,
         view: &OpView<'s>,

@@ -80,7 +80,7 @@ fn collect(mut stream: impl Read + Send + 'static) -> Collected {
 }
 
 /// Waits for the program to close its output and to end. If the output is open after `limit`, kills the program and
-/// returns `None`.
+/// returns `None`. Fails if the system cannot wait for the program or kill it.
 fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Err(mpsc::RecvTimeoutError::Timeout) = stdout.0.recv_timeout(limit) {
         child.kill().context("cannot stop a program")?;
@@ -91,25 +91,27 @@ fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option
 }
 
 /// Builds the `shardwise` command with these flags of `cargo build`, and returns its path. `folder` is the folder in
-/// the target folder in which a build with these flags places it.
+/// the target folder in which a build with these flags places it. Fails if the build does.
 pub fn build_ours(flags: &[&str], folder: &str) -> Result<PathBuf> {
     let flags = [&["-p", "shardwise-cli"], flags].concat();
     Ok(build(&flags)?.join(folder).join("shardwise"))
 }
 
-/// Builds the `shardwise` command with optimizations and Shardy's passes, and returns its path.
+/// Builds the `shardwise` command with optimizations and Shardy's passes, and returns its path. Fails if the build
+/// does.
 pub fn build_ours_with_shardy() -> Result<PathBuf> {
     build_ours(&["--release", "--features", "shardy"], "release")
 }
 
-/// Builds examples of the library without optimizations, and returns the folder that contains them.
+/// Builds examples of the library without optimizations, and returns the folder that contains them. Fails if the build
+/// does.
 pub fn build_examples(names: &[&str]) -> Result<PathBuf> {
     let names = names.iter().flat_map(|&name| ["--example", name]);
     let flags: Vec<&str> = ["-p", "shardwise"].into_iter().chain(names).collect();
     Ok(build(&flags)?.join("debug/examples"))
 }
 
-/// Builds with these flags, and returns the target folder.
+/// Builds with these flags, and returns the target folder. Fails if the build does.
 fn build(flags: &[&str]) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet"]).args(flags).current_dir(repo::root());

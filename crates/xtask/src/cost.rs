@@ -47,7 +47,8 @@ struct Row {
     calls: usize,
 }
 
-/// Compares the command as built here with another one. Returns a table. The second value is always true.
+/// Compares the command as built here with another one. Returns a table. The second value is always true. Fails if a
+/// command cannot be built or run.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let ours = command::build_ours(&["--release"], "release")?;
     let commands = [&options.against, &ours];
@@ -90,7 +91,7 @@ impl Row {
         ["run".into(), file, "--random".into(), "1".into(), "--repeat".into(), calls.to_string()]
     }
 
-    /// Returns the instructions of a call by each of the two commands.
+    /// Returns the instructions of a call by each of the two commands. Fails if a command cannot be run.
     fn instructions(&self, commands: [&PathBuf; 2]) -> Result<[f64; 2]> {
         let of = |command: &Path| -> Result<f64> {
             let [one, more] = [1, 1 + self.calls].map(|calls| self.count(command, calls));
@@ -109,6 +110,7 @@ impl Row {
     }
 
     /// Returns the microseconds of a call by each of the two commands: the medians of their times in these rounds.
+    /// Fails if a command cannot be run.
     fn times(&self, commands: [&PathBuf; 2], rounds: usize) -> Result<[f64; 2]> {
         let mut times = [vec![], vec![]];
         for _ in 0..rounds {
@@ -129,13 +131,14 @@ impl Row {
     }
 }
 
-/// Returns the number of instructions that `cachegrind` prints: 1234.0 for `==7== I refs: 1,234`.
+/// Returns the number of instructions that `cachegrind` prints: 1234.0 for `==7== I refs: 1,234`. Returns `None` if the
+/// text has no such number.
 fn read_count(text: &str) -> Option<f64> {
     let (_, count) = text.split_once("I refs:").or_else(|| text.split_once("I   refs:"))?;
     count.lines().next()?.trim().replace(',', "").parse().ok()
 }
 
-/// Returns the microseconds of a duration as Rust prints it: 1500.0 for `1.5ms`.
+/// Returns the microseconds of a duration as Rust prints it: 1500.0 for `1.5ms`. Returns `None` for another text.
 fn read_time(text: &str) -> Option<f64> {
     let units = [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
     let (number, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;

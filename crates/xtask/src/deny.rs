@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub struct Options {}
 
-/// Returns a report of the violations of the policy, and true if there are none.
+/// Returns a report of the violations of the policy, and true if there are none. Fails as [`violations`] does.
 pub fn run(_: &Options) -> Result<(String, bool)> {
     let found = violations()?;
     let report = match &found[..] {
@@ -23,7 +23,7 @@ pub fn run(_: &Options) -> Result<(String, bool)> {
 }
 
 /// Returns a line for each violation of the policy. Of the crates that only the fuzzer uses, only the sources are
-/// checked.
+/// checked. Fails if the policy, a lock file or the list of packages cannot be read.
 pub fn violations() -> Result<Vec<String>> {
     let policy = Policy::parse(&repo::read("deny.toml".as_ref())?)?;
     let locked = Lock::parse(&repo::read("Cargo.lock".as_ref())?)?;
@@ -90,7 +90,8 @@ struct Package {
     license: Option<String>,
 }
 
-/// Returns the packages that are built for this machine, including those of the workspace.
+/// Returns the packages that are built for this machine, including those of the workspace. Fails if `rustc` or `cargo
+/// metadata` does.
 fn packages() -> Result<Vec<Package>> {
     #[derive(Deserialize)]
     struct Metadata {

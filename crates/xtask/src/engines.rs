@@ -71,6 +71,7 @@ fn find(op: Opcode, module: &Module) -> Option<OpView<'_>> {
 }
 
 /// Returns the main element type of an op: that of the first array among its operands, or else among its results.
+/// Returns `None` if none of them is an array.
 fn own_dtype(view: &OpView<'_>) -> Option<DType> {
     let mut values = view.operands().iter().chain(view.results());
     values.find_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.dtype)

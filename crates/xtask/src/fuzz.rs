@@ -88,7 +88,7 @@ fn kinds(name: &str) -> Result<Vec<Kind>> {
     Ok(vec![name.parse().map_err(|e: String| anyhow!(e))?])
 }
 
-/// Builds the worker, and returns its path.
+/// Builds the worker, and returns its path. Fails if the build does.
 fn build(sanitize: bool) -> Result<PathBuf> {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     let mut cargo = Command::new("cargo");
@@ -107,7 +107,8 @@ fn build(sanitize: bool) -> Result<PathBuf> {
     Ok(folder.join("fuzz-worker"))
 }
 
-/// Returns the number and the hash of the programs from which a worker makes mutants.
+/// Returns the number and the hash of the programs from which a worker makes mutants. Fails if the worker cannot be
+/// run.
 fn corpus(worker: &Path) -> Result<String> {
     let output = Command::new(worker).arg("corpus").output();
     let output = output.with_context(|| format!("cannot start {}", worker.display()))?;
@@ -155,7 +156,8 @@ impl Campaign<'_> {
     }
 
     /// Runs a worker until it ends or dies, until a case takes too long, or until the campaign ends. Returns the seed
-    /// with which to continue.
+    /// with which to continue. Fails if the worker cannot be started or stopped, if it reports something that it must
+    /// not, or if a finding cannot be written.
     fn run_worker(&self, kind: Kind, seeds: std::ops::Range<u64>) -> Result<u64> {
         let mut child = self.spawn(kind, &seeds)?;
         let reports = reports(&mut child);
@@ -216,7 +218,7 @@ impl Campaign<'_> {
     }
 
     /// Records the finding `what` for the case of `seed`, or for that of `next` if the worker died before it began one.
-    /// Returns the seed after it.
+    /// Returns the seed after it. Fails if the finding cannot be written.
     fn lost(&self, kind: Kind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
         let seed = seed.unwrap_or(next);
         let case = Case {
@@ -242,7 +244,7 @@ impl Campaign<'_> {
     }
 
     /// Writes the program of a finding to a file, with the finding in comments. The program is missing if a worker
-    /// cannot make it either.
+    /// cannot make it either. Fails if a worker cannot be started or the file cannot be written.
     fn keep(&self, case: &Case, what: &str, details: &str) -> Result<()> {
         let (kind, seed) = (case.kind, case.seed);
         let made = self.worker(kind, seed).stderr(Stdio::null()).output().context("cannot start a worker")?;

@@ -10,7 +10,7 @@ pub fn root() -> PathBuf {
     manifest.ancestors().nth(2).expect("this crate is in crates/xtask").to_path_buf()
 }
 
-/// Returns a folder under `target/`. Creates it if it does not exist.
+/// Returns a folder under `target/`. Creates it if it does not exist. Fails if it cannot be created.
 pub fn target_dir(name: &str) -> Result<PathBuf> {
     let dir = root().join("target").join(name);
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -23,7 +23,7 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// Returns the repository's files that exist, also those that are not tracked, but not ignored ones. They are relative
-/// to the root and sorted.
+/// to the root and sorted. Fails if git does, or if a name is not UTF-8.
 pub fn files() -> Result<Vec<PathBuf>> {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root());
@@ -36,7 +36,7 @@ pub fn files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the day of the last commit: `2026-01-31`.
+/// Returns the day of the last commit: `2026-01-31`. Fails if git does.
 pub fn last_date() -> Result<String> {
     let mut git = Command::new("git");
     git.args(["log", "-1", "--format=%cs"]).current_dir(root());
@@ -45,13 +45,14 @@ pub fn last_date() -> Result<String> {
     Ok(String::from_utf8_lossy(&out.stdout).trim().to_string())
 }
 
-/// Returns the paths of the Rust files under `crates/`, relative to the root, with their contents.
+/// Returns the paths of the Rust files under `crates/`, relative to the root, with their contents. Fails if a file
+/// cannot be read.
 pub fn rust_sources() -> Result<Vec<(String, String)>> {
     let is_rust = |file: &PathBuf| file.starts_with("crates") && file.extension().is_some_and(|e| e == "rs");
     files()?.into_iter().filter(is_rust).map(|file| Ok((file.display().to_string(), read(&file)?))).collect()
 }
 
-/// Returns the text of a file. The path is relative to the root.
+/// Returns the text of a file. The path is relative to the root. Fails if it cannot be read, or is not UTF-8.
 pub fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(root().join(file)).with_context(|| format!("cannot read {}", shown(file)))
 }

@@ -43,7 +43,7 @@ impl Maker {
         TensorType::new(dtype, shape)
     }
 
-    /// Records the features of a type.
+    /// Records the features of a type: sizes 0 and 1, small odd primes as sizes, and the element type.
     pub(super) fn note_type(&mut self, ty: &TensorType) {
         for &n in &ty.shape {
             match n {

@@ -342,7 +342,8 @@ fn binary(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     pointwise(op, &t, [fill.clone(), fill])
 }
 
-/// Draws divisors that are not 0 for integers and complex numbers, since other results are unspecified.
+/// Draws divisors that are not 0 for integers and complex numbers, since other results are unspecified. Always returns
+/// `Some`.
 fn divide(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 3));
     let fills = match (dtype.is_float(), dtype.is_complex()) {
@@ -409,7 +410,7 @@ fn clamp(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
 }
 
 /// Draws a conversion to any type. Floats and complex numbers that are converted to integers are in the integers'
-/// range.
+/// range. Always returns `Some`.
 fn convert(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let to = *choose.of(ANY);
     let t = tensor(dtype, &shape(choose, 0, 3));
@@ -520,7 +521,7 @@ fn slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, vec![operand], attrs, vec![tensor(dtype, &to)])
 }
 
-/// Draws starts that may be out of bounds, and are clamped.
+/// Draws starts that may be out of bounds, and are clamped. Always returns `Some`.
 fn dynamic_slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, 0, 3);
     let sizes: Vec<usize> = from.iter().map(|&n| choose.below(n + 1)).collect();
@@ -574,7 +575,7 @@ fn pad(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
 
 // ── contractions, reductions, windows
 
-/// Draws small integers, so that sums are exact, and the dimensions of both sides in any order.
+/// Draws small integers, so that sums are exact, and the dimensions of both sides in any order. Always returns `Some`.
 fn dot(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let (batch, contract) = (shape(choose, 0, 1), shape(choose, 0, 2));
     let mut side = |free: &[usize]| {
@@ -924,7 +925,7 @@ fn dimension_size(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draf
     draft(op, vec![(t, Fill::Any)], attrs, vec![tensor(DType::I32, &[])])
 }
 
-/// Draws branches that return different values.
+/// Draws branches that return different values. Always returns `Some`.
 fn branch(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 2));
     let count = if op == If { 2 } else { 1 + choose.below(3) };
@@ -938,7 +939,7 @@ fn branch(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     Some(made)
 }
 
-/// Draws a loop that doubles a value until a count is reached.
+/// Draws a loop that doubles a value until a count is reached. Always returns `Some`.
 fn count(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 2));
     let limit = choose.below(6);

@@ -681,7 +681,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Returns the base from which a value can be read directly as words, or `None`.
+    /// Returns the base from which a value can be read directly as words: a temporary, a saved row, an accumulator, or an
+    /// operand whose elements are contiguous words. Returns `None` if the value has none of them.
     fn direct(&self, node: usize) -> Option<Base> {
         let b = &*self.builder;
         if let Some(&temp) = self.spilled.get(&node).or_else(|| b.rows.get(&node)) {
@@ -826,7 +827,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 }
 
-/// Returns the operation that computes the same with its operands exchanged, or `None`.
+/// Returns the operation that computes the same with its operands exchanged, or `None` if there is none.
 fn reversed(op: Op) -> Option<Op> {
     use Op::*;
     Some(match op {

@@ -52,7 +52,7 @@ impl<'m> Lowering<'m> {
 
     /// Builds the steps of the ops of a block without its terminator. A fused group, or a product with the addition of
     /// its result, is one step at the position of its last op. Steps that prepare operands of a kernel come directly
-    /// before it.
+    /// before it. Fails if an op cannot be lowered.
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
         let sums = kernels::sums(&self.plan, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();

@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
     /// Runs a collective by its reference, once for each group, and puts each selected instance's result into the
     /// output. An instance without a group gets zeros. The members differ in the first operand only. All other values
     /// that the op reads are those of the first device of the group, so groups that have the same instances of the
-    /// first operand and other first devices run separately.
+    /// first operand and other first devices run separately. Fails if the reference does, or if there is no memory.
     fn exchange(
         &mut self,
         step: Step<'a>,

@@ -91,7 +91,7 @@ fn combine(
 }
 
 /// Returns the move of `n` blocks of this shape to a result, in which they are adjacent along `concat`. If there is
-/// `split`, the blocks of a source are adjacent along it. Otherwise a source is one block.
+/// `split`, the blocks of a source are adjacent along it. Otherwise a source is one block. Always returns `Some`.
 fn blocks(view: &OpView<'_>, block: &[usize], n: usize, split: Option<usize>, concat: usize) -> Option<Exchange> {
     let size = view.operand_tensor(0).dtype.storage_bytes();
     let (from, to) = (row_major(view.operand_shape(0)), row_major(view.result_shape(0)));

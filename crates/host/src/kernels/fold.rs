@@ -89,7 +89,8 @@ impl Kernel for FoldKernel {
 }
 
 impl FoldKernel {
-    /// Returns, for each result, a new buffer for each instance that is to be computed.
+    /// Returns, for each result, a new buffer for each instance that is to be computed. Fails if there is no memory for
+    /// them.
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }

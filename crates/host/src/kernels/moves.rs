@@ -17,7 +17,7 @@ use shardwise_base::DType;
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::shapes::{Concatenate, Pad};
 
-/// Returns the step of an op whose results are its operands, possibly with other types.
+/// Returns the step of an op whose results are its operands, possibly with other types. Always returns `Some`.
 pub fn alias<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.step(view, StepKind::Alias))
 }

@@ -375,8 +375,8 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Returns the number of blocks for which columns are packed at a time. Columns that few rows need once stay in the
-/// second cache.
+/// Returns the number of blocks for which columns are packed at a time: 1 if all rows are in one block, and [`DEPTHS`]
+/// otherwise. Columns that one block of rows needs once then stay in the second cache.
 fn depths(rows: usize) -> usize {
     if rows <= ROWS { 1 } else { DEPTHS }
 }

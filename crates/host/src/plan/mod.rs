@@ -183,11 +183,12 @@ pub struct Divergence {
 
 /// Computes the outputs of a step.
 pub trait Kernel: Send + Sync {
+    /// Computes the outputs of the instances of `cx` and sets them. Fails if there is no memory for them.
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
     /// Allocates what `run` allocates in the same way and sets the outputs, but computes nothing. The buffers here have
     /// no bytes ([`Memory::counted`]). What `run` allocates must not depend on the values of the inputs, unless this
-    /// function allocates the largest amount.
+    /// function allocates the largest amount. Fails if the allocations do not fit into the budget.
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
     /// Checks the conditions on the values of its inputs on which `run` relies. Returns the message for the user if one

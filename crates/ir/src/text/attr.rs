@@ -419,10 +419,10 @@ impl<'t> Parser<'t> {
         &mut self,
         mut special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>,
     ) -> Parsed<Attrs> {
-        let mut attrs = Attrs::new();
+        let mut places = vec![];
         self.expect("{")?;
-        self.list_until("}", |p| {
-            let at = p.at();
+        let entries = self.list_until("}", |p| {
+            places.push(p.at());
             let name: Arc<str> =
                 if p.is_kind(Kind::Str) { p.string("a name")? } else { p.word("an attribute's name")?.into() };
             let value = if p.eat("=") {
@@ -433,13 +433,12 @@ impl<'t> Parser<'t> {
             } else {
                 Attr::Unit
             };
-            if attrs.set(name.clone(), value).is_some() {
-                let message = format!("attribute `{}` occurs twice", shorten(&name));
-                return Err(p.fail(at, "text-attribute", message));
-            }
-            Ok(())
+            Ok((name, value))
         })?;
-        Ok(attrs)
+        Attrs::from_entries(entries).map_err(|(i, name)| {
+            let message = format!("attribute `{}` occurs twice", shorten(&name));
+            self.fail(places[i], "text-attribute", message)
+        })
     }
 
     /// Reads a dictionary that is the value of an attribute. Axes without a mesh stay opaque text in it.

@@ -376,7 +376,9 @@ fn parse_axes(list: &str, mesh: Option<&Mesh>) -> Option<Vec<AxisRef>> {
     list.split(',').map(|part| parse_axis(part, mesh)).collect()
 }
 
-/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word.
+/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word. Returns `None` for another text, for an
+/// index that no axis can have, and if `mesh` has no axis of the name or is needed and missing. Does not check that the
+/// mesh has the part, or an axis of this index.
 fn parse_axis(text: &str, mesh: Option<&Mesh>) -> Option<AxisRef> {
     let (name, part) = text.split_once(':').map_or((text, None), |(n, p)| (n, Some(p)));
     let axis = match name.strip_prefix('#') {

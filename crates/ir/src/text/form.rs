@@ -5,7 +5,7 @@
 //! dictionary.
 
 use super::attr_print::number_of;
-use super::parser::{At, Parsed, Parser};
+use super::parser::{At, Parsed, Parser, shorten};
 use super::print::Printer;
 use super::records;
 use crate::{Attr, Attrs, OpView, Region, Type, Value};
@@ -256,12 +256,10 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         let at = self.at();
-        for (name, attr) in self.dict_with(special)?.iter() {
-            if attrs.set(name, attr.clone()).is_some() {
-                return Err(self.fail(at, "text-attribute", format!("attribute `{name}` occurs twice")));
-            }
-        }
-        Ok(())
+        let more = self.dict_with(special)?;
+        attrs
+            .add_all(more)
+            .map_err(|name| self.fail(at, "text-attribute", format!("attribute `{}` occurs twice", shorten(&name))))
     }
 
     fn value(&mut self, kind: Written) -> Parsed<Attr> {

@@ -139,6 +139,14 @@ pub(super) fn generic_only(loc: &Loc, name: &str) -> Diagnostic {
         .help(format!("write it as \"{name}\"(%a, ..) <{{..}}> : (T, ..) -> U"))
 }
 
+pub(super) fn function_type(loc: &Loc, name: &str, declared: &str, taken: &str) -> Diagnostic {
+    let message = format!("the type of function `@{name}` differs from the arguments of its body");
+    Diagnostic::error("text-function", loc, message)
+        .facts(format!("`function_type` has the arguments: {declared}"))
+        .facts(format!("the body takes: {taken}"))
+        .help("give `function_type` the types of the body's arguments")
+}
+
 pub(super) fn no_function_body(loc: &Loc, name: &str) -> Diagnostic {
     Diagnostic::error("text-function", loc, format!("function `@{name}` has no body"))
         .help("functions of other modules cannot be called: add its definition, or remove the declaration")

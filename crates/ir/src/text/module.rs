@@ -554,7 +554,14 @@ impl<'t> Parser<'t> {
     }
 
     /// Adds the results, the attributes of the arguments and the visibility to a function whose body has been read.
+    /// It is a mistake if the function's type has other arguments than the body.
     fn generic_signature(&mut self, func: &mut Func, ty: FunctionType, attrs: &mut Attrs, at: At) -> Parsed<()> {
+        let args: Vec<&Type> = self.body.args().iter().map(|&v| self.body.ty(v)).collect();
+        if !args.iter().copied().eq(&ty.operands) {
+            let [taken, declared] = [shown(&args), shown(&ty.operands.iter().collect::<Vec<_>>())];
+            self.report(at, |loc| mistakes::function_type(loc, &func.name, &declared, &taken));
+            return Err(Failed);
+        }
         let mut result_attrs = dicts(attrs.remove("res_attrs"));
         result_attrs.resize(ty.results.len(), Attrs::new());
         for (ty, attrs) in ty.results.into_iter().zip(result_attrs) {
@@ -586,6 +593,11 @@ impl<'t> Parser<'t> {
         self.expect(")")?;
         Ok(has_body)
     }
+}
+
+fn shown(types: &[&Type]) -> String {
+    let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+    format!("({})", types.join(", "))
 }
 
 fn dicts(attr: Option<Attr>) -> Vec<Attrs> {

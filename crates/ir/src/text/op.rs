@@ -352,11 +352,12 @@ impl<'t> Parser<'t> {
         shardings: Option<&[Option<Sharding>]>,
         deferred: Vec<(Arc<str>, At)>,
     ) -> Parsed<()> {
+        let Some((_, first)) = deferred.first() else { return Ok(()) };
+        let Some(mesh) = self.mesh_of(parts, shardings) else {
+            self.report(*first, mistakes::no_mesh_for_axes);
+            return Err(Failed);
+        };
         for (name, at) in deferred {
-            let Some(mesh) = self.mesh_of(parts, shardings) else {
-                self.report(at, mistakes::no_mesh_for_axes);
-                return Err(Failed);
-            };
             let attr = self.elsewhere(at, |p| p.axes_of_mesh(&mesh))?;
             parts.attrs.set(name, attr);
         }

@@ -15,6 +15,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Failed;
 
+/// The result of a function that reads something from the text. If other text is there, the function has reported the
+/// mistake and returns [`Failed`].
 pub type Parsed<T> = Result<T, Failed>;
 
 /// The position where a token starts, at which mistakes are reported.

@@ -521,7 +521,8 @@ pub(super) fn write_short_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisR
     out.push('>');
 }
 
-/// Writes `<@mesh, [{"x"}, {?}]>`.
+/// Writes `<@mesh, [{"x"}, {?}p1], replicated={"y"}, unreduced={"z"}>`. What is absent is left out. A mesh without a
+/// name is written out.
 pub(super) fn write_sharding(out: &mut String, sharding: &Sharding) {
     let mesh = &sharding.mesh;
     out.push('<');
@@ -563,7 +564,7 @@ pub(super) fn write_shardings<'a>(out: &mut String, list: impl Iterator<Item = &
     out.push(']');
 }
 
-/// Writes `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>`.
+/// Writes `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>`. A mesh without a name is written out.
 pub(super) fn write_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     out.push_str("#stablehlo.replica_group_mesh_axes<mesh = ");
     if mesh.name.is_empty() {

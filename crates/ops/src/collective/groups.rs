@@ -36,6 +36,7 @@ impl Groups {
         let axes = match self {
             Groups::Axes { mesh: own, .. } => return own.same_devices(mesh).then(|| self.clone()),
             Groups::Dense(groups) => axes_of_groups(mesh, groups)?,
+            Groups::All if mesh.device_ids.is_none() => mesh.all_axes().filter(|a| a.size(mesh) > 1).collect(),
             Groups::All => axes_of_groups(mesh, &[(0..mesh.size()).collect()])?,
         };
         Some(Groups::Axes { mesh: mesh.clone(), axes })
@@ -92,6 +93,30 @@ pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>
     (expected == given).then_some(axes)
 }
 
+/// Returns the axes of `to`, major to minor, along which each device has the same position as along `axes` of `from`.
+/// Returns `None` if there are none. The devices are only listed if the meshes have them in different orders.
+///
+/// `p:(1)2, q` of `p=4, q=2` -> `x, y:(2)2` of `x=2, y=4`, if both are in the order of their numbers
+pub fn axes_in_mesh(from: &Mesh, axes: &[AxisRef], to: &Mesh) -> Option<Vec<AxisRef>> {
+    if from.size() != to.size() || from.device_ids != to.device_ids {
+        return axes_of_groups(to, &groups_of_axes(from, axes));
+    }
+    let mut minor_to_major: Vec<AxisRef> = vec![];
+    // The position along an axis is a digit of the device's position in the mesh: `position / stride % size`.
+    let digit = |a: &AxisRef| {
+        let minor_axes: usize = from.axes[a.axis.index() + 1..].iter().map(|axis| axis.size).product();
+        (from.axis_size(a.axis) / a.next_pre_size(from) * minor_axes, a.size(from))
+    };
+    let mut digits = axes.iter().rev().map(digit).filter(|&(_, size)| size > 1).peekable();
+    while let Some((stride, mut size)) = digits.next() {
+        while let Some((_, more)) = digits.next_if(|&(next, _)| next == stride * size) {
+            size *= more;
+        }
+        push_axes_of_stride(to, stride, size, &mut minor_to_major)?;
+    }
+    Some(major_to_minor(to, minor_to_major))
+}
+
 /// Returns the parts of axes along which some members of one of the `rows` of device ids differ, in the order of the
 /// mesh. Returns `None` if an id is no device of the mesh.
 ///
@@ -127,12 +152,13 @@ fn axes_of_offsets(mesh: &Mesh, group: &[usize]) -> Option<Vec<AxisRef>> {
         push_axes_of_stride(mesh, stride, size, &mut minor_to_major)?;
         block *= size;
     }
-    minor_to_major.reverse();
+    Some(major_to_minor(mesh, minor_to_major))
+}
+
+fn major_to_minor(mesh: &Mesh, minor_to_major: Vec<AxisRef>) -> Vec<AxisRef> {
     let mut axes = vec![];
-    for a in minor_to_major {
-        AxisRef::push_or_merge(&mut axes, a, mesh);
-    }
-    Some(axes)
+    minor_to_major.into_iter().rev().for_each(|a| AxisRef::push_or_merge(&mut axes, a, mesh));
+    axes
 }
 
 /// Appends the axes along which `size` steps of `stride` positions run, minor to major. Returns `None` if there are
@@ -206,6 +232,36 @@ mod tests {
                 assert_eq!(groups_of_axes(&mesh, &found), groups);
             }
         }
+    }
+
+    #[test]
+    fn axes_of_another_mesh_are_those_of_its_groups() {
+        let meshes = [
+            mesh(&[("x", 12)]),
+            mesh(&[("x", 2), ("y", 6)]),
+            mesh(&[("x", 2), ("y", 3), ("z", 2)]),
+            mesh(&[("x", 4), ("y", 3)]),
+            mesh(&[("x", 3), ("one", 1), ("y", 4)]),
+            mesh(&[("x", 4), ("y", 3)]).with_device_ids((0..12).rev().collect()).unwrap(),
+        ];
+        let mut found = 0;
+        for (from, to) in meshes.iter().flat_map(|from| meshes.iter().map(move |to| (from, to))) {
+            for axes in axis_lists(from) {
+                let expected = axes_of_groups(to, &groups_of_axes(from, &axes));
+                assert_eq!(axes_in_mesh(from, &axes, to), expected, "{axes:?} of {from} in {to}");
+                found += usize::from(expected.is_some());
+            }
+        }
+        assert!(found > 100, "{found}");
+    }
+
+    #[test]
+    fn axes_of_large_meshes_are_found_without_listing_devices() {
+        let (from, to) = (mesh(&[("x", 1 << 12), ("y", 1 << 8)]), mesh(&[("p", 1 << 10), ("q", 1 << 10)]));
+        let x = AxisRef::full(AxisIndex::new(0));
+        let high = AxisRef::sub(&to, AxisIndex::new(1), 1, 1 << 2);
+        assert_eq!(axes_in_mesh(&from, &[x], &to), Some(vec![AxisRef::full(AxisIndex::new(0)), high]));
+        assert_eq!(Groups::All.to_axes(&Arc::new(to)).and_then(|g| g.group_size()), Some(1 << 20));
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod ops;
 mod permutation;
 mod ragged;
 
-pub use groups::{Groups, axes_between, axes_of_groups, groups_of_axes, with_index_in};
+pub use groups::{Groups, axes_between, axes_in_mesh, axes_of_groups, groups_of_axes, with_index_in};
 pub use ops::{
     AllGather, AllReduce, AllToAll, Async, AxisIndexOp, CollectiveBroadcast, CollectivePermute, CollectiveReduce,
     ProcessId, ReduceScatter, data_operands, partition_count, process_count, set_partition_count,

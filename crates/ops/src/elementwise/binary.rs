@@ -29,7 +29,7 @@ pub struct Binary {
     complex: Option<fn(Complex64, Complex64) -> Complex64>,
     flops: f64,
     linear: Linear,
-    /// The tangent, for an op that is not linear and has one.
+    /// The tangent, for an op that is not linear, or whose tangent needs no zeros for operands without one.
     tangent: Option<fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>>,
     transpose: Option<fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>>>,
     pub(crate) schema: Schema,
@@ -200,6 +200,7 @@ macro_rules! row {
 }
 
 pub const ADD: Binary = Binary {
+    tangent: Some(|cx| cx.sum([cx.tangents[0], cx.tangents[1]])),
     transpose: Some(|cx| cx.for_each_linear(|cx| cx.cotangent())),
     float: Some((|a, b| a + b, |a, b| a + b)),
     signed: Some(|a, b, _| a.wrapping_add(b)),
@@ -221,6 +222,11 @@ const QUANTIZED_ADD: QuantizedSum = QuantizedSum {
 };
 
 pub const SUBTRACT: Binary = Binary {
+    tangent: Some(|cx| match (cx.tangents[0], cx.tangents[1]) {
+        (Some(x), Some(y)) => Some(make::subtract(cx.b, x, y)),
+        (None, Some(y)) => Some(make::negate(cx.b, y)),
+        (x, None) => x,
+    }),
     transpose: Some(|cx| {
         let ct = cx.cotangent();
         vec![cx.is_linear(0).then(|| ct.into()), cx.is_linear(1).then(|| make::negate(cx.b, ct).into())]

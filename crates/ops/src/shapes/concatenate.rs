@@ -53,7 +53,7 @@ impl Facts for Concatenate {
         Batched::Leading(Concatenate::attrs(Concatenate::dim(op).expect("verified") + 1))
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let (inputs, dim) = (check::all_tensors(op)?, check::size(op, "dimension")?);
+        let (inputs, dim) = (check::counted_tensors(op, 0..=check::MANY, 0)?, check::size(op, "dimension")?);
         let mut c = Check::new(op);
         c.that("concatenate_c3", !inputs.is_empty(), "there must be at least one operand").so_far()?;
         let first = inputs[0];

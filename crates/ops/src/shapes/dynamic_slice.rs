@@ -144,8 +144,7 @@ impl Facts for DynamicSlice {
         })
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        check::at_least(op, 1)?;
-        let operands = check::all_tensors(op)?;
+        let operands = check::counted_tensors(op, 1..=check::MANY, 0)?;
         let (x, sizes) = (operands[0], check::sizes(op, "slice_sizes")?);
         let mut c = Check::new(op);
         check_starts(&mut c, &operands[1..], x.rank(), ["dynamic_slice_c2", "dynamic_slice_i2", "dynamic_slice_c3"]);

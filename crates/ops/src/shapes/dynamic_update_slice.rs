@@ -57,8 +57,7 @@ impl Facts for DynamicUpdateSlice {
         })
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        check::at_least(op, 2)?;
-        let operands = check::all_tensors(op)?;
+        let operands = check::counted_tensors(op, 2..=check::MANY, 0)?;
         let (x, update) = (operands[0], operands[1]);
         let mut c = Check::new(op);
         let labels = ["dynamic_update_slice_c4", "dynamic_update_slice_i3", "dynamic_update_slice_c5"];

@@ -117,8 +117,11 @@ fn parts(op: &OpView<'_>) -> Vec<Part> {
 impl Facts for Join {
     answer!(calculus = none("only the partitioner makes it"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
-        let (inputs, dim, numbers) =
-            (check::all_tensors(op)?, check::size(op, "dimension")?, check::sizes(op, "parts")?);
+        let (inputs, dim, numbers) = (
+            check::counted_tensors(op, 0..=check::MANY, 0)?,
+            check::size(op, "dimension")?,
+            check::sizes(op, "parts")?,
+        );
         let mut c = Check::new(op);
         c.that("join_c1", !inputs.is_empty(), "there must be at least one operand").so_far()?;
         let first = inputs[0];

@@ -39,8 +39,8 @@ fn attributes_of_examples_are_in_the_schema() {
     }
 }
 
-/// Required attributes whose absence is reported as something else: a function that is not there, types that differ.
-const NOT_NAMED: [&str; 2] = ["callee", "value"];
+/// Required attributes whose absence is reported as something else: types that differ.
+const NOT_NAMED: [&str; 1] = ["value"];
 
 /// An example without one of its attributes is refused for its absence if the attribute is required, and only then.
 #[test]
@@ -91,6 +91,23 @@ fn attributes_of_another_kind_are_refused() {
             assert!(errors.iter().any(|d| d.code == spec.code()), "{} `{}`: {errors}", op.name(), spec.name);
         }
     }
+}
+
+/// An op with one region more than in its example is refused, unless it may have any number of regions.
+#[test]
+fn regions_that_an_op_does_not_have_are_refused() {
+    let mut accepting = vec![];
+    for &op in Opcode::ALL {
+        let (mut module, found) = example(op);
+        let main = module.funcs.iter_mut().find(|f| &*f.name == "main").expect("the example has a @main");
+        let region = main.body.add_region();
+        main.body.add_op(region, Opcode::RegionReturn.into(), [], Attrs::new(), [], [], Default::default());
+        main.body.op_mut(found).regions.push(region);
+        if !shardwise_ir::verify(&module).has_errors() {
+            accepting.push(op.name());
+        }
+    }
+    assert_eq!(accepting, [""; 0]);
 }
 
 #[test]

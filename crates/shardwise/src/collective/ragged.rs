@@ -49,7 +49,7 @@ pub fn ragged_all_to_all(rows: &Array, into: impl Operand, axes: impl Axes, size
     run("ragged_all_to_all", &operands(rows, &into, sizes), |s| exchange(s, rows, &into, &axes, sizes))
 }
 
-/// Starts [`ragged_all_to_all`].
+/// Starts [`ragged_all_to_all`], whose errors the result of [`Future::done`] carries.
 #[track_caller]
 pub fn ragged_all_to_all_start(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Future {
     let into = into.operand();

@@ -66,6 +66,25 @@ const OTHERS: &[Named] = &[
     ("at.min", |x| x.at(..2).min(x.i(..2))),
     ("bincount", |x| x.bincount(3)),
     ("one_hot", |x| x.one_hot(3, F32)),
+    ("elu", |x| x.elu(1.0)),
+    ("leaky_relu", |x| x.leaky_relu(0.1)),
+    ("standardize", |x| nn::standardize(x, 0, 1e-5)),
+    ("layer_norm", |x| nn::layer_norm(x, x, x, 1e-5)),
+    ("layer_norm", |x| nn::layer_norm(&ones([4], F32), x, &ones([4], F32), 1e-5)),
+    ("rms_norm", |x| nn::rms_norm(x, x, 1e-5)),
+    ("dropout", |x| nn::dropout(Key::new(1), x, 0.5)),
+    ("softmax_cross_entropy", |x| nn::softmax_cross_entropy(x, x)),
+    ("dot_product_attention", |x| {
+        let x = x.reshape([2, 1, 2]);
+        nn::dot_product_attention(&x, &x, &x, nn::Attention::new())
+    }),
+    ("dot_product_attention", |x| {
+        let (x, bias) = (ones([2, 1, 2], F32), x.reshape([2, 2]));
+        nn::dot_product_attention(&x, &x, &x, nn::Attention::new().bias(&bias))
+    }),
+    ("conv", |x| nn::conv(&x.reshape([1, 4, 1]), &x.reshape([2, 1, 2]), nn::Conv::new())),
+    ("max_pool", |x| nn::max_pool(&x.reshape([1, 4, 1]), nn::Pool::new([2]))),
+    ("avg_pool", |x| nn::avg_pool(&x.reshape([1, 4, 1]), nn::Pool::new([2]))),
     ("fold_in", |x| Key::new(1).fold_in(x.i(0)).data()),
     ("categorical", |x| categorical(Key::new(1), x, 0)),
 ];
@@ -128,6 +147,8 @@ const MAKERS: &[Maker] = &[
     ("arange", |d| arange(300..300, d)),
     ("uniform", |d| uniform(Key::new(1), [4], d)),
     ("normal", |d| normal(Key::new(1), [4], d)),
+    ("truncated_normal", |d| truncated_normal(Key::new(1), -1.0, 1.0, [4], d)),
+    ("he_normal", |d| nn::init::he_normal(Key::new(1), [4, 2], d)),
     ("randint", |d| randint(Key::new(1), [4], 0..3, d)),
     ("one_hot", |d| array(&[1, 2]).one_hot(3, d)),
     ("astype", |d| ones([4], F32).astype(d)),

@@ -328,7 +328,7 @@ fn numbers_take_the_arrays_dtype() {
     let z = &x * v[0] + v.len() - 1 + 2 * &x / 3.0 - 1.0 * (&x + 1) + m * &x + j * &x;
     assert_eq!(z.dtype(), BF16);
     assert_eq!((arange(0..3, I32) % 2 + 1).to_vec::<i32>().unwrap(), [1, 2, 1]);
-    assert_eq!(arange(300..300, U8).to_vec::<u8>().unwrap(), []);
+    assert!(arange(300..300, U8).to_vec::<u8>().unwrap().is_empty());
     assert_eq!((ones([2], Bool) & true).to_vec::<bool>().unwrap(), [true, true]);
 }
 

@@ -7,12 +7,19 @@ use shardwise::bits;
 use shardwise::prelude::*;
 use std::collections::BTreeSet;
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 15] = [
     include_str!("../../src/control.rs"),
     include_str!("../../src/create.rs"),
     include_str!("../../src/einsum.rs"),
     include_str!("../../src/index.rs"),
+    include_str!("../../src/nn/activation.rs"),
+    include_str!("../../src/nn/attention.rs"),
+    include_str!("../../src/nn/conv.rs"),
+    include_str!("../../src/nn/dropout.rs"),
+    include_str!("../../src/nn/loss.rs"),
+    include_str!("../../src/nn/norm.rs"),
     include_str!("../../src/ops.rs"),
+    include_str!("../../src/optim/clip.rs"),
     include_str!("../../src/random.rs"),
     include_str!("../../src/reduce.rs"),
     include_str!("../../src/shape.rs"),
@@ -95,6 +102,20 @@ const CASES: &[Case] = &[
     ("normal", |x| x + normal(key(), [8, 16], F32)), ("bernoulli", |x| x + bernoulli(key(), 0.5, [8, 16]).astype(F32)),
     ("permutation", |x| x + permutation(key(), 16).astype(F32)), ("categorical", |x| categorical(key(), x, 1)),
     ("randint", |x| x + randint(key(), [8, 16], 0..9, I32).astype(F32)),
+    ("truncated_normal", |x| x + truncated_normal(key(), -2.0, 2.0, [8, 16], F32)),
+    ("elu", |x| x.elu(1.0)), ("leaky_relu", |x| x.leaky_relu(0.1)), ("gelu_exact", |x| x.gelu_exact()),
+    ("log_sigmoid", |x| x.log_sigmoid()), ("standardize", |x| nn::standardize(x, -1, 1e-5)),
+    ("layer_norm", |x| nn::layer_norm(x, &ones([16], F32), &ones([16], F32), 1e-5)),
+    ("rms_norm", |x| nn::rms_norm(x, &ones([16], F32), 1e-5)), ("dropout", |x| nn::dropout(key(), x, 0.5)),
+    ("softmax_cross_entropy", |x| nn::softmax_cross_entropy(x, &array(&[1, 2, 3, 4, 5, 6, 7, 15]))),
+    ("dot_product_attention", |x| {
+        let x = x.reshape([8, 16, 1, 1]);
+        nn::dot_product_attention(&x, &x, &x, nn::Attention::new().causal())
+    }),
+    ("conv", |x| nn::conv(&x.expand_dims(-1), &ones([3, 1, 2], F32), nn::Conv::new())),
+    ("max_pool", |x| nn::max_pool(&x.expand_dims(-1), nn::Pool::new([2]).strides([2]))),
+    ("avg_pool", |x| nn::avg_pool(&x.expand_dims(-1), nn::Pool::new([3]).padding(nn::Padding::Same))),
+    ("global_norm", optim::global_norm),
     ("fori_loop", |x| fori_loop(0..3, x.clone(), |_, x| x * 2.0)),
     ("while_loop", |x| while_loop((x.clone(), scalar(0, I32)), |c| c.1.lt(3), |(x, i)| (x * 2.0, i + 1)).0),
     ("scan", |x| scan(zeros_like(&x.i(0)), x.clone(), |c, r| (&c + r, c)).0),

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod captures;
+mod checkpoint;
 mod collective_matmul;
 mod explicit;
 mod explicit_cases;
@@ -18,7 +19,11 @@ mod many_mistakes;
 mod mistakes;
 mod misuses;
 mod nesting;
+mod nn;
+mod optim;
+mod optim_cases;
 mod ragged;
 mod reference;
 mod sizes;
+mod transform;
 mod values;

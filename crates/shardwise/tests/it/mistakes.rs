@@ -265,3 +265,196 @@ fn strip(e: Error) -> String {
     let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };
     e.to_string().lines().map(places).collect::<Vec<_>>().join("\n")
 }
+
+#[test]
+fn words_of_layers() {
+    use shardwise::nn::{self, Attention, Conv, Pool, init};
+    let x = ones([8, 16], F32);
+    check(
+        nn::rms_norm(&x, &ones([8], F32), 1e-6),
+        expect![[r#"
+        error[norm-scale]: `rms_norm`: the scale does not fit the array
+          --> here
+           | f32[8] for f32[8,16]
+           = expected: a scale with one dimension, of the size of the last dimension of the array"#]],
+    );
+    check(
+        nn::dropout(Key::new(0), &x, 1.5),
+        expect![[r#"
+        error[dropout-rate]: `dropout`: the rate 1.5 is not between 0 and 1
+          --> here
+           | f32[8,16]
+           = help: the rate is the probability that an element is set to 0, as 0.1 for one in ten"#]],
+    );
+    check(
+        nn::softmax_cross_entropy(&x, &zeros([8, 16], I32)),
+        expect![[r#"
+        error[labels]: `softmax_cross_entropy`: the labels do not fit the logits
+          --> here
+           | logits f32[8,16], labels i32[8,16]
+           = expected: labels of shape [8]
+           = help: integer labels have a class for each example; labels of floats have a probability for each logit"#]],
+    );
+    check(
+        nn::softmax_cross_entropy(&x, &zeros([8], F32)),
+        expect![[r#"
+        error[labels]: `softmax_cross_entropy`: the labels do not fit the logits
+          --> here
+           | logits f32[8,16], labels f32[8]
+           = expected: labels of shape [8, 16]
+           = help: integer labels have a class for each example; labels of floats have a probability for each logit"#]],
+    );
+    check(
+        nn::softmax_cross_entropy(&ones([], F32), &zeros([], I32)),
+        expect![[r#"
+        error[labels]: `softmax_cross_entropy`: the labels do not fit the logits
+          --> here
+           | logits f32[], labels i32[]
+           = expected: logits whose last dimension is the classes"#]],
+    );
+    let (q, kv) = (ones([2, 5, 8, 4], F32), ones([2, 5, 3, 4], F32));
+    check(
+        nn::dot_product_attention(&q, &kv, &kv, Attention::new()),
+        expect![[r#"
+        error[attention-heads]: `dot_product_attention`: 8 heads of queries cannot be divided among 3 heads of keys
+          --> here
+           | query f32[2,5,8,4], key f32[2,5,3,4], value f32[2,5,3,4]
+           = help: the number of heads of queries must be a multiple of that of heads of keys"#]],
+    );
+    check(
+        nn::dot_product_attention(&q, &q, &kv, Attention::new()),
+        expect![[r#"
+        error[attention-shapes]: `dot_product_attention`: the arrays do not fit each other
+          --> here
+           | query f32[2,5,8,4], key f32[2,5,8,4], value f32[2,5,3,4]
+           = expected: query [b,q,heads,d], key [b,k,kv_heads,d] and value [b,k,kv_heads,e], or all without b"#]],
+    );
+    check(
+        nn::dot_product_attention(&q, &q, &q, Attention::new().mask(&ones([5, 6], Bool))),
+        expect![[r#"
+        error[attention-mask]: `dot_product_attention`: the mask cannot be broadcast to the scores
+          --> here
+           | bool[5,6]
+           = expected: a shape that is broadcast to [2, 8, 5, 5]: batch, heads, queries, keys"#]],
+    );
+    check(
+        nn::dot_product_attention(&q, &q, &q, Attention::new().mask(&ones([5, 5], F32))),
+        expect![[r#"
+        error[dtype-kind]: `dot_product_attention` is not defined for this dtype
+          --> here
+           | f32[5,5]
+           = expected: a mask of bools
+           = help: compare the mask first: `.ne(0)`"#]],
+    );
+    let (image, kernel) = (ones([1, 4, 4, 6], F32), ones([3, 3, 6, 4], F32));
+    check(
+        nn::conv(&image, &kernel, Conv::new().groups(4)),
+        expect![[r#"
+        error[conv-groups]: `conv`: 6 features of the input and 4 of the result cannot be split into 4 groups
+          --> here
+           | input f32[1,4,4,6], kernel f32[3,3,6,4]
+           = help: the number of groups must divide both"#]],
+    );
+    check(
+        nn::conv(&image, &kernel, Conv::new().groups(0)),
+        expect![[r#"
+        error[conv-groups]: `conv`: 6 features of the input and 4 of the result cannot be split into 0 groups
+          --> here
+           | input f32[1,4,4,6], kernel f32[3,3,6,4]
+           = help: the number of groups must divide both"#]],
+    );
+    check(
+        nn::conv(&image, &kernel, Conv::new().groups(2)),
+        expect![[r#"
+        error[conv-shapes]: `conv`: input and kernel do not fit each other
+          --> here
+           | input f32[1,4,4,6], kernel f32[3,3,6,4]
+           = expected: input [batch, spatial.., features] and kernel [spatial.., features / groups, results]"#]],
+    );
+    check(
+        nn::conv(&image, &kernel, Conv::new().strides([2])),
+        expect![[r#"
+        error[window]: `conv`: the window does not fit the array
+          --> here
+           | strides: [2], for f32[1,4,4,6]
+           = expected: an array [batch, spatial.., features], 2 entries, and no 0 in windows, strides and dilations"#]],
+    );
+    check(
+        nn::conv(&image, &kernel, Conv::new().padding([(1, 1)])),
+        expect![[r#"
+        error[window]: `conv`: the window does not fit the array
+          --> here
+           | the padding: [(1, 1)], for f32[1,4,4,6]
+           = expected: an array [batch, spatial.., features], 2 entries, and no 0 in windows, strides and dilations"#]],
+    );
+    check(
+        nn::max_pool(&image, Pool::new([2, 0])),
+        expect![[r#"
+        error[window]: `max_pool`: the window does not fit the array
+          --> here
+           | the window: [2, 0], for f32[1,4,4,6]
+           = expected: an array [batch, spatial.., features], 2 entries, and no 0 in windows, strides and dilations"#]],
+    );
+    check(
+        nn::avg_pool(&ones([4], F32), Pool::new([2])),
+        expect![[r#"
+        error[window]: `avg_pool`: the window does not fit the array
+          --> here
+           | no spatial dimension, for f32[4]
+           = expected: an array [batch, spatial.., features], 1 entries, and no 0 in windows, strides and dilations"#]],
+    );
+    check(
+        init::he_normal(Key::new(0), [4], F32),
+        expect![[r#"
+        error[init-fans]: `he_normal`: the dimensions of inputs and outputs do not exist
+          --> here
+           | f32[4]
+           = help: by default, these are the last two dimensions; `Scaling` has methods for others"#]],
+    );
+    check(
+        truncated_normal(Key::new(0), 1.0, -1.0, [4], F32),
+        expect![[r#"
+        error[truncated-normal]: `truncated_normal`: there are no numbers between 1 and -1
+          --> here
+           | f32[4]
+           = help: pass the lower limit first"#]],
+    );
+}
+
+#[test]
+fn words_of_optimizers() {
+    use shardwise::optim::{adamw, linear, sgd};
+    let params = vec![ones([4], F32), ones([8, 2], F32)];
+    let grads = vec![ones([4], F32), ones([2], F32)];
+    let updated = |optimizer: shardwise::optim::Adam| optimizer.update(&grads, optimizer.init(&params), &params).0;
+    check(
+        updated(adamw(0.1)).remove(1),
+        expect![[r#"
+        error[gradient-type]: the gradient of `[1]` does not have the parameter's type
+          --> here
+           | the gradient is f32[2], and the parameter f32[8,2]
+           = help: compute the gradient for these parameters; a gradient of another dtype is converted by `.astype(..)`"#]],
+    );
+    check(
+        updated(adamw(0.1).b1(1.5)).remove(0),
+        expect![[r#"
+        error[optimizer-setting]: the optimizer's `b1` is 1.5
+          --> here
+           = expected: a number from 0 up to, but not including, 1"#]],
+    );
+    check(
+        updated(adamw(linear(0.0, 1.0, 0))).remove(0),
+        expect![[r#"
+        error[schedule]: `linear`: the schedule has no steps
+          --> here
+           = help: pass a positive number of steps; a schedule with a warm-up needs steps after it, too"#]],
+    );
+    check(
+        sgd(0.1).update(&params, adamw(0.1).init(&params), &params).0.remove(0),
+        expect![[r#"
+        error[tree-form]: `update`: the state is that of another optimizer
+          --> here
+           = note: the form is all but the arrays: lengths of vectors, keys of maps, which options are `Some`, fixed values
+           = help: give both the same form; values that the program computes belong in arrays"#]],
+    );
+}

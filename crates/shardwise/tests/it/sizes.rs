@@ -273,7 +273,7 @@ fn no_elements_have_no_extremes() {
     for f in functions {
         assert_eq!(code(f(&zeros([0], F32), 0)), "reduce-empty");
         assert_eq!(code(f(&zeros([2, 0], I32), 1)), "reduce-empty");
-        assert_eq!(f(&zeros([2, 0], I32), 0).to_vec::<i32>().unwrap(), []);
+        assert!(f(&zeros([2, 0], I32), 0).to_vec::<i32>().unwrap().is_empty());
     }
     assert_eq!(code(zeros([2, 0], F32).argmax(..)), "reduce-empty");
     assert_eq!(code(zeros([2, 0], F32).max(..)), "reduce-empty");

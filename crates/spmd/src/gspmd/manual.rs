@@ -98,7 +98,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Returns the region that an op is within.
+    /// Returns the region that an op is within. Returns `None` if it is within none.
     fn part_of(&self, op: Op) -> Option<usize> {
         self.of_op.get(&op).map(|&part| self.last(part))
     }
@@ -204,7 +204,8 @@ impl Closing<'_> {
         Ok(())
     }
 
-    /// Checks that the per-device type at a boundary of the region is the global type split by the sharding.
+    /// Checks that the per-device type at a boundary of the region is the global type split by the sharding. Fails if
+    /// it is not (`gspmd-manual`).
     fn check_types(&self, op: &OpView<'_>) -> Result<(), Diagnostic> {
         let (global, local) = match role(op) {
             Role::Enters => (op.operand(0), op.result(0)),

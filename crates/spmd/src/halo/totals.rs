@@ -113,7 +113,8 @@ impl Need {
 }
 
 impl Folded {
-    /// Returns the way of combining totals of `bytes` bytes for which the devices wait least.
+    /// Returns the way of combining totals of `bytes` bytes for which the devices wait least. Steps are only chosen if
+    /// a device receives at most [`MAX_ROUNDS`] totals in them.
     pub fn way(&self, bytes: u64) -> Way {
         let gathered = (self.shards as u64 - 1) * bytes + STEP_BYTES;
         let is_better = |s: &Steps| s.received() <= MAX_ROUNDS && s.received() as u64 * (bytes + STEP_BYTES) < gathered;

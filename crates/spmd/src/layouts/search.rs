@@ -236,7 +236,7 @@ impl Search<'_, '_> {
     }
 
     /// Splits other dimensions in place of those along which elements move, wherever the price falls, beginning at the
-    /// dearest sites. Returns true if a price fell.
+    /// dearest sites. Ends when [`TRADE_EFFORT`] is spent. Returns true if a price fell.
     fn trade(&mut self) -> bool {
         let most_effort = self.prices.effort + TRADE_EFFORT;
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| self.prices.bytes(*s) > 0).collect();
@@ -255,9 +255,10 @@ impl Search<'_, '_> {
         is_better
     }
 
-    /// Makes the change `seed` and those of all values that can follow, the nearest first, and takes back those after
-    /// the lowest price. Adds all changes to `tried`. Returns true if the price is lower than before. Only states count
-    /// in which a device receives fewer bytes, by [`SAVED_BY_TRADE`], and the work is within its limit.
+    /// Makes the change `seed` and those of all values that can follow, the nearest first, until the effort reaches
+    /// `most_effort`, and takes back those after the lowest price. Adds all changes to `tried`. Returns true if the
+    /// price is lower than before. Only states count in which a device receives fewer bytes, by [`SAVED_BY_TRADE`], and
+    /// the work is within its limit.
     fn flood(&mut self, seed: Change, most_effort: usize, tried: &mut FxHashSet<Change>) -> bool {
         let mut next = VecDeque::from([seed]);
         let (mut before, mut changed): (Vec<Change>, FxHashSet<Group>) = (vec![], FxHashSet::default());

@@ -6,6 +6,7 @@ use shardwise::prelude::{Array, BF16, Mesh, Overlap, collective_matmul, jit, set
 
 /// Returns the text of a program with the arguments of `oracle/bench_jax.py`, whose devices each run `f` on their
 /// shards. `specs` are the shardings of the arguments, and `out` is that of the result. Sets the mesh of the thread.
+/// Fails if the program cannot be lowered.
 fn text(specs: [P; 2], out: P, f: fn(&Array, &Array) -> Array) -> Result<String> {
     let lower = || {
         set_mesh(Mesh::auto([("X", 2), ("Y", 4)])?);

@@ -31,12 +31,13 @@ impl Jax {
     }
 
     /// Returns the median time of a call of the program `name`, in microseconds. Calls it for about this many seconds.
+    /// Fails if JAX does not answer.
     pub fn time_calls(&mut self, name: &str, seconds: f64) -> Result<f64> {
         self.ask(json!({ "name": name, "seconds": seconds }))
     }
 
     /// Returns the median time of tracing, lowering and compiling over `runs` runs, in microseconds. `name` is that of
-    /// the measurement.
+    /// the measurement. Fails if JAX does not answer.
     pub fn time_compilation(&mut self, name: &str, runs: usize) -> Result<f64> {
         self.ask(json!({ "name": name, "runs": runs }))
     }
@@ -59,7 +60,7 @@ impl Drop for Jax {
 }
 
 /// Returns the folder with the programs, inputs and outputs. Exports them if the scripts have changed since the last
-/// export, or if there was none.
+/// export, or if there was none. Fails if the scripts fail or a file cannot be read or written.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/bench")?;
     let scripts = ["bench_jax.py", "chapter.py", "transformer.py", "harness.py", "requirements.txt"];

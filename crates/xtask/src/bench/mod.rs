@@ -122,7 +122,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 /// Times the calls of a program, and adds the medians of the rounds to `samples`. Returns a line about how well our
-/// results agree with JAX's.
+/// results agree with JAX's. Fails if the program cannot be loaded or a call fails.
 fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
     eprintln!("measuring {name}");
     let text = OWN.iter().find(|own| own.0 == name).map(|own| own.1()).transpose()?;
@@ -144,7 +144,8 @@ fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples:
 }
 
 /// Times the calls of our program and of two of JAX's programs, of which the faster one counts. Adds the medians of the
-/// rounds to `samples`. Returns a line about how well our results agree with JAX's.
+/// rounds to `samples`. Returns a line about how well our results agree with JAX's. Fails if the program cannot be
+/// loaded or a call fails.
 fn time_against_two(
     jax: &mut Jax,
     folder: &Path,
@@ -164,7 +165,8 @@ fn time_against_two(
 }
 
 /// Times the compilation of [`COMPILED`], and adds the medians of the rounds to `samples`. Ours is parsing,
-/// partitioning and planning, and JAX's is tracing, lowering and compiling.
+/// partitioning and planning, and JAX's is tracing, lowering and compiling. Fails if a program cannot be read or
+/// compiled.
 fn time_compilation(jax: &mut Jax, folder: &Path, effort: Effort, samples: &mut Samples) -> Result<()> {
     let (program, name) = COMPILED;
     eprintln!("measuring {name}");

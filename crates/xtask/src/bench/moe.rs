@@ -11,7 +11,8 @@ fn moe(w: &Array, a: &Array, b: &Array) -> Array {
     out.i(by_expert.argsort(0))
 }
 
-/// Returns the program, with the arguments of `oracle/bench_jax.py`. Sets the mesh of the thread.
+/// Returns the program, with the arguments of `oracle/bench_jax.py`. Sets the mesh of the thread. Fails if the program
+/// cannot be lowered.
 pub fn text() -> Result<String> {
     let lower = || {
         set_mesh(Mesh::auto([("X", 8)])?);

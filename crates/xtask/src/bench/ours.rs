@@ -30,7 +30,8 @@ pub struct Ours {
 
 impl Ours {
     /// Compiles `text`, or `NAME.mlir` of a folder, and reads its arguments from `NAME.arg0.bin`, … With
-    /// [`Devices::One`], every axis of the mesh has size one.
+    /// [`Devices::One`], every axis of the mesh has size one. Fails if a file cannot be read, or if the program cannot
+    /// be compiled.
     pub fn load(folder: &Path, name: &str, devices: Devices, text: Option<String>) -> Result<Ours> {
         let mut text = match text {
             Some(text) => text,
@@ -56,7 +57,7 @@ impl Ours {
     }
 
     /// Returns the median time of a call, in microseconds. After some calls to warm up, calls the program for this many
-    /// seconds, and at least [`LEAST_CALLS`] times.
+    /// seconds, and at least [`LEAST_CALLS`] times. Fails if a call does.
     pub fn time_calls(&self, seconds: f64) -> Result<f64> {
         for _ in 0..WARM_UPS {
             self.call()?;
@@ -89,7 +90,7 @@ fn engine() -> Box<dyn Engine> {
     Box::new(shardwise_host::HostEngine::default())
 }
 
-/// Parses and partitions a program, and compiles it to a plan.
+/// Parses and partitions a program, and compiles it to a plan. Fails if one of these steps does.
 fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
     let module = program::parse("program", text)?;
     let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?;
@@ -97,7 +98,7 @@ fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
 }
 
 /// Returns the median time of parsing, partitioning and planning over `runs` runs, in microseconds. One run before them
-/// does not count. Panics if `runs` is 0.
+/// does not count. Panics if `runs` is 0. Fails if one of the runs does.
 pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     let engine = engine();
     compile(&*engine, text)?;
@@ -105,7 +106,7 @@ pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     Ok(median(&times.collect::<Result<Vec<_>>>()?))
 }
 
-/// Returns the microseconds from the start of a call until its result has been dropped.
+/// Returns the microseconds from the start of a call until its result has been dropped. Fails if the call does.
 fn microseconds<T>(call: impl FnOnce() -> Result<T>) -> Result<f64> {
     let start = Instant::now();
     drop(call()?);

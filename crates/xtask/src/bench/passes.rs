@@ -29,7 +29,8 @@ struct Subject {
     most: [f64; 2],
 }
 
-/// Returns the table, and true if no measured number is above its largest allowed one.
+/// Returns the table, and true if no measured number is above its largest allowed one. Fails if a program cannot be
+/// made or partitioned.
 pub fn measure() -> Result<(String, bool)> {
     let mut table = Table::new(["program", "ops", "parse", "propagate", "<=", "pipeline", "<=", "all passes, ms"]);
     let mut is_good = true;
@@ -158,7 +159,7 @@ fn sharded(dims: &str) -> String {
 }
 
 /// Returns the training step of a Llama of so many layers for 256 devices, as JAX exports it. The text is kept under
-/// `target/oracle` for the next time.
+/// `target/oracle` for the next time. Fails if the export does.
 fn llama_text(layers: usize) -> Result<String> {
     let path = repo::target_dir("oracle")?.join(format!("llama_{layers}.mlir"));
     if !path.exists() {

@@ -17,7 +17,7 @@ const ROUNDS: usize = 101;
 const MOST: f64 = 1.3;
 
 /// Returns the table, and true if tracing in Explicit mode without warnings takes at most [`MOST`] times as long as in
-/// Auto mode.
+/// Auto mode. Fails if a program cannot be traced.
 pub fn measure() -> Result<(String, bool)> {
     let found = trace_all().map_err(|e| anyhow::Error::msg(e.to_string()))?;
     let mut table = Table::new(["types", "median", "of Auto mode", "<="]);

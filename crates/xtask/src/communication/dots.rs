@@ -54,7 +54,7 @@ struct Outcome {
 }
 
 /// Partitions random chains. Returns a table of the bytes moved and a list of the worst chains. The second value is
-/// always true.
+/// always true. Fails if a chain cannot be partitioned.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let mut report = format!("{} random chains of each length from seed {}\n\n", options.cases, options.seed);
     let mut table = Table::new(["dots", "cases", "ours", "optimum", "ratio", "above by 1 %", "median", "p90", "max"]);

@@ -24,7 +24,8 @@ enum Study {
     Reshards(reshards::Options),
 }
 
-/// Runs the study that the options select. Returns its tables, and true if everything is right.
+/// Runs the study that the options select. Returns its tables, and true if everything is right. Fails if the study
+/// does.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     match &options.study {
         Study::Dots(options) => dots::run(options),

@@ -80,7 +80,7 @@ struct Outcome {
 }
 
 /// Plans random reshards, and writes the page if the options ask for it. Returns tables of the bytes moved. The second
-/// value is always true.
+/// value is always true. Fails if the page cannot be written.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let seeds: Vec<u64> = (options.seed..options.seed + options.cases).collect();
     let (mut text, mut page) = (String::new(), PAGE_HEAD.to_string());

@@ -24,12 +24,13 @@ pub fn page() -> Result<Page> {
     Ok(page)
 }
 
-/// Returns the names and texts of the sources that users run.
+/// Returns the names and texts of the sources that users run. Fails if a file cannot be read.
 fn sources() -> Result<Vec<(String, String)>> {
     Ok(repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)).collect())
 }
 
-/// Returns the diagnostics whose codes are our own, and not labels of the specification.
+/// Returns the diagnostics whose codes are our own, and not labels of the specification. Fails if a source cannot be
+/// parsed.
 fn codes(sources: &[(String, String)]) -> Result<Vec<Made>> {
     Ok(made::diagnostics(sources)?.into_iter().filter(|m| !is_label(&m.code)).collect())
 }

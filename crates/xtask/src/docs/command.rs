@@ -18,7 +18,8 @@ pub fn page() -> Result<Page> {
     Ok(Page { name: "command.md", text })
 }
 
-/// Returns the output of `shardwise ARGUMENTS --help`, built with the same profile as this program.
+/// Returns the output of `shardwise ARGUMENTS --help`, built with the same profile as this program. Fails if the
+/// command cannot be built or run.
 fn help(arguments: &[&str]) -> Result<String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["run", "--quiet", "--package", "shardwise-cli"]).current_dir(repo::root());

@@ -147,7 +147,8 @@ impl Scope {
     }
 }
 
-/// Returns the names of a pattern, each with its position in nested tuples.
+/// Returns the names of a pattern, each with its position in nested tuples. Names in patterns of structs, slices and
+/// alternatives are left out.
 fn names(pattern: &Pat, path: Vec<usize>) -> Vec<(String, Vec<usize>)> {
     match pattern {
         Pat::Ident(p) => vec![(p.ident.to_string(), path)],

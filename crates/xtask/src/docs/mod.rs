@@ -51,7 +51,7 @@ impl Page {
 }
 
 /// Writes the pages that are not up to date, or only lists them with `--check`. Returns the report, and true if all
-/// pages are up to date at the end.
+/// pages are up to date at the end. Fails if a page cannot be made or written.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let stale = stale()?;
     let names: Vec<String> = stale.iter().map(|page| page.file().display().to_string()).collect();
@@ -63,12 +63,13 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((names.iter().map(|name| format!("wrote {name}\n")).collect(), true))
 }
 
-/// Returns the pages that are not up to date.
+/// Returns the pages that are not up to date. Fails if a page cannot be made.
 fn stale() -> Result<Vec<Page>> {
     Ok(pages()?.into_iter().filter(|page| !page.is_current()).collect())
 }
 
-/// Returns the paths of the pages that are not up to date, relative to the root of the repository.
+/// Returns the paths of the pages that are not up to date, relative to the root of the repository. Fails if a page
+/// cannot be made.
 pub fn stale_files() -> Result<Vec<String>> {
     Ok(stale()?.iter().map(|page| page.file().display().to_string()).collect())
 }

@@ -155,12 +155,13 @@ pub fn test_tools(python: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, and random numbers.
+/// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, random numbers, layers and optimizers.
+/// Fails if a script cannot be started.
 ///
 /// Returns the output of the scripts, and true if JAX still has the same answers.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
     let (mut report, mut is_right) = (String::new(), true);
-    for name in ["explicit.py", "manual.py", "random_numbers.py"] {
+    for name in ["explicit.py", "manual.py", "random_numbers.py", "layers.py", "optimizers.py"] {
         let outcome = command::run(venv::script(python, name), "", LIMIT)?;
         is_right &= outcome.is_success();
         let why = if outcome.is_success() { String::new() } else { outcome.reason() };
@@ -171,7 +172,8 @@ pub fn tables(python: &Path) -> Result<(String, bool)> {
 
 /// Asks about many things, with `chunk` of them in one question, whose answer has a part for each. `chunk` must not be
 /// 0. If an answer does not have a part for each thing, because jaxlib crashed on the chunk, each half is asked
-/// separately, and finally each thing. The answer is `None` for things on which jaxlib crashes alone.
+/// separately, and finally each thing. The answer is `None` for things on which jaxlib crashes alone. Fails if the
+/// questions cannot be asked.
 pub fn ask_about<T, R>(
     python: &Path,
     things: &[T],

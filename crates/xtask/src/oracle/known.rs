@@ -45,7 +45,7 @@ pub fn read() -> Result<Vec<Known>> {
     checked(file()?.known)
 }
 
-/// Returns the listed ops whose values differ.
+/// Returns the listed ops whose values differ. Fails if the list cannot be read.
 pub fn values() -> Result<Vec<OtherValues>> {
     Ok(file()?.values)
 }

@@ -5,6 +5,7 @@
 //! `oracle/known.toml`, with a class and a reason.
 
 mod check;
+mod checkpoints;
 mod examples;
 pub(crate) mod judge;
 mod known;
@@ -50,6 +51,9 @@ pub struct Options {
     /// Only compare the chapter's examples with their twins in JAX
     #[arg(long)]
     examples: bool,
+    /// Only compare files of tensors with Python's safetensors and numpy
+    #[arg(long)]
+    checkpoints: bool,
     /// The command to test, in place of a new build
     #[arg(long)]
     command: Option<PathBuf>,
@@ -73,6 +77,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     if options.examples {
         return examples::run(&python, &examples::ALL);
+    }
+    if options.checkpoints {
+        return checkpoints::run(&python);
     }
     judge::test_tools(&python)?;
     let programs = select(options, &python)?;
@@ -98,8 +105,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         let (tables, are_right) = judge::tables(&python)?;
         let (examples, are_equal) = examples::run(&python, &examples::QUICK)?;
         let (values, are_same) = values::run(VALUES_IN_SAMPLE, options.seed)?;
-        text += &(tables + &examples + &values);
-        is_right &= are_right && are_equal && are_same;
+        let (files, are_read) = checkpoints::run(&python)?;
+        text += &(tables + &examples + &values + &files);
+        is_right &= are_right && are_equal && are_same && are_read;
     }
     Ok((text, is_right))
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The time limit for one program and one check.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Builds the command and returns its path.
+/// Builds the command and returns its path. Fails if the build does.
 pub fn build() -> Result<PathBuf> {
     command::build_ours(&["--release"], "release")
 }

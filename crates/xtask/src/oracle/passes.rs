@@ -152,7 +152,7 @@ enum Verdict {
     Different(String),
 }
 
-/// Returns the verdicts on all modules, for these passes.
+/// Returns the verdicts on all modules, for these passes. Fails if the questions cannot be asked.
 fn ask(python: &Path, made: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
     let question = |chunk: &[&Made]| Question::Passes {
         passes: passes.to_string(),

@@ -34,7 +34,7 @@ fn with_extension(stem: &Path, extension: &str) -> PathBuf {
 }
 
 /// Returns the programs below a folder, by name. Those in the folder itself form a family with the folder's name. A
-/// program is a file `NAME.mlir` whose name has no other dot.
+/// program is a file `NAME.mlir` whose name has no other dot. Fails if a folder or a program cannot be read.
 pub fn load(folder: &Path) -> Result<Vec<Program>> {
     let own = folder.file_name().map_or("", |n| n.to_str().unwrap_or("")).to_string();
     let mut found = vec![];
@@ -59,7 +59,7 @@ fn load_into(folder: &Path, family: &str, found: &mut Vec<Program>) -> Result<()
 }
 
 /// Returns the folder of the whole corpus. Exports it if the scripts have changed since the last export, or if there
-/// was none.
+/// was none. Fails if the export does.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/corpus")?;
     let (stamp, wanted) = (folder.join("stamp"), scripts()?);
@@ -74,7 +74,7 @@ pub fn export(python: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns the text of everything on which the corpus depends.
+/// Returns the text of everything on which the corpus depends. Fails if one of the files cannot be read.
 fn scripts() -> Result<String> {
     let files = repo::files()?.into_iter().filter(|f| {
         let is_input = f.starts_with("oracle/programs") || f.ends_with("harness.py") || f.ends_with("shardy.py");

@@ -81,7 +81,8 @@ fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
 }
 
 /// Compares `count` programs from `seed` on. Returns the report, and true if all differences are known and, with at
-/// least [`WHOLE`] programs, all known differences occur.
+/// least [`WHOLE`] programs, all known differences occur. Fails if JAX cannot be asked or the list of known differences
+/// cannot be read.
 pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let seeds: Vec<u64> = (seed..seed + count).collect();

@@ -12,8 +12,13 @@ use shardwise_ops::{Effects, Opcode, Semantics};
 use std::collections::BTreeSet;
 
 /// Where generic code is.
-pub const GENERIC: [&str; 4] =
-    ["crates/interp/src/", "crates/propagate/src/", "crates/sharding/src/", "crates/spmd/src/"];
+pub const GENERIC: [&str; 5] = [
+    "crates/interp/src/",
+    "crates/propagate/src/",
+    "crates/sharding/src/",
+    "crates/spmd/src/",
+    "crates/transform/src/",
+];
 
 /// The modules of `shardwise-ops` that treat ordinary ops. Naming one is a mention.
 const ORDINARY_MODULES: [&str; 15] = [
@@ -35,10 +40,12 @@ const ORDINARY_MODULES: [&str; 15] = [
 ];
 
 /// The other modules of `shardwise-ops`: they treat all ops alike, make ops, or treat ops that are not ordinary.
-const GENERIC_MODULES: [&str; 15] = [
+const GENERIC_MODULES: [&str; 17] = [
+    "batch",
     "calls",
     "collective",
     "control",
+    "derivative",
     "expect",
     "make",
     "make_collective",
@@ -56,7 +63,8 @@ const GENERIC_MODULES: [&str; 15] = [
 /// Methods of attributes and ops that take the name of an attribute first.
 const ACCESSORS: [&str; 11] = ["attr", "flag", "get", "int", "ints", "remove", "set", "size", "sizes", "str", "with"];
 
-/// Returns the ops that generic code must not mention.
+/// Returns the ops that generic code must not mention. Fails if the example of an op cannot be read or does not contain
+/// the op.
 pub fn ordinary_ops() -> Result<BTreeSet<Opcode>> {
     let mut found = BTreeSet::new();
     for &op in Opcode::ALL {

@@ -68,7 +68,7 @@ impl Exceptions {
 
 /// Returns violations of the rule on functions of more than `LONG_FUNCTION` lines: those without an entry or longer
 /// than their entry, and entries that could be smaller or are not needed. Tests under `tests/` may be long: they are
-/// mostly expected texts.
+/// mostly expected texts. Fails if a source cannot be read.
 pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()?.into_iter().filter(|(file, _)| !file.contains("/tests/")) {
@@ -84,13 +84,14 @@ pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns violations of the rule on files of more than `LONG_FILE` lines: those without an entry or longer than
-/// their entry, and entries that could be smaller or are not needed.
+/// their entry, and entries that could be smaller or are not needed. Fails if a source cannot be read.
 pub fn long_files(exceptions: &Exceptions) -> Result<Vec<String>> {
     let lines = repo::rust_sources()?.into_iter().map(|(file, source)| (file, source.lines().count()));
     Ok(compare(&lines.filter(|(_, n)| *n > LONG_FILE).collect(), &exceptions.long_files, LONG_FILE, "lines"))
 }
 
 /// Returns violations of the rule on unsafe code: files with more or fewer occurrences of `unsafe` than the list says.
+/// Fails if a source cannot be read.
 pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()? {
@@ -103,6 +104,7 @@ pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns violations of the rule on circles of imports: no files of the host crate import each other in a circle.
+/// Fails if a source cannot be read.
 pub fn import_circles() -> Result<Vec<String>> {
     let below = |(file, source): (String, String)| Some((file.strip_prefix("crates/host/src/")?.to_string(), source));
     let sources = repo::rust_sources()?.into_iter().filter_map(below).collect();
@@ -111,7 +113,8 @@ pub fn import_circles() -> Result<Vec<String>> {
     Ok(imports::in_circles(&sources).into_iter().map(wrong).collect())
 }
 
-/// Returns violations of the rule that generic code asks for facts instead of mentioning ordinary ops.
+/// Returns violations of the rule that generic code asks for facts instead of mentioning ordinary ops. Fails if a
+/// source cannot be read.
 pub fn mentions(exceptions: &Exceptions) -> Result<Vec<String>> {
     let ordinary = mentions::ordinary_ops()?;
     let mut found = generic_counts(|source| mentions::mentions(source, &ordinary))?;
@@ -125,14 +128,15 @@ pub fn mentions(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(stale.chain(unlisted).chain(wrong).collect())
 }
 
-/// Returns violations of the rule that generic code reads and writes attributes through functions beside the ops.
+/// Returns violations of the rule that generic code reads and writes attributes through functions beside the ops. Fails
+/// if a source cannot be read.
 pub fn string_keys(exceptions: &Exceptions) -> Result<Vec<String>> {
     let found = generic_counts(mentions::string_keys)?;
     Ok(compare(&found, &exceptions.string_keys, 0, "attributes named by strings"))
 }
 
 /// Returns the result of `count` for each file of generic code, by file. Leaves out files with the result 0, and files
-/// of tests.
+/// of tests. Fails if a source cannot be read.
 fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usize>> {
     let is_generic =
         |file: &str| mentions::GENERIC.iter().any(|root| file.starts_with(root)) && !file.ends_with("/tests.rs");
@@ -172,6 +176,7 @@ pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns what breaks the rules on English, see `english.rs`. Lists the places in crates that have more than they may.
+/// Fails if a source cannot be read.
 pub fn english(exceptions: &Exceptions) -> Result<Vec<String>> {
     let places = english::places(&repo::rust_sources()?)?;
     let allowed = |name: &String| exceptions.english.get(name).copied().unwrap_or(0);
@@ -206,6 +211,7 @@ fn compare(
 }
 
 /// Returns the places where a test is switched off or code is missing. Text in comments and strings does not count.
+/// Fails if a source cannot be read.
 pub fn unfinished() -> Result<Vec<String>> {
     let words = ["#[ignore", "todo!(", "unimplemented!("];
     let mut wrong = vec![];
@@ -219,7 +225,7 @@ pub fn unfinished() -> Result<Vec<String>> {
 }
 
 /// Returns the absolute paths of a machine, and the registries other than the public ones, in any file of the
-/// repository.
+/// repository. Fails if the files of the repository cannot be listed.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {

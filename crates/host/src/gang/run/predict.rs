@@ -119,11 +119,14 @@ impl<'a> Predicting<'a> {
         // If the run cannot be allocated, its size is not a number.
         let peak_bytes = if is_possible { self.peak } else { usize::MAX };
         let visit = if is_possible { self.peak_visit } else { self.visits };
-        Predicted { memory: RunMemory { argument_bytes, constant_bytes, peak_bytes }, visit }
+        let held = placed.as_ref().map_or(0, |(held, _)| held.iter().map(Buffer::reserved_bytes).sum::<usize>());
+        let result_bytes = if is_possible { self.account.in_use().saturating_sub(held) } else { usize::MAX };
+        Predicted { memory: RunMemory { argument_bytes, constant_bytes, peak_bytes, result_bytes }, visit }
     }
 
     /// Puts constants and arguments into their slots. Returns the buffers that have owners outside of the run
-    /// (constants and arguments that are not donated), and the bytes of all arguments and those of all constants.
+    /// (constants and arguments that are not donated), and the bytes of all arguments and those of all constants. Fails
+    /// if the buffers do not fit into the budget.
     fn place(&mut self, given: &[Given]) -> Result<(Vec<Buffer>, (usize, usize)), OutOfMemory> {
         let (plan, mut held) = (self.run.plan, vec![]);
         for (slot, buffers) in &plan.constants {
@@ -222,7 +225,8 @@ impl<'a> Predicting<'a> {
     }
 
     /// Charges, for each selected instance, the literals of its operands and results and what the evaluation needs.
-    /// Then puts new buffers into the outputs while the literals of the results are charged.
+    /// Then puts new buffers into the outputs while the literals of the results are charged. Fails if this does not fit
+    /// into the budget.
     fn evaluate(
         &mut self,
         step: Step<'a>,
@@ -245,7 +249,8 @@ impl<'a> Predicting<'a> {
 
     /// Charges, once for each group, the literals of its operands and results and what the reference needs, which is
     /// counted as twice as much, in addition to the tables of a region runner. The literals of the results stay charged
-    /// until all groups are done. Puts a new buffer into the output for each selected instance.
+    /// until all groups are done. Puts a new buffer into the output for each selected instance. Fails if this does not
+    /// fit into the budget.
     fn exchange(&mut self, step: Step<'a>, members: &Members, selected: &[Selection<'a>]) -> Result<(), OutOfMemory> {
         let (slot, result) = (step.outputs[0], self.literals([step.outputs[0]]));
         let [part, others] =
@@ -323,7 +328,7 @@ impl<'a> Predicting<'a> {
 
     /// Replaces buffers that a loop returns and that have other owners by new ones, except those with which it began,
     /// whose addresses are in `initial`. A loop that runs for no round returns what it began with, which may have no
-    /// other owner.
+    /// other owner. Fails if the new ones do not fit into the budget.
     fn keep_initial(
         &mut self,
         body: &Code,
@@ -346,7 +351,8 @@ impl<'a> Predicting<'a> {
     }
 
     /// Replaces the buffers that a loop carries by new ones. They are also returned, so that they have a second owner
-    /// and no step writes into them. No round needs more than one that starts in this way.
+    /// and no step writes into them. No round needs more than one that starts in this way. Fails if they do not fit
+    /// into the budget.
     fn renew(&mut self, body: &Code, selected: &[Selection<'a>]) -> Result<Vec<Buffer>, OutOfMemory> {
         let mut held = vec![];
         for &slot in &body.params {
@@ -362,7 +368,7 @@ impl<'a> Predicting<'a> {
     }
 
     /// Runs every branch. Puts into each output the buffer that existed before the branches and that all of them
-    /// return, or else a new one.
+    /// return, or else a new one. Fails if a branch does, or if a new buffer does not fit into the budget.
     fn case(&mut self, step: Step<'a>, branches: &'a [Code], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let made = branches.iter().map(|branch| self.branch(step, branch, selected));
         let made = made.collect::<Result<Vec<_>, _>>()?;
@@ -376,7 +382,7 @@ impl<'a> Predicting<'a> {
     }
 
     /// Runs a branch and clears the results that it defines. Returns, for each output and instance, where the result of
-    /// the branch comes from.
+    /// the branch comes from. Fails if a step of the branch does.
     fn branch(
         &mut self,
         step: Step<'a>,
@@ -398,7 +404,8 @@ impl<'a> Predicting<'a> {
     }
 
     /// Returns the buffer that stands for the results of several branches: the one that existed before and that all of
-    /// them return, or else a new one. Returns `None` if no branch has a result.
+    /// them return, or else a new one. Returns `None` if no branch has a result. Fails if the new one does not fit into
+    /// the budget.
     fn join<'m>(
         &self,
         slot: Slot,

@@ -29,8 +29,8 @@ pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
 
 /// Returns the first region of `op`, which consists of scalar ops, as one program over a space. Its operands are the
 /// arguments of the region, each with its list of `strides`, followed by the results, which are row-major arrays over
-/// the space. Returns `None` if an op of the region cannot be computed, if an argument is complex, or if the region
-/// reads anything but its arguments and constants.
+/// the space. Returns `None` if an op of the region cannot be computed, if an argument is complex, if the region
+/// reads anything but its arguments and constants, or if it is too large ([`MAX_REGION_VALUES`]).
 pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
     let region = plan.body[op].regions[0];
     let (_, computed) = plan.body[region].ops.split_last()?;
@@ -87,6 +87,10 @@ fn counted_in(iota: &OpView<'_>) -> Elem {
     if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }
 }
 
+/// The largest number of values that a region's program computes. A chain of values is as deep a recursion when the
+/// program is compiled.
+const MAX_REGION_VALUES: usize = 256;
+
 /// Builds the block program of a group.
 struct Emitter<'a, 'm> {
     plan: &'a PlanCx<'m>,
@@ -141,8 +145,12 @@ impl<'a, 'm> Emitter<'a, 'm> {
             let input = emitter.program.input(elem, strides);
             emitter.known.insert((*arg, vec![]), input);
         }
+        let needed = needed(plan, ops, results);
+        if needed.len() > MAX_REGION_VALUES {
+            return None;
+        }
         // Values are emitted before their users, so that the recursion is not deep.
-        for v in needed(plan, ops, results) {
+        for v in needed {
             emitter.emit(v, &vec![])?;
         }
         let values: Option<Vec<block::Value>> = results.iter().map(|&v| emitter.emit(v, &vec![])).collect();
@@ -280,7 +288,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
 #[cfg(test)]
 mod tests {
     use crate::HostEngine;
-    use crate::kernels::testing::parse;
+    use crate::kernels::testing::{parse, run};
     use shardwise_base::Literal;
     use shardwise_engine::Engine;
 
@@ -303,5 +311,25 @@ mod tests {
         let results = program.execute(vec![]).expect("nothing of that size is made");
         assert_eq!(results[0].to_literal(), Literal::scalar(n as i64 - 1));
         assert_eq!(results[1].to_literal(), Literal::scalar(0.0f32));
+    }
+
+    /// Tests regions that are chains of many ops: compiled as one program, they would exceed the stack.
+    #[test]
+    fn regions_of_many_ops_run() {
+        let n = 40_000;
+        let ops: String = (0..n).map(|i| format!("    %{} = stablehlo.negate %{i} : tensor<f32>\n", i + 1)).collect();
+        let region = format!(
+            "({{\n  ^bb0(%0: tensor<f32>, %y: tensor<f32>):\n{ops}    %s = stablehlo.add %{n}, %y : tensor<f32>\n    \
+             stablehlo.return %s : tensor<f32>\n  }})"
+        );
+        // It compares the results with those of the interpreter.
+        let times = run(&format!(
+            "func.func @main(%a: tensor<2xf32>, %z: tensor<f32>) -> (tensor<f32>, tensor<1xf32>) {{
+  %r = \"stablehlo.reduce\"(%a, %z) <{{dimensions = array<i64: 0>}}> {region} : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+  %w = \"stablehlo.reduce_window\"(%a, %z) <{{window_dimensions = array<i64: 2>}}> {region} : (tensor<2xf32>, tensor<f32>) -> tensor<1xf32>
+  return %r, %w : tensor<f32>, tensor<1xf32>
+}}"
+        ), &[Literal::new([2], &[1f32, 2.0]), Literal::scalar(0f32)]);
+        assert_eq!(times.iter().filter(|t| t.is_fallback).count(), 2);
     }
 }

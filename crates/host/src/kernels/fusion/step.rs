@@ -81,7 +81,8 @@ impl Kernel for FusedKernel {
 
 impl FusedKernel {
     /// Returns a new buffer, or the buffer of an operand that may be overwritten because it has no other owner. In the
-    /// second case, the buffer is taken from `cx`, and the operand's number is returned too.
+    /// second case, the buffer is taken from `cx`, and the operand's number is returned too. Fails if there is no
+    /// memory for a new buffer.
     fn output(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<(Buffer, Option<usize>), OutOfMemory> {
         for (operand, &(input, start)) in self.reads.iter().enumerate() {
             let is_alone = start == 0 && self.reads.iter().filter(|r| r.0 == input).count() == 1;

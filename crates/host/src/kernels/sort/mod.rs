@@ -226,7 +226,7 @@ impl SortKernel {
     }
 
     /// Returns, for each instance that is to be computed, the keys of its `count` elements: the input itself if its
-    /// elements are the keys, or a new buffer.
+    /// elements are the keys, or a new buffer. Fails if there is no memory for the buffers.
     fn compute(&self, cx: &KernelCx<'_>, key: &Key, count: usize) -> Result<Vec<Buffer>, OutOfMemory> {
         let inputs = cx.instances.iter().map(|&i| cx.input(key.input, i));
         let Some(kernel) = &key.kernel else { return Ok(inputs.cloned().collect()) };
@@ -258,7 +258,8 @@ struct TopK {
     k: usize,
 }
 
-/// Returns the step of a `top_k`, or `None` if there is no kernel for it.
+/// Returns the step of a `top_k`. Returns `None` if there is no kernel because the array is empty, `k` is 0, a line has
+/// more elements than an i32 counts, or kernels do not order its element type.
 pub fn top_k<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let shape = view.operand_shape(0);
     let lines = Lines::along(shape, shape.len().checked_sub(1)?);

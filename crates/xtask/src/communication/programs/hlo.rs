@@ -56,7 +56,7 @@ impl Shape {
 }
 
 impl Hlo {
-    /// Reads a module.
+    /// Reads a module. Fails if a line cannot be understood, or if there are no computations.
     pub fn parse(text: &str) -> Result<Hlo> {
         let mut hlo = Hlo { computations: vec![], entry: 0, devices: 1, by_name: HashMap::new() };
         let mut open: Option<(String, Computation)> = None;
@@ -80,7 +80,7 @@ impl Hlo {
         Ok(hlo)
     }
 
-    /// Returns the index of the computation with this name, which may start with `%`.
+    /// Returns the index of the computation with this name, which may start with `%`. Returns `None` if there is none.
     pub fn computation(&self, name: &str) -> Option<usize> {
         self.by_name.get(name.trim().trim_start_matches('%')).copied()
     }
@@ -119,7 +119,7 @@ impl Computation {
         Ok(())
     }
 
-    /// Returns the index of the instruction with this name.
+    /// Returns the index of the instruction with this name. Returns `None` if there is none.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }

@@ -12,7 +12,7 @@ use shardwise_ops::window::ConvDims;
 use shardwise_spmd::{Options, Partitioned, Row};
 use std::collections::BTreeMap;
 
-/// Partitions a program.
+/// Partitions a program. Fails if a pass does.
 pub fn partition(module: &Module) -> Result<Partitioned> {
     shardwise_spmd::partition(module, &mut Options::default()).map_err(program::mistake)
 }

@@ -1,0 +1,309 @@
+//! The format npz of numpy: an archive of arrays, each in a member `NAME.npy`.
+//!
+//! Element types come from whoever reads a file: numpy has no names for bf16 and f8, so `V2` and `uint16` may hold bf16,
+//! and `V1` and `uint8` may hold f8. All other types must match.
+
+use crate::{CHUNK, first_invalid, read_as_much};
+use npyz::{NpyHeader, Order};
+use shardwise_base::budget::poll;
+use shardwise_base::compare::indices;
+use shardwise_base::file::NewFile;
+use shardwise_base::{DType, Literal};
+use shardwise_ir::TensorType;
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// The largest length of an array's header.
+const MAX_HEADER: usize = 1 << 16;
+
+// ── reading
+/// The reason why a member of an archive is not the array that is wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mismatch {
+    /// It cannot be read, for this reason.
+    Broken(String),
+    DType {
+        given: String,
+        shape: Vec<usize>,
+    },
+    Shape {
+        given: String,
+        shape: Vec<usize>,
+    },
+    /// It has this many bytes, fewer than its type needs.
+    Fewer(u64),
+    More,
+    /// An element is not a value of its type.
+    Range {
+        position: Vec<usize>,
+        byte: u8,
+    },
+}
+
+impl From<io::Error> for Mismatch {
+    fn from(e: io::Error) -> Mismatch {
+        Mismatch::Broken(e.to_string())
+    }
+}
+
+/// An archive that is read.
+pub struct Reader(zip::ZipArchive<BufReader<File>>);
+
+impl Reader {
+    /// Opens an archive.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or is no archive.
+    pub fn open(path: &Path) -> Result<Reader, String> {
+        let file = File::open(path).map_err(|e| e.to_string())?;
+        if file.metadata().is_ok_and(|m| m.is_dir()) {
+            return Err("it is a folder".into());
+        }
+        zip::ZipArchive::new(BufReader::new(file)).map(Reader).map_err(|e| e.to_string())
+    }
+
+    /// Returns the names of the members, without `.npy`.
+    pub fn names(&self) -> Vec<String> {
+        self.0.file_names().flatten().map(|n| n.trim_end_matches(".npy").to_string()).collect()
+    }
+
+    /// Starts to read member `index`, which must be an array of this type.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the member, as far as its header shows it.
+    pub fn member(&mut self, index: usize, ty: &TensorType) -> Result<Member<'_>, Mismatch> {
+        let mut member = self.0.by_index(index).map_err(|e| Mismatch::Broken(e.to_string()))?;
+        let header = read_header(&mut member)?;
+        let npyz::DType::Plain(dtype) = header.dtype() else {
+            return Err(Mismatch::Broken("it is a structured array".into()));
+        };
+        let (given, shape) = (dtype.to_string(), header.shape().iter().map(|&n| n as usize).collect::<Vec<_>>());
+        if header.order() == Order::Fortran && shape.len() > 1 {
+            return Err(Mismatch::Broken("it is in Fortran order; save it with `numpy.ascontiguousarray`".into()));
+        }
+        if !accepts(ty.dtype, &given) {
+            return Err(Mismatch::DType { given, shape });
+        }
+        if shape != ty.shape {
+            return Err(Mismatch::Shape { given, shape });
+        }
+        Ok(Member { bytes: Box::new(member), ty: ty.clone(), bytes_read: 0 })
+    }
+
+    /// Reads member `index` whole. Reserves no more memory than an array of this type needs, whatever the file says.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the member.
+    pub fn literal(&mut self, index: usize, ty: &TensorType) -> Result<Literal, Mismatch> {
+        let mut member = self.member(index, ty)?;
+        let mut value = Literal::dense_zeros(ty.dtype, &ty.shape).map_err(|e| Mismatch::Broken(e.to_string()))?;
+        member.read(value.bytes_mut())?;
+        member.finish()?;
+        Ok(value)
+    }
+}
+
+/// An array of an archive that is being read, from its first element to its last.
+pub struct Member<'a> {
+    bytes: Box<dyn Read + 'a>,
+    ty: TensorType,
+    bytes_read: u64,
+}
+
+impl Member<'_> {
+    /// Reads the next elements.
+    ///
+    /// # Errors
+    /// Fails if there are fewer bytes, or if they are not elements of the type.
+    pub fn read(&mut self, out: &mut [u8]) -> Result<(), Mismatch> {
+        let count = read_as_much(&mut self.bytes, out)?;
+        let start = self.bytes_read;
+        self.bytes_read += count as u64;
+        if count < out.len() {
+            return Err(Mismatch::Fewer(self.bytes_read));
+        }
+        match first_invalid(self.ty.dtype, out) {
+            // Such elements have one byte each.
+            Some(i) => Err(Mismatch::Range { position: indices(&self.ty.shape, start as usize + i), byte: out[i] }),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the end, where the archive compares the checksum.
+    ///
+    /// # Errors
+    /// Fails if there are more bytes, or if the checksum is wrong.
+    pub fn finish(mut self) -> Result<(), Mismatch> {
+        if read_as_much(&mut self.bytes, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(()) }
+    }
+}
+
+/// Reads the header of an array. Fails if it is malformed, or longer than [`MAX_HEADER`].
+fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
+    let mut start = vec![0; 10];
+    member.read_exact(&mut start)?;
+    let mut length = usize::from(u16::from_le_bytes([start[8], start[9]]));
+    if start[6] > 1 {
+        let mut high = [0; 2];
+        member.read_exact(&mut high)?;
+        start.extend(high);
+        length |= usize::from(u16::from_le_bytes(high)) << 16;
+    }
+    if length > MAX_HEADER {
+        return Err(Mismatch::Broken(format!("its header has {length} bytes")));
+    }
+    Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
+}
+
+/// Returns numpy's type string for an element type, without the byte order.
+pub fn numpy_name(dtype: DType) -> String {
+    use DType::*;
+    let name = match dtype {
+        I1 => "b1",
+        I2 | I4 | I8 => "i1",
+        I16 => "i2",
+        I32 => "i4",
+        I64 => "i8",
+        U2 | U4 | U8 => "u1",
+        U16 => "u2",
+        U32 => "u4",
+        U64 => "u8",
+        F16 => "f2",
+        F32 => "f4",
+        F64 => "f8",
+        C64 => "c8",
+        C128 => "c16",
+        BF16 => "V2",
+        _ => "V1",
+    };
+    name.into()
+}
+
+/// Returns true if numpy's type `given` may hold elements of `dtype`: if it is the type's own name, or `u2` for bf16 or
+/// `u1` for f8. Types in big-endian order are not accepted.
+fn accepts(dtype: DType, given: &str) -> bool {
+    let given = given.trim_start_matches(['<', '|', '=']);
+    let expected = numpy_name(dtype);
+    given == expected || (expected == "V2" && given == "u2") || (expected == "V1" && given == "u1")
+}
+
+// ── writing
+/// An archive that is written completely or not at all.
+pub struct Writer(zip::ZipWriter<UntilFailure>);
+
+impl Writer {
+    /// Starts an archive at `path`.
+    ///
+    /// # Errors
+    /// Returns the error of the system.
+    pub fn create(path: &Path) -> io::Result<Writer> {
+        Ok(Writer(zip::ZipWriter::new(UntilFailure::create(path)?)))
+    }
+
+    /// Starts an array of this type. Its elements are then written, row-major, in any number of pieces.
+    ///
+    /// # Errors
+    /// Returns the error of the system, or one for a name that an archive cannot have.
+    pub fn start(&mut self, name: &str, dtype: DType, shape: &[usize]) -> io::Result<()> {
+        let stored = zip::write::SimpleFileOptions::default();
+        let stored = stored.compression_method(zip::CompressionMethod::Stored).large_file(true);
+        self.0.start_file(format!("{name}.npy"), stored)?;
+        self.0.write_all(&header(dtype, shape))
+    }
+
+    /// Writes a whole array. The elements of a splat are not in memory all at once.
+    ///
+    /// # Errors
+    /// As [`Writer::start`].
+    pub fn literal(&mut self, name: &str, array: &Literal) -> io::Result<()> {
+        self.start(name, array.dtype(), array.shape())?;
+        let element = array.raw_bytes();
+        if !array.is_splat() {
+            return self.write_all(element);
+        }
+        let most = (CHUNK / element.len()).min(array.size());
+        let chunk = element.repeat(most);
+        let mut left = array.size();
+        while left > 0 {
+            let count = left.min(most);
+            self.write_all(&chunk[..count * element.len()])?;
+            left -= count;
+        }
+        Ok(())
+    }
+
+    /// Writes everything to the disk and moves the archive to its path.
+    ///
+    /// # Errors
+    /// Returns the error of the system. An ordinary file at the path is then unchanged.
+    pub fn commit(self) -> io::Result<()> {
+        self.0.finish()?.file.commit()
+    }
+}
+
+/// Writes elements of the array that was started last. Checks for cancellation in between.
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        poll();
+        self.0.write(&bytes[..bytes.len().min(CHUNK)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A file that ignores everything after a failure, so that the failure is reported once. The archive writes its
+/// directory when it is dropped. It then finds itself at the end of the file, whatever position it seeks.
+struct UntilFailure {
+    file: NewFile,
+    has_failed: bool,
+    /// The largest position so far.
+    end: u64,
+}
+
+impl UntilFailure {
+    fn create(path: &Path) -> io::Result<UntilFailure> {
+        Ok(UntilFailure { file: NewFile::create(path)?, has_failed: false, end: 0 })
+    }
+
+    /// Returns `otherwise` after a failure, and otherwise the result of `f`.
+    fn unless_failed<T>(&mut self, otherwise: T, f: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
+        if self.has_failed {
+            return Ok(otherwise);
+        }
+        f(&mut self.file).inspect_err(|_| self.has_failed = true)
+    }
+}
+
+impl Write for UntilFailure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_failed(bytes.len(), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_failed((), |file| file.flush())
+    }
+}
+
+impl Seek for UntilFailure {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = self.unless_failed(self.end, |file| file.seek(to))?;
+        self.end = self.end.max(position);
+        Ok(position)
+    }
+}
+
+/// Returns the header of an array in version 1.0 of the `.npy` format: magic, length, and a Python dictionary, padded to
+/// a multiple of 64 bytes in all.
+pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
+    let order = if dtype.storage_bytes() == 1 { '|' } else { '<' };
+    let sizes: String = shape.iter().map(|n| format!("{n},")).collect();
+    let dict = format!("{{'descr': '{order}{}', 'fortran_order': False, 'shape': ({sizes}), }}", numpy_name(dtype));
+    let length = (10 + dict.len() + 1).next_multiple_of(64) - 10;
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    header.extend((length as u16).to_le_bytes());
+    header.extend(format!("{dict:<width$}\n", width = length - 1).into_bytes());
+    header
+}

@@ -1,0 +1,82 @@
+//! Losses.
+
+use crate::array::Array;
+use crate::eager::call;
+use crate::explicit::decided;
+use crate::ops::{Checked, Kinds, Site, site};
+use crate::reduce::wide;
+use crate::{DType, hlo, mistakes};
+use shardwise_ir::TensorType;
+
+/// Computes the cross entropy between `softmax(logits)` and the labels, for each example, without overflow.
+///
+/// Labels are either integers, the index of the right class, or floats, the probability of each class. These are
+/// `softmax_cross_entropy_with_integer_labels` and `softmax_cross_entropy` of optax. Negative integers count from the last
+/// class, and integers out of range are clamped.
+///
+/// `bf16` and `f16` are computed in `f32` and rounded once.
+///
+/// # Shapes
+///
+/// `f32[.., classes], i32[..] -> f32[..]`, or `f32[.., classes], f32[.., classes] -> f32[..]`.
+///
+/// # Errors
+///
+/// - `labels` unless the labels have one of these shapes.
+/// - `dtype-kind` unless the logits are floats, and the labels are integers or floats.
+/// - `dtype-mixed` if logits and labels are floats of two types.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise::prelude::*;
+/// let logits = array(&[[0.0f32, 0.0], [1000.0, 0.0]]);
+/// let loss = nn::softmax_cross_entropy(&logits, &array(&[1, 0])).to_vec::<f32>()?;
+/// assert_eq!(loss, [2f32.ln(), 0.0]);
+/// let soft = nn::softmax_cross_entropy(&logits, &array(&[[0.5f32, 0.5], [1.0, 0.0]])).to_vec::<f32>()?;
+/// assert_eq!(soft, loss);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn softmax_cross_entropy(logits: &Array, labels: &Array) -> Array {
+    site("softmax_cross_entropy", &[logits, labels], |s| {
+        check(s, logits, labels)?;
+        let f = if labels.tensor().dtype.is_integer() { of_indices } else { of_probabilities };
+        Ok(call(decided("softmax_cross_entropy"), (), [logits, labels], |[logits, labels]| {
+            let dtype = logits.tensor().dtype;
+            hlo::convert(&f(&hlo::convert(logits, wide(dtype)), labels), dtype)
+        }))
+    })
+}
+
+/// Computes the loss for the indices of classes.
+fn of_indices(logits: &Array, labels: &Array) -> Array {
+    let last = logits.rank() - 1;
+    let right = logits.take_along(labels.expand_dims(last), last).squeeze(last);
+    logits.logsumexp(last) - right
+}
+
+fn of_probabilities(logits: &Array, labels: &Array) -> Array {
+    let labels = hlo::convert(labels, logits.tensor().dtype);
+    -(labels * logits.log_softmax(-1)).sum(-1)
+}
+
+/// Checks the types of logits and labels.
+///
+/// Errors: `labels`, `dtype-kind`, `dtype-mixed`.
+fn check(s: &Site<'_>, logits: &Array, labels: &Array) -> Checked<()> {
+    let (x, y) = (logits.tensor(), labels.tensor());
+    s.has(logits, Kinds::Floats)?;
+    s.has(labels, Kinds::Ordered)?;
+    let examples = x.shape.split_last().map(|(_, examples)| examples.to_vec());
+    let ty = examples.clone().map(|shape| TensorType::new(x.dtype, shape));
+    let wanted = if y.dtype.is_integer() { examples } else { Some(x.shape.clone()).filter(|s| !s.is_empty()) };
+    if wanted.as_ref() != Some(&y.shape) {
+        return s.fail(ty, mistakes::labels(&logits.short_type(), &labels.short_type(), wanted.as_deref(), &s.loc));
+    }
+    if !y.dtype.is_integer() && x.dtype != y.dtype {
+        let to = DType::of(x.dtype);
+        return s.fail(ty, mistakes::dtypes(s.name, &logits.short_type(), &labels.short_type(), to, &s.loc));
+    }
+    Ok(())
+}

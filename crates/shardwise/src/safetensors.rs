@@ -1,0 +1,123 @@
+//! Trees in single files of the format safetensors, which PyTorch, JAX and others read and write.
+//!
+//! ```
+//! use shardwise::{prelude::*, safetensors};
+//!
+//! #[derive(Tree, Clone)]
+//! struct Params<T = Array> {
+//!     w: T,
+//!     b: T,
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! # let path = std::env::temp_dir().join(format!("shardwise-doc-{}.safetensors", std::process::id()));
+//! let params = Params { w: ones([8, 4], BF16), b: zeros([4], F32) };
+//! safetensors::save(&params, &path)?;
+//! let types = Params { w: Array::of_type([8, 4], BF16), b: Array::of_type([4], F32) };
+//! let read = safetensors::load(&types, &path)?;
+//! assert_equal(&read.w, &params.w);
+//! let all = safetensors::load_all(&path)?;
+//! assert_eq!(all["b"].ty().to_string(), "f32[4]");
+//! # std::fs::remove_file(path)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Each leaf is a tensor of the name that [`Path::name`](crate::Path::name) returns. The format has no types of less
+//! than eight bits but booleans, and no complex numbers of 64-bit parts. For trees that are too large for one file, and
+//! for training, see [`checkpoint`](crate::checkpoint).
+
+use crate::tensors::mistakes::{unreadable, unwritable};
+use crate::tensors::store::{Store, Unused};
+use crate::tensors::{Format, Leaf, Wanted, leaves, wanted};
+use crate::{Array, Error, Result, Tree, context, limits, shape, tree};
+use shardwise_base::file::NewFile;
+use shardwise_files::safetensors::{Tensor, header};
+use shardwise_ir::TensorType;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::panic::Location;
+use std::path::Path;
+
+/// Writes a tree to one file. If this fails, or the process is killed, an older file at `path` is unchanged.
+///
+/// # Memory
+///
+/// 16 MiB in addition to the arrays. Leaves that have not been made yet are made, and sums over devices are reduced.
+///
+/// # Errors
+///
+/// - `leaf-dtype` if the format does not have the types of some leaves, and `leaf-name` if leaves have equal names.
+/// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
+/// - `file-unwritable` if the file cannot be written.
+#[track_caller]
+pub fn save<T: Tree>(tree: &T, path: impl AsRef<Path>) -> Result<()> {
+    let (at, path) = (Location::caller(), path.as_ref());
+    let leaves = leaves(tree, Format::Safetensors, at)?;
+    limits::run(at, || {
+        let all: Vec<&Leaf> = leaves.iter().collect();
+        write(path, &all).map_err(|e| Error::one(unwritable(path, &e, &context::loc(at))))
+    })
+}
+
+/// Writes these leaves to a file, or leaves an older file unchanged.
+pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
+    let tensors: Vec<Tensor> = leaves.iter().map(|leaf| leaf.tensor.clone()).collect();
+    let (start, order) = header(&tensors);
+    let mut file = NewFile::create(path)?;
+    file.write_all(&start)?;
+    order.into_iter().try_for_each(|i| leaves[i].write(&mut file))?;
+    file.commit()
+}
+
+/// Reads a tree from a file. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose values are not used. The
+/// result has its types and layouts.
+///
+/// # Memory
+///
+/// 16 MiB in addition to the new arrays.
+///
+/// # Errors
+///
+/// - `file-unreadable` if the file cannot be read, or if its header is malformed.
+/// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and `tensor-unused`, with all
+///   leaves for which the file does not have the right tensor, and all tensors that no leaf asks for.
+/// - `leaf-name` if leaves have equal names.
+/// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+#[track_caller]
+pub fn load<T: Tree>(like: &T, path: impl AsRef<Path>) -> Result<T> {
+    let (at, path) = (Location::caller(), path.as_ref());
+    let wanted = wanted(like, Format::Safetensors, at)?;
+    limits::run(at, || {
+        let arrays = opened(path, at)?.read(&wanted, Unused::Refused, &context::loc(at))?;
+        Ok(tree::with_leaves(like, arrays))
+    })
+}
+
+/// Reads all tensors of a file, by their names. The arrays are on one device.
+///
+/// # Errors
+///
+/// Those of [`load`]. `tensor-dtype` lists the tensors of types that the format packs into less than a byte.
+#[track_caller]
+pub fn load_all(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>> {
+    let (at, path) = (Location::caller(), path.as_ref());
+    limits::run(at, || {
+        let mut store = opened(path, at)?;
+        // A tensor of a type that we do not have is a mistake for any type that is asked for.
+        let ty = |e: &shardwise_files::safetensors::Entry| {
+            TensorType::new(e.dtype.clone().unwrap_or(shardwise_base::DType::F32), e.shape.clone())
+        };
+        let types: Vec<(String, TensorType)> = store.entries().map(|e| (e.name.clone(), ty(e))).collect();
+        if let Some((_, ty)) = types.iter().find(|(_, ty)| !shape::fits(ty)) {
+            return Err(Error::one(crate::mistakes::too_large(ty, &context::loc(at))));
+        }
+        let wanted: Vec<Wanted> = types.into_iter().map(|(name, ty)| Wanted::whole(&name, ty, at)).collect();
+        let arrays = store.read(&wanted, Unused::Refused, &context::loc(at))?;
+        Ok(wanted.into_iter().map(|leaf| leaf.name).zip(arrays).collect())
+    })
+}
+
+fn opened(path: &Path, at: &'static Location<'static>) -> Result<Store> {
+    Store::open(path).map_err(|e| Error::one(unreadable(path, &e.to_string(), &[], &context::loc(at))))
+}

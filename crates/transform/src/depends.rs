@@ -1,0 +1,90 @@
+//! Which values depend on others: the values with a tangent, or with a mapped dimension.
+
+use shardwise_base::EntityVec;
+use shardwise_ir::{Body, Module, OpView, Region, Value};
+use shardwise_ops::{Opcode, calls};
+
+/// The values of a body that depend on some others, through ops for which `carries` returns true.
+pub(crate) struct Depends<'s, F> {
+    module: &'s Module,
+    body: &'s Body,
+    /// Returns true if a result of an op depends on an operand on which it could depend.
+    carries: F,
+    pub values: EntityVec<Value, bool>,
+}
+
+impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
+    pub fn new(module: &'s Module, body: &'s Body, carries: F) -> Depends<'s, F> {
+        Depends { module, body, carries, values: EntityVec::filled(body.value_count(), false) }
+    }
+
+    /// Marks the values of the region that depend on values that are marked. Regions inside are marked, too.
+    pub fn region(&mut self, region: Region) {
+        for &op in &self.body[region].ops {
+            self.op(&self.module.view(self.body, op));
+        }
+    }
+
+    /// Returns true if the op uses a marked value, as an operand or in its regions.
+    pub fn uses(&self, op: &OpView<'s>) -> bool {
+        op.operands().iter().any(|&v| self.values[v])
+            || (!op.regions().is_empty() && op.captured().iter().any(|&v| self.values[v]))
+    }
+
+    fn mark(&mut self, op: &OpView<'s>, v: Value, is_marked: bool) -> bool {
+        let new = is_marked && !self.values[v] && (self.carries)(op, v);
+        if new {
+            self.values[v] = true;
+        }
+        new
+    }
+
+    /// Marks `to[i]` if `from[i]` is marked. Returns true if that marked more.
+    fn pass(&mut self, op: &OpView<'s>, from: &[Value], to: &[Value]) -> bool {
+        from.iter().zip(to).fold(false, |more, (&f, &t)| self.mark(op, t, self.values[f]) || more)
+    }
+
+    fn op(&mut self, op: &OpView<'s>) {
+        let body = op.body;
+        match Opcode::of_view(op) {
+            Opcode::While => {
+                let [cond, turn] = [op.regions()[0], op.regions()[1]];
+                self.pass(op, op.operands(), &body[turn].args);
+                loop {
+                    self.region(turn);
+                    if !self.pass(op, body.region_results(turn), &body[turn].args) {
+                        break;
+                    }
+                }
+                self.pass(op, &body[turn].args, &body[cond].args);
+                self.pass(op, &body[turn].args, op.results());
+            }
+            Opcode::Case | Opcode::If => {
+                for &branch in op.regions() {
+                    self.region(branch);
+                    self.pass(op, body.region_results(branch), op.results());
+                }
+            }
+            Opcode::ManualComputation | Opcode::NamedComputation => {
+                let inner = op.regions()[0];
+                self.pass(op, op.operands(), &body[inner].args);
+                self.region(inner);
+                self.pass(op, body.region_results(inner), op.results());
+            }
+            Opcode::OptimizationBarrier => {
+                self.pass(op, op.operands(), op.results());
+            }
+            _ => {
+                let is_marked = self.uses(op);
+                for &v in op.results() {
+                    self.mark(op, v, is_marked);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the function that a call or a composite runs, with the body that computes it.
+pub(crate) fn callee<'s>(op: &OpView<'s>) -> Option<&'s shardwise_ir::Func> {
+    calls::callee(op).map(|id| &op.module[id])
+}

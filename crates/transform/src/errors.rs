@@ -1,0 +1,67 @@
+//! The diagnostics of the transforms.
+
+use crate::request::COMMAND_LINE;
+use shardwise_base::Diagnostic;
+use shardwise_ir::{OpView, Type};
+
+/// An op on the way from the arguments to the results has no derivative.
+pub(crate) fn no_derivative(op: &OpView<'_>, why: &str) -> Diagnostic {
+    Diagnostic::error("no-derivative", op.loc(), format!("`{}` has no derivative", op.name()))
+        .note(why)
+        .help("stop the gradient in front of it, or give the function a derivative of its own")
+}
+
+/// An op on the way from the arguments to the results has no transpose.
+pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
+    Diagnostic::error("no-transpose", op.loc(), format!("`{}` has no derivative in reverse mode", op.name()))
+        .note(why)
+        .help("use forward mode (`jvp`), or give the function a derivative of its own")
+}
+
+/// A loop is differentiated in reverse mode, and its number of steps is not known.
+pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
+    let message = "this loop has no derivative in reverse mode, because its number of steps is not known";
+    Diagnostic::error("loop-length", op.loc(), message)
+        .note("reverse mode runs the steps again from the last to the first, and keeps values of each")
+        .help("use `scan` or `fori_loop` with a constant number of steps, or forward mode (`jvp`)")
+}
+
+/// An op cannot be computed for a batch.
+pub(crate) fn no_batch(op: &OpView<'_>, why: &str) -> Diagnostic {
+    Diagnostic::error("no-batch", op.loc(), format!("`{}` cannot be computed for a batch", op.name())).note(why)
+}
+
+/// An argument for which a derivative is asked has no tangent.
+pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> Diagnostic {
+    Diagnostic::error("grad-integer", loc, format!("argument {index} has no derivative"))
+        .facts(ty.to_string())
+        .note("only floating-point and complex numbers have one")
+        .help("leave the argument out, or convert it to a float first")
+}
+
+/// An argument is asked for that the function does not have.
+pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc) -> Diagnostic {
+    let message = format!("the function has {count} arguments, and no argument {index}");
+    Diagnostic::error("transform-argument", loc, message).help("arguments are counted from 0")
+}
+
+/// A gradient is asked of a function that does not return one real scalar.
+pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
+    let types: Vec<String> = results.iter().map(Type::to_string).collect();
+    Diagnostic::error("grad-scalar", loc, "a gradient is that of a function which returns one real scalar")
+        .facts(format!("the function returns ({})", types.join(", ")))
+        .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
+}
+
+/// The options of a transform on a command line are wrong.
+pub(crate) fn bad_request(text: &str, why: &str) -> Diagnostic {
+    Diagnostic::error("transform-options", &COMMAND_LINE, format!("cannot read the transform `{text}`"))
+        .note(why)
+        .help("write `value-and-grad{args=0+2}`, or `vmap{args=0+2,size=8}`")
+}
+
+/// The module has no function to transform.
+pub(crate) fn no_main(loc: &shardwise_base::Loc) -> Diagnostic {
+    Diagnostic::error("module-main", loc, "the module has no functions")
+        .help("add the function to transform: `func.func public @main`")
+}

@@ -1,0 +1,461 @@
+//! Forward mode: the function with the tangents of its results.
+
+use crate::depends::{Depends, callee};
+use crate::errors;
+use shardwise_base::{Diagnostics, EntityVec, Sharding};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent};
+use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
+use shardwise_ops::{Linear, Opcode, make};
+
+/// Returns the function that takes the arguments of `func`, then the tangents of the arguments `args`, and returns the
+/// results, then the tangents of those results that are floats or complex numbers. Calls are inlined.
+///
+/// # Errors
+/// `transform-argument` and `grad-integer` if an argument is not there or has no tangent, and `no-derivative` for each
+/// op that has none.
+pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
+    check_arguments(func, args)?;
+    let mut out = func.without_body();
+    let mut b = Builder::new(&mut out.body);
+    let mut scope = Scope::new(module, &func.body);
+    scope.cloner.args(func.body.entry(), &mut b);
+    for &i in args {
+        let arg = func.body.args()[i];
+        let tangent = tangent_of(&mut b, &func.body, arg, |b, ty| b.arg(ty));
+        scope.tangents[arg] = Some(tangent);
+        out.arg_attrs.push(Attrs::new());
+    }
+    scope.region(func.body.entry(), &mut b)?;
+    let results = func.body.results();
+    let mut values = scope.cloner.values(results);
+    for (i, &v) in results.iter().enumerate() {
+        if is_smooth(func.body.ty(v)) {
+            values.push(scope.tangent_or_zeros(v, &mut b));
+            out.result_attrs.push(Attrs::new());
+            out.result_shardings.push(func.result_shardings.get(i).cloned().flatten());
+        }
+    }
+    b.ret(values.iter().copied());
+    out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
+    Ok(out)
+}
+
+/// Checks that the arguments exist and have tangents.
+pub(crate) fn check_arguments(func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
+    let mut wrong = Diagnostics::default();
+    let all = func.body.args();
+    for &i in args {
+        match all.get(i) {
+            None => wrong.push(errors::no_argument(i, all.len(), &func.loc)),
+            Some(&v) if !is_smooth(func.body.ty(v)) => {
+                wrong.push(errors::not_smooth(i, func.body.ty(v), &func.loc));
+            }
+            Some(_) => {}
+        }
+    }
+    wrong.or(())
+}
+
+/// Returns true if values of this type have tangents.
+pub(crate) fn is_smooth(ty: &Type) -> bool {
+    ty.as_tensor().is_some_and(|t| has_tangent(t.dtype))
+}
+
+/// Makes the tangent of a value with `make`, and gives it the layout and the states of the value.
+fn tangent_of(
+    b: &mut Builder<'_>,
+    source: &Body,
+    v: Value,
+    make: impl FnOnce(&mut Builder<'_>, Type) -> Value,
+) -> Value {
+    let data = source.value(v);
+    let tangent = make(b, data.ty.clone());
+    let to = b.body.value_mut(tangent);
+    (to.sharding, to.manual, to.loc) = (data.sharding.clone(), data.manual.clone(), data.loc.clone());
+    tangent
+}
+
+/// The copy of one body, with the tangents of its values.
+struct Scope<'s> {
+    module: &'s Module,
+    body: &'s Body,
+    cloner: Cloner<'s>,
+    /// The tangent of each value, or `None` if it is zero.
+    tangents: EntityVec<Value, Option<Value>>,
+}
+
+impl<'s> Scope<'s> {
+    fn new(module: &'s Module, body: &'s Body) -> Scope<'s> {
+        Scope { module, body, cloner: Cloner::new(body), tangents: EntityVec::filled(body.value_count(), None) }
+    }
+
+    fn tangent_or_zeros(&self, v: Value, b: &mut Builder<'_>) -> Value {
+        self.tangents[v]
+            .unwrap_or_else(|| make::zeros(b, self.body.ty(v).as_tensor().expect("only tensors have tangents")))
+    }
+
+    /// Copies the ops of a region but its terminator, with their tangents.
+    fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let ops = &self.body[region].ops;
+        for &op in &ops[..ops.len().saturating_sub(1)] {
+            let view = self.module.view(self.body, op);
+            b.loc = view.loc().clone();
+            self.op(&view, b)?;
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        if !self.has_tangents(op) {
+            self.cloner.op(op.op, b);
+            return Ok(());
+        }
+        match Opcode::of(op.data().code).facts().derivative(op) {
+            Derivative::Structure => self.structure(op, b),
+            Derivative::Zero(_) => {
+                self.cloner.op(op.op, b);
+                Ok(())
+            }
+            Derivative::None(why) => match op.results().iter().any(|&v| is_smooth(op.body.ty(v))) {
+                true => Err(errors::no_derivative(op, why).into()),
+                false => {
+                    self.cloner.op(op.op, b);
+                    Ok(())
+                }
+            },
+            Derivative::Linear => {
+                self.cloner.op(op.op, b);
+                let tangents = self.linear(op, b);
+                self.set_tangents(op, tangents, b);
+                Ok(())
+            }
+            Derivative::By(tangents) => {
+                let copy = self.cloner.op(op.op, b);
+                let results = b.body[copy].results.to_vec();
+                let (operands, own) = (self.cloner.values(op.operands()), self.tangents_of(op.operands()));
+                let mut cx = TangentCx {
+                    op: *op,
+                    operands: &operands,
+                    results: &results,
+                    tangents: &own,
+                    cloner: &mut self.cloner,
+                    b,
+                    refused: None,
+                };
+                let made = tangents(&mut cx);
+                if let Some(why) = cx.refused {
+                    return Err(errors::no_derivative(op, why).into());
+                }
+                self.set_tangents(op, made, b);
+                Ok(())
+            }
+        }
+    }
+
+    fn has_tangents(&self, op: &OpView<'s>) -> bool {
+        let is_active = |v: &Value| self.tangents[*v].is_some();
+        op.operands().iter().any(is_active) || (!op.regions().is_empty() && op.captured().iter().any(is_active))
+    }
+
+    fn tangents_of(&self, values: &[Value]) -> Vec<Option<Value>> {
+        values.iter().map(|&v| self.tangents[v]).collect()
+    }
+
+    /// Sets the tangents of the op's results, in the layouts and states of the results. Integers have none.
+    fn set_tangents(&mut self, op: &OpView<'s>, tangents: Vec<Option<Value>>, b: &mut Builder<'_>) {
+        for (&v, tangent) in op.results().iter().zip(tangents) {
+            let tangent = tangent.filter(|_| is_smooth(op.body.ty(v)));
+            if let Some(to) = tangent {
+                let (from, to) = (op.body.value(v), b.body.value_mut(to));
+                if to.sharding.is_none() {
+                    to.sharding = from.sharding.clone();
+                }
+            }
+            self.tangents[v] = tangent;
+        }
+    }
+
+    /// Builds the tangents of a linear op's results: the op on tangents.
+    fn linear(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Option<Value>> {
+        let linear = Opcode::of(op.data().code).facts().linear(op);
+        let active: Vec<usize> = (0..op.operands().len()).filter(|&i| self.tangents[op.operand(i)].is_some()).collect();
+        if Opcode::of_view(op) == Opcode::OptimizationBarrier {
+            return self.barrier(op, &active, b);
+        }
+        match linear {
+            Linear::Each => {
+                let mut sums: Vec<Option<Value>> = vec![None; op.results().len()];
+                for &i in &active {
+                    let mut operands = self.cloner.values(op.operands());
+                    operands[i] = self.tangents[op.operand(i)].expect("it is active");
+                    let made = apply_with(&mut self.cloner, op, &operands, b);
+                    for (sum, part) in sums.iter_mut().zip(made) {
+                        *sum = Some(sum.map_or(part, |s| make::add(b, s, part)));
+                    }
+                }
+                sums
+            }
+            _ => {
+                let operand = |i: usize| {
+                    let v = op.operand(i);
+                    match linear.includes(i) {
+                        true => self.tangents[v],
+                        false => Some(self.cloner.get(v)),
+                    }
+                };
+                let given: Vec<Option<Value>> = (0..op.operands().len()).map(operand).collect();
+                let operands: Vec<Value> = given
+                    .into_iter()
+                    .zip(op.operands())
+                    .map(|(v, &from)| v.unwrap_or_else(|| self.tangent_or_zeros(from, b)))
+                    .collect();
+                apply_with(&mut self.cloner, op, &operands, b).into_iter().map(Some).collect()
+            }
+        }
+    }
+
+    /// Builds a barrier for the tangents alone.
+    fn barrier(&mut self, op: &OpView<'s>, active: &[usize], b: &mut Builder<'_>) -> Vec<Option<Value>> {
+        let operands: Vec<Value> =
+            active.iter().map(|&i| self.tangents[op.operand(i)].expect("it is active")).collect();
+        let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let new = b.op(op.data().code, operands, op.attrs().clone(), types);
+        let made = b.body[new].results.to_vec();
+        let mut tangents = vec![None; op.results().len()];
+        active.iter().zip(made).for_each(|(&i, v)| tangents[i] = Some(v));
+        tangents
+    }
+
+    // ── control flow, calls and manual computations
+    fn structure(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        match Opcode::of_view(op) {
+            Opcode::While => self.while_loop(op, b),
+            Opcode::Case | Opcode::If => self.branch(op, b),
+            Opcode::ManualComputation => self.manual(op, b),
+            Opcode::NamedComputation => {
+                let inner = op.regions()[0];
+                for (&arg, &v) in op.body[inner].args.iter().zip(op.operands()) {
+                    self.cloner.set(arg, self.cloner.get(v));
+                    self.tangents[arg] = self.tangents[v];
+                }
+                self.region(inner, b)?;
+                self.forward(op.body.region_results(inner), op.results());
+                Ok(())
+            }
+            _ => self.call(op, b),
+        }
+    }
+
+    /// Maps `to` to the copies and tangents of `from`.
+    fn forward(&mut self, from: &[Value], to: &[Value]) {
+        for (&f, &t) in from.iter().zip(to) {
+            self.cloner.set(t, self.cloner.get(f));
+            self.tangents[t] = self.tangents[f];
+        }
+    }
+
+    /// Inlines a function with its tangents.
+    fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let Some(func) = callee(op) else {
+            return Err(errors::no_derivative(op, "it calls no function of the module").into());
+        };
+        let mut inner = Scope::new(self.module, &func.body);
+        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+            inner.cloner.set(arg, self.cloner.get(v));
+            inner.tangents[arg] = self.tangents[v];
+        }
+        inner.region(func.body.entry(), b)?;
+        for (&f, &t) in func.body.results().iter().zip(op.results()) {
+            self.cloner.set(t, inner.cloner.get(f));
+            self.tangents[t] = inner.tangents[f];
+        }
+        Ok(())
+    }
+
+    /// Returns which values of the body depend on values with tangents, if the values for which `is_given` is true have
+    /// tangents as well.
+    fn active(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
+        let carries = |op: &OpView<'s>, v: Value| {
+            let is_zero = || matches!(Opcode::of(op.data().code).facts().derivative(op), Derivative::Zero(_));
+            is_smooth(op.body.ty(v)) && (op.regions().len() == 2 || !is_zero())
+        };
+        let mut depends = Depends::new(self.module, self.body, carries);
+        depends.values.iter_mut().zip(self.tangents.iter()).for_each(|(d, t)| *d = t.is_some());
+        given.iter().for_each(|&v| depends.values[v] = true);
+        depends.region(region);
+        depends.values
+    }
+
+    /// Differentiates a loop: it carries the tangents beside the values. Values that no turn changes are not carried.
+    fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let [cond, turn] = [op.regions()[0], op.regions()[1]];
+        let (args, next) = (&op.body[turn].args, op.body.region_results(turn));
+        let carried: Vec<usize> = (0..args.len()).filter(|&i| next[i] != args[i]).collect();
+        for i in (0..args.len()).filter(|&i| next[i] == args[i]) {
+            let v = op.operand(i);
+            for to in [args[i], op.body[cond].args[i], op.result(i)] {
+                self.cloner.set(to, self.cloner.get(v));
+                self.tangents[to] = self.tangents[v];
+            }
+        }
+        let active = self.active_carries(op, &carried);
+        let operands: Vec<Value> = carried
+            .iter()
+            .map(|&i| self.cloner.get(op.operand(i)))
+            .chain(active.iter().map(|&i| self.tangent_or_zeros(op.operand(i), b)).collect::<Vec<_>>())
+            .collect();
+        let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let loc = b.loc.clone();
+        let mut regions = vec![];
+        for region in [cond, turn] {
+            let new = b.body.add_region();
+            let mut inner = Builder::at(b.body, new, loc.clone());
+            for &i in &carried {
+                let arg = inner.arg(op.operand_type(i).clone());
+                self.cloner.carry(op.body[region].args[i], arg, &mut inner);
+            }
+            for &i in &active {
+                let arg = op.body[region].args[i];
+                self.tangents[arg] = Some(tangent_of(&mut inner, op.body, arg, |b, ty| b.arg(ty)));
+            }
+            let results = op.body.region_results(region);
+            let values: Vec<Value> = match region == cond {
+                true => {
+                    active.iter().for_each(|&i| self.tangents[op.body[region].args[i]] = None);
+                    self.region(region, &mut inner)?;
+                    vec![self.cloner.get(results[0])]
+                }
+                false => {
+                    self.region(region, &mut inner)?;
+                    let own = carried.iter().map(|&i| self.cloner.get(results[i]));
+                    own.chain(active.iter().map(|&i| self.tangent_or_zeros(results[i], &mut inner)).collect::<Vec<_>>())
+                        .collect()
+                }
+            };
+            inner.op(Opcode::RegionReturn, values, Attrs::new(), []);
+            regions.push(new);
+        }
+        b.loc = loc;
+        let new = b.op_with_regions(Opcode::While, operands, op.attrs().clone(), regions, types);
+        let made = b.body[new].results.to_vec();
+        for (k, &i) in carried.iter().enumerate() {
+            self.cloner.carry(op.result(i), made[k], b);
+        }
+        for (k, &i) in active.iter().enumerate() {
+            self.tangents[op.result(i)] = Some(made[carried.len() + k]);
+        }
+        Ok(())
+    }
+
+    /// Returns which of the carried values have tangents in some turn.
+    fn active_carries(&self, op: &OpView<'s>, carried: &[usize]) -> Vec<usize> {
+        let turn = op.regions()[1];
+        let (args, next) = (&op.body[turn].args, op.body.region_results(turn));
+        let mut active: Vec<usize> =
+            carried.iter().copied().filter(|&i| self.tangents[op.operand(i)].is_some()).collect();
+        loop {
+            let given: Vec<Value> = active.iter().map(|&i| args[i]).collect();
+            let depends = self.active(turn, &given);
+            let more: Vec<usize> =
+                carried.iter().copied().filter(|&i| active.contains(&i) || depends[next[i]]).collect();
+            if more == active {
+                return active;
+            }
+            active = more;
+        }
+    }
+
+    /// Differentiates a branch: each region also returns the tangents.
+    fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let loc = b.loc.clone();
+        let mut regions = vec![];
+        for &branch in op.regions() {
+            let new = b.body.add_region();
+            let mut inner = Builder::at(b.body, new, loc.clone());
+            self.region(branch, &mut inner)?;
+            regions.push(new);
+        }
+        let results = |branch: Region| op.body.region_results(branch);
+        let active: Vec<usize> = (0..op.results().len())
+            .filter(|&i| op.regions().iter().any(|&r| self.tangents[results(r)[i]].is_some()))
+            .collect();
+        let mut types = vec![];
+        for (&branch, &new) in op.regions().iter().zip(&regions) {
+            let mut inner = Builder::at(b.body, new, loc.clone());
+            let mut values = self.cloner.values(results(branch));
+            for &i in &active {
+                values.push(self.tangent_or_zeros(results(branch)[i], &mut inner));
+            }
+            types = values.iter().map(|&v| inner.body.ty(v).clone()).collect();
+            inner.op(Opcode::RegionReturn, values, Attrs::new(), []);
+        }
+        b.loc = loc;
+        let predicate = self.cloner.get(op.operand(0));
+        let new = b.op_with_regions(op.data().code, [predicate], op.attrs().clone(), regions, types);
+        let made = b.body[new].results.to_vec();
+        for (i, &v) in op.results().iter().enumerate() {
+            self.cloner.carry(v, made[i], b);
+        }
+        for (k, &i) in active.iter().enumerate() {
+            self.tangents[op.result(i)] = Some(made[op.results().len() + k]);
+        }
+        Ok(())
+    }
+
+    /// Differentiates a manual computation: tangents are split as the values are.
+    fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let (source, loc) = (op.regions()[0], b.loc.clone());
+        let (mesh, axes) = manual_mesh_axes(op).expect("verified");
+        let active: Vec<usize> = (0..op.operands().len()).filter(|&i| self.tangents[op.operand(i)].is_some()).collect();
+        let mut ins: Vec<Sharding> = in_shardings(op.attrs()).to_vec();
+        let mut operands = self.cloner.values(op.operands());
+        let new = b.body.add_region();
+        let mut inner = Builder::at(b.body, new, loc.clone());
+        self.cloner.args(source, &mut inner);
+        for &i in &active {
+            let arg = op.body[source].args[i];
+            self.tangents[arg] = Some(tangent_of(&mut inner, op.body, arg, |b, ty| b.arg(ty)));
+            operands.push(self.tangents[op.operand(i)].expect("it is active"));
+            ins.push(ins[i].clone());
+        }
+        self.region(source, &mut inner)?;
+        let results = op.body.region_results(source);
+        let with: Vec<usize> = (0..results.len()).filter(|&i| self.tangents[results[i]].is_some()).collect();
+        let values: Vec<Value> = self
+            .cloner
+            .values(results)
+            .into_iter()
+            .chain(with.iter().filter_map(|&i| self.tangents[results[i]]))
+            .collect();
+        inner.op(Opcode::SdyReturn, values, Attrs::new(), []);
+        b.loc = loc;
+        let types: Vec<Type> = op
+            .results()
+            .iter()
+            .copied()
+            .chain(with.iter().map(|&i| op.result(i)))
+            .map(|v| op.body.ty(v).clone())
+            .collect();
+        let attrs = ManualComputation::attrs(ins, mesh, axes);
+        let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [new], types);
+        let made = b.body[made].results.to_vec();
+        for (i, &v) in op.results().iter().enumerate() {
+            self.cloner.carry(v, made[i], b);
+        }
+        for (k, &i) in with.iter().enumerate() {
+            let tangent = made[op.results().len() + k];
+            b.set_sharding(tangent, op.body.sharding(op.result(i)).cloned());
+            self.tangents[op.result(i)] = Some(tangent);
+        }
+        Ok(())
+    }
+}
+
+/// Builds the same op on these operands, and returns its results.
+fn apply_with<'s>(cloner: &mut Cloner<'s>, op: &OpView<'s>, operands: &[Value], b: &mut Builder<'_>) -> Vec<Value> {
+    let regions: Vec<Region> = op.regions().iter().map(|&r| cloner.region(r, b)).collect();
+    let types: Vec<Type> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
+    let new = b.op_with_regions(op.data().code, operands.iter().copied(), op.attrs().clone(), regions, types);
+    b.body[new].results.to_vec()
+}

@@ -1,0 +1,150 @@
+//! Transforms of programs by name: `value-and-grad{args=0+2}`.
+
+use crate::{errors, jvp, value_and_gradient, vjp, vmap};
+use shardwise_base::{Diagnostics, Loc};
+use shardwise_ir::{Func, FuncId, Module};
+use shardwise_ops::calls;
+
+/// A transform of a program's first function, as it is written on a command line.
+///
+/// | text | the function becomes |
+/// |---|---|
+/// | `jvp{args=0+2}` | arguments, tangents of the named ones -> results, tangents of the results |
+/// | `vjp{args=0+2}` | arguments, a cotangent for each result -> results, cotangents of the named arguments |
+/// | `value-and-grad{args=0+2}` | arguments -> result, which must be one real scalar, and its gradients |
+/// | `vmap{args=0+2,size=8}` | the named arguments and all results have a new leading dimension |
+///
+/// Tangents and cotangents exist for floats and complex numbers. Without `args`, all arguments are meant.
+#[derive(Clone, Debug)]
+pub struct Request {
+    transform: Transform,
+    args: Option<Vec<usize>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Transform {
+    Jvp,
+    Vjp,
+    ValueAndGrad,
+    Vmap { size: usize },
+}
+
+impl Request {
+    /// The names of the transforms.
+    pub const NAMES: [&'static str; 4] = ["jvp", "vjp", "value-and-grad", "vmap"];
+
+    /// Parses a request. Returns `None` if no transform has this name, and an error if the options are wrong.
+    pub fn parse(text: &str) -> Option<Result<Request, Diagnostics>> {
+        let (name, options) = text.split_at(text.find('{').unwrap_or(text.len()));
+        let name = Request::NAMES.into_iter().find(|n| *n == name.trim())?;
+        Some(Request::with_options(name, options).map_err(|why| errors::bad_request(text, &why).into()))
+    }
+
+    fn with_options(name: &str, options: &str) -> Result<Request, String> {
+        let inner = match options.trim() {
+            "" => "",
+            options => options.strip_prefix('{').and_then(|o| o.strip_suffix('}')).ok_or("a brace is not closed")?,
+        };
+        let (mut args, mut size) = (None, None);
+        for option in inner.split([',', ' ']).filter(|o| !o.is_empty()) {
+            let (key, value) = option.split_once('=').ok_or(format!("`{option}` is not of the form `name=value`"))?;
+            let number = |text: &str| text.parse::<usize>().map_err(|_| format!("`{text}` is not a number"));
+            match (key, name) {
+                ("args", _) => args = Some(value.split('+').map(number).collect::<Result<Vec<_>, _>>()?),
+                ("size", "vmap") => size = Some(number(value)?),
+                _ => return Err(format!("`{name}` has no option `{key}`")),
+            }
+        }
+        let transform = match name {
+            "jvp" => Transform::Jvp,
+            "vjp" => Transform::Vjp,
+            "value-and-grad" => Transform::ValueAndGrad,
+            _ => Transform::Vmap { size: size.ok_or("the size of the batch is missing: `vmap{size=8}`")? },
+        };
+        Ok(Request { transform, args })
+    }
+
+    /// Returns the name of the transform.
+    pub fn name(&self) -> &'static str {
+        match self.transform {
+            Transform::Jvp => "jvp",
+            Transform::Vjp => "vjp",
+            Transform::ValueAndGrad => "value-and-grad",
+            Transform::Vmap { .. } => "vmap",
+        }
+    }
+
+    /// Transforms the first function of the module. Functions that are no longer called are removed.
+    ///
+    /// # Errors
+    /// Those of the transform, and `module-main` if the module has no function.
+    pub fn run(&self, module: &Module) -> Result<Module, Diagnostics> {
+        let Some(main) = module.main() else { return Err(errors::no_main(&module.loc).into()) };
+        let all: Vec<usize> = (0..main.body.args().len()).collect();
+        let args = self.args.as_ref().unwrap_or(&all);
+        let func = match self.transform {
+            Transform::Jvp => jvp(module, main, args)?,
+            Transform::Vjp => vjp(module, main, args)?,
+            Transform::ValueAndGrad if main.result_types.len() != 1 => {
+                return Err(errors::not_scalar(&main.result_types, &main.loc).into());
+            }
+            Transform::ValueAndGrad => value_and_gradient(module, main, args)?,
+            Transform::Vmap { size } => vmap(module, main, args, size)?,
+        };
+        Ok(with_main(module, func))
+    }
+}
+
+/// Returns the module with `main` in place of its function of this name, and the functions that it calls.
+fn with_main(module: &Module, main: Func) -> Module {
+    let mut all = module.without_funcs();
+    let is_main = |f: &Func| f.name == main.name;
+    all.funcs.push(main.clone());
+    module.funcs.iter().filter(|f| !is_main(f)).for_each(|f| all.funcs.push(f.clone()));
+    let called = calls::callees_first(&all, vec![FuncId::new(0)]);
+    let mut out = module.without_funcs();
+    let kept = (0..all.funcs.len()).filter(|&i| called.contains(&FuncId::new(i)));
+    kept.for_each(|i| out.funcs.push(all.funcs[i].clone()));
+    out
+}
+
+/// Splits a list of passes at the commas outside of braces: `a,b{x=1,y=2}` is `a` and `b{x=1,y=2}`.
+pub fn split_list(text: &str) -> Vec<String> {
+    let mut depth = 0usize;
+    let mut parts = vec![String::new()];
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match c == ',' && depth == 0 {
+            true => parts.push(String::new()),
+            false => parts.last_mut().expect("there is always one").push(c),
+        }
+    }
+    parts
+}
+
+/// The place of what a command line says.
+pub(crate) const COMMAND_LINE: Loc = Loc::UNKNOWN;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_passes_are_split_outside_of_braces() {
+        assert_eq!(split_list("vmap{args=0,size=2},propagate"), ["vmap{args=0,size=2}", "propagate"]);
+    }
+
+    #[test]
+    fn wrong_options_are_named() {
+        let message = |text| Request::parse(text).unwrap().unwrap_err().to_string();
+        assert!(message("vmap{args=0}").contains("size"));
+        assert!(message("jvp{args=x}").contains("`x` is not a number"));
+        assert!(message("vjp{size=3}").contains("no option `size`"));
+        assert!(message("vjp{args=0").contains("brace"));
+        assert!(Request::parse("hoist").is_none());
+    }
+}

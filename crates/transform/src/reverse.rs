@@ -1,0 +1,588 @@
+//! Reverse mode: a function with tangents, whose linear part is transposed.
+//!
+//! The function with tangents has ops that do not depend on tangents, which are *known*, and ops that do, which are
+//! linear. The known ops run as they are. Then the linear ones are transposed, from the last to the first: each turns the
+//! cotangents of its results into cotangents of its operands, which are added up.
+//!
+//! A loop, a branch or a manual computation with both kinds of ops becomes two: the known one, and the transposed one,
+//! which is built later. Where the transposed one uses values from inside the known one, the known one is changed to
+//! return them ([`keep`](Reverse::keep_rows)): a loop stacks the values of its turns, a branch returns zeros for the
+//! branches that did not run. Values that are small to make again are made again.
+
+use crate::depends::Depends;
+use crate::errors;
+use crate::jvp::{is_smooth, jvp};
+use shardwise_base::{DType, Diagnostics, EntityVec, Sharding};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, TensorType, Type, Value, ValueDef};
+use shardwise_ops::control::trip_count;
+use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
+use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
+use shardwise_ops::{Effects, Opcode, make};
+use std::collections::HashMap;
+
+/// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a complex
+/// number, and returns the results, then the cotangents of the arguments `args`.
+///
+/// # Errors
+/// Those of [`jvp`], `no-transpose` for each op that has no transpose, and `loop-length` for a loop whose number of steps is
+/// not known.
+pub fn vjp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
+    let forward = jvp(module, func, args)?;
+    transposed(module, func, &forward, args, None)
+}
+
+/// Returns the function that takes the arguments of `func` and returns its results, the first of which is a real scalar,
+/// then the gradient of this result with respect to the arguments `args`.
+///
+/// # Errors
+/// `grad-scalar` unless the first result is a real scalar, and those of [`vjp`].
+pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
+    let is_real = |t: &TensorType| t.rank() == 0 && t.dtype.is_float();
+    let first = func.result_types.first().and_then(Type::as_tensor).filter(|t| is_real(t));
+    let Some(first) = first else { return Err(errors::not_scalar(&func.result_types, &func.loc).into()) };
+    let forward = jvp(module, func, args)?;
+    transposed(module, func, &forward, args, Some(first.dtype))
+}
+
+/// Transposes `forward`, the function with tangents of `func`. If `seed` is given, the cotangent of the first result is
+/// one, and those of the others are zero. Otherwise, they are arguments.
+fn transposed(
+    module: &Module,
+    func: &Func,
+    forward: &Func,
+    args: &[usize],
+    seed: Option<DType>,
+) -> Result<Func, Diagnostics> {
+    let (source, own) = (&forward.body, func.body.args().len());
+    let mut out = func.without_body();
+    let mut b = Builder::new(&mut out.body);
+    b.loc = func.loc.clone();
+    let mut reverse = Reverse::new(module, source);
+    for &v in &source.args()[..own] {
+        let arg = b.arg(source.ty(v).clone());
+        reverse.cloner.carry(v, arg, &mut b);
+    }
+    let tangents = &source.results()[func.result_types.len()..];
+    let mut cotangents: Vec<Option<Value>> = vec![];
+    for (i, &v) in tangents.iter().enumerate() {
+        cotangents.push(match seed {
+            None => {
+                let arg = b.arg(source.ty(v).clone());
+                let sharding = source.sharding(v).cloned();
+                b.set_sharding(arg, sharding);
+                out.arg_attrs.push(Attrs::new());
+                Some(arg)
+            }
+            Some(dtype) if i == 0 => Some(make::number(&mut b, dtype, 1)),
+            Some(_) => None,
+        });
+    }
+    reverse.mark(&source.args()[own..]);
+    let entry = source.entry();
+    reverse.known(entry, &mut b)?;
+    for (&v, ct) in tangents.iter().zip(cotangents) {
+        if let Some(ct) = ct {
+            reverse.add(v, ct.into(), &mut b);
+        }
+    }
+    reverse.back(entry, &mut b)?;
+    let mut values = reverse.cloner.values(&source.results()[..func.result_types.len()]);
+    for &v in &source.args()[own..] {
+        values.push(reverse.cotangent_or_zeros(v, &mut b));
+        out.result_attrs.push(Attrs::new());
+        out.result_shardings.push(source.sharding(v).cloned());
+    }
+    b.ret(values.iter().copied());
+    out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
+    debug_assert_eq!(values.len(), func.result_types.len() + args.len());
+    Ok(out)
+}
+
+/// The known part of an op with regions, which is changed if the transposed part needs values from inside.
+#[derive(Clone)]
+struct Split {
+    /// The op with the known part.
+    op: Op,
+    regions: Vec<Region>,
+    /// The region that holds the op.
+    home: Region,
+}
+
+struct Reverse<'s> {
+    module: &'s Module,
+    source: &'s Body,
+    /// The known values in the body that is being built.
+    cloner: Cloner<'s>,
+    /// The values that depend on tangents.
+    linear: EntityVec<Value, bool>,
+    cotangents: EntityVec<Value, Option<Value>>,
+    split: HashMap<Op, Split>,
+}
+
+impl<'s> Reverse<'s> {
+    fn new(module: &'s Module, source: &'s Body) -> Reverse<'s> {
+        let none = EntityVec::filled(source.value_count(), None);
+        let linear = EntityVec::filled(source.value_count(), false);
+        Reverse { module, source, cloner: Cloner::new(source), linear, cotangents: none, split: HashMap::new() }
+    }
+
+    /// Finds out which values are linear, if `tangents` are.
+    fn mark(&mut self, tangents: &[Value]) {
+        let mut depends = Depends::new(self.module, self.source, |op, v| is_smooth(op.body.ty(v)));
+        tangents.iter().for_each(|&v| depends.values[v] = true);
+        depends.region(self.source.entry());
+        self.linear = depends.values;
+    }
+
+    fn is_linear(&self, op: &OpView<'s>) -> bool {
+        let is_linear = |v: &Value| self.linear[*v];
+        op.operands().iter().any(is_linear) || (!op.regions().is_empty() && op.captured().iter().any(is_linear))
+    }
+
+    fn ops(&self, region: Region) -> &'s [Op] {
+        let ops = &self.source[region].ops;
+        &ops[..ops.len().saturating_sub(1)]
+    }
+
+    // ── the known part
+    /// Copies the known ops of a region but its terminator.
+    fn known(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        for &op in self.ops(region) {
+            let view = self.module.view(self.source, op);
+            b.loc = view.loc().clone();
+            match self.is_linear(&view) {
+                false => {
+                    self.cloner.op(op, b);
+                }
+                true => self.known_of(&view, b)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds the known part of an op with linear operands.
+    fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let code = Opcode::of_view(op);
+        if code == Opcode::OptimizationBarrier {
+            return Ok(());
+        }
+        if !matches!(code, Opcode::While | Opcode::Case | Opcode::If | Opcode::ManualComputation) {
+            return Ok(());
+        }
+        let loc = b.loc.clone();
+        let kept: Vec<usize> = (0..op.results().len()).filter(|&i| !self.linear[op.result(i)]).collect();
+        let takes: Vec<usize> = match code {
+            Opcode::Case | Opcode::If => vec![],
+            Opcode::While => kept.clone(),
+            _ => (0..op.operands().len()).filter(|&i| !self.linear[op.operand(i)]).collect(),
+        };
+        let mut regions = vec![];
+        for (k, &region) in op.regions().iter().enumerate() {
+            let new = b.body.add_region();
+            let mut inner = Builder::at(b.body, new, loc.clone());
+            for &i in &takes {
+                let v = self.source[region].args[i];
+                let arg = inner.arg(self.source.ty(v).clone());
+                self.cloner.carry(v, arg, &mut inner);
+            }
+            self.known(region, &mut inner)?;
+            let results = self.source.region_results(region);
+            let values: Vec<Value> = match code == Opcode::While && k == 0 {
+                true => self.cloner.values(results),
+                false => kept.iter().map(|&i| self.cloner.get(results[i])).collect(),
+            };
+            let end = if code == Opcode::ManualComputation { Opcode::SdyReturn } else { Opcode::RegionReturn };
+            inner.op(end, values, Attrs::new(), []);
+            regions.push(new);
+        }
+        b.loc = loc;
+        let operands: Vec<Value> = match code {
+            Opcode::Case | Opcode::If => vec![self.cloner.get(op.operand(0))],
+            _ => takes.iter().map(|&i| self.cloner.get(op.operand(i))).collect(),
+        };
+        let attrs = match code {
+            Opcode::ManualComputation => {
+                let (mesh, axes) = manual_mesh_axes(op).expect("verified");
+                let ins: Vec<Sharding> = takes.iter().map(|&i| in_shardings(op.attrs())[i].clone()).collect();
+                ManualComputation::attrs(ins, mesh, axes)
+            }
+            _ => op.attrs().clone(),
+        };
+        let types: Vec<Type> = kept.iter().map(|&i| self.source.ty(op.result(i)).clone()).collect();
+        let new = b.op_with_regions(op.data().code, operands, attrs, regions.clone(), types);
+        for (k, &i) in kept.iter().enumerate() {
+            let made = b.body[new].results[k];
+            self.cloner.carry(op.result(i), made, b);
+        }
+        self.split.insert(op.op, Split { op: new, regions, home: b.region });
+        Ok(())
+    }
+
+    // ── the linear part
+    /// Adds to the cotangent of a value.
+    fn add(&mut self, v: Value, ct: Cotangent, b: &mut Builder<'_>) {
+        if !self.linear[v] {
+            return;
+        }
+        let sum = match (ct, self.cotangents[v]) {
+            (Cotangent::Whole(ct), None) => ct,
+            (Cotangent::Whole(ct), Some(sum)) => make::add(b, sum, ct),
+            (Cotangent::Block { update, starts }, sum) => {
+                let shape = b.body.ty(update).shape().to_vec();
+                match sum {
+                    None => {
+                        let zeros = self.zeros(v, b);
+                        make::dynamic_update_slice(b, zeros, update, &starts)
+                    }
+                    Some(sum) => {
+                        let old = make::dynamic_slice(b, sum, &starts, &shape);
+                        let new = make::add(b, old, update);
+                        make::dynamic_update_slice(b, sum, new, &starts)
+                    }
+                }
+            }
+        };
+        let sharding = self.source.sharding(v).cloned();
+        if b.body.sharding(sum).is_none() {
+            b.set_sharding(sum, sharding);
+        }
+        self.cotangents[v] = Some(sum);
+    }
+
+    fn zeros(&self, v: Value, b: &mut Builder<'_>) -> Value {
+        make::zeros(b, self.source.ty(v).as_tensor().expect("only tensors have cotangents"))
+    }
+
+    fn cotangent_or_zeros(&self, v: Value, b: &mut Builder<'_>) -> Value {
+        self.cotangents[v].unwrap_or_else(|| self.zeros(v, b))
+    }
+
+    /// Transposes the linear ops of a region, from the last to the first.
+    fn back(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        for &op in self.ops(region).iter().rev() {
+            let view = self.module.view(self.source, op);
+            if self.is_linear(&view) && view.results().iter().any(|&v| self.cotangents[v].is_some()) {
+                b.loc = view.loc().clone();
+                self.back_of(&view, b)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn back_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        match Opcode::of_view(op).facts().transpose(op) {
+            Transposed::None(why) => Err(errors::no_transpose(op, why).into()),
+            Transposed::By(transpose) => {
+                let operands: Vec<Option<Value>> =
+                    op.operands().iter().map(|&v| (!self.linear[v]).then(|| self.cloner.get(v))).collect();
+                let own: Vec<Option<Value>> = op.results().iter().map(|&v| self.cotangents[v]).collect();
+                let (operands, cotangents) = (&operands[..], &own[..]);
+                let made = transpose(&mut CotangentCx { op: *op, operands, cotangents, cloner: &mut self.cloner, b });
+                for (&v, ct) in op.operands().iter().zip(made) {
+                    if let Some(ct) = ct {
+                        self.add(v, ct, b);
+                    }
+                }
+                Ok(())
+            }
+            Transposed::Structure => match Opcode::of_view(op) {
+                Opcode::While => self.back_of_loop(op, b),
+                Opcode::Case | Opcode::If => self.back_of_branch(op, b),
+                Opcode::ManualComputation => self.back_of_manual(op, b),
+                _ => {
+                    Err(errors::no_transpose(op, "only loops, branches and manual computations are transposed").into())
+                }
+            },
+        }
+    }
+
+    /// Returns the linear values from outside that the op's regions use.
+    fn captured(&self, op: &OpView<'s>) -> Vec<Value> {
+        op.captured().into_iter().filter(|&v| self.linear[v]).collect()
+    }
+
+    /// Builds the transposed loop: it runs the turns from the last to the first, and carries the cotangents of the
+    /// carried values and of the values that the turns use from outside.
+    fn back_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
+        let turn = op.regions()[1];
+        let (args, next) = (&self.source[turn].args, self.source.region_results(turn));
+        let carried: Vec<usize> = (0..args.len()).filter(|&i| self.linear[args[i]]).collect();
+        let outer = self.captured(op);
+        let mut operands = vec![make::number(b, DType::I32, 0)];
+        operands.extend(carried.iter().map(|&i| self.cotangent_or_zeros(op.result(i), b)).collect::<Vec<_>>());
+        operands.extend(outer.iter().map(|&v| self.cotangent_or_zeros(v, b)).collect::<Vec<_>>());
+        let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let count = count as i64;
+        let cond = b.region(&types, |b, args| {
+            let limit = make::number(b, DType::I32, count);
+            let more = make::compare(b, "LT", args[0], limit);
+            b.op(Opcode::RegionReturn, [more], Attrs::new(), []);
+        });
+        let back = b.body.add_region();
+        let mut inner = Builder::at(b.body, back, b.loc.clone());
+        let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
+        let last = make::number(&mut inner, DType::I32, count - 1);
+        let row = make::subtract(&mut inner, last, inner_args[0]);
+        // The cotangents of this turn: of what it returns, and of what it uses from outside.
+        let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
+        for (k, &v) in outer.iter().enumerate() {
+            self.cotangents[v] = Some(inner_args[1 + carried.len() + k]);
+        }
+        for (k, &i) in carried.iter().enumerate() {
+            self.add(next[i], inner_args[1 + k].into(), &mut inner);
+        }
+        self.back(turn, &mut inner)?;
+        let one = make::number(&mut inner, DType::I32, 1);
+        let mut results = vec![make::add(&mut inner, inner_args[0], one)];
+        results.extend(carried.iter().map(|&i| self.cotangent_or_zeros(args[i], &mut inner)).collect::<Vec<_>>());
+        results.extend(outer.iter().map(|&v| self.cotangent_or_zeros(v, &mut inner)).collect::<Vec<_>>());
+        inner.op(Opcode::RegionReturn, results, Attrs::new(), []);
+        outer.iter().zip(saved).for_each(|(&v, ct)| self.cotangents[v] = ct);
+        let known = &self.split[&op.op];
+        keep_rows(self.module, b, known, back, row, count as usize);
+        let new = b.op_with_regions(Opcode::While, operands, Attrs::new(), [cond, back], types);
+        let made = b.body[new].results.to_vec();
+        for (k, &v) in outer.iter().enumerate() {
+            self.cotangents[v] = Some(made[1 + carried.len() + k]);
+        }
+        for (k, &i) in carried.iter().enumerate() {
+            self.add(op.operand(i), made[1 + k].into(), b);
+        }
+        Ok(())
+    }
+
+    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses.
+    fn back_of_branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let outer = self.captured(op);
+        let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
+        let known = self.split[&op.op].clone();
+        let mut regions = vec![];
+        for (k, &branch) in op.regions().iter().enumerate() {
+            let back = b.body.add_region();
+            let mut inner = Builder::at(b.body, back, b.loc.clone());
+            outer.iter().for_each(|&v| self.cotangents[v] = None);
+            for (i, &v) in self.source.region_results(branch).iter().enumerate() {
+                if let Some(ct) = self.cotangents[op.result(i)] {
+                    self.add(v, ct.into(), &mut inner);
+                }
+            }
+            self.back(branch, &mut inner)?;
+            let results: Vec<Value> = outer.iter().map(|&v| self.cotangent_or_zeros(v, &mut inner)).collect();
+            inner.op(Opcode::RegionReturn, results, Attrs::new(), []);
+            keep_of_branch(self.module, b, &known, k, back);
+            regions.push(back);
+        }
+        outer.iter().zip(saved).for_each(|(&v, ct)| self.cotangents[v] = ct);
+        let types: Vec<Type> = outer.iter().map(|&v| self.source.ty(v).clone()).collect();
+        let predicate = self.cloner.get(op.operand(0));
+        let new = b.op_with_regions(op.data().code, [predicate], op.attrs().clone(), regions, types);
+        let made = b.body[new].results.to_vec();
+        for (&v, ct) in outer.iter().zip(made) {
+            self.add(v, ct.into(), b);
+        }
+        Ok(())
+    }
+
+    fn back_of_manual(&mut self, op: &OpView<'s>, _: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        Err(errors::no_transpose(op, "reverse mode through a `shard_map` is not implemented").into())
+    }
+}
+
+// ── values from inside of the known part
+/// Returns the values of the known region that the ops of region `back` use, each once, in ascending order.
+fn used_of(body: &Body, known: Region, back: Region) -> Vec<Value> {
+    let mut ops = vec![];
+    body.walk_region(back, &mut ops);
+    let is_inside = |v: Value| match body[v].def {
+        ValueDef::Argument { region, .. } => region == known,
+        ValueDef::Result { op, .. } => body[known].ops.contains(&op),
+    };
+    let mut used: Vec<Value> =
+        ops.iter().flat_map(|&op| body[op].operands.iter().copied()).filter(|&v| is_inside(v)).collect();
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// Replaces values in the operands of all ops of a region and of the regions inside.
+fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
+    let mut ops = vec![];
+    body.walk_region(region, &mut ops);
+    for op in ops {
+        if body[op].operands.iter().any(|v| to.contains_key(v)) {
+            for v in &mut body.op_mut(op).operands {
+                *v = *to.get(v).unwrap_or(v);
+            }
+        }
+    }
+}
+
+/// Returns the values, among those of the region `known`, from which the values `used` are made again, and the ops that
+/// make them, first to last. An op is run again if what it needs from the region is smaller than what it makes, and it
+/// computes nothing.
+fn sources(module: &Module, body: &Body, known: Region, used: &[Value]) -> (Vec<Value>, Vec<Op>) {
+    let (mut kept, mut again) = (vec![], vec![]);
+    let mut open: Vec<Value> = used.to_vec();
+    let position: HashMap<Op, usize> = body[known].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
+    let is_inside = |v: Value| match body[v].def {
+        ValueDef::Argument { region, .. } => region == known,
+        ValueDef::Result { op, .. } => position.contains_key(&op),
+    };
+    let bytes = |v: Value| body.ty(v).as_tensor().map_or(u64::MAX, |t| t.bytes());
+    while let Some(v) = open.pop() {
+        let made = body.def_op(v).filter(|op| position.contains_key(op)).map(|op| module.view(body, op));
+        let repeated = made.filter(|op| {
+            let facts = Opcode::of_view(op).facts();
+            let needs: u64 = op.operands().iter().filter(|&&v| is_inside(v)).map(|&v| bytes(v)).sum();
+            let is_free = facts.cost(op).flops == 0.0 && facts.effects(op) == Effects::Pure;
+            op.regions().is_empty() && is_free && needs < bytes(v)
+        });
+        match repeated {
+            Some(op) if !again.contains(&op.op) => {
+                again.push(op.op);
+                open.extend(op.operands().iter().copied().filter(|&v| is_inside(v)));
+            }
+            Some(_) => {}
+            None => kept.push(v),
+        }
+    }
+    kept.sort_unstable();
+    kept.dedup();
+    again.sort_by_key(|op| position[op]);
+    (kept, again)
+}
+
+/// Copies the ops to the builder's position, with `to` in place of the values that they use.
+fn run_again(b: &mut Builder<'_>, ops: &[Op], to: &mut HashMap<Value, Value>) {
+    for &op in ops {
+        let data = b.body[op].clone();
+        let operands: Vec<Value> = data.operands.iter().map(|v| *to.get(v).unwrap_or(v)).collect();
+        let types: Vec<Type> = data.results.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let new = b.body.add_op(b.region, data.code, operands, data.attrs, [], types, data.loc);
+        let made = b.body[new].results.to_vec();
+        to.extend(data.results.iter().copied().zip(made));
+    }
+}
+
+/// Puts ops at the start of a region, in place of those at its end from `from` on.
+fn move_to_start(body: &mut Body, region: Region, from: usize) {
+    let ops = &mut body.region_mut(region).ops;
+    let count = ops.len() - from;
+    ops.rotate_right(count);
+}
+
+/// Replaces the values from inside of the known loop that the region `back` of the transposed loop uses. The known loop
+/// stacks them, turn by turn, and `back` reads the rows at `row`.
+fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, row: Value, count: usize) {
+    let turn = known.regions[1];
+    let used = used_of(b.body, turn, back);
+    if used.is_empty() {
+        return;
+    }
+    let (kept, again) = sources(module, b.body, turn, &used);
+    let stacks = stack_rows(b, known, &kept, count);
+    // `row` is computed first in `back`.
+    let place = b.body[back].ops.len();
+    let at = b.body[back].ops.iter().position(|&op| b.body[op].results.contains(&row)).expect("it is made there") + 1;
+    let mut inner = Builder::at(b.body, back, b.loc.clone());
+    let mut to = HashMap::new();
+    for (&v, &stack) in kept.iter().zip(&stacks) {
+        let shape = inner.body.ty(v).shape().to_vec();
+        let starts = row_starts(&mut inner, row, shape.len());
+        let line = make::dynamic_slice(&mut inner, stack, &starts, &[&[1], &shape[..]].concat());
+        to.insert(v, make::reshape(&mut inner, line, &shape));
+    }
+    run_again(&mut inner, &again, &mut to);
+    let ops = &mut b.body.region_mut(back).ops;
+    let added = ops.len() - place;
+    ops[at..].rotate_right(added);
+    // The rows themselves use no value of the known loop.
+    replace(b.body, back, &to);
+}
+
+/// Returns the starting indices of a row: `row`, and zeros for `rank` further dimensions.
+fn row_starts(b: &mut Builder<'_>, row: Value, rank: usize) -> Vec<Value> {
+    let mut starts = vec![row];
+    if rank > 0 {
+        let zero = make::number(b, DType::I32, 0);
+        starts.extend(vec![zero; rank]);
+    }
+    starts
+}
+
+/// Makes the known loop stack these values of its body: it carries a counter of turns, and an array with a row for each turn
+/// of each value. Returns the stacks, which are results of the loop.
+fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], count: usize) -> Vec<Value> {
+    let (op, [cond, turn]) = (known.op, [known.regions[0], known.regions[1]]);
+    let loc = b.body[op].loc.clone();
+    let stack_type = |ty: &TensorType| TensorType::new(ty.dtype, [&[count], &ty.shape[..]].concat());
+    let types: Vec<TensorType> =
+        kept.iter().map(|&v| stack_type(b.body.ty(v).as_tensor().expect("tensors are kept"))).collect();
+    let all: Vec<Type> =
+        std::iter::once(Type::tensor(DType::I32, vec![])).chain(types.iter().map(|t| t.clone().into())).collect();
+    // The initial values come before the loop.
+    let home = known.home;
+    let from = b.body[home].ops.len();
+    let mut before = Builder::at(b.body, home, loc.clone());
+    let mut initial = vec![make::number(&mut before, DType::I32, 0)];
+    initial.extend(types.iter().map(|ty| make::zeros(&mut before, ty)).collect::<Vec<_>>());
+    let at = b.body[home].ops.iter().position(|&o| o == op).expect("the loop is in this region");
+    let ops = &mut b.body.region_mut(home).ops;
+    let added = ops.len() - from;
+    ops[at..].rotate_right(added);
+    b.body.op_mut(op).operands.extend(initial);
+    all.iter().for_each(|ty| {
+        b.body.add_arg(cond, ty.clone(), loc.clone());
+    });
+    let args: Vec<Value> = all.iter().map(|ty| b.body.add_arg(turn, ty.clone(), loc.clone())).collect();
+    let end = b.body.terminator(turn).expect("a region ends in a terminator");
+    b.body.pop_op(turn, end);
+    let mut inner = Builder::at(b.body, turn, loc.clone());
+    let one = make::number(&mut inner, DType::I32, 1);
+    let mut results = vec![make::add(&mut inner, args[0], one)];
+    for (&v, &stack) in kept.iter().zip(&args[1..]) {
+        let shape = inner.body.ty(v).shape().to_vec();
+        let line = make::reshape(&mut inner, v, &[&[1], &shape[..]].concat());
+        let starts = row_starts(&mut inner, args[0], shape.len());
+        results.push(make::dynamic_update_slice(&mut inner, stack, line, &starts));
+    }
+    b.body.region_mut(turn).ops.push(end);
+    b.body.op_mut(end).operands.extend(results);
+    let before = b.body[op].results.len();
+    b.body.add_results(op, all);
+    b.body[op].results[before + 1..].to_vec()
+}
+
+/// Replaces the values from inside of branch `k` of the known op that region `back` of the transposed branch uses. The
+/// branch returns them. The other branches return zeros.
+fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize, back: Region) {
+    let used = used_of(b.body, known.regions[k], back);
+    if used.is_empty() {
+        return;
+    }
+    let (kept, again) = sources(module, b.body, known.regions[k], &used);
+    let types: Vec<Type> = kept.iter().map(|&v| b.body.ty(v).clone()).collect();
+    for (j, &region) in known.regions.iter().enumerate() {
+        let end = b.body.terminator(region).expect("a region ends in a terminator");
+        b.body.pop_op(region, end);
+        let mut inner = Builder::at(b.body, region, b.loc.clone());
+        let results: Vec<Value> = match j == k {
+            true => kept.clone(),
+            false => {
+                types.iter().map(|ty| make::zeros(&mut inner, ty.as_tensor().expect("tensors are kept"))).collect()
+            }
+        };
+        b.body.region_mut(region).ops.push(end);
+        b.body.op_mut(end).operands.extend(results);
+    }
+    let before = b.body[known.op].results.len();
+    b.body.add_results(known.op, types);
+    let made = b.body[known.op].results[before..].to_vec();
+    let mut to: HashMap<Value, Value> = kept.into_iter().zip(made).collect();
+    let from = b.body[back].ops.len();
+    let mut inner = Builder::at(b.body, back, b.loc.clone());
+    run_again(&mut inner, &again, &mut to);
+    move_to_start(b.body, back, from);
+    replace(b.body, back, &to);
+}

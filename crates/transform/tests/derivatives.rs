@@ -1,0 +1,324 @@
+//! Derivatives and batches of small programs, compared with differences of values and with loops over the batch.
+
+use shardwise_base::Literal;
+use shardwise_ir::text::PrintOptions;
+use shardwise_ir::{Func, Module, text, verify};
+use shardwise_ops::OPS;
+use shardwise_transform::{jvp, vjp, vmap};
+
+fn parse(source: &str) -> Module {
+    text::parse("test.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}\n{source}"))
+}
+
+fn printed(module: &Module) -> String {
+    text::print(module, &PrintOptions::default())
+}
+
+/// Returns a module whose `@main` is `func`, after it was printed, read again and verified.
+fn with_main(module: &Module, func: Func) -> Module {
+    let mut out = module.without_funcs();
+    out.funcs.push(func);
+    module.funcs.iter().skip(1).for_each(|f| out.funcs.push(f.clone()));
+    let found = verify(&out);
+    assert!(found.is_empty(), "{found}\n{}", printed(&out));
+    parse(&printed(&out))
+}
+
+fn run(module: &Module, args: &[Literal]) -> Vec<Literal> {
+    shardwise_interp::run(module, args).unwrap_or_else(|e| panic!("{e}\n{}", printed(module)))
+}
+
+/// Returns the types of the arguments of `@main` as arrays of small numbers that differ, one list for each `seed`.
+fn numbers(module: &Module, seed: usize) -> Vec<Literal> {
+    let main = module.main().unwrap();
+    let types = main.body.args().iter().map(|&v| main.body.ty(v).as_tensor().unwrap());
+    types
+        .enumerate()
+        .map(|(k, ty)| {
+            let value = |i: usize| ((i * 37 + k * 71 + seed * 29 + 3) % 101) as f64 / 83.0 + 0.2617;
+            let values: Vec<f64> = (0..ty.shape.iter().product()).map(value).collect();
+            Literal::new(&ty.shape[..], &values)
+        })
+        .collect()
+}
+
+fn values(x: &Literal) -> Vec<f64> {
+    x.to_dense().as_slice::<f64>().to_vec()
+}
+
+/// Checks forward mode against central differences, and reverse mode against forward mode.
+fn check(source: &str) {
+    let module = parse(source);
+    let main = module.main().unwrap();
+    let count = main.body.args().len();
+    let all: Vec<usize> = (0..count).collect();
+    let (x, dx) = (numbers(&module, 0), numbers(&module, 1));
+    let forward = with_main(&module, jvp(&module, main, &all).unwrap());
+    let tangents = run(&forward, &[&x[..], &dx[..]].concat());
+    let results = main.result_types.len();
+    let h = 1e-6;
+    let moved = |sign: f64| -> Vec<Literal> {
+        let step = |(a, d): (&Literal, &Literal)| {
+            let sum: Vec<f64> = values(a).iter().zip(values(d)).map(|(a, d)| a + sign * h * d).collect();
+            Literal::new(a.shape(), &sum)
+        };
+        run(&module, &x.iter().zip(&dx).map(step).collect::<Vec<_>>())
+    };
+    let (after, before) = (moved(1.0), moved(-1.0));
+    for i in 0..results {
+        let differences = values(&after[i]).into_iter().zip(values(&before[i])).map(|(a, b)| (a - b) / (2.0 * h));
+        for (difference, tangent) in differences.zip(values(&tangents[results + i])) {
+            assert!(
+                (difference - tangent).abs() <= 1e-6 * (1.0 + difference.abs()),
+                "{difference} {tangent}\n{source}"
+            );
+        }
+    }
+    let cotangents: Vec<Literal> = (0..results).map(|i| tangents[i].clone()).collect();
+    let back = with_main(&module, vjp(&module, main, &all).unwrap());
+    let gradients = run(&back, &[&x[..], &cotangents[..]].concat());
+    let dot = |a: &[Literal], b: &[Literal]| -> f64 {
+        let terms = |(a, b): (&Literal, &Literal)| values(a).iter().zip(values(b)).map(|(a, b)| a * b).sum::<f64>();
+        a.iter().zip(b).map(terms).sum()
+    };
+    let (forward, back) = (dot(&cotangents, &tangents[results..]), dot(&gradients[results..], &dx));
+    assert!((forward - back).abs() <= 1e-12 * (1.0 + forward.abs()), "{forward} {back}\n{source}");
+    assert_eq!(gradients[..results], tangents[..results], "{source}");
+}
+
+/// Checks the batch over all arguments against one run for each index.
+fn check_batch(source: &str) {
+    let module = parse(source);
+    let main = module.main().unwrap();
+    let count = main.body.args().len();
+    let runs: Vec<Vec<Literal>> = (0..3).map(|seed| numbers(&module, seed)).collect();
+    for mask in 1..1usize << count {
+        let mapped: Vec<usize> = (0..count).filter(|i| mask >> i & 1 == 1).collect();
+        let batch = with_main(&module, vmap(&module, main, &mapped, runs.len()).unwrap());
+        let stacked = |i: usize| {
+            let all: Vec<f64> = runs.iter().flat_map(|r| values(&r[i])).collect();
+            Literal::new([&[runs.len()], runs[0][i].shape()].concat(), &all)
+        };
+        let arg = |i: usize| if mapped.contains(&i) { stacked(i) } else { runs[0][i].clone() };
+        let together = run(&batch, &(0..count).map(arg).collect::<Vec<_>>());
+        let one = |r: &Vec<Literal>| {
+            let arg = |i: usize| if mapped.contains(&i) { r[i].clone() } else { runs[0][i].clone() };
+            run(&module, &(0..count).map(arg).collect::<Vec<_>>())
+        };
+        let apart: Vec<Vec<Literal>> = runs.iter().map(one).collect();
+        for (i, result) in together.iter().enumerate() {
+            let expected: Vec<f64> = apart.iter().flat_map(|r| values(&r[i])).collect();
+            assert_eq!(values(result), expected, "mapped {mapped:?}\n{source}");
+        }
+    }
+}
+
+/// Checks the derivatives and the batch of a program, and the derivatives of its batch.
+fn check_all(source: &str) {
+    check(source);
+    check_batch(source);
+    let module = parse(source);
+    let main = module.main().unwrap();
+    let all: Vec<usize> = (0..main.body.args().len()).collect();
+    check(&printed(&with_main(&module, vmap(&module, main, &all, 2).unwrap())));
+}
+
+fn unary(op: &str) -> String {
+    format!(
+        "func.func @main(%arg0: tensor<3x2xf64>) -> tensor<3x2xf64> {{\n  %0 = {op}\n  return %0 : tensor<3x2xf64>\n}}"
+    )
+}
+
+#[test]
+fn functions_of_one_number() {
+    for op in [
+        "abs",
+        "cbrt",
+        "ceil",
+        "cosine",
+        "exponential",
+        "exponential_minus_one",
+        "floor",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "negate",
+        "rsqrt",
+        "sign",
+        "sine",
+        "sqrt",
+        "tan",
+        "tanh",
+        "round_nearest_even",
+    ] {
+        check_all(&unary(&format!("stablehlo.{op} %arg0 : tensor<3x2xf64>")));
+    }
+    for op in ["square", "erf", "erfc", "lgamma", "digamma", "sinh", "cosh", "atan", "asinh", "tan", "conj"] {
+        check_all(&unary(&format!("chlo.{op} %arg0 : tensor<3x2xf64> -> tensor<3x2xf64>")));
+    }
+}
+
+#[test]
+fn functions_of_two_numbers() {
+    for op in ["add", "subtract", "multiply", "divide", "power", "atan2", "remainder"] {
+        check_all(&format!(
+            "func.func @main(%arg0: tensor<3x2xf64>, %arg1: tensor<3x2xf64>) -> tensor<3x2xf64> {{
+  %0 = stablehlo.{op} %arg0, %arg1 : tensor<3x2xf64>
+  return %0 : tensor<3x2xf64>
+}}"
+        ));
+    }
+}
+
+#[test]
+fn choices() {
+    check_all(
+        "func.func @main(%arg0: tensor<3x2xf64>, %arg1: tensor<3x2xf64>, %arg2: tensor<f64>, %arg3: tensor<f64>) -> (tensor<3x2xf64>, tensor<3x2xf64>) {
+  %0 = stablehlo.compare GT, %arg0, %arg1 : (tensor<3x2xf64>, tensor<3x2xf64>) -> tensor<3x2xi1>
+  %1 = stablehlo.select %0, %arg0, %arg1 : tensor<3x2xi1>, tensor<3x2xf64>
+  %2 = stablehlo.maximum %arg0, %1 : tensor<3x2xf64>
+  %low = stablehlo.minimum %arg2, %arg3 : tensor<f64>
+  %high = stablehlo.maximum %arg2, %arg3 : tensor<f64>
+  %3 = stablehlo.clamp %low, %2, %high : (tensor<f64>, tensor<3x2xf64>, tensor<f64>) -> tensor<3x2xf64>
+  return %1, %3 : tensor<3x2xf64>, tensor<3x2xf64>
+}",
+    );
+}
+
+#[test]
+fn movements() {
+    check_all(
+        "func.func @main(%arg0: tensor<4x3xf64>, %arg1: tensor<f64>) -> (tensor<3x4xf64>, tensor<2x6xf64>, tensor<2x2xf64>, tensor<8x4xf64>, tensor<4x2x3xf64>) {
+  %0 = stablehlo.transpose %arg0, dims = [1, 0] : (tensor<4x3xf64>) -> tensor<3x4xf64>
+  %1 = stablehlo.reshape %arg0 : (tensor<4x3xf64>) -> tensor<2x6xf64>
+  %2 = stablehlo.slice %arg0 [0:4:2, 1:3] : (tensor<4x3xf64>) -> tensor<2x2xf64>
+  %3 = stablehlo.pad %arg0, %arg1, low = [1, -1], high = [0, 2], interior = [1, 0] : (tensor<4x3xf64>, tensor<f64>) -> tensor<8x4xf64>
+  %4 = stablehlo.broadcast_in_dim %arg0, dims = [0, 2] : (tensor<4x3xf64>) -> tensor<4x2x3xf64>
+  %5 = stablehlo.reverse %4, dims = [0, 2] : tensor<4x2x3xf64>
+  %6 = stablehlo.multiply %4, %5 : tensor<4x2x3xf64>
+  return %0, %1, %2, %3, %6 : tensor<3x4xf64>, tensor<2x6xf64>, tensor<2x2xf64>, tensor<8x4xf64>, tensor<4x2x3xf64>
+}",
+    );
+    check_all(
+        "func.func @main(%arg0: tensor<4x3xf64>, %arg1: tensor<1x3xf64>) -> (tensor<5x3xf64>, tensor<2x3x1xf64>) {
+  %0 = stablehlo.concatenate %arg0, %arg1, dim = 0 : (tensor<4x3xf64>, tensor<1x3xf64>) -> tensor<5x3xf64>
+  %1 = stablehlo.broadcast_in_dim %arg1, dims = [2, 1] : (tensor<1x3xf64>) -> tensor<2x3x1xf64>
+  return %0, %1 : tensor<5x3xf64>, tensor<2x3x1xf64>
+}",
+    );
+}
+
+#[test]
+fn products_and_sums() {
+    check_all(
+        "func.func @main(%arg0: tensor<2x3x4x5xf64>, %arg1: tensor<5x2x6x4xf64>) -> tensor<2x3x6xf64> {
+  %0 = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [1], contracting_dims = [2, 3] x [3, 0] : (tensor<2x3x4x5xf64>, tensor<5x2x6x4xf64>) -> tensor<2x3x6xf64>
+  return %0 : tensor<2x3x6xf64>
+}",
+    );
+    for kind in ["add", "maximum", "minimum"] {
+        let init = if kind == "add" {
+            "0.0"
+        } else if kind == "maximum" {
+            "0xFFF0000000000000"
+        } else {
+            "0x7FF0000000000000"
+        };
+        check_all(&format!(
+            "func.func @main(%arg0: tensor<3x4x2xf64>) -> tensor<4xf64> {{
+  %c = stablehlo.constant dense<{init}> : tensor<f64>
+  %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.{kind} across dimensions = [0, 2] : (tensor<3x4x2xf64>, tensor<f64>) -> tensor<4xf64>
+  return %0 : tensor<4xf64>
+}}"
+        ));
+    }
+}
+
+const LOOP: &str = "func.func @main(%arg0: tensor<3xf64>, %arg1: tensor<3x3xf64>, %arg2: tensor<5x3xf64>) -> (tensor<3xf64>, tensor<5x3xf64>) {
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<5x3xf64>
+  %0:4 = stablehlo.while(%k = %i, %h = %arg0, %w = %arg1, %ys = %zeros) : tensor<i32>, tensor<3xf64>, tensor<3x3xf64>, tensor<5x3xf64>
+  cond {
+    %n = stablehlo.constant dense<5> : tensor<i32>
+    %1 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %c = stablehlo.constant dense<1> : tensor<i32>
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %row = stablehlo.dynamic_slice %arg2, %k, %z, sizes = [1, 3] : (tensor<5x3xf64>, tensor<i32>, tensor<i32>) -> tensor<1x3xf64>
+    %x = stablehlo.reshape %row : (tensor<1x3xf64>) -> tensor<3xf64>
+    %1 = stablehlo.dot_general %w, %h, contracting_dims = [1] x [0] : (tensor<3x3xf64>, tensor<3xf64>) -> tensor<3xf64>
+    %2 = stablehlo.add %1, %x : tensor<3xf64>
+    %3 = stablehlo.tanh %2 : tensor<3xf64>
+    %y = stablehlo.multiply %3, %h : tensor<3xf64>
+    %4 = stablehlo.reshape %y : (tensor<3xf64>) -> tensor<1x3xf64>
+    %5 = stablehlo.dynamic_update_slice %ys, %4, %k, %z : (tensor<5x3xf64>, tensor<1x3xf64>, tensor<i32>, tensor<i32>) -> tensor<5x3xf64>
+    %6 = stablehlo.add %k, %c : tensor<i32>
+    stablehlo.return %6, %3, %w, %5 : tensor<i32>, tensor<3xf64>, tensor<3x3xf64>, tensor<5x3xf64>
+  }
+  return %0#1, %0#3 : tensor<3xf64>, tensor<5x3xf64>
+}";
+
+#[test]
+fn a_loop() {
+    check(LOOP);
+}
+
+#[test]
+fn loops_in_loops_and_branches() {
+    check(
+        "func.func @main(%arg0: tensor<2xf64>, %arg1: tensor<2xf64>) -> tensor<2xf64> {
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%k = %i, %h = %arg0) : tensor<i32>, tensor<2xf64>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %1 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %c = stablehlo.constant dense<1> : tensor<i32>
+    %1:2 = stablehlo.while(%j = %i, %g = %h) : tensor<i32>, tensor<2xf64>
+    cond {
+      %n = stablehlo.constant dense<2> : tensor<i32>
+      %2 = stablehlo.compare LT, %j, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    } do {
+      %2 = stablehlo.multiply %g, %arg1 : tensor<2xf64>
+      %3 = stablehlo.sine %2 : tensor<2xf64>
+      %4 = stablehlo.add %j, %c : tensor<i32>
+      stablehlo.return %4, %3 : tensor<i32>, tensor<2xf64>
+    }
+    %5 = \"stablehlo.case\"(%k) ({
+      %6 = stablehlo.multiply %1#1, %arg1 : tensor<2xf64>
+      %7 = stablehlo.exponential %6 : tensor<2xf64>
+      stablehlo.return %7 : tensor<2xf64>
+    }, {
+      %6 = stablehlo.cosine %h : tensor<2xf64>
+      stablehlo.return %6 : tensor<2xf64>
+    }) : (tensor<i32>) -> tensor<2xf64>
+    %8 = stablehlo.add %k, %c : tensor<i32>
+    stablehlo.return %8, %5 : tensor<i32>, tensor<2xf64>
+  }
+  return %0#1 : tensor<2xf64>
+}",
+    );
+}
+
+#[test]
+fn derivatives_of_derivatives() {
+    let module = parse(
+        "func.func @main(%arg0: tensor<3xf64>) -> tensor<f64> {
+  %c = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = stablehlo.sine %arg0 : tensor<3xf64>
+  %1 = stablehlo.multiply %0, %arg0 : tensor<3xf64>
+  %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
+  return %2 : tensor<f64>
+}",
+    );
+    let first = with_main(&module, vjp(&module, module.main().unwrap(), &[0]).unwrap());
+    check(&printed(&first));
+    let second = with_main(&first, vjp(&first, first.main().unwrap(), &[0, 1]).unwrap());
+    check(&printed(&second));
+    let lane = parse(LOOP);
+    let back = with_main(&lane, vjp(&lane, lane.main().unwrap(), &[0, 1, 2]).unwrap());
+    check(&printed(&back));
+}
