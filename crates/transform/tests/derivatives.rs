@@ -322,3 +322,157 @@ fn derivatives_of_derivatives() {
     let back = with_main(&lane, vjp(&lane, lane.main().unwrap(), &[0, 1, 2]).unwrap());
     check(&printed(&back));
 }
+
+/// Indices that are computed from numbers, so that a batch has different ones.
+const INDICES: &str = "
+  %three = stablehlo.constant dense<3.0> : tensor<4x1xf64>
+  %scaled = stablehlo.multiply %arg1, %three : tensor<4x1xf64>
+  %indices = stablehlo.convert %scaled : (tensor<4x1xf64>) -> tensor<4x1xi32>";
+
+#[test]
+fn gathers() {
+    check_all(&format!(
+        "func.func @main(%arg0: tensor<4x3xf64>, %arg1: tensor<4x1xf64>) -> tensor<4x3xf64> {{{INDICES}
+  %0 = \"stablehlo.gather\"(%arg0, %indices) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}}> : (tensor<4x3xf64>, tensor<4x1xi32>) -> tensor<4x3xf64>
+  %1 = stablehlo.multiply %0, %arg0 : tensor<4x3xf64>
+  return %1 : tensor<4x3xf64>
+}}"
+    ));
+}
+
+/// Returns a scatter of rows, of which some are outside, whose computation is `combine` of `%a` and `%b`.
+fn scatter(combine: &str, indices: &str, is_unique: bool) -> String {
+    format!(
+        "func.func @main(%arg0: tensor<3x2xf64>, %arg1: tensor<4x1xf64>, %arg2: tensor<4x2xf64>) -> tensor<3x2xf64> {{{indices}
+  %0 = \"stablehlo.scatter\"(%arg0, %indices, %arg2) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = {is_unique}}}> ({{
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    {combine}
+  }}) : (tensor<3x2xf64>, tensor<4x1xi32>, tensor<4x2xf64>) -> tensor<3x2xf64>
+  %1 = stablehlo.multiply %0, %arg0 : tensor<3x2xf64>
+  return %1 : tensor<3x2xf64>
+}}"
+    )
+}
+
+#[test]
+fn scatters() {
+    check_all(&scatter("stablehlo.return %b : tensor<f64>", INDICES, false));
+    let combine = |op: &str| format!("%c = stablehlo.{op} %a, %b : tensor<f64>\n    stablehlo.return %c : tensor<f64>");
+    for op in ["add", "maximum", "minimum"] {
+        check_all(&scatter(&combine(op), INDICES, false));
+    }
+    let indices = "\n  %indices = stablehlo.constant dense<[[2], [0], [9], [-1]]> : tensor<4x1xi32>";
+    check_all(&scatter(&combine("multiply"), indices, true));
+    check_all(&scatter("stablehlo.return %b : tensor<f64>", indices, true));
+}
+
+#[test]
+fn products_without_unique_indices_have_no_derivative() {
+    let combine = "%c = stablehlo.multiply %a, %b : tensor<f64>\n    stablehlo.return %c : tensor<f64>";
+    let module = parse(&scatter(combine, INDICES, false));
+    let found = jvp(&module, module.main().unwrap(), &[0, 2]).unwrap_err().to_string();
+    assert!(found.contains("unique_indices"), "{found}");
+    assert!(vjp(&module, module.main().unwrap(), &[0]).is_ok());
+}
+
+#[test]
+fn blocks_at_computed_positions() {
+    check_all(
+        "func.func @main(%arg0: tensor<4x3xf64>, %arg1: tensor<f64>, %arg2: tensor<2x2xf64>) -> (tensor<2x2xf64>, tensor<4x3xf64>) {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3.0> : tensor<f64>
+  %scaled = stablehlo.multiply %arg1, %three : tensor<f64>
+  %i = stablehlo.convert %scaled : (tensor<f64>) -> tensor<i32>
+  %0 = stablehlo.dynamic_slice %arg0, %i, %c, sizes = [2, 2] : (tensor<4x3xf64>, tensor<i32>, tensor<i32>) -> tensor<2x2xf64>
+  %1 = stablehlo.multiply %0, %arg2 : tensor<2x2xf64>
+  %2 = stablehlo.dynamic_update_slice %arg0, %1, %c, %i : (tensor<4x3xf64>, tensor<2x2xf64>, tensor<i32>, tensor<i32>) -> tensor<4x3xf64>
+  return %1, %2 : tensor<2x2xf64>, tensor<4x3xf64>
+}",
+    );
+}
+
+#[test]
+fn sorted_arrays() {
+    check_all(
+        "func.func @main(%arg0: tensor<4x3xf64>, %arg1: tensor<4x3xf64>) -> (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x2xf64>) {
+  %0:2 = \"stablehlo.sort\"(%arg0, %arg1) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>, %d: tensor<f64>):
+    %1 = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<4x3xf64>, tensor<4x3xf64>) -> (tensor<4x3xf64>, tensor<4x3xf64>)
+  %2 = stablehlo.multiply %0#0, %0#1 : tensor<4x3xf64>
+  %3:2 = chlo.top_k(%2, k = 2) : tensor<4x3xf64> -> (tensor<4x2xf64>, tensor<4x2xi32>)
+  return %2, %0#1, %3#0 : tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x2xf64>
+}",
+    );
+}
+
+/// Returns the reduction of windows with strides and padding, and of all windows that end at an element.
+fn in_windows(kind: &str, init: &str) -> String {
+    let window = |attrs: &str, to: &str| {
+        format!(
+            "\"stablehlo.reduce_window\"(%x, %c) <{{{attrs}}}> ({{
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %d = stablehlo.{kind} %a, %b : tensor<f64>
+    stablehlo.return %d : tensor<f64>
+  }}) : (tensor<4x5xf64>, tensor<f64>) -> {to}"
+        )
+    };
+    let strided = "window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 1>, padding = dense<[[1, 1], [0, 1]]> : tensor<2x2xi64>";
+    let cumulative = "window_dimensions = array<i64: 1, 5>, padding = dense<[[0, 0], [4, 0]]> : tensor<2x2xi64>";
+    format!(
+        "func.func @main(%arg0: tensor<4x5xf64>) -> (tensor<3x4xf64>, tensor<4x5xf64>) {{
+  %c = stablehlo.constant dense<{init}> : tensor<f64>
+  %x = stablehlo.sine %arg0 : tensor<4x5xf64>
+  %0 = {}
+  %1 = {}
+  return %0, %1 : tensor<3x4xf64>, tensor<4x5xf64>
+}}",
+        window(strided, "tensor<3x4xf64>"),
+        window(cumulative, "tensor<4x5xf64>")
+    )
+}
+
+#[test]
+fn windows() {
+    for (kind, init) in
+        [("add", "0.0"), ("multiply", "1.0"), ("maximum", "0xFFF0000000000000"), ("minimum", "0x7FF0000000000000")]
+    {
+        let source = in_windows(kind, init);
+        check_all(&source);
+        let module = parse(&source);
+        let back = with_main(&module, vjp(&module, module.main().unwrap(), &[0]).unwrap());
+        check(&printed(&back));
+    }
+}
+
+#[test]
+fn factors_of_a_product() {
+    check_all(
+        "func.func @main(%arg0: tensor<3x4x2xf64>) -> tensor<4xf64> {
+  %c = stablehlo.constant dense<1.0> : tensor<f64>
+  %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.multiply across dimensions = [0, 2] : (tensor<3x4x2xf64>, tensor<f64>) -> tensor<4xf64>
+  return %0 : tensor<4xf64>
+}",
+    );
+}
+
+#[test]
+fn selected_elements_of_windows() {
+    check_all(
+        "func.func @main(%arg0: tensor<4x5xf64>, %arg1: tensor<2x5xf64>) -> tensor<4x5xf64> {
+  %c = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = \"stablehlo.select_and_scatter\"(%arg0, %arg1, %c) <{window_dimensions = array<i64: 3, 1>, window_strides = array<i64: 2, 1>, padding = dense<[[0, 1], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %1 = stablehlo.add %a, %b : tensor<f64>
+    stablehlo.return %1 : tensor<f64>
+  }) : (tensor<4x5xf64>, tensor<2x5xf64>, tensor<f64>) -> tensor<4x5xf64>
+  %2 = stablehlo.multiply %0, %arg0 : tensor<4x5xf64>
+  return %2 : tensor<4x5xf64>
+}",
+    );
+}

@@ -16,6 +16,7 @@ use shardwise_mathfn as fns;
 /// Functions of integers. They are called with the integers extended to 64 bits and with their width. Results wrap.
 type OfSigned = fn(i64, i64, u32) -> i64;
 type OfUnsigned = fn(u64, u64, u32) -> u64;
+type OfCotangents = fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>>;
 type OfFloat = (fn(f32, f32) -> f32, fn(f64, f64) -> f64);
 
 /// A binary op, with its function on each kind of element. An op without a function for a kind is not defined on it.
@@ -31,7 +32,7 @@ pub struct Binary {
     linear: Linear,
     /// The tangent, for an op that is not linear, or whose tangent needs no zeros for operands without one.
     tangent: Option<fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>>,
-    transpose: Option<fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>>>,
+    transpose: Option<OfCotangents>,
     pub(crate) schema: Schema,
     example: &'static str,
 }
