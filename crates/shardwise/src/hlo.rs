@@ -420,8 +420,8 @@ impl Window {
     }
 }
 
-/// Combines the elements of each window of size `sizes`. `combine` is an elementwise binary op, and `identity` a literal
-/// of one element.
+/// Combines the elements of each window of size `sizes`. `combine` is an elementwise binary op, and `identity` a
+/// literal of one element.
 pub(crate) fn reduce_window(x: &Array, combine: Opcode, identity: &Literal, sizes: &[usize], window: &Window) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);
@@ -434,8 +434,8 @@ pub(crate) fn reduce_window(x: &Array, combine: Opcode, identity: &Literal, size
     op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[result]).pop().expect("one result")
 }
 
-/// Convolves `[batch, spatial.., features]` with `[spatial.., features / groups, results]`. `window` has an entry for each
-/// spatial dimension.
+/// Convolves `[batch, spatial.., features]` with `[spatial.., features / groups, results]`. `window` has an entry for
+/// each spatial dimension.
 pub(crate) fn convolution(x: &Array, kernel: &Array, window: &Window, groups: usize, result: TensorType) -> Array {
     let spatial = window.strides.len();
     let list = |from: usize| Attr::sizes(&(from..from + spatial).collect::<Vec<_>>());

@@ -686,8 +686,8 @@ pub(crate) fn attention_mask(what: &str, ty: &str, scores: &[usize; 4], loc: &Lo
         .expected(format!("a shape that is broadcast to {scores:?}: batch, heads, queries, keys"))
 }
 
-/// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions, for
-/// each of which there must be an entry.
+/// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions,
+/// for each of which there must be an entry.
 pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("window", loc, format!("`{name}`: the window does not fit the array"))
         .facts(format!("{facts}, for {ty}"))

@@ -21,13 +21,13 @@
 //! # }
 //! ```
 //!
-//! Names, defaults and numbers are optax's. An optimizer is a transformation of gradients, and [`chain`] runs one after the
-//! other. Its [`State`] has one type for all optimizers, so that it is easy to store.
+//! Names, defaults and numbers are optax's. An optimizer is a transformation of gradients, and [`chain`] runs one after
+//! the other. Its [`State`] has one type for all optimizers, so that it is easy to store.
 //!
 //! **Layouts.** Each array of the state has the layout of its parameter, or is split over one more axis
-//! ([`Optimizer::states_over`]). An update keeps the layouts of the parameters and of the state where they are known: outside
-//! of traces, in Explicit mode, and in Auto mode for arguments of the traced function. In Auto mode, state the layouts of a
-//! traced function's results: [`specs`] makes those of the state.
+//! ([`Optimizer::states_over`]). An update keeps the layouts of the parameters and of the state where they are known:
+//! outside of traces, in Explicit mode, and in Auto mode for arguments of the traced function. In Auto mode, state the
+//! layouts of a traced function's results: [`specs`] makes those of the state.
 //!
 //! **Other leaves.** Parameters that are not floats, or that have no elements, are not updated. Their gradients may be
 //! anything.
@@ -79,8 +79,8 @@ impl Params {
 
 /// An optimizer, or another transformation of gradients.
 ///
-/// The methods that are not documented work on lists of arrays. They are called by those that are, which check the trees,
-/// leave out what is not updated, and keep layouts.
+/// The methods that are not documented work on lists of arrays. They are called by those that are, which check the
+/// trees, leave out what is not updated, and keep layouts.
 pub trait Optimizer: Send + Sync {
     /// Returns the names of the transformation's parts of the state.
     #[doc(hidden)]
@@ -137,8 +137,9 @@ pub trait Optimizer: Send + Sync {
         context::within(at, || update(self, grads, state, params, at))
     }
 
-    /// Splits each array of the state over one more axis of the mesh, on the first dimension that it splits evenly. This is
-    /// ZeRO, stage 1: along the axis "data", where parameters are replicated, each device holds a part of the state.
+    /// Splits each array of the state over one more axis of the mesh, on the first dimension that it splits evenly.
+    /// This is ZeRO, stage 1: along the axis "data", where parameters are replicated, each device holds a part of the
+    /// state.
     ///
     /// Gradients are brought to the layout of the state, which is a reduce-scatter if they are sums over the axis, and
     /// updates to that of the parameters, which is an all-gather.

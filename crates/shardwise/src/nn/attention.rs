@@ -9,8 +9,8 @@ use shardwise_base as base;
 use shardwise_ir::TensorType;
 use shardwise_ops::dot::DotDims;
 
-/// The options of [`dot_product_attention`]: `Attention::new().causal()`. By default, each query attends to all keys, and
-/// the scale is `1 / sqrt(head size)`.
+/// The options of [`dot_product_attention`]: `Attention::new().causal()`. By default, each query attends to all keys,
+/// and the scale is `1 / sqrt(head size)`.
 #[derive(Clone, Debug, Default)]
 #[must_use = "pass the options to `dot_product_attention`"]
 pub struct Attention {
@@ -31,8 +31,8 @@ impl Attention {
         Attention { is_causal: true, ..self }
     }
 
-    /// Lets a query attend only to the keys for which the mask is true. The mask is broadcast to `[batch, heads, queries,
-    /// keys]`. If a query attends to no key, all keys have the same weight.
+    /// Lets a query attend only to the keys for which the mask is true. The mask is broadcast to `[batch, heads,
+    /// queries, keys]`. If a query attends to no key, all keys have the same weight.
     pub fn mask(self, mask: &Array) -> Attention {
         Attention { mask: Some(mask.clone()), ..self }
     }
@@ -52,12 +52,13 @@ impl Attention {
 /// `jax.nn.dot_product_attention`.
 ///
 /// Keys and values may have fewer heads than queries, a divisor of their number: query head `h` uses head `h / (query
-/// heads / key heads)` (grouped-query attention). Scores and their softmax are computed in `f32` if the arrays are `bf16`
-/// or `f16`, and the weights are rounded to the dtype of the values.
+/// heads / key heads)` (grouped-query attention). Scores and their softmax are computed in `f32` if the arrays are
+/// `bf16` or `f16`, and the weights are rounded to the dtype of the values.
 ///
 /// # Shapes
 ///
-/// `f32[b, q, heads, d], f32[b, k, kv_heads, d], f32[b, k, kv_heads, e] -> f32[b, q, heads, e]`, or the same without `b`.
+/// `f32[b, q, heads, d], f32[b, k, kv_heads, d], f32[b, k, kv_heads, e] -> f32[b, q, heads, e]`, or the same without
+/// `b`.
 ///
 /// # Errors
 ///
@@ -102,7 +103,7 @@ pub fn dot_product_attention(query: &Array, key: &Array, value: &Array, options:
     })
 }
 
-/// The changes of the scores before the softmax.
+/// The bias and the masks of the scores.
 struct Extra<'a> {
     bias: Option<&'a Array>,
     mask: Option<&'a Array>,
@@ -201,7 +202,8 @@ impl Sizes {
         hlo::reshape(&out, &self.result())
     }
 
-    /// Adds the bias to the scores, and sets those that are masked to a large negative number, from which softmax makes 0.
+    /// Adds the bias to the scores, and sets those that are masked to a large negative number, from which softmax makes
+    /// 0.
     fn masked(&self, scores: Array, extra: &Extra<'_>) -> Array {
         let ty = scores.tensor().clone();
         let scores = match extra.bias {

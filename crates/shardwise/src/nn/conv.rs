@@ -12,8 +12,8 @@ use shardwise_ops::Opcode;
 /// The elements that are added before and after each spatial dimension: zeros, or elements that a maximum ignores.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Padding {
-    /// As many as are needed for `ceil(size / stride)` windows, split evenly. If their number is odd, one more is added
-    /// after the dimension.
+    /// As many as are needed for `ceil(size / stride)` windows, split evenly, where the size includes the zeros of a
+    /// dilation. If their number is odd, one more is added after the dimension.
     Same,
     /// None: all windows are inside the array.
     Valid,
@@ -96,8 +96,8 @@ impl Windows {
     }
 }
 
-/// The options of [`conv`]: `Conv::new().strides([2, 2])`. The defaults are Flax's: strides and dilations of 1, the padding
-/// [`Padding::Same`], and one group.
+/// The options of [`conv`]: `Conv::new().strides([2, 2])`. The defaults are Flax's: strides and dilations of 1, the
+/// padding [`Padding::Same`], and one group.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[must_use = "pass the options to `conv`"]
 pub struct Conv {
@@ -129,7 +129,8 @@ impl Conv {
         self
     }
 
-    /// Puts `dilation - 1` zeros between the elements of the input, for each spatial dimension: a transposed convolution.
+    /// Puts `dilation - 1` zeros between the elements of the input, for each spatial dimension: a transposed
+    /// convolution.
     pub fn input_dilation(mut self, dilation: impl AsRef<[usize]>) -> Conv {
         self.windows.input_dilation = dilation.as_ref().to_vec();
         self
@@ -141,8 +142,8 @@ impl Conv {
         self
     }
 
-    /// Splits the features of the input and of the result into this many groups. Each group of results is computed from one
-    /// group of inputs. As many groups as input features make a depthwise convolution.
+    /// Splits the features of the input and of the result into this many groups. Each group of results is computed from
+    /// one group of inputs. As many groups as input features make a depthwise convolution.
     pub fn groups(self, groups: usize) -> Conv {
         Conv { groups, ..self }
     }
@@ -214,8 +215,8 @@ pub fn conv(x: &Array, kernel: &Array, options: Conv) -> Array {
     })
 }
 
-/// The windows of [`max_pool`] and [`avg_pool`]: `Pool::new([2, 2]).strides([2, 2])`. The defaults are Flax's: strides of
-/// 1, and the padding [`Padding::Valid`].
+/// The windows of [`max_pool`] and [`avg_pool`]: `Pool::new([2, 2]).strides([2, 2])`. The defaults are Flax's: strides
+/// of 1, and the padding [`Padding::Valid`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[must_use = "pass the windows to `max_pool` or `avg_pool`"]
 pub struct Pool {
@@ -279,8 +280,8 @@ pub fn max_pool(x: &Array, windows: Pool) -> Array {
     })
 }
 
-/// Returns the mean of each window, for each feature, as Flax's `avg_pool` does. The padding counts as zeros, unless the
-/// windows are [`without_padding`](Pool::without_padding).
+/// Returns the mean of each window, for each feature, as Flax's `avg_pool` does. The padding counts as zeros, unless
+/// the windows are [`without_padding`](Pool::without_padding).
 ///
 /// # Shapes
 ///

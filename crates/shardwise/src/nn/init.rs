@@ -48,7 +48,8 @@ pub fn uniform(key: Key, scale: f64, shape: impl IntoShape, dtype: DType) -> Arr
 }
 
 /// Draws numbers from the normal distribution with mean 0 and standard deviation `stddev`, without those that are more
-/// than two standard deviations away. JAX's default is 0.01. The standard deviation of the result is 0.88 times `stddev`.
+/// than two standard deviations away. JAX's default is 0.01. The standard deviation of the result is 0.88 times
+/// `stddev`.
 ///
 /// # Errors
 ///
@@ -81,7 +82,8 @@ scaled! {
     /// Draws numbers uniformly with variance `2 / (inputs + outputs)`, as `jax.nn.initializers.glorot_uniform` does.
     #[doc(alias = "xavier_uniform")]
     glorot_uniform glorot Uniform;
-    /// Draws truncated normal numbers with variance `2 / (inputs + outputs)`, as `jax.nn.initializers.glorot_normal` does.
+    /// Draws truncated normal numbers with variance `2 / (inputs + outputs)`, as `jax.nn.initializers.glorot_normal`
+    /// does.
     #[doc(alias = "xavier_normal")]
     glorot_normal glorot TruncatedNormal;
     /// Draws numbers uniformly with variance `1 / inputs`, as `jax.nn.initializers.lecun_uniform` does.
@@ -111,8 +113,8 @@ enum Fan {
     Average,
 }
 
-/// Draws numbers whose variance is `scale / fan`, where the fan is the number of inputs, of outputs, or their average. This
-/// is `jax.nn.initializers.variance_scaling`.
+/// Draws numbers whose variance is `scale / fan`, where the fan is the number of inputs, of outputs, or their average.
+/// This is `jax.nn.initializers.variance_scaling`.
 #[derive(Clone, Debug)]
 pub struct Scaling {
     scale: f64,
@@ -181,8 +183,8 @@ impl Scaling {
         self.draw("normal", key, shape.into_shape().0, dtype, Distribution::Normal)
     }
 
-    /// Draws numbers from a normal distribution without the numbers that are more than two standard deviations away. Its
-    /// standard deviation is larger, so that that of the result is as stated.
+    /// Draws numbers from a normal distribution without the numbers that are more than two standard deviations away.
+    /// Its standard deviation is larger, so that that of the result is as stated.
     ///
     /// # Errors
     ///

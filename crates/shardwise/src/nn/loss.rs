@@ -11,8 +11,8 @@ use shardwise_ir::TensorType;
 /// Computes the cross entropy between `softmax(logits)` and the labels, for each example, without overflow.
 ///
 /// Labels are either integers, the index of the right class, or floats, the probability of each class. These are
-/// `softmax_cross_entropy_with_integer_labels` and `softmax_cross_entropy` of optax. Negative integers count from the last
-/// class, and integers out of range are clamped.
+/// `softmax_cross_entropy_with_integer_labels` and `softmax_cross_entropy` of optax. Negative integers count from the
+/// last class, and integers out of range are clamped.
 ///
 /// `bf16` and `f16` are computed in `f32` and rounded once.
 ///

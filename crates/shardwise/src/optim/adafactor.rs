@@ -24,8 +24,8 @@ pub struct Adafactor {
 
 /// Returns Adafactor (Shazeer and Stern, 2018) with this learning rate: `optax.adafactor`.
 ///
-/// For a parameter with two dimensions of size 128 or more, the mean of squared gradients is kept only as its means over
-/// each of its two largest dimensions: `v_row` and `v_col`. For other parameters, it is kept as `v`.
+/// For a parameter with two dimensions of size 128 or more, the mean of squared gradients is kept only as its means
+/// over each of its two largest dimensions: `v_row` and `v_col`. For other parameters, it is kept as `v`.
 pub fn adafactor(rate: impl Into<Schedule>) -> Adafactor {
     Adafactor {
         rate: rate.into(),
@@ -65,11 +65,13 @@ impl Adafactor {
     pub fn eps(self, eps: f64) -> Adafactor {
         Adafactor { eps, ..self }
     }
-    /// Sets the multiple of each parameter that is subtracted from it in a step. It does not depend on the learning rate.
+    /// Sets the multiple of each parameter that is subtracted from it in a step. It does not depend on the learning
+    /// rate.
     pub fn weight_decay(self, rate: f64) -> Adafactor {
         Adafactor { decay: Decay { rate, ..self.decay }, ..self }
     }
-    /// Applies weight decay only to the parameters for which `mask` returns true. It gets the path and the type of each.
+    /// Applies weight decay only to the parameters for which `mask` returns true. It gets the path and the type of
+    /// each.
     pub fn decay_mask(self, mask: impl Fn(&Path, &ArrayType) -> bool + Send + Sync + 'static) -> Adafactor {
         Adafactor { decay: self.decay.masked(mask), ..self }
     }

@@ -67,13 +67,14 @@ impl Adam {
     pub fn weight_decay(self, rate: f64) -> Adam {
         Adam { decay: Decay { rate, ..self.decay }, ..self }
     }
-    /// Applies weight decay only to the parameters for which `mask` returns true. It gets the path and the type of each.
+    /// Applies weight decay only to the parameters for which `mask` returns true. It gets the path and the type of
+    /// each.
     pub fn decay_mask(self, mask: impl Fn(&Path, &ArrayType) -> bool + Send + Sync + 'static) -> Adam {
         Adam { decay: self.decay.masked(mask), ..self }
     }
 
-    /// Returns the direction for one parameter from its gradient and its new means. `step` is the number of the step, from
-    /// 1.
+    /// Returns the direction for one parameter from its gradient and its new means. `step` is the number of the step,
+    /// from 1.
     fn direction(&self, grad: &Array, mu: &Array, nu: &Array, step: &Array) -> Array {
         let mean = match self.is_nesterov {
             true => {
@@ -155,7 +156,8 @@ impl Lion {
     pub fn weight_decay(self, rate: f64) -> Lion {
         Lion { decay: Decay { rate, ..self.decay }, ..self }
     }
-    /// Applies weight decay only to the parameters for which `mask` returns true. It gets the path and the type of each.
+    /// Applies weight decay only to the parameters for which `mask` returns true. It gets the path and the type of
+    /// each.
     pub fn decay_mask(self, mask: impl Fn(&Path, &ArrayType) -> bool + Send + Sync + 'static) -> Lion {
         Lion { decay: self.decay.masked(mask), ..self }
     }

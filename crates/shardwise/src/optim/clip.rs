@@ -60,8 +60,8 @@ impl Optimizer for Clip {
     }
 }
 
-/// Returns the root of the sum of the squares of all elements of all arrays of floats, as `optax.global_norm` does. It is
-/// computed in `f32`, or in `f64` if an array is of this type.
+/// Returns the root of the sum of the squares of all elements of all arrays of floats, as `optax.global_norm` does. It
+/// is computed in `f32`, or in `f64` if an array is of this type.
 ///
 /// # Shapes
 ///

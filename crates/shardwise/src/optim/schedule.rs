@@ -32,7 +32,8 @@ impl fmt::Debug for Schedule {
 }
 
 impl Schedule {
-    /// Returns the schedule that `f` computes from the number of earlier steps, an `i32` scalar. The result is a scalar.
+    /// Returns the schedule that `f` computes from the number of earlier steps, an `i32` scalar. The result is a
+    /// scalar.
     pub fn new(f: impl Fn(&Array) -> Array + Send + Sync + 'static) -> Schedule {
         Schedule(Arc::new(f))
     }
@@ -44,8 +45,8 @@ impl Schedule {
         context::within(at, || (self.0)(&scalar(step, DType::I32)))
     }
 
-    /// Returns the schedule that follows `self` before step `start`, and `next` from there on. For `next`, step `start` is
-    /// its step 0. This is optax's `join_schedules`.
+    /// Returns the schedule that follows `self` before step `start`, and `next` from there on. For `next`, step `start`
+    /// is its step 0. This is optax's `join_schedules`.
     pub fn then(self, start: usize, next: Schedule) -> Schedule {
         Schedule::new(move |step| {
             let later = (next.0)(&(step - start));
@@ -104,8 +105,8 @@ pub fn linear(start: f64, end: f64, steps: usize) -> Schedule {
     Schedule::of_part("linear", steps, move |part| (1.0 - part) * (start - end) + end)
 }
 
-/// Returns the schedule that goes from `start` to `end` along half a cosine during the first `steps` steps, and stays at
-/// `end`. This is optax's `cosine_decay_schedule(start, steps, alpha=end / start)`.
+/// Returns the schedule that goes from `start` to `end` along half a cosine during the first `steps` steps, and stays
+/// at `end`. This is optax's `cosine_decay_schedule(start, steps, alpha=end / start)`.
 ///
 /// # Errors
 ///

@@ -92,8 +92,8 @@ impl<T: Tree> Arg for State<T> {
 }
 
 impl<T> State<T> {
-    /// Returns the number of earlier steps: how often the state has been updated. With gradients that are accumulated, these
-    /// are the updates of the parameters. `None` if no transformation of the optimizer counts its steps.
+    /// Returns the number of earlier steps: how often the state has been updated. With gradients that are accumulated,
+    /// these are the updates of the parameters. `None` if no transformation of the optimizer counts its steps.
     pub fn steps(&self) -> Option<&Array> {
         let numbers = self.parts.iter().flat_map(|part| &part.numbers);
         numbers.into_iter().find(|(name, _)| *name == COUNT).map(|(_, x)| x)
@@ -146,7 +146,8 @@ impl Slot<Vec<Array>> {
 }
 
 impl Part<Vec<Array>> {
-    /// Returns the part as trees of the form of `params`. Parameters for which `is_active` is false have the array `none`.
+    /// Returns the part as trees of the form of `params`. Parameters for which `is_active` is false have the array
+    /// `none`.
     pub(super) fn to_trees<T: Tree>(&self, params: &T, is_active: &[bool], none: &Array) -> Part<T> {
         let slot = |slot: &Slot<Vec<Array>>| {
             let mut own = slot.tree.iter().zip(&slot.likes);
@@ -208,17 +209,18 @@ pub struct StateSpecs<S> {
     over: Option<String>,
 }
 
-/// Returns the layouts of an optimizer's state from those of the parameters. Each array of the state has the layout of its
-/// parameter, and numbers are replicated: `jit(step).out_shardings((params.clone(), optim::specs(params), P!()))`.
+/// Returns the layouts of an optimizer's state from those of the parameters. Each array of the state has the layout of
+/// its parameter, and numbers are replicated: `jit(step).out_shardings((params.clone(), optim::specs(params), P!()))`.
 ///
-/// An array that lacks a dimension of its parameter, as those of [`adafactor`](super::adafactor), has the layout of the other
-/// dimensions.
+/// An array that lacks a dimension of its parameter, as those of [`adafactor`](super::adafactor), has the layout of the
+/// other dimensions.
 pub fn specs<S>(params: S) -> StateSpecs<S> {
     StateSpecs { params: Arc::new(params), over: None }
 }
 
 impl<S> StateSpecs<S> {
-    /// Splits the arrays of the state over one more axis, as [`Optimizer::states_over`](super::Optimizer::states_over) does.
+    /// Splits the arrays of the state over one more axis, as [`Optimizer::states_over`](super::Optimizer::states_over)
+    /// does.
     pub fn over(self, axis: &str) -> StateSpecs<S> {
         StateSpecs { over: Some(axis.into()), ..self }
     }
@@ -245,7 +247,8 @@ impl<T: Tree, S: SpecFor<T>> SpecFor<State<T>> for StateSpecs<S> {
     }
 }
 
-/// Returns the layout of an array of the state whose parameter has the layout `spec`, split over the axis `over` as well.
+/// Returns the layout of an array of the state whose parameter has the layout `spec`, split over the axis `over` as
+/// well.
 fn layout_of(x: &Array, like: Like, spec: LeafSpec, over: Option<&String>) -> LeafSpec {
     let LeafSpec { mesh, spec } = spec;
     let spec = like.layout(&spec);
@@ -272,8 +275,8 @@ impl Like {
 /// Returns the layout with one more axis on the first dimension that it then still splits evenly. Returns the layout
 /// unchanged if the axis splits the array already, or if there is no such dimension.
 ///
-/// `P!(None, "model")` of an array `[6, 8]` over an axis "data" of size 4: `P!(None, ("model", "data"))` if "model" has size
-/// 2, because 4 does not divide 6.
+/// `P!(None, "model")` of an array `[6, 8]` over an axis "data" of size 4: `P!(None, ("model", "data"))` if "model" has
+/// size 2, because 4 does not divide 6.
 pub(super) fn split_further(layout: &P, shape: &[usize], mesh: &Mesh, axis: &str) -> P {
     let Some(index) = mesh.0.axis(axis) else {
         // `.shard` reports that the mesh has no such axis.

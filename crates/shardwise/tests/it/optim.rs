@@ -1,5 +1,5 @@
-//! Tests of optimizers: layouts in all modes, leaves that are not updated, chains, and mistakes. Their numbers are compared
-//! with optax's in `jax_tables`.
+//! Tests of optimizers: layouts in all modes, leaves that are not updated, chains, and mistakes. Their numbers are
+//! compared with optax's in `jax_tables`.
 
 use shardwise::optim::{self, adafactor, adam, adamw, chain, clip, clip_by_global_norm, lion, sgd};
 use shardwise::prelude::*;
@@ -141,8 +141,8 @@ fn states_are_split_over_one_more_axis() {
     }
 }
 
-/// Data-parallel gradients that are sums over devices reach a split state by one reduce-scatter, and its update returns by
-/// one all-gather.
+/// Data-parallel gradients that are sums over devices reach a split state by one reduce-scatter, and its update returns
+/// by one all-gather.
 #[test]
 fn a_split_state_needs_one_part_of_the_gradient() {
     let mesh = Mesh::explicit([("X", 4)]).unwrap();
