@@ -82,6 +82,49 @@ impl Reduce {
     }
 }
 
+/// Returns the input whose elements are their own positions along the only reduced dimension, if the region selects one
+/// element of each input: the op finds the position of an element, as JAX's `argmax` does.
+fn counter(op: &OpView<'_>) -> Option<usize> {
+    let (&[dim], &[region], n) = (&Reduce::dims(op)[..], op.regions(), op.results().len()) else { return None };
+    let args = &op.body[region].args;
+    let selects = |i: usize| {
+        let select = op.body.def_op(op.body.region_results(region)[i]).map(|def| op.at(def));
+        let is_select = |op: &OpView<'_>| Opcode::of_view(op) == Opcode::Select;
+        let is_part = |v: &Value| [args[i], args[n + i]].contains(v);
+        select.filter(is_select).is_some_and(|select| select.operands()[1..].iter().all(is_part))
+    };
+    let is_counter = |i: &usize| op.operand_tensor(*i).dtype.is_integer() && counts(op, *i, dim);
+    (0..n).find(is_counter).filter(|_| (0..n).all(selects))
+}
+
+/// Returns true if the elements of operand `i` are known to be their positions along `dim`.
+fn counts(op: &OpView<'_>, i: usize, dim: usize) -> bool {
+    let Some(def) = op.operand_def(i) else { return false };
+    match Opcode::of_view(&def) {
+        Opcode::Iota => shapes::Iota::dim(&def) == Some(dim),
+        Opcode::BroadcastInDim => {
+            let from = shapes::BroadcastInDim::dims(&def).iter().position(|&d| d == dim);
+            from.is_some_and(|d| def.operand_shape(0)[d] == def.result_shape(0)[dim] && counts(&def, 0, d))
+        }
+        _ => false,
+    }
+}
+
+/// Builds the tangents of an op that finds the position of an element: those of the elements at this position.
+fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Option<Value>> {
+    let (dim, n) = (Reduce::dims(&cx.op)[0], cx.results.len());
+    (n..2 * n).for_each(|i| cx.refuse_tangent(i, "the initial value of a maximum or minimum has no derivative"));
+    let mut line = cx.op.operand_shape(0).to_vec();
+    line[dim] = 1;
+    let position = make::reshape(cx.b, cx.results[counter], &line);
+    let tangents = cx.tangents[..n].iter();
+    let taken = tangents.map(|t| {
+        let element = make::take_along(cx.b, (*t)?, position, dim);
+        Some(make::reshape(cx.b, element, cx.op.result_shape(0)))
+    });
+    taken.collect()
+}
+
 /// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (dims, x) = (Reduce::dims(&cx.op), cx.operands[0]);
@@ -116,10 +159,13 @@ impl Facts for Reduce {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
         }
+        if let Some(counter) = counter(op) {
+            return Derivative::by(move |cx| counted_tangents(cx, counter));
+        }
         match partial_kind(op).filter(|_| op.results().len() == 1) {
             Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
             Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
-            _ => Derivative::None("only sums, products, maxima and minima of one array have a derivative"),
+            _ => Derivative::None("only sums, products, maxima, minima and their positions have a derivative"),
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {

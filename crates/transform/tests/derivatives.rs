@@ -476,3 +476,23 @@ fn selected_elements_of_windows() {
 }",
     );
 }
+
+#[test]
+fn positions_of_maxima() {
+    check_all(
+        "func.func @main(%arg0: tensor<4x3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+  %low = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %positions = stablehlo.iota dim = 0 : tensor<4x3xi32>
+  %0:2 = stablehlo.reduce(%arg0 init: %low), (%positions init: %zero) across dimensions = [0] : (tensor<4x3xf64>, tensor<4x3xi32>, tensor<f64>, tensor<i32>) -> (tensor<3xf64>, tensor<3xi32>)
+   reducer(%a: tensor<f64>, %b: tensor<f64>) (%i: tensor<i32>, %j: tensor<i32>) {
+    %1 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %2 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<f64>
+    %3 = stablehlo.select %1, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %2, %3 : tensor<f64>, tensor<i32>
+  }
+  %4 = stablehlo.convert %0#1 : (tensor<3xi32>) -> tensor<3xf64>
+  return %0#0, %4 : tensor<3xf64>, tensor<3xf64>
+}",
+    );
+}
