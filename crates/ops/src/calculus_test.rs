@@ -154,8 +154,8 @@ fn row(x: &Literal, i: usize) -> Literal {
     eval::gather(&x, &Layout { base, strides: eval::row_major(shape) }, shape)
 }
 
-/// Compares the batch of an op with the op on each element of the batch. `mapped` has an entry for each operand: whether
-/// `x` has a leading dimension for it. `module` has the op without the batch.
+/// Compares the batch of an op with the op on each element of the batch. `mapped` has an entry for each operand:
+/// whether `x` has a leading dimension for it. `module` has the op without the batch.
 pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     let op = view(module);
     let size = x.iter().zip(mapped).find(|(_, m)| **m).map(|(x, _)| x.shape()[0]).expect("an operand is mapped");
@@ -188,6 +188,7 @@ pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     }
 }
 
+/// Returns an array of these integers.
 pub(crate) fn indices(shape: &[usize], numbers: &[i32]) -> Literal {
     assert_eq!(shape.iter().product::<usize>(), numbers.len());
     Literal::from_fn(shape, |i| numbers[i])

@@ -315,8 +315,8 @@ impl IndexDims {
         make::clamp(b, zeros, indices, most)
     }
 
-    /// Builds a boolean for each slice, which is true if the index of the slice is inside an operand of shape `operand`.
-    /// The result has the batch dimensions of the indices.
+    /// Builds a boolean for each slice, which is true if the index of the slice is inside an operand of shape
+    /// `operand`. The result has the batch dimensions of the indices.
     fn inside(&self, b: &mut Builder<'_>, indices: Value, operand: &[usize]) -> Value {
         let ty = make::type_of(b, indices);
         let last: Vec<i64> = self.index_map.iter().map(|&d| operand[d] as i64 - 1).collect();
