@@ -48,7 +48,8 @@ fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec
         let mut next = args[x.len()..].iter().copied();
         let tangents: Vec<Option<Value>> = tangents.iter().map(|t| t.as_ref().and_then(|_| next.next())).collect();
         let (operands, refused) = (&args[..x.len()], None);
-        let mut cx = TangentCx { op, operands, results: &results, tangents: &tangents, cloner: &mut cloner, b, refused };
+        let mut cx =
+            TangentCx { op, operands, results: &results, tangents: &tangents, cloner: &mut cloner, b, refused };
         let found = match of(&op).derivative(&op) {
             Derivative::Linear => {
                 let linear = of(&op).linear(&op);

@@ -9,6 +9,8 @@
 pub mod batch;
 pub mod batch_norm;
 mod build;
+#[cfg(test)]
+mod calculus_test;
 pub(crate) mod check;
 pub mod derivative;
 pub(crate) mod eval;
@@ -18,8 +20,6 @@ mod facts;
 mod foreign;
 pub mod reducer;
 mod schema;
-#[cfg(test)]
-mod calculus_test;
 #[cfg(test)]
 pub(crate) mod shard_test;
 mod table;

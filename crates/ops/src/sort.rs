@@ -7,8 +7,8 @@
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::control::top_k_rule;
-use crate::eval::{self, Layout, Number, read_numbers};
 use crate::derivative::TangentCx;
+use crate::eval::{self, Layout, Number, read_numbers};
 use crate::facts::*;
 use crate::make;
 use crate::schema::*;

@@ -8,8 +8,8 @@ use super::{
     select_and_gather, verified_window, window_attrs, with_window,
 };
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
-use crate::eval;
 use crate::derivative::{CotangentCx, TangentCx};
+use crate::eval;
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::known_operand;
@@ -231,9 +231,7 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     for i in [2, 3] {
         cx.refuse_tangent(i, "the initial value of a maximum or minimum has no derivative");
     }
-    let tangent = |t: &Option<Value>| {
-        t.map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))
-    };
+    let tangent = |t: &Option<Value>| t.map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction));
     cx.tangents[..2].iter().map(tangent).collect()
 }
 
