@@ -1,14 +1,15 @@
 //! `cholesky` and `triangular_solve`, computed for each batch by substitution, in 64 bits, and rounded once.
 
-use crate::Opcode;
 use crate::check::{Check, counted_tensors};
+use crate::dot::DotDims;
 use crate::elementwise::complex;
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
+use crate::{Opcode, make};
 use shardwise_base::budget::Meter;
-use shardwise_base::{Complex64, Data, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, TensorType, Type, Value};
+use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Cholesky;
@@ -115,7 +116,14 @@ impl Cholesky {
 }
 
 impl Facts for Cholesky {
-    answer!(calculus = none("its derivative is not implemented"));
+    /// Builds `L phi(L^-1 S L^-H)`, where `S` is the tangent of the Hermitian matrix of which one triangle is read, and
+    /// `phi` keeps the lower triangle and half of the diagonal. An upper factor is the conjugate transpose of `L`.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        let is_lower = op.attrs().flag("lower");
+        Derivative::by(move |cx| vec![cx.tangents[0].map(|t| factor_tangent(cx.b, cx.results[0], t, is_lower))])
+    }
+    answer!(transpose = none("it is not linear"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let n = t.rank();
@@ -205,6 +213,88 @@ impl System {
             is_conjugated: transpose == "ADJOINT",
         })
     }
+
+    /// Builds the matrix of the system whose tangent or matrix is `a`: the triangle that is read, without a diagonal of
+    /// ones, transposed or conjugated as the system says.
+    fn matrix(self, b: &mut Builder<'_>, a: Value) -> Value {
+        let diagonal = if self.is_unit { 0.0 } else { 1.0 };
+        let a = weighted_triangle(b, a, self.is_lower, diagonal);
+        let a = if self.is_conjugated { make::chlo_conj(b, a) } else { a };
+        if self.is_transposed { matrix_transpose(b, a) } else { a }
+    }
+
+    /// Builds the solution of the system with these matrices and right-hand sides.
+    fn solution(self, b: &mut Builder<'_>, a: Value, sides: Value) -> Value {
+        let form = match (self.is_transposed, self.is_conjugated) {
+            (false, _) => "NO_TRANSPOSE",
+            (true, false) => "TRANSPOSE",
+            (true, true) => "ADJOINT",
+        };
+        let attrs = Attrs::new()
+            .with("left_side", Attr::Bool(self.is_left))
+            .with("lower", Attr::Bool(self.is_lower))
+            .with("transpose_a", Attr::stablehlo_enum("transpose", form))
+            .with("unit_diagonal", Attr::Bool(self.is_unit));
+        let to = b.body.ty(sides).clone();
+        b.value(Opcode::TriangularSolve, [a, sides], attrs, to)
+    }
+}
+
+/// Builds matrices in which the elements below the diagonal, or above it, are those of `a`. Those of the diagonal are
+/// multiplied by `diagonal`, and the others are zero.
+fn weighted_triangle(b: &mut Builder<'_>, a: Value, is_lower: bool, diagonal: f64) -> Value {
+    let t = make::type_of(b, a);
+    let n = t.rank();
+    let positions = TensorType::new(DType::I32, &t.shape[n - 2..]);
+    let (row, column) = (make::iota(b, positions.clone(), 0), make::iota(b, positions, 1));
+    let is_inside = make::compare(b, if is_lower { "GT" } else { "LT" }, row, column);
+    let is_diagonal = make::compare(b, "EQ", row, column);
+    let repeat = |b: &mut Builder<'_>, x: Value| make::broadcast_in_dim(b, x, &t.shape, &[n - 2, n - 1]);
+    let (is_inside, is_diagonal) = (repeat(b, is_inside), repeat(b, is_diagonal));
+    let zeros = make::zeros(b, &t);
+    let on_diagonal = match diagonal {
+        0.0 => zeros,
+        1.0 => a,
+        _ => {
+            let factor = make::float(b, t.dtype, diagonal);
+            let factor = make::broadcast_scalar(b, factor, &t.shape);
+            make::multiply(b, a, factor)
+        }
+    };
+    let others = make::select(b, is_diagonal, on_diagonal, zeros);
+    make::select(b, is_inside, a, others)
+}
+
+fn matrix_transpose(b: &mut Builder<'_>, a: Value) -> Value {
+    let n = make::type_of(b, a).rank();
+    let order: Vec<usize> = (0..n - 2).chain([n - 1, n - 2]).collect();
+    make::transpose(b, a, &order)
+}
+
+/// Builds the products of the matrices in the last two dimensions.
+fn matmul(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let t = make::type_of(b, x);
+    let n = t.rank();
+    let batch: Vec<usize> = (0..n - 2).collect();
+    let dims =
+        DotDims { lhs_batch: batch.clone(), rhs_batch: batch, lhs_contract: vec![n - 1], rhs_contract: vec![n - 2] };
+    make::dot_general(b, x, y, &dims, t.dtype)
+}
+
+/// Builds the tangents of the Cholesky factors `factor` from those of the matrices.
+fn factor_tangent(b: &mut Builder<'_>, factor: Value, tangent: Value, is_lower: bool) -> Value {
+    let half = weighted_triangle(b, tangent, is_lower, 0.5);
+    let other = matrix_transpose(b, half);
+    let is_complex = make::type_of(b, other).dtype.is_complex();
+    let other = if is_complex { make::chlo_conj(b, other) } else { other };
+    let whole = make::add(b, half, other);
+    let plain = System { is_left: false, is_lower, is_unit: false, is_transposed: false, is_conjugated: false };
+    let adjoint = System { is_transposed: true, is_conjugated: true, ..plain };
+    let [right, left] = if is_lower { [adjoint, plain] } else { [plain, adjoint] };
+    let solved = right.solution(b, factor, whole);
+    let solved = System { is_left: true, ..left }.solution(b, factor, solved);
+    let phi = weighted_triangle(b, solved, is_lower, 0.5);
+    if is_lower { matmul(b, factor, phi) } else { matmul(b, phi, factor) }
 }
 
 impl TriangularSolve {
@@ -230,7 +320,32 @@ impl TriangularSolve {
 }
 
 impl Facts for TriangularSolve {
-    answer!(calculus = none("its derivative is not implemented"));
+    /// Builds the solution for the right-hand sides `db - op(da) x`, or `db - x op(da)`.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        let system = System::of(op).expect("verified");
+        Derivative::by(move |cx| {
+            let (a, x) = (cx.operands[0], cx.results[0]);
+            let moved = cx.tangents[0].map(|da| {
+                let da = system.matrix(cx.b, da);
+                let product = if system.is_left { matmul(cx.b, da, x) } else { matmul(cx.b, x, da) };
+                make::negate(cx.b, product)
+            });
+            let sides = cx.sum([cx.tangents[1], moved]);
+            vec![sides.map(|sides| cx.same_op(&[a, sides])[0])]
+        })
+    }
+    /// Builds the solution of the transposed system.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let system = System::of(op).expect("verified");
+        Transposed::by(move |cx| {
+            let (ct, a) = (cx.cotangent(), cx.known(0));
+            // No attribute names the transpose of an adjoint, which is the conjugate.
+            let a = if system.is_conjugated { make::chlo_conj(cx.b, a) } else { a };
+            let transposed = System { is_transposed: !system.is_transposed, is_conjugated: false, ..system };
+            vec![None, Some(transposed.solution(cx.b, a, ct).into())]
+        })
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (a, b) = (types[0], types[1]);

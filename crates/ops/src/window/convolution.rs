@@ -7,16 +7,18 @@
 use super::{
     WindowDim, WindowLabels, before_paddings, padded_by_windows, places, read_window, verified_window, with_window,
 };
+use crate::batch::BatchCx;
 use crate::check::{self, Check, bad_attribute, counted_tensors};
+use crate::derivative::CotangentCx;
 use crate::dot::linear_product;
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::known_operand;
-use crate::{Opcode, index};
+use crate::{Opcode, index, make};
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
-use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
 /// The kind of `dimension_numbers` of `convolution` and `dynamic_conv`.
@@ -160,8 +162,224 @@ impl Convolution {
     };
 }
 
+impl ConvDims {
+    fn to_attr(&self) -> Attr {
+        let one = |n: usize| Attr::int(n as i64);
+        let fields = [
+            ("input_batch_dimension", one(self.input_batch)),
+            ("input_feature_dimension", one(self.input_feature)),
+            ("input_spatial_dimensions", Attr::sizes(&self.input_spatial)),
+            ("kernel_input_feature_dimension", one(self.kernel_input_feature)),
+            ("kernel_output_feature_dimension", one(self.kernel_output_feature)),
+            ("kernel_spatial_dimensions", Attr::sizes(&self.kernel_spatial)),
+            ("output_batch_dimension", one(self.output_batch)),
+            ("output_feature_dimension", one(self.output_feature)),
+            ("output_spatial_dimensions", Attr::sizes(&self.output_spatial)),
+        ];
+        Attr::Record { name: "stablehlo.conv".into(), fields: fields.into_iter().collect() }
+    }
+
+    /// Builds a convolution with these dimensions, whose window has the size of the kernel.
+    fn convolution(&self, cx: &mut Built<'_, '_, '_>, x: Value, kernel: Value) -> Value {
+        let (x_shape, kernel_shape) = (cx.b.body.ty(x).shape().to_vec(), cx.b.body.ty(kernel).shape().to_vec());
+        let mut shape = vec![0; x_shape.len()];
+        shape[self.output_batch] = x_shape[self.input_batch] / cx.batch_groups;
+        shape[self.output_feature] = kernel_shape[self.kernel_output_feature];
+        for (d, window) in cx.window.iter().enumerate() {
+            let places = window.count(x_shape[self.input_spatial[d]]).expect("the sizes are small");
+            shape[self.output_spatial[d]] = places;
+        }
+        let sizes = |f: fn(&WindowDim) -> usize| Attr::sizes(&cx.window.iter().map(f).collect::<Vec<_>>());
+        let padding: Vec<i64> = cx.window.iter().flat_map(|w| [w.low, w.high]).collect();
+        let attrs = (cx.like.attrs().clone())
+            .with("window_strides", sizes(|w| w.stride))
+            .with("padding", Attr::Dense(Literal::new(vec![cx.window.len(), 2], &padding)))
+            .with("lhs_dilation", sizes(|w| w.base_dilation))
+            .with("rhs_dilation", sizes(|w| w.dilation))
+            .with("window_reversal", Attr::Bools(cx.reversed.clone()))
+            .with("dimension_numbers", self.to_attr())
+            .with("feature_group_count", Attr::int(cx.feature_groups as i64))
+            .with("batch_group_count", Attr::int(cx.batch_groups as i64));
+        cx.b.value(Opcode::Convolution, [x, kernel], attrs, Type::tensor(cx.dtype, shape))
+    }
+
+    /// Builds the cotangent of the input: the cotangent of the result, spread by the strides, under the reversed kernel.
+    fn input_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
+        let op = cx.op;
+        let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
+        let groups = features.max(batches);
+        let (ct, mut kernel) = (cx.cotangent(), cx.known(1));
+        if groups > 1 {
+            kernel = moved(cx.b, kernel, self.kernel_output_feature, self.kernel_input_feature, groups);
+        }
+        let (from, to) = (op.operand_shape(0), op.result_shape(0));
+        let window = self.window(&op).into_iter().enumerate().map(|(d, w)| {
+            let (n, places) =
+                (spread(from[self.input_spatial[d]], w.base_dilation), spread(to[self.output_spatial[d]], w.stride));
+            let extent = spread(w.size, w.dilation);
+            let low = extent - w.low - 1;
+            WindowDim {
+                stride: w.base_dilation,
+                base_dilation: w.stride,
+                low,
+                high: n + extent - 1 - places - low,
+                ..w
+            }
+        });
+        let dims = ConvDims {
+            input_batch: self.output_batch,
+            input_feature: self.output_feature,
+            input_spatial: self.output_spatial.clone(),
+            kernel_input_feature: self.kernel_output_feature,
+            kernel_output_feature: self.kernel_input_feature,
+            kernel_spatial: self.kernel_spatial.clone(),
+            output_batch: self.input_batch,
+            output_feature: self.input_feature,
+            output_spatial: self.input_spatial.clone(),
+        };
+        let mut built = Built {
+            like: &op,
+            window: window.collect(),
+            reversed: self.reversed(&op).into_iter().map(|r| !r).collect(),
+            feature_groups: groups,
+            batch_groups: 1,
+            dtype: op.operand_tensor(0).dtype,
+            b: &mut *cx.b,
+        };
+        let made = dims.convolution(&mut built, ct, kernel);
+        if batches > 1 { moved(cx.b, made, self.input_feature, self.input_batch, batches) } else { made }
+    }
+
+    /// Builds the cotangent of the kernel: the input under the cotangent of the result, with batches summed in the place of
+    /// features.
+    fn kernel_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
+        let op = cx.op;
+        let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
+        let (ct, x) = (cx.cotangent(), cx.known(0));
+        let (from, to) = (op.operand_shape(0), op.result_shape(0));
+        let window = self.window(&op).into_iter().enumerate().map(|(d, w)| {
+            let places = to[self.output_spatial[d]];
+            let (n, out) = (spread(from[self.input_spatial[d]], w.base_dilation), spread(places, w.stride));
+            let high = out - n + spread(w.size, w.dilation) - w.low - 1;
+            WindowDim { size: places, stride: w.dilation, dilation: w.stride, high, ..w }
+        });
+        let dims = ConvDims {
+            input_batch: self.input_feature,
+            input_feature: self.input_batch,
+            input_spatial: self.input_spatial.clone(),
+            kernel_input_feature: self.output_batch,
+            kernel_output_feature: self.output_feature,
+            kernel_spatial: self.output_spatial.clone(),
+            output_batch: self.kernel_input_feature,
+            output_feature: self.kernel_output_feature,
+            output_spatial: self.kernel_spatial.clone(),
+        };
+        let reversed = self.reversed(&op);
+        let mut built = Built {
+            like: &op,
+            window: window.collect(),
+            reversed: vec![false; reversed.len()],
+            feature_groups: batches,
+            batch_groups: features,
+            dtype: op.operand_tensor(1).dtype,
+            b: &mut *cx.b,
+        };
+        let made = dims.convolution(&mut built, x, ct);
+        let flipped: Vec<usize> =
+            (0..reversed.len()).filter(|&d| reversed[d]).map(|d| self.kernel_spatial[d]).collect();
+        if flipped.is_empty() { made } else { make::reverse(cx.b, made, &flipped) }
+    }
+
+    /// Builds a batch of convolutions. The new dimension becomes a part of the batch dimension, of the features of the
+    /// result, or of the groups of features.
+    fn batch(&self, cx: &mut BatchCx<'_, '_, '_>) -> Value {
+        let op = cx.op;
+        let groups = group_count(&op, "feature_group_count");
+        let mut built_groups = groups;
+        let (x, kernel, place) = match (cx.mapped[0], cx.mapped[1]) {
+            (true, false) => (merged(cx.b, cx.operands[0], self.input_batch), cx.operands[1], self.output_batch),
+            (false, true) if groups == 1 => {
+                (cx.operands[0], merged(cx.b, cx.operands[1], self.kernel_output_feature), self.output_feature)
+            }
+            _ => {
+                built_groups = groups * cx.size;
+                let (x, kernel) = (cx.with_leading(0), cx.with_leading(1));
+                let x = merged(cx.b, x, self.input_feature);
+                (x, merged(cx.b, kernel, self.kernel_output_feature), self.output_feature)
+            }
+        };
+        let mut built = Built {
+            like: &op,
+            window: self.window(&op),
+            reversed: self.reversed(&op),
+            feature_groups: built_groups,
+            batch_groups: 1,
+            dtype: op.result_tensor(0).dtype,
+            b: &mut *cx.b,
+        };
+        let made = self.convolution(&mut built, x, kernel);
+        let mut shape = op.result_shape(0).to_vec();
+        shape.insert(place, cx.size);
+        let made = make::reshape(cx.b, made, &shape);
+        make::move_to_front(cx.b, made, place)
+    }
+}
+
+/// The attributes of a convolution that is built in place of another one, and where it is built.
+struct Built<'a, 's, 'b> {
+    like: &'a OpView<'s>,
+    window: Vec<WindowDim>,
+    reversed: Vec<bool>,
+    feature_groups: usize,
+    batch_groups: usize,
+    dtype: DType,
+    b: &'a mut Builder<'b>,
+}
+
+/// Returns the size of `n` elements with `by - 1` holes between two of them.
+fn spread(n: usize, by: usize) -> i64 {
+    if n == 0 { 0 } else { (n as i64 - 1) * by as i64 + 1 }
+}
+
+/// Moves the groups, which are the major part of dimension `from`, to the major part of dimension `to`.
+fn moved(b: &mut Builder<'_>, x: Value, from: usize, to: usize, groups: usize) -> Value {
+    let mut shape = make::type_of(b, x).shape.clone();
+    shape[from] /= groups;
+    let mut split = shape.clone();
+    split.insert(from, groups);
+    let x = make::reshape(b, x, &split);
+    let x = make::move_to_front(b, x, from);
+    merged(b, x, to)
+}
+
+/// Makes the leading dimension the major part of dimension `to` of the others.
+fn merged(b: &mut Builder<'_>, x: Value, to: usize) -> Value {
+    let shape = make::type_of(b, x).shape.clone();
+    let order: Vec<usize> = (1..=to).chain([0]).chain(to + 1..shape.len()).collect();
+    let x = if to == 0 { x } else { make::transpose(b, x, &order) };
+    let mut result = shape[1..].to_vec();
+    result[to] *= shape[0];
+    make::reshape(b, x, &result)
+}
+
 impl Facts for Convolution {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let dims = ConvDims::of(&cx.op).expect("verified");
+            let input = cx.is_linear(0).then(|| dims.input_cotangent(cx).into());
+            vec![input, cx.is_linear(1).then(|| dims.kernel_cotangent(cx).into())]
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        if group_count(op, "batch_group_count") > 1 {
+            return Batched::None("its batch dimension is divided into groups");
+        }
+        Batched::by("it has one batch dimension and one dimension of features", |cx| {
+            let dims = ConvDims::of(&cx.op).expect("verified");
+            Ok(vec![dims.batch(cx)])
+        })
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 2..=2, 0)?;
         let (lhs, rhs) = (types[0], types[1]);
