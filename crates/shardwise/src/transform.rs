@@ -184,7 +184,7 @@ where
 /// # }
 /// ```
 #[track_caller]
-pub fn value_and_grad<'f, M, F>(f: F) -> Transform<'f, F::Args, (<F::Out as Returns>::Tree, <F::Args as Args>::First)>
+pub fn value_and_grad<'f, M, F>(f: F) -> Transform<'f, F::Args, ValueAndGradient<F, M>>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Out: Loss,
@@ -192,6 +192,7 @@ where
     Transform::new("value_and_grad", Location::caller(), gradient_of(f))
 }
 
+/// What a function returns, and a tree like its first argument.
 type ValueAndGradient<F, M> = (<<F as Function<M>>::Out as Returns>::Tree, <<F as Function<M>>::Args as Args>::First);
 
 fn gradient_of<'f, M, F>(
