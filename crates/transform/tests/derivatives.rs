@@ -337,11 +337,46 @@ fn convolution(window: &str, features: [usize; 3], counts: [usize; 2], result: &
 
 #[test]
 fn convolutions() {
-    let plain = "stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]";
+    let plain =
+        "stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]";
     check_all(&convolution(plain, [2, 2, 3], [1, 1], "4x5x5x3"));
-    let strided = "stride = [2, 3], pad = [[1, 2], [-1, 1]], lhs_dilate = [1, 1], rhs_dilate = [2, 1], reverse = [true, false]";
+    let strided =
+        "stride = [2, 3], pad = [[1, 2], [-1, 1]], lhs_dilate = [1, 1], rhs_dilate = [2, 1], reverse = [true, false]";
     check_all(&convolution(strided, [2, 2, 3], [1, 1], "4x3x2x3"));
-    let dilated = "stride = [2, 1], pad = [[0, 1], [1, 0]], lhs_dilate = [2, 3], rhs_dilate = [1, 2], reverse = [false, true]";
+    let dilated =
+        "stride = [2, 1], pad = [[0, 1], [1, 0]], lhs_dilate = [2, 3], rhs_dilate = [1, 2], reverse = [false, true]";
     check_all(&convolution(dilated, [4, 2, 6], [2, 1], "4x6x15x6"));
     check(&convolution(plain, [3, 3, 4], [1, 2], "2x5x5x4"));
+}
+
+#[test]
+fn cholesky_factors() {
+    for is_lower in [true, false] {
+        check_all(&format!(
+            "func.func @main(%arg0: tensor<3x3xf64>) -> tensor<3x3xf64> {{
+  %0 = stablehlo.constant dense<[[4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]> : tensor<3x3xf64>
+  %1 = stablehlo.add %arg0, %0 : tensor<3x3xf64>
+  %2 = stablehlo.cholesky %1, lower = {is_lower} : tensor<3x3xf64>
+  return %2 : tensor<3x3xf64>
+}}"
+        ));
+    }
+}
+
+#[test]
+fn triangular_systems() {
+    for (side, shape) in [(true, "3x2"), (false, "2x3")] {
+        for (is_lower, is_unit) in [(true, false), (false, false), (true, true), (false, true)] {
+            for form in ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"] {
+                check_all(&format!(
+                    "func.func @main(%arg0: tensor<3x3xf64>, %arg1: tensor<{shape}xf64>) -> tensor<{shape}xf64> {{
+  %0 = \"stablehlo.triangular_solve\"(%arg0, %arg1) <{{left_side = {side}, lower = {is_lower}, transpose_a = \
+                     #stablehlo<transpose {form}>, unit_diagonal = {is_unit}}}> : (tensor<3x3xf64>, \
+                     tensor<{shape}xf64>) -> tensor<{shape}xf64>
+  return %0 : tensor<{shape}xf64>
+}}"
+                ));
+            }
+        }
+    }
 }
