@@ -1,14 +1,15 @@
 //! `fft`: discrete Fourier transforms, computed in 64 bits and rounded once. Even lengths are halved, and other lengths
 //! are computed by the definition.
 
-use crate::Opcode;
 use crate::check::{self, Check, counted_tensors};
+use crate::derivative::CotangentCx;
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
+use crate::{Opcode, make};
 use shardwise_base::budget::{Meter, OPERATIONS_PER_STEP};
 use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{OpView, Type, Value};
+use shardwise_ir::{Attr, OpView, Type, Value};
 use shardwise_mathfn as fns;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -55,7 +56,22 @@ impl Fft {
 }
 
 impl Facts for Fft {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    /// A complex transform is symmetric. A real one is composed of a complex one and the choice of a half, and its
+    /// transpose of the transposes of these.
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        let (kind, lengths) = (op.attrs().str("fft_type").unwrap_or("").to_owned(), op.sizes("fft_length"));
+        Transposed::by(move |cx| {
+            let ct = cx.cotangent();
+            let value = match &kind[..] {
+                "RFFT" => real_cotangent(cx, ct),
+                "IRFFT" => half_cotangent(cx, ct, &lengths),
+                _ => cx.same_op(&[ct])[0],
+            };
+            vec![Some(value.into())]
+        })
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let (kind, lengths) = (check::word(op, "fft_type")?, check::sizes(op, "fft_length")?);
@@ -131,6 +147,38 @@ impl Facts for Fft {
   return %0 : tensor<6x4xcomplex<f32>>
 }"
     );
+}
+
+/// Builds the cotangent of the operand of an `RFFT`: the real part of the transform of `ct` with zeros for the elements
+/// that the op does not return.
+fn real_cotangent(cx: &mut CotangentCx<'_, '_, '_>, ct: Value) -> Value {
+    let shape = cx.operand_tensor(0).shape.clone();
+    let given = make::type_of(cx.b, ct).shape.clone();
+    let missing: Vec<i64> = shape.iter().zip(&given).map(|(&n, &half)| n as i64 - half as i64).collect();
+    let none = vec![0; shape.len()];
+    let zero = make::number(cx.b, cx.op.result_tensor(0).dtype, 0);
+    let whole = make::pad(cx.b, ct, zero, &none, &missing, &none);
+    let ty = cx.b.body.ty(whole).clone();
+    let attrs = cx.op.attrs().clone().with("fft_type", Attr::stablehlo_enum("fft_type", "FFT"));
+    let moved = cx.b.value(Opcode::Fft, [whole], attrs, ty);
+    make::real(cx.b, moved)
+}
+
+/// Builds the cotangent of the operand of an `IRFFT`: the conjugate of the scaled `RFFT` of `ct`, in which the elements
+/// that the op reads twice count twice.
+fn half_cotangent(cx: &mut CotangentCx<'_, '_, '_>, ct: Value, lengths: &[usize]) -> Value {
+    let to = cx.operand_tensor(0);
+    let attrs = cx.op.attrs().clone().with("fft_type", Attr::stablehlo_enum("fft_type", "RFFT"));
+    let moved = cx.b.value(Opcode::Fft, [ct], attrs, to.clone().into());
+    let (n, half) = (lengths.last().copied().unwrap_or(1), to.shape.last().copied().unwrap_or(1));
+    let all: usize = lengths.iter().product();
+    let weight = |i: usize| if i == 0 || 2 * i == n { 1.0 } else { 2.0 };
+    let weights: Vec<f64> = (0..half).map(|i| weight(i) / all as f64).collect();
+    let weights = make::constant(cx.b, Literal::new(vec![half], &weights));
+    let weights = make::convert(cx.b, weights, to.dtype);
+    let weights = make::broadcast_in_dim(cx.b, weights, &to.shape, &[to.shape.len() - 1]);
+    let scaled = make::multiply(cx.b, moved, weights);
+    make::chlo_conj(cx.b, scaled)
 }
 
 fn transform(op: &OpView<'_>, x: &Literal) -> Literal {

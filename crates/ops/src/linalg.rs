@@ -219,7 +219,7 @@ impl System {
     fn matrix(self, b: &mut Builder<'_>, a: Value) -> Value {
         let diagonal = if self.is_unit { 0.0 } else { 1.0 };
         let a = weighted_triangle(b, a, self.is_lower, diagonal);
-        let a = if self.is_conjugated { make::chlo_conj(b, a) } else { a };
+        let a = if self.is_conjugated { conjugate(b, a) } else { a };
         if self.is_transposed { matrix_transpose(b, a) } else { a }
     }
 
@@ -265,6 +265,11 @@ fn weighted_triangle(b: &mut Builder<'_>, a: Value, is_lower: bool, diagonal: f6
     make::select(b, is_inside, a, others)
 }
 
+/// Builds the conjugates of numbers, or returns `x` itself if they are real.
+fn conjugate(b: &mut Builder<'_>, x: Value) -> Value {
+    if make::type_of(b, x).dtype.is_complex() { make::chlo_conj(b, x) } else { x }
+}
+
 fn matrix_transpose(b: &mut Builder<'_>, a: Value) -> Value {
     let n = make::type_of(b, a).rank();
     let order: Vec<usize> = (0..n - 2).chain([n - 1, n - 2]).collect();
@@ -285,8 +290,7 @@ fn matmul(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
 fn factor_tangent(b: &mut Builder<'_>, factor: Value, tangent: Value, is_lower: bool) -> Value {
     let half = weighted_triangle(b, tangent, is_lower, 0.5);
     let other = matrix_transpose(b, half);
-    let is_complex = make::type_of(b, other).dtype.is_complex();
-    let other = if is_complex { make::chlo_conj(b, other) } else { other };
+    let other = conjugate(b, other);
     let whole = make::add(b, half, other);
     let plain = System { is_left: false, is_lower, is_unit: false, is_transposed: false, is_conjugated: false };
     let adjoint = System { is_transposed: true, is_conjugated: true, ..plain };
@@ -340,7 +344,7 @@ impl Facts for TriangularSolve {
         Transposed::by(move |cx| {
             let (ct, a) = (cx.cotangent(), cx.known(0));
             // No attribute names the transpose of an adjoint, which is the conjugate.
-            let a = if system.is_conjugated { make::chlo_conj(cx.b, a) } else { a };
+            let a = if system.is_conjugated { conjugate(cx.b, a) } else { a };
             let transposed = System { is_transposed: !system.is_transposed, is_conjugated: false, ..system };
             vec![None, Some(transposed.solution(cx.b, a, ct).into())]
         })

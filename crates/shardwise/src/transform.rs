@@ -192,7 +192,7 @@ where
     Transform::new("value_and_grad", Location::caller(), gradient_of(f))
 }
 
-/// What a function returns, and a tree like its first argument.
+/// The result of a function, and a tree like its first argument.
 type ValueAndGradient<F, M> = (<<F as Function<M>>::Out as Returns>::Tree, <<F as Function<M>>::Args as Args>::First);
 
 fn gradient_of<'f, M, F>(

@@ -554,3 +554,45 @@ fn triangular_systems() {
         }
     }
 }
+
+/// Returns the program of a transform of this kind over the last two dimensions, of which the complex operand has the
+/// size `from` and the complex result the size `to`.
+fn fourier(kind: &str, from: &str, to: &str, lengths: &str) -> String {
+    let complex = "complex<f64>";
+    let (enter, operand) = match kind {
+        "RFFT" => ("stablehlo.add %arg0, %arg1".to_owned(), "f64"),
+        _ => ("stablehlo.complex %arg0, %arg1".to_owned(), complex),
+    };
+    let types = if operand == "f64" { format!("tensor<{from}xf64>") } else { format!("tensor<{from}x{complex}>") };
+    let transform = format!("%1 = stablehlo.fft %0, type = {kind}, length = {lengths} : ({types})");
+    if kind == "IRFFT" {
+        return format!(
+            "func.func @main(%arg0: tensor<{from}xf64>, %arg1: tensor<{from}xf64>) -> tensor<{to}xf64> {{
+  %0 = {enter} : {types}
+  {transform} -> tensor<{to}xf64>
+  return %1 : tensor<{to}xf64>
+}}"
+        );
+    }
+    format!(
+        "func.func @main(%arg0: tensor<{from}xf64>, %arg1: tensor<{from}xf64>) -> (tensor<{to}xf64>, tensor<{to}xf64>) {{
+  %0 = {enter} : {types}
+  {transform} -> tensor<{to}x{complex}>
+  %2 = stablehlo.real %1 : (tensor<{to}x{complex}>) -> tensor<{to}xf64>
+  %3 = stablehlo.imag %1 : (tensor<{to}x{complex}>) -> tensor<{to}xf64>
+  return %2, %3 : tensor<{to}xf64>, tensor<{to}xf64>
+}}"
+    )
+}
+
+#[test]
+fn fourier_transforms() {
+    check_all(&fourier("FFT", "2x3x4", "2x3x4", "[3, 4]"));
+    check_all(&fourier("IFFT", "2x3x4", "2x3x4", "[3, 4]"));
+    for (half, whole, lengths) in
+        [("2x3x3", "2x3x4", "[3, 4]"), ("2x3x3", "2x3x5", "[3, 5]"), ("2x3x1", "2x3x1", "[3, 1]")]
+    {
+        check_all(&fourier("RFFT", whole, half, lengths));
+        check_all(&fourier("IRFFT", half, whole, lengths));
+    }
+}

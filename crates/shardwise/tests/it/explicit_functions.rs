@@ -70,7 +70,7 @@ const CASES: &[Case] = &[
     ("exp", |x| x.exp()), ("exp_m1", |x| x.exp_m1()), ("ln", |x| x.ln()), ("ln_1p", |x| x.ln_1p()),
     ("sin", |x| x.sin()), ("cos", |x| x.cos()), ("tan", |x| x.tan()), ("tanh", |x| x.tanh()), ("abs", |x| x.abs()),
     ("sign", |x| x.sign()), ("floor", |x| x.floor()), ("ceil", |x| x.ceil()), ("round", |x| x.round()),
-    ("round_ties_even", |x| x.round_ties_even()), ("recip", |x| x.recip()), ("relu", |x| x.relu()),
+    ("round_ties_even", |x| x.round_ties_even()), ("recip", |x| x.recip()), ("relu", |x| x.relu()), ("stop_gradient", |x| x.stop_gradient()),
     ("sigmoid", |x| x.sigmoid()), ("silu", |x| x.silu()), ("gelu", |x| x.gelu()), ("softplus", |x| x.softplus()),
     ("erf", |x| x.erf()), ("erf_inv", |x| x.erf_inv()), ("is_nan", |x| x.is_nan()), ("is_finite", |x| x.is_finite()),
     ("eq", |x| x.eq(x)), ("ne", |x| x.ne(0.5)), ("lt", |x| x.lt(0.5)), ("le", |x| x.le(x)), ("gt", |x| x.gt(0.5)),
