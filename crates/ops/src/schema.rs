@@ -192,7 +192,10 @@ impl AttrKind {
             AttrKind::AxesPerDim => matches!(attr, Attr::AxesPerDim { .. }),
             AttrKind::Shardings => matches!(attr, Attr::Shardings(_)),
             AttrKind::Layouts => {
-                matches!(attr, Attr::Array(items) if items.iter().all(|item| item.to_ints().is_some()))
+                // JAX writes tensors of `index`, which are kept as text.
+                let is_of_index = |item: &Attr| matches!(item, Attr::Opaque(text) if text.ends_with("xindex>"));
+                let is_layout = |item: &Attr| item.to_ints().is_some() || is_of_index(item);
+                matches!(attr, Attr::Array(items) if items.iter().all(is_layout))
             }
             AttrKind::Own(_) => true,
         }
@@ -525,4 +528,19 @@ pub(crate) fn per_axis_operands(op: &OpView<'_>) -> Diagnostics {
     let found = (0..op.operands().len()).find(is_per_axis);
     let rule = "values may be quantized per tensor only";
     found.map_or_else(Diagnostics::default, |i| constraint(op, opcode.operand_label(i), rule).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_may_be_tensors_of_index() {
+        let text = |text: &str| Attr::Array(vec![Attr::Opaque(text.into())]);
+        assert!(AttrKind::Layouts.fits(&text("dense<[0, 1]> : tensor<2xindex>")));
+        assert!(AttrKind::Layouts.fits(&text("dense<> : tensor<0xindex>")));
+        assert!(AttrKind::Layouts.fits(&Attr::Array(vec![Attr::ints([1, 0])])));
+        assert!(!AttrKind::Layouts.fits(&text("#stablehlo.token")));
+        assert!(!AttrKind::Layouts.fits(&Attr::ints([1, 0])));
+    }
 }

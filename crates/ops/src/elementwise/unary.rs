@@ -178,6 +178,13 @@ fn one_minus_square(b: &mut Builder<'_>, x: Value) -> Value {
     make::subtract(b, one, square)
 }
 
+/// Builds `(1 + x) * (1 - x)`, which is exact to the last digits where `x * x` is close to 1.
+fn distance_to_ones(b: &mut Builder<'_>, x: Value) -> Value {
+    let one = like(b, x, 1.0);
+    let [above, below] = [make::add(b, one, x), make::subtract(b, one, x)];
+    make::multiply(b, above, below)
+}
+
 /// Builds `1 + x * x`.
 fn one_plus_square(b: &mut Builder<'_>, x: Value) -> Value {
     let square = make::multiply(b, x, x);
@@ -387,7 +394,7 @@ macro_rules! unary_ops {
             Sine "stablehlo.sine" transcendental!(Slope::Of(|b, x, _| make::cosine(b, x)), fns::sin_f32, fns::sin_f64, Complex(complex::sin), inexact "sine");
             Sqrt "stablehlo.sqrt" transcendental!(Slope::Of(|b, _, y| over(b, 0.5, y)), f32::sqrt, f64::sqrt, Complex(complex::sqrt), inexact "sqrt");
             Tan "stablehlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, Complex(complex::tan), inexact "tan");
-            Tanh "stablehlo.tanh" transcendental!(Slope::Of(|b, _, y| one_minus_square(b, y)), fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), inexact "tanh");
+            Tanh "stablehlo.tanh" transcendental!(Slope::Of(|b, _, y| distance_to_ones(b, y)), fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), inexact "tanh");
             ChloSquare "chlo.square" Unary { slope: Slope::Of(|b, x, _| scaled(b, 2.0, x)), float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(|z| z * z), ..row!(chlo "square") };
             ChloConj "chlo.conj" Unary { slope: Slope::By(|cx| cx.tangents[0].map(|t| make::chlo_conj(cx.b, t))), transpose: Some(|cx| { let ct = cx.cotangent(); make::chlo_conj(cx.b, ct) }), float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
             ChloErf "chlo.erf" transcendental!(Slope::Of(|b, x, _| gaussian(b, ERF_SLOPE, -1.0, x)), fns::erf_f32, fns::erf_f64, OfComplex::Not, chlo "erf");
