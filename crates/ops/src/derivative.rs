@@ -182,7 +182,9 @@ impl<'s> CotangentCx<'_, 's, '_> {
     }
 }
 
-fn same_op<'s>(op: &OpView<'s>, operands: &[Value], cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> Vec<Value> {
+/// Builds the same op on these operands, with copies of its regions and results of the same types, and returns its
+/// results.
+pub fn same_op<'s>(op: &OpView<'s>, operands: &[Value], cloner: &mut Cloner<'s>, b: &mut Builder<'_>) -> Vec<Value> {
     let regions: Vec<Region> = op.regions().iter().map(|&r| cloner.region(r, b)).collect();
     let types: Vec<_> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
     let new = b.op_with_regions(op.data().code, operands.iter().copied(), op.attrs().clone(), regions, types);

@@ -4,7 +4,7 @@ use crate::depends::{Depends, callee};
 use crate::errors;
 use shardwise_base::{Diagnostics, EntityVec, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
-use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent};
+use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent, same_op};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Linear, Opcode, make};
 
@@ -189,7 +189,7 @@ impl<'s> Scope<'s> {
                 for &i in &active {
                     let mut operands = self.cloner.values(op.operands());
                     operands[i] = self.tangents[op.operand(i)].expect("it is active");
-                    let made = apply_with(&mut self.cloner, op, &operands, b);
+                    let made = same_op(op, &operands, &mut self.cloner, b);
                     for (sum, part) in sums.iter_mut().zip(made) {
                         *sum = Some(sum.map_or(part, |s| make::add(b, s, part)));
                     }
@@ -210,7 +210,7 @@ impl<'s> Scope<'s> {
                     .zip(op.operands())
                     .map(|(v, &from)| v.unwrap_or_else(|| self.tangent_or_zeros(from, b)))
                     .collect();
-                apply_with(&mut self.cloner, op, &operands, b).into_iter().map(Some).collect()
+                same_op(op, &operands, &mut self.cloner, b).into_iter().map(Some).collect()
             }
         }
     }
@@ -450,12 +450,4 @@ impl<'s> Scope<'s> {
         }
         Ok(())
     }
-}
-
-/// Builds the same op on these operands, and returns its results.
-fn apply_with<'s>(cloner: &mut Cloner<'s>, op: &OpView<'s>, operands: &[Value], b: &mut Builder<'_>) -> Vec<Value> {
-    let regions: Vec<Region> = op.regions().iter().map(|&r| cloner.region(r, b)).collect();
-    let types: Vec<Type> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
-    let new = b.op_with_regions(op.data().code, operands.iter().copied(), op.attrs().clone(), regions, types);
-    b.body[new].results.to_vec()
 }

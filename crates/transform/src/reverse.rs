@@ -163,9 +163,6 @@ impl<'s> Reverse<'s> {
     /// Builds the known part of an op with linear operands.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let code = Opcode::of_view(op);
-        if code == Opcode::OptimizationBarrier {
-            return Ok(());
-        }
         if !matches!(code, Opcode::While | Opcode::Case | Opcode::If | Opcode::ManualComputation) {
             return Ok(());
         }
