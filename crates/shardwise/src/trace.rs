@@ -595,6 +595,9 @@ impl Trace {
 
 /// Removes the functions that the first one does not call. They were traced to be differentiated or batched.
 fn keep_called(module: &mut Module) {
+    if module.funcs.len() == 1 {
+        return;
+    }
     let called = calls::callees_first(module, vec![FuncId::new(0)]);
     if called.len() < module.funcs.len() {
         let funcs = std::mem::take(&mut module.funcs);

@@ -97,10 +97,10 @@ impl<A: Args, R: Tree> Function<Wrapped<A, R>> for &Transform<'_, A, R> {
     type Args = A;
     type Out = R;
     fn apply(&self, args: &A::Owned) -> R {
-        self.shared.call(args, self.shared.at)
+        (**self).apply(args)
     }
     fn name(&self) -> &'static str {
-        self.shared.name
+        (**self).name()
     }
 }
 
@@ -564,7 +564,7 @@ impl<R: Tree> Traced<R> {
     fn run<T: Tree>(&self, func: &Func, args: &T, more: &[&Array], at: At) -> Result<Vec<Array>> {
         let own = tree::leaves(args).into_iter().cloned();
         let all: Vec<Array> = own.chain(self.captured.iter().cloned()).chain(more.iter().map(|&a| a.clone())).collect();
-        Copy::new(func, &all).results(at)
+        Copier::new(func, &all).results(at)
     }
 }
 
@@ -585,16 +585,16 @@ fn reshard(array: &Array, sharding: &Sharding) -> Array {
 }
 
 /// A function that is copied into the active trace, op by op.
-struct Copy<'s> {
+struct Copier<'s> {
     body: &'s Body,
     values: EntityVec<Value, Option<Array>>,
 }
 
-impl<'s> Copy<'s> {
-    fn new(func: &'s Func, args: &[Array]) -> Copy<'s> {
+impl<'s> Copier<'s> {
+    fn new(func: &'s Func, args: &[Array]) -> Copier<'s> {
         let mut values = EntityVec::filled(func.body.value_count(), None);
         func.body.args().iter().zip(args).for_each(|(&v, a)| values[v] = Some(a.clone()));
-        Copy { body: &func.body, values }
+        Copier { body: &func.body, values }
     }
 
     fn results(mut self, at: At) -> Result<Vec<Array>> {
