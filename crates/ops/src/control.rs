@@ -1,7 +1,9 @@
 //! Control flow, composites, calls out of the program, and barriers. The engine runs their regions, and shardings flow
 //! through them along edges.
 
+use crate::batch::Batched;
 use crate::check::{Check, MANY, counts, types_of};
+use crate::derivative::{Derivative, Transposed};
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::constant_operand;
@@ -340,6 +342,8 @@ impl Facts for Composite {
                 "the decomposition must take the operands",
             );
         }
+        check.so_far()?;
+        crate::custom::check(op)?;
         check.give(declared_results(op, callee))
     }
     answer!(usual);
@@ -473,7 +477,8 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
 
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
-    collective::is_ragged(op).then_some(&collective::RaggedAllToAll)
+    let named = || collective::named::NamedOp::of(op).map(|_| &collective::named::NamedAxis as &dyn Facts);
+    collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts).or_else(named)
 }
 
 impl CustomCall {
@@ -511,7 +516,26 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
-    answer!(calculus = none("the called function states no derivative"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        match known(op) {
+            Some(facts) => facts.derivative(op),
+            None if user::find(target(op)).is_some() => Derivative::None("the kernel states no derivative"),
+            None => Derivative::None("the called function states no derivative"),
+        }
+    }
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        match known(op) {
+            Some(facts) => facts.transpose(op),
+            None => Transposed::None("the called function states no derivative"),
+        }
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        match (known(op), user::find(target(op))) {
+            (Some(facts), _) => facts.batch(op, mapped),
+            (None, Some(kernel)) => kernel.batch(op, mapped),
+            (None, None) => Batched::None("the called function states no batch"),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
         if let Some(facts) = known(op) {
@@ -593,7 +617,10 @@ impl Facts for CustomCall {
         }
         if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
     }
-    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        if collective::named::NamedOp::of(op).is_some() {
+            return collective::named::NamedAxis.eval(op, x, regions);
+        }
         if is_identity_target(op) {
             return Ok(x[..op.results().len()].to_vec());
         }

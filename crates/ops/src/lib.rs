@@ -28,6 +28,7 @@ mod table;
 pub mod calls;
 pub mod collective;
 pub mod control;
+pub mod custom;
 pub mod dot;
 pub mod dynamic;
 pub mod elementwise;

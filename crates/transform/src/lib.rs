@@ -24,14 +24,17 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod custom;
 mod depends;
 mod errors;
 mod jvp;
 mod request;
 mod reverse;
+mod split;
 mod vmap;
 
 pub use jvp::jvp;
 pub use request::{Request, split_list};
-pub use reverse::{value_and_gradient, vjp};
-pub use vmap::vmap;
+pub use reverse::{value_and_gradient, vjp, vjp_of};
+pub use split::split;
+pub use vmap::{Batch, Batched, vmap, vmap_with};

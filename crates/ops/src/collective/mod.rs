@@ -6,6 +6,7 @@
 //! An op is read once, by [`CollectiveView::of`], into a kind and its [`Groups`].
 
 mod groups;
+pub mod named;
 mod ops;
 mod permutation;
 mod ragged;
