@@ -7,6 +7,7 @@ use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorT
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
+use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -260,8 +261,18 @@ impl<'s> Scope<'s> {
         match Opcode::of_view(op) {
             Opcode::While => self.while_loop(op, b),
             Opcode::Case | Opcode::If => self.branch(op, b),
-            Opcode::ManualComputation => {
-                Err(errors::no_batch(op, "the batch of a `shard_map` is not implemented").into())
+            Opcode::ManualComputation => self.manual(op, b),
+            // The batch is computed at once, and the future's value is ready.
+            Opcode::AsyncStart => {
+                let inner = op.regions()[0];
+                self.forward(op.operands(), &op.body[inner].args);
+                self.region(inner, b)?;
+                self.forward(op.body.region_results(inner), op.results());
+                Ok(())
+            }
+            Opcode::AsyncDone => {
+                self.forward(op.operands(), op.results());
+                Ok(())
             }
             Opcode::NamedComputation => {
                 let inner = op.regions()[0];
@@ -275,6 +286,63 @@ impl<'s> Scope<'s> {
                 None => self.call(op, b),
             },
         }
+    }
+
+    /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over manual
+    /// axes: then each device has a part of the batch.
+    fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let (region, loc) = (op.regions()[0], b.loc.clone());
+        let (mesh, axes) = manual_mesh_axes(op).expect("verified");
+        let outer = (self.size, self.batch);
+        let split: Vec<AxisRef> =
+            outer.1.layout.iter().filter_map(|a| Some(AxisRef::full(mesh.axis(a)?))).collect();
+        let parts = AxisRef::total_size(mesh, &split);
+        let is_manual = split.iter().all(|a| axes.contains(a));
+        let has_axis = || outer.1.axis.is_some_and(|axis| spreads(self.module, op, axis) || gathers(self.module, op, axis));
+        let is_split = !split.is_empty() && is_manual && self.size.is_multiple_of(parts) && !has_axis();
+        let own: &[String] = if is_split || !is_manual { outer.1.layout } else { &[] };
+        let mut wrong = vec![];
+        let mut layout = |sharding: &Sharding, is_mapped: bool| match is_mapped {
+            true => {
+                wrong.extend(used_axis(sharding, own));
+                leading_sharding(sharding, own)
+            }
+            false => sharding.clone(),
+        };
+        let ins: Vec<Sharding> =
+            in_shardings(op.attrs()).iter().zip(op.operands()).map(|(s, &v)| layout(s, self.mapped[v])).collect();
+        if let Some(axis) = wrong.first() {
+            return Err(errors::spmd_axis(axis, &loc).into());
+        }
+        if is_manual {
+            self.size = if is_split { self.size / parts } else { self.size };
+            self.batch = Batch { size: self.size, layout: &[], ..self.batch };
+        }
+        let new = b.body.add_region();
+        let mut inner = Builder::at(b.body, new, loc.clone());
+        for (&arg, &v) in op.body[region].args.iter().zip(op.operands()) {
+            self.arg(arg, self.mapped[v], &mut inner);
+        }
+        let made = self.region(region, &mut inner);
+        (self.size, self.batch) = outer;
+        made?;
+        let given = op.body.region_results(region);
+        inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
+        b.loc = loc;
+        let batched = |v: Value, is_mapped: bool| match is_mapped {
+            true => leading_type(op.body.ty(v), self.size),
+            false => op.body.ty(v).clone(),
+        };
+        let types: Vec<Type> = op.results().iter().zip(given).map(|(&v, &g)| batched(v, self.mapped[g])).collect();
+        let (operands, attrs) = (self.cloner.values(op.operands()), ManualComputation::attrs(ins, mesh, axes));
+        let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [new], types);
+        let made = b.body[made].results.to_vec();
+        self.batch.layout = own;
+        for ((&v, &g), to) in op.results().iter().zip(given).zip(made) {
+            self.set(v, to, self.mapped[g], b);
+        }
+        self.batch = outer.1;
+        Ok(())
     }
 
     fn forward(&mut self, from: &[Value], to: &[Value]) {
@@ -528,13 +596,23 @@ impl<'s> Scope<'s> {
 
 /// Returns true if an op, a region in it or a function that it runs takes the element at the own index along an axis.
 fn spreads(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
-    let is_spread = |op: &OpView<'_>| NamedOp::of(op).is_some_and(|(k, a)| k == NamedOp::Spread && a == axis);
+    contains(module, op, NamedOp::Spread, axis)
+}
+
+/// Returns true if an op, a region in it or a function that it runs collects the values of all indices along an axis.
+fn gathers(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
+    contains(module, op, NamedOp::Gather, axis)
+}
+
+fn contains(module: &Module, op: &OpView<'_>, kind: NamedOp, axis: &str) -> bool {
+    let is_it = |op: &OpView<'_>| NamedOp::of(op) == Some((kind, axis));
     let mut ops = vec![];
     op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut ops));
     let calls = |op: &OpView<'_>| {
-        callee(op).is_some_and(|f| f.body.walk().into_iter().any(|o| spreads(module, &module.view(&f.body, o), axis)))
+        let inside = |f: &Func| f.body.walk().into_iter().any(|o| contains(module, &module.view(&f.body, o), kind, axis));
+        callee(op).is_some_and(inside)
     };
-    is_spread(op) || calls(op) || ops.into_iter().map(|o| op.at(o)).any(|o| is_spread(&o) || calls(&o))
+    is_it(op) || calls(op) || ops.into_iter().map(|o| op.at(o)).any(|o| is_it(&o) || calls(&o))
 }
 
 /// Builds the elements with equal first and second indices: `[n, n, s..] -> [n, s..]`.
