@@ -118,9 +118,9 @@ pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
 pub use transform::{
-    AxesFor, Batch, BatchAxes, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind, Loss, Nth, NthArray, Positions,
-    Pullback, Reverse, Transform, ValueAndGrad, WithAux, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad,
-    vjp, vjp_with_aux, vmap,
+    AxesFor, Batch, BatchAxes, CheckpointPolicy, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind, Loss, Nth,
+    NthArray, Positions, Pullback, Remat, Reverse, Transform, ValueAndGrad, WithAux, checkpoint, checkpoint_name,
+    float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vjp_with_aux, vmap,
 };
 pub use tree::{MapLeaves, Path, Tree};
 

@@ -20,6 +20,7 @@ mod arguments;
 mod batch;
 mod derivative;
 mod jacobian;
+pub(crate) mod remat;
 mod traced;
 
 pub use arguments::{Nth, NthArray, Positions};
@@ -29,6 +30,8 @@ pub use derivative::{
     vjp, vjp_with_aux,
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
+pub use remat::{Remat, checkpoint, checkpoint_name};
+pub use shardwise_ops::remat::Policy as CheckpointPolicy;
 
 use crate::array::Array;
 use crate::error::Mistakes;
