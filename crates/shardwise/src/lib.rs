@@ -119,8 +119,9 @@ pub use spec::{
 };
 pub use transform::{
     AxesFor, Batch, BatchAxes, CheckpointPolicy, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind, Loss, Nth,
-    NthArray, Positions, Pullback, Remat, Reverse, Transform, ValueAndGrad, WithAux, checkpoint, checkpoint_name,
-    float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vjp_with_aux, vmap,
+    NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform, ValueAndGrad, WithAux, checkpoint,
+    checkpoint_name, float0, grad, hessian, jacfwd, jacrev, jvp, saved_residuals, value_and_grad, vjp, vjp_with_aux,
+    vmap,
 };
 pub use tree::{MapLeaves, Path, Tree};
 

@@ -21,6 +21,7 @@ mod batch;
 mod derivative;
 mod jacobian;
 pub(crate) mod remat;
+mod residuals;
 mod traced;
 
 pub use arguments::{Nth, NthArray, Positions};
@@ -31,6 +32,7 @@ pub use derivative::{
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
 pub use remat::{Remat, checkpoint, checkpoint_name};
+pub use residuals::{Residual, saved_residuals};
 pub use shardwise_ops::remat::Policy as CheckpointPolicy;
 
 use crate::array::Array;
