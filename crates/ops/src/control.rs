@@ -511,7 +511,22 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
-    answer!(calculus = none("the called function states no derivative"));
+    /// A target that returns its operands changes no tangent, and its tangents have the layouts that propagate to them.
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        match is_identity_target(op) {
+            true => Derivative::by(|cx| cx.tangents[..cx.results.len()].to_vec()),
+            false => Derivative::None("the called function states no derivative"),
+        }
+    }
+    answer!(transpose = none("the called function states no derivative"));
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        match is_identity_target(op) {
+            true => Batched::by("its layout names no dimension for the batch", |cx| {
+                Ok((0..cx.op.results().len()).map(|i| cx.with_leading(i)).collect())
+            }),
+            false => Batched::None("the called function states no derivative"),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
         if let Some(facts) = known(op) {

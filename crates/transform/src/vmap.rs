@@ -5,6 +5,7 @@ use crate::errors;
 use shardwise_base::{Diagnostics, DimSharding, EntityVec, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched, leading_type, repeated};
+use shardwise_ops::expansion::expand;
 use shardwise_ops::{Opcode, ReduceKind, make};
 
 /// Returns the function of which the arguments `args` have a new leading dimension of size `size`, and all results. It
@@ -108,6 +109,10 @@ impl<'s> Scope<'s> {
         let made = match batched {
             Batched::None(why) => return Err(errors::no_batch(op, why).into()),
             Batched::Structure => return self.structure(op, b),
+            Batched::Expanded(expansion) => {
+                let func = expand(op, &expansion).map_err(|why| errors::no_batch(op, why))?;
+                return self.inlined(op, &func.body, b);
+            }
             Batched::Leading(attrs) => {
                 let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
@@ -156,13 +161,19 @@ impl<'s> Scope<'s> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
         };
-        let mut inner = Scope::new(self.module, &func.body, self.size);
-        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+        self.inlined(op, &func.body, b)
+    }
+
+    /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
+    /// op.
+    fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let mut inner = Scope::new(self.module, body, self.size);
+        for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];
         }
-        inner.region(func.body.entry(), b)?;
-        for (&f, &t) in func.body.results().iter().zip(op.results()) {
+        inner.region(body.entry(), b)?;
+        for (&f, &t) in body.results().iter().zip(op.results()) {
             self.cloner.set(t, inner.cloner.get(f));
             self.mapped[t] = inner.mapped[f];
         }
