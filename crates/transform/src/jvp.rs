@@ -8,6 +8,7 @@ use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, T
 use shardwise_ops::control::OptimizationBarrier;
 use shardwise_ops::custom::{self, Custom, LinearCall, Rule};
 use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent, same_op};
+use shardwise_ops::expansion::expand;
 use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Linear, Opcode, make};
@@ -130,6 +131,14 @@ impl<'s> Scope<'s> {
         }
         match Opcode::of(op.data().code).facts().derivative(op) {
             Derivative::Structure => self.structure(op, b),
+            Derivative::Expanded(expansion) => {
+                let func = expand(op, &expansion).map_err(|why| errors::no_derivative(op, why))?;
+                self.cloner.op(op.op, b);
+                let results = self.inlined(op, &func.body, b)?;
+                let tangents = results.into_iter().map(|(_, tangent)| tangent).collect();
+                self.set_tangents(op, tangents, b);
+                Ok(())
+            }
             Derivative::Zero(_) => {
                 self.cloner.op(op.op, b);
                 Ok(())
@@ -388,17 +397,28 @@ impl<'s> Scope<'s> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
         };
-        let mut inner = Scope::new(self.module, &func.body);
-        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+        let results = self.inlined(op, &func.body, b)?;
+        for (&v, (to, tangent)) in op.results().iter().zip(results) {
+            self.cloner.set(v, to);
+            self.tangents[v] = tangent;
+        }
+        Ok(())
+    }
+
+    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
+    fn inlined(
+        &self,
+        op: &OpView<'s>,
+        body: &Body,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<(Value, Option<Value>)>, Diagnostics> {
+        let mut inner = Scope::new(self.module, body);
+        for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.tangents[arg] = self.tangents[v];
         }
-        inner.region(func.body.entry(), b)?;
-        for (&f, &t) in func.body.results().iter().zip(op.results()) {
-            self.cloner.set(t, inner.cloner.get(f));
-            self.tangents[t] = inner.tangents[f];
-        }
-        Ok(())
+        inner.region(body.entry(), b)?;
+        Ok(body.results().iter().map(|&v| (inner.cloner.get(v), inner.tangents[v])).collect())
     }
 
     /// Returns which values of the body depend on values with tangents, if the values for which `is_given` is true have

@@ -7,6 +7,7 @@ use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorT
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
+use shardwise_ops::expansion::expand;
 use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
@@ -215,6 +216,10 @@ impl<'s> Scope<'s> {
         let made = match batched {
             How::None(why) => return Err(errors::no_batch(op, why).into()),
             How::Structure => return self.structure(op, b),
+            How::Expanded(expansion) => {
+                let func = expand(op, &expansion).map_err(|why| errors::no_batch(op, why))?;
+                return self.inlined(op, &func.body, b);
+            }
             How::Leading(attrs) => {
                 let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
@@ -444,14 +449,20 @@ impl<'s> Scope<'s> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
         };
-        let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
-        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+        self.inlined(op, &func.body, b)
+    }
+
+    /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
+    /// op.
+    fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
+        for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];
         }
-        inner.region(func.body.entry(), b)?;
+        inner.region(body.entry(), b)?;
         self.wrong.extend(inner.wrong);
-        for (&f, &t) in func.body.results().iter().zip(op.results()) {
+        for (&f, &t) in body.results().iter().zip(op.results()) {
             self.cloner.set(t, inner.cloner.get(f));
             self.mapped[t] = inner.mapped[f];
         }
