@@ -2,7 +2,7 @@
 
 use crate::depends::{Depends, callee};
 use crate::errors;
-use shardwise_base::{AxisRef, DType, Diagnostics, DimSharding, EntityVec, Sharding};
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
@@ -116,6 +116,8 @@ struct Scope<'s> {
     cloner: Cloner<'s>,
     mapped: EntityVec<Value, bool>,
     made: Rc<RefCell<Made>>,
+    /// The manual axes over which the batch is split, inside a manual computation.
+    split: Option<(Arc<Mesh>, AxisSet)>,
     wrong: Diagnostics,
 }
 
@@ -123,8 +125,8 @@ struct Scope<'s> {
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
-    /// The names of the batches of functions with derivatives of their own, by the function and its mapped operands.
-    names: HashMap<(Arc<str>, Vec<bool>), (Arc<str>, RuleNames)>,
+    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and the size.
+    names: HashMap<(Arc<str>, Vec<bool>, usize), (Arc<str>, RuleNames)>,
     /// Names that are taken.
     taken: HashSet<Arc<str>>,
 }
@@ -149,7 +151,7 @@ impl<'s> Scope<'s> {
     ) -> Scope<'s> {
         let mapped = EntityVec::filled(body.value_count(), false);
         let (cloner, wrong) = (Cloner::new(body), Diagnostics::default());
-        Scope { module, body, size: batch.size, batch, cloner, mapped, made, wrong }
+        Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
     }
 
     /// Maps `v` to `to`, which has the leading dimension if `is_mapped`.
@@ -163,6 +165,9 @@ impl<'s> Scope<'s> {
             }
             let sharding = sharding.map(|s| leading_sharding(s, self.batch.layout));
             b.set_sharding(to, sharding);
+            if let (Some((mesh, axes)), Some(states)) = (&self.split, &self.body.value(v).manual) {
+                b.body.value_mut(to).manual = Some(Arc::new(states.with_varying(axes, mesh)));
+            }
         }
     }
 
@@ -318,6 +323,11 @@ impl<'s> Scope<'s> {
             self.size = if is_split { self.size / parts } else { self.size };
             self.batch = Batch { size: self.size, layout: &[], ..self.batch };
         }
+        let outer_split = self.split.clone();
+        if is_split {
+            let all = outer_split.iter().flat_map(|(_, axes)| axes.iter()).chain(split.iter().copied());
+            self.split = Some((mesh.clone(), AxisSet::new(mesh, all)));
+        }
         let new = b.body.add_region();
         let mut inner = Builder::at(b.body, new, loc.clone());
         for (&arg, &v) in op.body[region].args.iter().zip(op.operands()) {
@@ -325,6 +335,7 @@ impl<'s> Scope<'s> {
         }
         let made = self.region(region, &mut inner);
         (self.size, self.batch) = outer;
+        self.split = outer_split;
         made?;
         let given = op.body.region_results(region);
         inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
@@ -374,7 +385,7 @@ impl<'s> Scope<'s> {
         custom: Custom<'s>,
         mapped: &[bool],
     ) -> Result<(Arc<str>, RuleNames), Diagnostics> {
-        let key = (custom.func.name.clone(), mapped.to_vec());
+        let key = (custom.func.name.clone(), mapped.to_vec(), self.size);
         if let Some(names) = self.made.borrow().names.get(&key) {
             return Ok(names.clone());
         }
@@ -411,6 +422,7 @@ impl<'s> Scope<'s> {
         out.name = name.clone();
         let mut b = Builder::new(&mut out.body);
         let mut scope = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+        scope.split = self.split.clone();
         for (&v, &is_mapped) in func.body.args().iter().zip(mapped) {
             scope.arg(v, is_mapped, &mut b);
         }
@@ -438,6 +450,7 @@ impl<'s> Scope<'s> {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
         };
         let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+        inner.split = self.split.clone();
         for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];

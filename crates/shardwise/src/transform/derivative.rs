@@ -584,3 +584,60 @@ fn pulled_back<T: Tree, R: Tree, X: Tree>(
     });
     (out, aux, pullback)
 }
+
+/// A linear function, which takes tangents of the arguments and returns the tangent of the result.
+pub type Linearized<A, R> = Transform<'static, A, R>;
+
+/// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of the
+/// arguments, in the form of the arguments, and returns the tangent of the result. It is called as `f` is.
+///
+/// `f` runs once. The function keeps what it needs of it, and may be called several times.
+///
+/// # Errors
+///
+/// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known. A call of the function reports
+/// `transform-types` for each tangent that has another type than its argument, and `tree-form`.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::linearize;
+/// # fn main() -> Result<()> {
+/// let (y, tangent) = linearize(|x: &Array| x.square(), &array(&[3.0f32, 4.0]));
+/// assert_eq!(y.to_vec::<f32>()?, [9.0, 16.0]);
+/// assert_eq!(tangent(&array(&[1.0f32, 0.5])).to_vec::<f32>()?, [6.0, 4.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn linearize<M, F>(
+    f: F,
+    primals: <F::Args as Args>::Tuple<'_>,
+) -> (<F::Out as Returns>::Tree, Linearized<F::Args, <F::Out as Returns>::Tree>)
+where
+    F: Callable<M> + Function<M> + Send + Sync,
+    F::Args: 'static,
+{
+    let at = Location::caller();
+    let primals = F::Args::own(primals);
+    let mut linear = None;
+    let made = attempt("linearize", at, || {
+        let traced = Traced::of(|args| f.apply(args), &primals, at)?;
+        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
+        let derived = traced.transformed(|m, f| shardwise_transform::linearize(m, f, &wrt))?;
+        let (results, rest) = traced.run_split(&derived, &primals, at)?;
+        let kept = rest.residuals.clone();
+        linear = Some(rest);
+        Ok((tree::with_leaves(&traced.out, results), kept))
+    });
+    let (out, residuals) = or_end(made);
+    let mut rest = linear.expect("it ran to its end");
+    rest.residuals = residuals;
+    let like_out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
+    let tangent = Transform::new("linearize", at, (), move |tangents: &<F::Args as Args>::Owned, at| {
+        let given = tangents_of("linearize", "tangent", "arg", &primals, tangents, at)?;
+        Ok(with_smooth(&like_out, &rest.run(&given, at)?, at))
+    });
+    (out, tangent)
+}

@@ -2,7 +2,7 @@
 
 use shardwise::prelude::*;
 use shardwise::{
-    Nth, by_path, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vjp_with_aux, vmap,
+    Nth, by_path, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux, vmap,
 };
 
 fn floats(x: &Array) -> Vec<f32> {
@@ -185,6 +185,34 @@ fn a_pullback_keeps_its_residuals() {
         };
         assert_eq!(floats(&grad(g)(&x)), [9.0, 24.0]);
     });
+}
+
+#[test]
+fn a_linearized_function_runs_once() {
+    let w = array(&[[0.5f32, -1.0], [0.25, 2.0]]);
+    // With a loop and a branch, whose inner values the linear part uses.
+    let f = |x: &Array, y: &Array| {
+        let (h, hs) = scan(x.clone(), arange(0..3, F32), |h, s| {
+            let h = cond(s.gt(0.0), || w.matmul(&h).tanh() * y, || &h * &h * &s + y);
+            (h.clone(), h)
+        });
+        (h, hs.sum(0).sin())
+    };
+    let (x, y) = (array(&[1.0f32, 2.0]), array(&[0.5f32, -2.0]));
+    let (value, tangent) = linearize(f, (&x, &y));
+    for (dx, dy) in [(ones([2], F32), zeros([2], F32)), (array(&[0.5f32, -1.0]), array(&[2.0f32, 1.0]))] {
+        let (own, expected) = jvp(f, (&x, &y), (&dx, &dy));
+        let found = tangent(&dx, &dy);
+        assert_eq!((floats(&value.0), floats(&value.1)), (floats(&own.0), floats(&own.1)));
+        for (a, b) in floats(&found.0).iter().chain(&floats(&found.1)).zip(floats(&expected.0).iter().chain(&floats(&expected.1))) {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+    }
+    // Inside of a program, and of other transforms.
+    let second = grad(|x: &Array| linearize(|x: &Array| x * x * x, x).1(&ones([2], F32)).sum(..));
+    assert_eq!(floats(&second(&x)), [6.0, 12.0]);
+    let columns = vmap(|dx: &Array| tangent(dx, &zeros([2], F32)).0)(&array(&[[1.0f32, 0.0], [0.0, 1.0]]));
+    assert_eq!(columns.shape().to_vec(), [2, 2]);
 }
 
 #[test]
