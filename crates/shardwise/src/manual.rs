@@ -136,6 +136,11 @@ impl ManualType {
         self.with_states(self.states.without(axes, self.mesh()))
     }
 
+    /// Returns the type of a cotangent of the value ([`ManualAxes::of_cotangent`]).
+    pub fn of_cotangent(&self) -> ManualType {
+        self.with_states(self.states.of_cotangent())
+    }
+
     /// Returns the type of a value that is one of two ([`ManualAxes::join`]).
     pub fn join(&self, other: &ManualType) -> Option<ManualType> {
         Some(self.with_states(self.states.join(&other.states, self.mesh())?))

@@ -93,8 +93,10 @@ fn transposed(
         cotangents.push(match seed {
             Seed::Arguments(count) if i < count => {
                 let arg = b.arg(source.ty(v).clone());
-                let sharding = source.sharding(v).cloned();
-                b.set_sharding(arg, sharding);
+                let from = source.value(v);
+                let to = b.body.value_mut(arg);
+                to.sharding = from.sharding.as_ref().map(of_cotangent);
+                to.manual = from.manual.as_ref().map(|states| Arc::new(states.of_cotangent()));
                 out.arg_attrs.push(Attrs::new());
                 Some(arg)
             }
@@ -271,7 +273,7 @@ impl<'s> Reverse<'s> {
                 }
             }
         };
-        let sharding = self.source.sharding(v).cloned();
+        let sharding = self.source.sharding(v).map(of_cotangent);
         if b.body.sharding(sum).is_none() {
             b.set_sharding(sum, sharding);
         }
@@ -343,6 +345,7 @@ impl<'s> Reverse<'s> {
                     op.results().iter().for_each(|&v| self.complete(v, None, b));
                 }
                 let is_shared = self.sums.as_ref().is_some_and(|sums| sums.is_shared(op));
+                let first = b.body[b.region].ops.len();
                 let operands: Vec<Option<Value>> =
                     op.operands().iter().map(|&v| (!self.linear[v]).then(|| self.cloner.get(v))).collect();
                 let own: Vec<Option<Value>> = op.results().iter().map(|&v| self.cotangents[v]).collect();
@@ -351,6 +354,9 @@ impl<'s> Reverse<'s> {
                 let made = transpose(&mut CotangentCx { op: *op, operands, cotangents, is_shared, cloner, b });
                 for (&v, ct) in op.operands().iter().zip(made) {
                     if let Some(ct) = ct {
+                        if let (Cotangent::Whole(ct), Some(sharding)) = (&ct, self.source.sharding(v)) {
+                            lay(self.module, b, *ct, of_cotangent(sharding), first);
+                        }
                         let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.of_operand(op, v));
                         self.add(v, ct, open, b);
                     }
@@ -506,9 +512,7 @@ impl<'s> Reverse<'s> {
             .collect();
         for &i in &with {
             operands.push(self.cotangents[op.result(i)].expect("it has one"));
-            let cut = self.source.sharding(op.result(i)).expect("verified").clone();
-            let (unreduced, reduced) = (cut.unreduced.clone(), cut.reduced.clone());
-            ins.push(cut.with_unreduced(reduced).with_reduced(unreduced));
+            ins.push(of_cotangent(self.source.sharding(op.result(i)).expect("verified")));
             let arg = inside.arg(self.source.ty(given[i]).clone());
             let sums = self.sums.as_ref().expect("there is per-device code");
             let open = sums.of_given(op, op.result(i), given[i]);
@@ -545,6 +549,42 @@ impl<'s> Reverse<'s> {
             self.add(op.operand(i), ct.into(), open, b);
         }
         Ok(())
+    }
+}
+
+/// Returns the layout of a cotangent of a value with this layout: that of a reduced value is unreduced, and the other way
+/// around.
+fn of_cotangent(sharding: &Sharding) -> Sharding {
+    let (unreduced, reduced) = (sharding.unreduced.clone(), sharding.reduced.clone());
+    sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
+}
+
+/// Gives `x` a layout, and the values from which it is made by moving elements only the layouts that follow. Values from
+/// before the op `first` of the region, and those that have a layout, stay as they are.
+fn lay(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
+    let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
+    let mut next = vec![(x, sharding)];
+    while let Some((v, sharding)) = next.pop() {
+        let made = b.body.def_op(v).filter(|op| new.contains(op) && b.body.sharding(v).is_none());
+        let Some(op) = made else { continue };
+        b.set_sharding(v, Some(sharding.clone()));
+        let view = module.view(b.body, op);
+        let fact = Opcode::of_view(&view).facts().rule(&view);
+        let Some(rule) = fact.rule().filter(|_| view.results().len() == 1) else { continue };
+        let result = &rule.results[0];
+        for (&operand, own) in view.operands().iter().zip(&rule.operands) {
+            if own.rank() > 0 && own.factors().all(|f| result.contains(f)) {
+                let axes_of = |dim: usize| match &own.dims[dim][..] {
+                    [factor] => result.dims.iter().position(|d| d[..] == [*factor]),
+                    _ => None,
+                };
+                let dims = (0..own.rank()).map(|dim| match axes_of(dim) {
+                    Some(to) => sharding.dims[to].clone(),
+                    None => DimSharding { axes: vec![], is_open: true, priority: None },
+                });
+                next.push((operand, sharding.clone().with_dims(dims.collect())));
+            }
+        }
     }
 }
 

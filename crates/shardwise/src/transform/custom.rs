@@ -376,5 +376,6 @@ impl Inputs<'_> {
 /// Adds an argument of the type of `a` to the function that is being traced.
 fn stand_in(a: &Array, at: At) -> Array {
     let arg = eager::argument(&typed(a), &context::loc(at), at);
-    arg.made_in(a.node().manual.clone())
+    let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope));
+    arg.made_in(state)
 }

@@ -5,10 +5,9 @@ use super::traced::Traced;
 use super::{Source, Transform, attempt, is_smooth, once, or_end, same_types};
 use crate::array::Array;
 use crate::function::{At, HasArgument};
-use crate::spec::LeafSpec;
 use crate::tree::{self, Tree};
-use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes};
-use shardwise_base::{DType, Diagnostics, Sharding};
+use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes, replay, trace};
+use shardwise_base::{DType, Diagnostics};
 use shardwise_ir::TensorType;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -384,18 +383,15 @@ fn picked<A: Args, S: Positions<A>>(
     })
 }
 
-/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`.
+/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`, and in per-device code the states that belong to
+/// those of `a`.
 fn like(a: &Array, gradient: &Array) -> Array {
-    match explicit::layout(a) {
-        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => reshard(gradient, &layout),
+    let gradient = match explicit::layout(a) {
+        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => replay::reshard(gradient, &layout),
         _ => gradient.clone(),
-    }
-}
-
-/// Returns the array in this layout, by a step of the active trace.
-pub(super) fn reshard(array: &Array, sharding: &Sharding) -> Array {
-    let spec = LeafSpec { mesh: Some(crate::Mesh(sharding.mesh.clone())), spec: crate::P::of(sharding) };
-    array.shard_at(spec, array.node().at)
+    };
+    let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope).of_cotangent());
+    gradient.in_state(state)
 }
 
 // ── along tangents and cotangents
