@@ -45,6 +45,27 @@ use std::sync::Arc;
 /// A transformed function, which is called like the function: `grad(f)(&x)`.
 ///
 /// `B` is how the transform was asked for. Transforms with options have methods that change it: `grad(f).argnums(..)`.
+///
+/// # Mistakes that rustc finds
+///
+/// An argument that the function does not have:
+///
+/// ```compile_fail
+/// # use shardwise::prelude::*;
+/// # use shardwise::{Nth, grad};
+/// let gradient = grad(|x: &Array| x.sum(..)).argnums(Nth::<1>);
+/// ```
+///
+/// A parameter that is used after it was donated, that is, passed by value:
+///
+/// ```compile_fail,E0382
+/// # use shardwise::prelude::*;
+/// # use shardwise::grad;
+/// let step = jit(|w: Array| &w - grad(|w: &Array| w.square().sum(..))(&w));
+/// let w = ones([4], F32);
+/// let new = step(w);
+/// println!("{w}");
+/// ```
 pub struct Transform<'f, A: Args, R: 'static, B = ()> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, R>>,

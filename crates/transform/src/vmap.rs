@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// # Errors
 /// `transform-argument` if an argument is not there, and `no-batch` for an op that has no batch.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Func, Diagnostics> {
-    Ok(batched(module, func, args, Batch { size, axis: None, layout: &[] }, true)?.func)
+    Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
 }
 
 /// How a function is batched.
@@ -28,6 +28,8 @@ pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result
 pub struct Batch<'a> {
     /// The size of the new leading dimension.
     pub size: usize,
+    /// True if results that are the same for all indices have the leading dimension, too.
+    pub has_all: bool,
     /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces.
     pub axis: Option<&'a str>,
     /// The axes of a mesh over which the new dimension is split where the function states a layout, major to minor.
@@ -44,22 +46,11 @@ pub struct Batched {
     pub mapped: Vec<bool>,
 }
 
-/// Returns the batch of a function as [`vmap`] does, except that results which are the same for all indices have no leading
-/// dimension.
+/// Returns the batch of a function, as [`vmap`] does, and the functions to which it refers.
 ///
 /// # Errors
 /// Those of [`vmap`], and `spmd-axis` for a layout that names an axis of the new dimension.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
-    batched(module, func, args, batch, false)
-}
-
-fn batched(
-    module: &Module,
-    func: &Func,
-    args: &[usize],
-    batch: Batch<'_>,
-    has_all: bool,
-) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     if let Some(&i) = args.iter().find(|&&i| i >= all.len()) {
         return Err(errors::no_argument(i, all.len(), &func.loc).into());
@@ -72,7 +63,7 @@ fn batched(
     }
     scope.region(func.body.entry(), &mut b)?;
     let results = func.body.results();
-    let mapped: Vec<bool> = results.iter().map(|&v| has_all || scope.mapped[v]).collect();
+    let mapped: Vec<bool> = results.iter().map(|&v| batch.has_all || scope.mapped[v]).collect();
     let value = |(&v, &is_mapped): (&Value, &bool)| match is_mapped {
         true => scope.with_leading(v, &mut b),
         false => scope.cloner.get(v),

@@ -334,7 +334,7 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
         None => (None, trace()?),
     };
     let mapped: Vec<usize> = (0..axes.len()).filter(|&i| axes[i].is_some()).collect();
-    let batch = shardwise_transform::Batch { size, axis: key.as_deref(), layout: &layout };
+    let batch = shardwise_transform::Batch { size, has_all: false, axis: key.as_deref(), layout: &layout };
     let derived = traced.batched(&mapped, batch)?;
     let mut own = axes.iter();
     let moved = args.rebuild(&mut |a| match own.next().expect("one for each leaf") {
