@@ -85,7 +85,12 @@ impl Kernel {
 /// # Errors
 /// `kernel-unknown` if no kernel of this name is registered, and `kernel-refused` if the kernel refuses the operands, both at
 /// `loc`.
-pub fn result_types(target: &str, operands: &[TensorType], attrs: &Attrs, loc: &Loc) -> Result<Vec<TensorType>, Diagnostic> {
+pub fn result_types(
+    target: &str,
+    operands: &[TensorType],
+    attrs: &Attrs,
+    loc: &Loc,
+) -> Result<Vec<TensorType>, Diagnostic> {
     let kernel = find(target).ok_or_else(|| unregistered(target, loc))?;
     (kernel.infer)(operands, attrs)
         .map_err(|why| Diagnostic::error("kernel-refused", loc, format!("kernel `{target}`: {why}")))
@@ -150,7 +155,9 @@ impl Kernel {
         let has_written = op.attrs().contains("sdy.sharding_rule");
         let rule = self.rule(op).filter(|rule| !has_written && fits(rule, op)).map(with_whole_factors);
         let Some(places) = rule.and_then(|rule| merged_dims(&rule, mapped)) else {
-            return Batched::None("no factor of the kernel's sharding rule passes through all of its operands and results");
+            return Batched::None(
+                "no factor of the kernel's sharding rule passes through all of its operands and results",
+            );
         };
         Batched::by("its batch is merged with another dimension", move |cx| {
             let count = cx.op.operands().len();
@@ -162,11 +169,17 @@ impl Kernel {
                 None => cx.operands[i],
             };
             let operands: Vec<Value> = (0..count).map(|i| merge(cx, i)).collect();
-            let types: Vec<Type> = cx.op.results().iter().zip(&places[count..]).map(|(&v, dim)| {
-                let mut ty = cx.op.body.ty(v).as_tensor().expect("kernels return tensors").clone();
-                ty.shape[dim.expect("all results have the factor")] *= cx.size;
-                ty.into()
-            }).collect();
+            let types: Vec<Type> = cx
+                .op
+                .results()
+                .iter()
+                .zip(&places[count..])
+                .map(|(&v, dim)| {
+                    let mut ty = cx.op.body.ty(v).as_tensor().expect("kernels return tensors").clone();
+                    ty.shape[dim.expect("all results have the factor")] *= cx.size;
+                    ty.into()
+                })
+                .collect();
             let call = cx.b.op(Opcode::CustomCall, operands, cx.op.attrs().clone(), types);
             let made = cx.b.body[call].results.to_vec();
             let dims = &places[count..];

@@ -81,7 +81,9 @@ pub use dtype::{DType, Element};
 pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Result, SourceLocation};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
-pub use function::{Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
+pub use function::{
+    Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, jit,
+};
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
 pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
@@ -98,9 +100,9 @@ pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
 pub use transform::{
-    AxesFor, Batch, BatchAxes, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind, Linearized, Loss, Nth, NthArray, Positions,
-    Pullback, Reverse, Transform, ValueAndGrad, WithAux, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad,
-    vjp, vjp_with_aux, vmap,
+    AxesFor, Batch, BatchAxes, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind,
+    Linearized, Loss, Nth, NthArray, Positions, Pullback, Reverse, Transform, ValueAndGrad, WithAux, custom_jvp,
+    custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux, vmap,
 };
 pub use tree::{MapLeaves, Path, Tree};
 

@@ -647,9 +647,13 @@ pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc
 /// Arguments of `vmap` with mapped dimensions of different sizes, or without one. `found` shows the dimension, path and type
 /// of each. `asked` is the size that was asked for.
 pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("batch-size", loc, "`vmap`: the mapped dimensions of the arguments do not all have the same size")
-        .facts(found)
-        .help("write `None` in `in_axes` for an argument that all indices of the batch share, or capture it");
+    let d = Diagnostic::error(
+        "batch-size",
+        loc,
+        "`vmap`: the mapped dimensions of the arguments do not all have the same size",
+    )
+    .facts(found)
+    .help("write `None` in `in_axes` for an argument that all indices of the batch share, or capture it");
     match asked {
         Some(size) => d.expected(format!("the `axis_size` {size}")),
         None => d,

@@ -14,8 +14,8 @@ use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{
-    Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData,
-    Visibility, symbols,
+    Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData, Visibility,
+    symbols,
 };
 use shardwise_ops::OPS;
 use std::cell::RefCell;

@@ -17,7 +17,13 @@ pub(crate) struct Depends<'s, F> {
 
 impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
     pub fn new(module: &'s Module, body: &'s Body, carries: F) -> Depends<'s, F> {
-        Depends { module, body, carries, source: Box::new(|_| false), values: EntityVec::filled(body.value_count(), false) }
+        Depends {
+            module,
+            body,
+            carries,
+            source: Box::new(|_| false),
+            values: EntityVec::filled(body.value_count(), false),
+        }
     }
 
     /// Marks the values of the region that depend on values that are marked. Regions inside are marked, too.

@@ -60,7 +60,8 @@ fn shown(op: &OpView<'_>) -> String {
 
 /// A layout inside of a batch that names an axis over which the new dimension is split.
 pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
-    let message = format!("a layout inside of `vmap` names the axis \"{axis}\", over which the mapped dimension is split");
+    let message =
+        format!("a layout inside of `vmap` names the axis \"{axis}\", over which the mapped dimension is split");
     Diagnostic::error("spmd-axis", loc, message)
         .help("leave the axis out of the layout: `spmd_axis_name` adds it for the mapped dimension")
 }

@@ -71,13 +71,7 @@ pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Resul
 }
 
 /// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results.
-fn transposed(
-    module: &Module,
-    func: &Func,
-    forward: &Func,
-    args: &[usize],
-    seed: Seed,
-) -> Result<Func, Diagnostics> {
+fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed: Seed) -> Result<Func, Diagnostics> {
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);

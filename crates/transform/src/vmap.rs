@@ -134,12 +134,7 @@ impl Made {
 }
 
 impl<'s> Scope<'s> {
-    fn new(
-        module: &'s Module,
-        body: &'s shardwise_ir::Body,
-        batch: Batch<'s>,
-        made: Rc<RefCell<Made>>,
-    ) -> Scope<'s> {
+    fn new(module: &'s Module, body: &'s shardwise_ir::Body, batch: Batch<'s>, made: Rc<RefCell<Made>>) -> Scope<'s> {
         let mapped = EntityVec::filled(body.value_count(), false);
         let (cloner, wrong) = (Cloner::new(body), Diagnostics::default());
         Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
@@ -290,11 +285,11 @@ impl<'s> Scope<'s> {
         let (region, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");
         let outer = (self.size, self.batch);
-        let split: Vec<AxisRef> =
-            outer.1.layout.iter().filter_map(|a| Some(AxisRef::full(mesh.axis(a)?))).collect();
+        let split: Vec<AxisRef> = outer.1.layout.iter().filter_map(|a| Some(AxisRef::full(mesh.axis(a)?))).collect();
         let parts = AxisRef::total_size(mesh, &split);
         let is_manual = split.iter().all(|a| axes.contains(a));
-        let has_axis = || outer.1.axis.is_some_and(|axis| spreads(self.module, op, axis) || gathers(self.module, op, axis));
+        let has_axis =
+            || outer.1.axis.is_some_and(|axis| spreads(self.module, op, axis) || gathers(self.module, op, axis));
         let is_split = !split.is_empty() && is_manual && self.size.is_multiple_of(parts) && !has_axis();
         let own: &[String] = if is_split || !is_manual { outer.1.layout } else { &[] };
         let mut wrong = vec![];
@@ -408,7 +403,13 @@ impl<'s> Scope<'s> {
 
     /// Adds the batch of a function under this name. All results have the leading dimension, except those that are summed
     /// over it.
-    fn add_batch(&mut self, func: &'s Func, name: &Arc<str>, mapped: &[bool], sums: &[bool]) -> Result<(), Diagnostics> {
+    fn add_batch(
+        &mut self,
+        func: &'s Func,
+        name: &Arc<str>,
+        mapped: &[bool],
+        sums: &[bool],
+    ) -> Result<(), Diagnostics> {
         let mut out = func.without_body();
         out.name = name.clone();
         let mut b = Builder::new(&mut out.body);
@@ -421,7 +422,11 @@ impl<'s> Scope<'s> {
         let mut values = vec![];
         for (i, &v) in func.body.results().iter().enumerate() {
             let whole = scope.with_leading(v, &mut b);
-            values.push(if sums.get(i) == Some(&true) { make::reduce(&mut b, ReduceKind::Add, whole, &[0]) } else { whole });
+            values.push(if sums.get(i) == Some(&true) {
+                make::reduce(&mut b, ReduceKind::Add, whole, &[0])
+            } else {
+                whole
+            });
         }
         b.ret(values.iter().copied());
         out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
@@ -458,9 +463,9 @@ impl<'s> Scope<'s> {
     fn depends(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
         let (module, axis) = (self.module, self.batch.axis);
         let gathers = |op: &OpView<'_>| NamedOp::of(op).is_some_and(|(k, a)| k == NamedOp::Gather && Some(a) == axis);
-        let mut depends =
-            Depends::new(module, self.body, |op, v| op.body.ty(v).as_tensor().is_some() && !gathers(op));
-        depends.source = Box::new(move |op| axis.is_some_and(|axis| op.regions().is_empty() && spreads(module, op, axis)));
+        let mut depends = Depends::new(module, self.body, |op, v| op.body.ty(v).as_tensor().is_some() && !gathers(op));
+        depends.source =
+            Box::new(move |op| axis.is_some_and(|axis| op.regions().is_empty() && spreads(module, op, axis)));
         depends.values.iter_mut().zip(self.mapped.iter()).for_each(|(d, &m)| *d = m);
         given.iter().for_each(|&v| depends.values[v] = true);
         depends.region(region);
@@ -613,7 +618,8 @@ fn contains(module: &Module, op: &OpView<'_>, kind: NamedOp, axis: &str) -> bool
     let mut ops = vec![];
     op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut ops));
     let calls = |op: &OpView<'_>| {
-        let inside = |f: &Func| f.body.walk().into_iter().any(|o| contains(module, &module.view(&f.body, o), kind, axis));
+        let inside =
+            |f: &Func| f.body.walk().into_iter().any(|o| contains(module, &module.view(&f.body, o), kind, axis));
         callee(op).is_some_and(inside)
     };
     is_it(op) || calls(op) || ops.into_iter().map(|o| op.at(o)).any(|o| is_it(&o) || calls(&o))

@@ -78,7 +78,10 @@ fn a_rule_for_cotangents_has_no_forward_mode() {
     let wrong = jvp(&module, module.main().unwrap(), &[0]).unwrap_err().to_string();
     assert!(wrong.contains("custom-vjp-forward") && wrong.contains("test.mlir:3"), "{wrong}");
     // Arguments that are not differentiated do not need it.
-    let module = parse(&program("vjp", 2.0).replace("stablehlo.composite \"shardwise.custom_vjp\" %0, %y", "stablehlo.composite \"shardwise.custom_vjp\" %y, %y"));
+    let module = parse(&program("vjp", 2.0).replace(
+        "stablehlo.composite \"shardwise.custom_vjp\" %0, %y",
+        "stablehlo.composite \"shardwise.custom_vjp\" %y, %y",
+    ));
     assert!(jvp(&module, module.main().unwrap(), &[0]).is_ok());
 }
 
@@ -99,9 +102,8 @@ fn batches_have_batched_rules() {
         let found = run(&all, &[args[0].clone(), args[1].clone(), ct.clone()]);
         let mut sum = vec![0.0; 3];
         for i in 0..2 {
-            let row = |x: &shardwise_base::Literal| {
-                shardwise_base::Literal::new(vec![3usize], &values(x)[3 * i..3 * i + 3])
-            };
+            let row =
+                |x: &shardwise_base::Literal| shardwise_base::Literal::new(vec![3usize], &values(x)[3 * i..3 * i + 3]);
             let own = run(&each, &[row(&args[0]), args[1].clone(), row(&ct)]);
             assert_eq!(values(&own[1]), values(&found[1])[3 * i..3 * i + 3]);
             sum.iter_mut().zip(values(&own[2])).for_each(|(s, v)| *s += v);
@@ -118,7 +120,12 @@ fn functions_that_do_not_fit_are_refused() {
         Err(e) => e.to_string(),
     };
     let program = program("vjp", 2.0);
-    for (from, to) in [("args = 2", "args = 1"), ("args = 2", "args = 3"), ("bwd = @bwd", "bwd = @fwd"), ("fwd = @fwd", "fwd = @none")] {
+    for (from, to) in [
+        ("args = 2", "args = 1"),
+        ("args = 2", "args = 3"),
+        ("bwd = @bwd", "bwd = @fwd"),
+        ("fwd = @fwd", "fwd = @none"),
+    ] {
         let found = refused(&program.replacen(from, to, 1));
         assert!(found.contains("custom-rule"), "{to}: {found}");
     }

@@ -267,12 +267,17 @@ struct Tracing<'a, T, R> {
 impl<T: Tree, R: Tree> Tracing<'_, T, R> {
     /// Traces a function. The first captured arrays are its arguments after those that `f` adds with [`Tracing::inner`],
     /// which must be called once for each tree of arguments, before anything else.
-    fn function<O>(&mut self, name: &Arc<str>, f: impl FnOnce(&mut Inputs<'_>) -> Result<(Vec<Array>, O)>) -> Result<(Func, O)> {
+    fn function<O>(
+        &mut self,
+        name: &Arc<str>,
+        f: impl FnOnce(&mut Inputs<'_>) -> Result<(Vec<Array>, O)>,
+    ) -> Result<(Func, O)> {
         let (at, loc) = (self.at, context::loc(self.at));
         trace::with(|t| t.open_func(name, &loc));
         let mut args = Inputs { captured: &self.call.captured, at };
         let (leaves, out) = f(&mut args)?;
-        let values = trace::operands(&leaves.iter().collect::<Vec<_>>(), at).map_err(|wrong: Mistakes| wrong.error())?;
+        let values =
+            trace::operands(&leaves.iter().collect::<Vec<_>>(), at).map_err(|wrong: Mistakes| wrong.error())?;
         let (func, outer) = trace::with(|t| t.take_func_with(&values, &loc));
         for key in outer.into_iter().skip(self.keys.len()) {
             self.keys.push(key);

@@ -303,12 +303,7 @@ impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for WithAux<Grad> {
 #[track_caller]
 pub fn value_and_grad<'f, M, F>(
     f: F,
-) -> Transform<
-    'f,
-    F::Args,
-    (<F::Out as Returns>::Tree, FirstOf<F, M>),
-    Asked<'f, F::Args, F::Out, Nth<0>, ValueAndGrad>,
->
+) -> Transform<'f, F::Args, (<F::Out as Returns>::Tree, FirstOf<F, M>), Asked<'f, F::Args, F::Out, Nth<0>, ValueAndGrad>>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0> + 'f,

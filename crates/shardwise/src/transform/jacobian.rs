@@ -214,13 +214,7 @@ impl<A: Args, O: Loss, S: NthArray<A>, K> Derivative<'_, A, O, S, K> {
 }
 
 /// Returns the derivative of the result of `f` along `dx`, the tangent of one leaf of the arguments.
-fn tangent_by<T: Tree, R: Tree>(
-    f: &dyn Fn(&T) -> Result<R>,
-    args: &T,
-    leaf: usize,
-    dx: &Array,
-    at: At,
-) -> Result<R> {
+fn tangent_by<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, leaf: usize, dx: &Array, at: At) -> Result<R> {
     let traced = Traced::of(f, args, at)?;
     let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &[leaf]))?;
     let results = traced.run(&derived, args, &[dx], at)?;

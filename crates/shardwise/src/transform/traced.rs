@@ -74,7 +74,10 @@ impl<R: Tree> Traced<R> {
         Ok(Traced { func, out, captured })
     }
 
-    pub fn transformed(&self, f: impl FnOnce(&Module, &Func) -> std::result::Result<Func, Diagnostics>) -> Result<Func> {
+    pub fn transformed(
+        &self,
+        f: impl FnOnce(&Module, &Func) -> std::result::Result<Func, Diagnostics>,
+    ) -> Result<Func> {
         f(&trace::with(|t| t.module_on_mesh()), &self.func).map_err(Error::from)
     }
 

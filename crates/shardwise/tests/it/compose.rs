@@ -1,9 +1,7 @@
 //! How transforms compose with programs, loops and each other, and what they say about mistakes.
 
 use shardwise::prelude::*;
-use shardwise::{
-    Diagnostic, Error, Nth, custom_vjp, grad, jvp, value_and_grad, vjp, vmap,
-};
+use shardwise::{Diagnostic, Error, Nth, custom_vjp, grad, jvp, value_and_grad, vjp, vmap};
 
 fn floats(x: &Array) -> Vec<f32> {
     x.to_vec::<f32>().unwrap()
@@ -38,7 +36,8 @@ fn an_eager_call_is_one_program() {
     let reads = |x: &Array| x * x.sum(..).item::<f32>().map_or(1.0, f64::from);
     let inside = std::panic::catch_unwind(|| grad(|x: &Array| reads(x).sum(..))(&x));
     let read = jit(|x: &Array| -> Result<Array> { Ok(x * f64::from(x.sum(..).item::<f32>()?)) })(&x).unwrap_err();
-    let graded = jit(|x: &Array| grad(|x: &Array| -> Result<Array> { Ok(x.sum(..) * f64::from(x.sum(..).item::<f32>()?)) })(x));
+    let graded =
+        jit(|x: &Array| grad(|x: &Array| -> Result<Array> { Ok(x.sum(..) * f64::from(x.sum(..).item::<f32>()?)) })(x));
     let graded = graded(&x).unwrap_err();
     assert_eq!((first(&read).code(), first(&read).message()), (first(&graded).code(), first(&graded).message()));
     assert_eq!(first(&graded).code(), "no-value");
@@ -102,6 +101,18 @@ fn captured_arrays_across_shard_map() {
             own.in_specs(P!("X")).out_specs(P!("X"))(x)
         };
         assert_eq!(floats(&f(&x)), [2.0, 16.0]);
+        assert_eq!(floats(&grad(|x: &Array| f(x).sum(..))(&x)), [6.0, 24.0]);
+        // Three levels: the map captures an array that an outer transform differentiates.
+        let f = |w: &Array| {
+            let own = shard_map(|x: &Array| w * grad(|y: &Array| (w * y * y).sum(..))(x));
+            own.in_specs(P!("X")).out_specs(P!("X"))(&x).sum(..)
+        };
+        // w 2 w (x_0 + x_1) = 6 w^2.
+        let w = scalar(5.0, F32);
+        assert_eq!(
+            (floats(&f(&w)), floats(&grad(f)(&w)), floats(&grad(grad(f))(&w))),
+            (vec![150.0], vec![60.0], vec![12.0])
+        );
     });
 }
 
@@ -151,18 +162,15 @@ fn integers_are_named_unless_they_are_allowed() {
     assert!(e.diagnostics().all(|d| d.code() == "grad-integer" && d.location().line() == line), "{e}");
     assert!(e.to_string().contains("allow_int") && e.to_string().contains("argnums"), "{e}");
     let line = line!() + 1;
-    let program = jit(|x: &Array, i: &Array| value_and_grad(|x: &Array, i: &Array| x.i(i).sum(..)).argnums(Nth::<1>)(x, i));
+    let program =
+        jit(|x: &Array, i: &Array| value_and_grad(|x: &Array, i: &Array| x.i(i).sum(..)).argnums(Nth::<1>)(x, i));
     says(&program(&p.0, &p.1[0]).unwrap_err(), "grad-integer", line, &["arg.1", "i32[1]"]);
 }
 
 #[test]
 fn a_loop_of_unknown_length_is_named() {
     let x = scalar(1.0, F32);
-    let program = jit(|x: &Array| {
-        grad(|x: &Array| {
-            while_loop(x.clone(), |x| x.lt(10.0), |x| &x * 2.0)
-        })(x)
-    });
+    let program = jit(|x: &Array| grad(|x: &Array| while_loop(x.clone(), |x| x.lt(10.0), |x| &x * 2.0))(x));
     let line = line!() - 3;
     says(&program(&x).unwrap_err(), "loop-length", line, &["`scan`", "`jvp`"]);
 }
@@ -186,7 +194,12 @@ fn batches_of_other_sizes_are_all_listed() {
     let line = line!() + 1;
     let program = jit(|x: &Array, y: &Array, z: &Array| vmap(f)(x, y, z));
     let listed = ["dimension 0 of arg.0: f32[2,3]", "dimension 0 of arg.1: f32[3,4]", "dimension 0 of arg.2: f32[]"];
-    says(&program(&x, &y, &z).unwrap_err(), "batch-size", line, &[listed[0], listed[1], listed[2], "`None` in `in_axes`"]);
+    says(
+        &program(&x, &y, &z).unwrap_err(),
+        "batch-size",
+        line,
+        &[listed[0], listed[1], listed[2], "`None` in `in_axes`"],
+    );
     let line = line!() + 1;
     let program = jit(|x: &Array, y: &Array, z: &Array| vmap(f).in_axes((1, 0, None)).axis_size(4)(x, y, z));
     says(&program(&x, &y, &z).unwrap_err(), "batch-size", line, &["dimension 1 of arg.0", "`axis_size` 4"]);

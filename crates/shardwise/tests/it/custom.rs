@@ -2,9 +2,7 @@
 
 use shardwise::kernel::{self, Kernel, Literal};
 use shardwise::prelude::*;
-use shardwise::{
-    Nth, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap,
-};
+use shardwise::{Nth, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn floats(x: &Array) -> Vec<f32> {
@@ -27,10 +25,8 @@ fn marked_jvp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
 /// The same by a rule for reverse mode.
 fn marked_vjp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
     let f = |x: &Array, y: &Array| x * x * y;
-    let rule = custom_vjp(f).defvjp(
-        |(x, y)| (x * x * y, (x.clone(), y.clone())),
-        |(x, y), ct| (20.0 * x * y * ct, x * x * ct),
-    );
+    let rule = custom_vjp(f)
+        .defvjp(|(x, y)| (x * x * y, (x.clone(), y.clone())), |(x, y), ct| (20.0 * x * y * ct, x * x * ct));
     let rule = std::sync::Arc::new(rule);
     move |x, y| rule(x, y)
 }
@@ -112,9 +108,48 @@ fn rules_are_batched() {
 fn rules_work_in_per_device_code() {
     let mesh = Mesh::auto([("X", 2)]).unwrap();
     with_mesh(&mesh, || {
-        for f in [Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, Box::new(marked_vjp())] {
+        for f in [Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, Box::new(marked_vjp())]
+        {
             let mapped = shard_map(|x: &Array| f(x, x)).in_specs(P!("X")).out_specs(P!("X"));
             assert_eq!(floats(&mapped(&array(&[1.0f32, 2.0]))), [1.0, 8.0]);
+            // Around the map: 20 x y + x^2 at y = x.
+            assert_eq!(floats(&grad(|x: &Array| mapped(x).sum(..))(&array(&[1.0f32, 2.0]))), [21.0, 84.0]);
+            // An argument that is replicated gets the sum over the devices, around the map and inside of it.
+            let (x, y) = (array(&[1.0f32, 2.0]), scalar(3.0, F32));
+            let mapped = shard_map(|x: &Array, y: &Array| f(x, &y.reshape([1]))).in_specs((P!("X"), P!()));
+            let mapped = mapped.out_specs(P!("X"));
+            let (dx, dy) = grad(|x: &Array, y: &Array| mapped(x, y).sum(..)).argnums((Nth::<0>, Nth::<1>))(&x, &y);
+            assert_eq!((floats(&dx), floats(&dy)), (vec![60.0, 120.0], vec![5.0]));
+            let inside = |x: &Array, y: &Array| grad(|y: &Array| f(x, &y.reshape([1])).sum(..))(y);
+            let inside = shard_map(inside).in_specs((P!("X"), P!())).out_specs(P!());
+            assert_eq!(floats(&inside(&x, &y)), [5.0]);
+            // A batch of maps, whose dimension is whole or split over the devices.
+            let rows = array(&[[1.0f32, 2.0], [3.0, 4.0]]);
+            let own = shard_map(|x: &Array| f(x, x)).in_specs(P!("X")).out_specs(P!("X"));
+            let gradient = grad(|rows: &Array| vmap(|x: &Array| own(x))(rows).sum(..))(&rows);
+            assert_eq!(floats(&gradient), [21.0, 84.0, 189.0, 336.0]);
+        }
+    });
+}
+
+#[test]
+fn in_explicit_mode_a_rule_has_the_types_of_its_arguments() {
+    let mesh = Mesh::explicit([("data", 4), ("model", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = arange(0..64, F32).reshape([8, 8]).shard(P!("data", "model"));
+        let y = ones([8, 8], F32).shard(P!("data", "model"));
+        for f in [Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, Box::new(marked_vjp())]
+        {
+            let value = jit(|x: &Array, y: &Array| f(x, y))(&x, &y).unwrap();
+            assert_eq!(value.ty().to_string(), "f32[8@data,8@model]");
+            let gradient = jit(|x: &Array, y: &Array| grad(|x: &Array| f(x, y).sum(..))(x))(&x, &y).unwrap();
+            assert_eq!(gradient.ty().to_string(), "f32[8@data,8@model]");
+            assert_eq!(floats(&gradient), floats(&(&x * 20.0)));
+            let batch = jit(|x: &Array, y: &Array| vmap(|x: &Array, y: &Array| f(x, y))(x, y))(&x, &y).unwrap();
+            assert_eq!(batch.ty().to_string(), "f32[8@data,8@model]");
+            // A call that is copied, and not differentiated.
+            let beside = jit(|x: &Array, y: &Array| grad(|x: &Array| (x * f(y, y)).sum(..))(x))(&x, &y).unwrap();
+            assert_eq!((beside.ty().to_string(), floats(&beside)), ("f32[8@data,8@model]".into(), vec![1.0; 64]));
         }
     });
 }
@@ -165,9 +200,8 @@ fn captured_arrays_are_constants_of_a_rule() {
     });
     assert_eq!(floats(&program(&x, &scale).unwrap()), [400.0, 600.0]);
     // What is differentiated cannot be captured.
-    let wrong = jit(|s: &Array| {
-        grad(|s: &Array| custom_jvp(|x: &Array| x * s).defjvp(|x, dx| (x * s, dx * s))(&x).sum(..))(s)
-    });
+    let wrong =
+        jit(|s: &Array| grad(|s: &Array| custom_jvp(|x: &Array| x * s).defjvp(|x, dx| (x * s, dx * s))(&x).sum(..))(s));
     let wrong = wrong(&scale).unwrap_err();
     assert_eq!(found(&wrong)[0].0, "custom-captured");
     let stopped = grad(|s: &Array| {

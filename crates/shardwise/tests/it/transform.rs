@@ -88,7 +88,10 @@ fn auxiliary_results_are_returned_beside_the_derivative() {
     let f = |x: &Array| (x.square().sum(..), (x.max(..), x.astype(I32)));
     let x = array(&[3.0f32, 4.0]);
     let (dx, (largest, whole)) = grad(f).has_aux()(&x);
-    assert_eq!((floats(&dx), floats(&largest), whole.to_vec::<i32>().unwrap()), (vec![6.0, 8.0], vec![4.0], vec![3, 4]));
+    assert_eq!(
+        (floats(&dx), floats(&largest), whole.to_vec::<i32>().unwrap()),
+        (vec![6.0, 8.0], vec![4.0], vec![3, 4])
+    );
     let ((value, _), dx) = value_and_grad(f).has_aux()(&x);
     assert_eq!((floats(&value), floats(&dx)), (vec![25.0], vec![6.0, 8.0]));
     let g = |x: &Array| (x.square(), x.sum(..));
@@ -204,7 +207,9 @@ fn a_linearized_function_runs_once() {
         let (own, expected) = jvp(f, (&x, &y), (&dx, &dy));
         let found = tangent(&dx, &dy);
         assert_eq!((floats(&value.0), floats(&value.1)), (floats(&own.0), floats(&own.1)));
-        for (a, b) in floats(&found.0).iter().chain(&floats(&found.1)).zip(floats(&expected.0).iter().chain(&floats(&expected.1))) {
+        for (a, b) in
+            floats(&found.0).iter().chain(&floats(&found.1)).zip(floats(&expected.0).iter().chain(&floats(&expected.1)))
+        {
             assert!((a - b).abs() < 1e-5, "{a} {b}");
         }
     }
@@ -226,7 +231,10 @@ fn batches_along_other_dimensions() {
     // Leaves of a tree have axes of their own.
     let g = |p: &(Array, Array), k: &Array| (&p.0 + &p.1 * k, k * 2.0);
     let p = (array(&[[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]), array(&[10.0f32, 20.0, 30.0]));
-    let (sum, twice) = vmap(g).in_axes(((0, None), None)).out_axes((1, None))(&(p.0.clone(), array(&[1.0f32, 2.0])), &scalar(3.0, F32));
+    let (sum, twice) = vmap(g).in_axes(((0, None), None)).out_axes((1, None))(
+        &(p.0.clone(), array(&[1.0f32, 2.0])),
+        &scalar(3.0, F32),
+    );
     assert_eq!((sum.shape().to_vec(), floats(&sum)), (vec![2, 3], vec![4.0, 6.0, 8.0, 8.0, 10.0, 12.0]));
     assert_eq!(floats(&twice), [6.0]);
     let by = by_path(|path, _| if path.to_string().ends_with("0") { Some(0) } else { None });
@@ -275,7 +283,8 @@ fn collectives_along_a_batch() {
     let hidden = vmap(|x: &Array| vmap(|x: &Array| x.psum("i")).axis_name("i")(x)).axis_name("i")(&x);
     assert_eq!(floats(&hidden), [3.0, 3.0, 8.0, 8.0, -3.0, -3.0]);
     // In loops and branches.
-    let looped = vmap(|x: &Array| fori_loop(0..3, x.clone(), |_, h| &h + axis_index("i").astype(F32))).axis_name("i")(&x);
+    let looped =
+        vmap(|x: &Array| fori_loop(0..3, x.clone(), |_, h| &h + axis_index("i").astype(F32))).axis_name("i")(&x);
     assert_eq!(floats(&looped), [1.0, 2.0, 6.0, 8.0, -1.0, 10.0]);
     let scanned = vmap(|x: &Array| scan(x.clone(), ones([2], F32), |h, s| (h.psum("i") * s, ())).0).axis_name("i")(&x);
     assert_eq!(floats(&scanned.i(0)), [-9.0, 33.0]);
@@ -305,9 +314,8 @@ fn the_mapped_dimension_is_laid_on_mesh_axes() {
     with_mesh(&mesh, || {
         let x = arange(0..64, F32).reshape([8, 8]);
         let f = |x: &Array| (x * 2.0).shard(P!("model")) + 1.0;
-        let text = |f: &(dyn Fn(&Array) -> Array + Send + Sync)| {
-            jit(|x: &Array| f(x)).lower((&x,).0).unwrap().as_text()
-        };
+        let text =
+            |f: &(dyn Fn(&Array) -> Array + Send + Sync)| jit(|x: &Array| f(x)).lower((&x,).0).unwrap().as_text();
         let open = text(&|x| vmap(f)(x));
         assert!(open.contains("[{?}, {\"model\"}]"), "{open}");
         let laid = text(&|x| vmap(f).spmd_axis_name("data")(x));
@@ -321,12 +329,39 @@ fn the_mapped_dimension_is_laid_on_mesh_axes() {
 }
 
 #[test]
+fn the_mapped_dimension_of_per_device_code_is_split() {
+    let mesh = Mesh::auto([("data", 4), ("model", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = arange(0..64, F32).reshape([8, 8]);
+        let f = |x: &Array| {
+            let own = |x: &Array| (x * 2.0).psum("model") + axis_index("model").astype(F32);
+            shard_map(own).in_specs(P!("model")).out_specs(P!("model"))(x)
+        };
+        let alone: Vec<Array> = (0..8).map(|i| f(&x.i(i))).collect();
+        let expected = floats(&stack(alone.iter().collect::<Vec<_>>(), 0));
+        assert_eq!(floats(&vmap(f)(&x)), expected);
+        let program = jit(|x: &Array| vmap(f).spmd_axis_name("data")(x));
+        let lowered = program.lower(&x).unwrap();
+        assert!(lowered.as_text().contains("[{\"data\"}, {\"model\"}]"), "{}", lowered.as_text());
+        let y = program(&x).unwrap();
+        assert_eq!((y.ty().to_string(), floats(&y)), ("f32[8@data,8@model]".into(), expected.clone()));
+        // Sums over the devices inside are those of each index.
+        let gradient = grad(|x: &Array| (vmap(f).spmd_axis_name("data")(x) * x).sum(..))(&x);
+        let own = grad(|x: &Array| (vmap(f)(x) * x).sum(..))(&x);
+        assert_eq!(floats(&gradient), floats(&own));
+        let e = jit(|x: &Array| vmap(f).spmd_axis_name("model")(x))(&x).unwrap_err();
+        assert_eq!(e.diagnostics().next().unwrap().code(), "spmd-axis");
+    });
+}
+
+#[test]
 fn in_explicit_mode_the_mapped_dimension_keeps_its_layout() {
     let mesh = Mesh::explicit([("data", 4), ("model", 2)]).unwrap();
     with_mesh(&mesh, || {
         let x = arange(0..64, F32).reshape([8, 8]).shard(P!("data", "model"));
         let w = arange(0..8, F32).shard(P!("model"));
-        let y = jit(|x: &Array, w: &Array| vmap(|x: &Array, w: &Array| x * w).in_axes((0, None))(x, w))(&x, &w).unwrap();
+        let y =
+            jit(|x: &Array, w: &Array| vmap(|x: &Array, w: &Array| x * w).in_axes((0, None))(x, w))(&x, &w).unwrap();
         assert_eq!(y.ty().to_string(), "f32[8@data,8@model]");
         let y = jit(|x: &Array| vmap(|x: &Array| x.square()).in_axes(1).out_axes(1)(x))(&x).unwrap();
         assert_eq!(y.ty().to_string(), "f32[8@data,8@model]");
