@@ -124,7 +124,7 @@ pub(crate) fn check_transpose(module: &Module, x: &[Literal], of: &[usize]) {
         let operands: Vec<Option<Value>> =
             (0..x.len()).map(|i| if of.contains(&i) { None } else { next.next() }).collect();
         let cotangents: Vec<Option<Value>> = next.map(Some).collect();
-        let mut cx = CotangentCx { op, operands: &operands, cotangents: &cotangents, cloner: &mut cloner, b };
+        let mut cx = CotangentCx { op, operands: &operands, cotangents: &cotangents, cloner: &mut cloner, b, is_shared: false };
         let Transposed::By(f) = self::of(&op).transpose(&op) else { panic!("no transpose") };
         let found = f(&mut cx);
         let whole = |i: &usize| match found[*i].clone() {
@@ -161,7 +161,7 @@ pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     let size = x.iter().zip(mapped).find(|(_, m)| **m).map(|(x, _)| x.shape()[0]).expect("an operand is mapped");
     let built = built(x, |b, args| {
         let mut cloner = Cloner::new(op.body);
-        let mut cx = BatchCx { op, operands: args, mapped, size, cloner: &mut cloner, b };
+        let mut cx = BatchCx { op, operands: args, mapped, size, cloner: &mut cloner, b, is_shared: false };
         match of(&op).batch(&op, mapped) {
             Batched::Leading(attrs) => {
                 let operands: Vec<Value> = (0..x.len()).map(|i| cx.with_leading(i)).collect();

@@ -112,12 +112,15 @@ struct Scope<'s> {
     wrong: Diagnostics,
 }
 
+/// A function, which of its operands are mapped, and the size of the batch.
+type Mapped = (Arc<str>, Vec<bool>, usize);
+
 /// Functions that were batched, which the module does not have.
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
     /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and the size.
-    names: HashMap<(Arc<str>, Vec<bool>, usize), (Arc<str>, RuleNames)>,
+    names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     /// Names that are taken.
     taken: HashSet<Arc<str>>,
 }
