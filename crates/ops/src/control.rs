@@ -209,6 +209,8 @@ impl Facts for Branch {
 
 /// The attribute of a barrier through which no derivative passes.
 const STOP_GRADIENT: &str = "shardwise.stop_gradient";
+/// The attribute of a barrier that names its value for [`crate::remat`].
+const VALUE_NAME: &str = "shardwise.value_name";
 
 impl OptimizationBarrier {
     /// Builds the attributes of a barrier through which no derivative passes.
@@ -216,8 +218,21 @@ impl OptimizationBarrier {
         Attrs::new().with(STOP_GRADIENT, Attr::Bool(true))
     }
 
+    /// Builds the attributes of a barrier that names its value.
+    pub fn named(name: &str) -> Attrs {
+        Attrs::new().with(VALUE_NAME, Attr::str(name))
+    }
+
+    /// Returns the name that a barrier gives its value. Returns `None` for other barriers and other ops.
+    pub fn value_name<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str(VALUE_NAME).filter(|_| Opcode::of_view(op) == Opcode::OptimizationBarrier)
+    }
+
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass")],
+        attributes: &[
+            optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass"),
+            optional(VALUE_NAME, None, AttrKind::Word, "the values have no name"),
+        ],
         operands: Operands::List,
         results: ResultLabels::both("optimization_barrier_c1"),
         on_quantized: OnQuantized::PerTensor,
@@ -238,7 +253,7 @@ impl Facts for OptimizationBarrier {
         Transposed::by(|cx| (0..cx.operands.len()).map(|i| cx.cotangents[i].map(Cotangent::from)).collect())
     }
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
-        Batched::LeadingOf(0, op.attrs().clone())
+        Batched::Leading(op.attrs().clone())
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
@@ -369,6 +384,7 @@ impl NamedComputation {
         attributes: &[
             optional("name", None, AttrKind::Word, "the region has no name"),
             optional("in_shardings", None, AttrKind::Shardings, "they are not known"),
+            optional("shardwise.checkpoint", None, AttrKind::Own("a policy"), "its values are not computed again"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,

@@ -44,6 +44,7 @@ pub mod quantized;
 pub mod ragged;
 pub mod random;
 pub mod reduce;
+pub mod remat;
 pub mod scalar_ops;
 pub mod scan;
 pub mod shapes;

@@ -100,9 +100,10 @@ pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
 pub use transform::{
-    AxesFor, Batch, BatchAxes, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind,
-    Linearized, Loss, Nth, NthArray, Positions, Pullback, Reverse, Transform, ValueAndGrad, WithAux, custom_jvp,
-    custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux, vmap,
+    AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd,
+    Jacrev, Kind, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Reverse, Transform, ValueAndGrad,
+    WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp,
+    linearize, value_and_grad, vjp, vjp_with_aux, vmap,
 };
 pub use tree::{MapLeaves, Path, Tree};
 

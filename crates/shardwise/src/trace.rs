@@ -376,6 +376,14 @@ impl Trace {
         (open.region, outer)
     }
 
+    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns `None`
+    /// outside of per-device code.
+    pub fn recorded(&mut self, v: Value) -> Option<ManualType> {
+        let scope = self.scope()?;
+        let states = self.body().value(v).manual.as_deref().cloned().unwrap_or_default();
+        Some(ManualType { scope, states })
+    }
+
     /// Returns a copy of the module that has the mesh, as a finished one does.
     pub fn module_on_mesh(&self) -> Module {
         let mut module = self.module.clone();

@@ -21,6 +21,7 @@ mod batch;
 mod custom;
 mod derivative;
 mod jacobian;
+pub(crate) mod remat;
 mod traced;
 
 pub use arguments::{Nth, NthArray, Positions};
@@ -31,6 +32,8 @@ pub use derivative::{
     linearize, value_and_grad, vjp, vjp_with_aux,
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
+pub use remat::{Remat, checkpoint, checkpoint_name};
+pub use shardwise_ops::remat::Policy as CheckpointPolicy;
 
 use crate::array::Array;
 use crate::error::Mistakes;

@@ -23,9 +23,10 @@ use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Regio
 use shardwise_ops::control::trip_count;
 use shardwise_ops::custom::LinearCall;
 use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
+use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes, manual_mesh_axes_in};
 use shardwise_ops::{Effects, Opcode, ReduceKind, make, make_collective};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a complex
@@ -190,6 +191,9 @@ impl<'s> Reverse<'s> {
     /// Builds the known part of an op with linear operands.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let code = Opcode::of_view(op);
+        if code == Opcode::NamedComputation {
+            return self.known_of_remat(op, b);
+        }
         if !matches!(code, Opcode::While | Opcode::Case | Opcode::If | Opcode::ManualComputation) {
             return Ok(());
         }
@@ -240,6 +244,22 @@ impl<'s> Reverse<'s> {
         }
         self.split.insert(op.op, Split { op: new, regions, home: b.region });
         Ok(())
+    }
+
+    /// Copies the known ops of a region that is computed again later.
+    fn known_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        self.forward(op.operands(), &self.source[inner].args);
+        self.known(inner, b)?;
+        self.forward(self.source.region_results(inner), op.results());
+        Ok(())
+    }
+
+    /// Maps `to` to the copies of those of `from` that are known.
+    fn forward(&mut self, from: &[Value], to: &[Value]) {
+        for (&f, &t) in from.iter().zip(to).filter(|(f, _)| !self.linear[**f]) {
+            self.cloner.set(t, self.cloner.get(f));
+        }
     }
 
     // ── the linear part
@@ -361,6 +381,7 @@ impl<'s> Reverse<'s> {
                 Opcode::While => self.back_of_loop(op, b),
                 Opcode::Case | Opcode::If => self.back_of_branch(op, b),
                 Opcode::ManualComputation => self.back_of_manual(op, b),
+                Opcode::NamedComputation => self.back_of_remat(op, b),
                 _ => {
                     Err(errors::no_transpose(op, "only loops, branches and manual computations are transposed").into())
                 }
@@ -384,6 +405,70 @@ impl<'s> Reverse<'s> {
             });
             self.add(v, ct.into(), open, b);
         }
+    }
+
+    /// Builds the cotangents of a region that is computed again.
+    fn back_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        match remat::policy(op).unwrap_or_default() {
+            Policy::Everything => {}
+            policy => self.run_again(op, &policy, b)?,
+        }
+        for (&v, &given) in op.results().iter().zip(self.source.region_results(inner)) {
+            if let Some(ct) = self.cotangents[v] {
+                self.add(given, ct.into(), self.passed(v, given), b);
+            }
+        }
+        self.back(inner, b)?;
+        for (&arg, &v) in self.source[inner].args.iter().zip(op.operands()) {
+            if let Some(ct) = self.cotangents[arg] {
+                self.add(v, ct.into(), self.passed(arg, v), b);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the known ops of a region again, as far as the linear ones need them, from the arguments and from the values
+    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there.
+    fn run_again(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        let (mut needed, mut kept, mut again) = (HashSet::<Value>::new(), vec![], vec![]);
+        for &op in self.ops(inner).iter().rev() {
+            let view = self.module.view(self.source, op);
+            let is_linear = self.is_linear(&view);
+            let wanted = view.results().iter().copied().filter(|v| needed.contains(v)).collect::<Vec<_>>();
+            if !is_linear && !wanted.is_empty() && policy.keeps(&view) {
+                kept.extend(wanted);
+                continue;
+            }
+            if is_linear || !wanted.is_empty() {
+                needed.extend(view.operands().iter().chain(&view.captured()).filter(|v| !self.linear[**v]));
+                let has_known = !is_linear || !view.regions().is_empty();
+                again.extend(has_known.then_some(view));
+            }
+        }
+        kept.extend(self.source[inner].args.iter().filter(|v| needed.contains(v)));
+        let cotangents: Vec<Value> = op.results().iter().copied().filter(|&v| self.cotangents[v].is_some()).collect();
+        let given = cotangents.iter().map(|&v| self.cotangents[v].expect("it has one"));
+        let held: Vec<Value> = self.cloner.values(&kept).into_iter().chain(given).collect();
+        let types: Vec<Type> = held.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let barrier = b.op(Opcode::OptimizationBarrier, held.iter().copied(), Attrs::new(), types);
+        let made = b.body[barrier].results.to_vec();
+        for (&from, &to) in held.iter().zip(&made) {
+            let sharding = b.body.sharding(from).cloned();
+            b.set_sharding(to, sharding);
+        }
+        let (values, cts) = made.split_at(kept.len());
+        kept.iter().zip(values).for_each(|(&v, &to)| self.cloner.set(v, to));
+        cotangents.iter().zip(cts).for_each(|(&v, &to)| self.cotangents[v] = Some(to));
+        for view in again.iter().rev() {
+            b.loc = view.loc().clone();
+            match self.is_linear(view) {
+                true => self.known_of(view, b)?,
+                false => _ = self.cloner.op(view.op, b),
+            }
+        }
+        Ok(())
     }
 
     /// Returns the linear values from outside that the op's regions use.

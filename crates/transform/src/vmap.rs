@@ -7,6 +7,7 @@ use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorT
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
+use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
 use std::cell::RefCell;
@@ -268,16 +269,17 @@ impl<'s> Scope<'s> {
                 self.forward(op.operands(), op.results());
                 Ok(())
             }
-            Opcode::NamedComputation => {
+            Opcode::NamedComputation if remat::policy(op).is_none() => {
                 let inner = op.regions()[0];
                 self.forward(op.operands(), &op.body[inner].args);
                 self.region(inner, b)?;
                 self.forward(op.body.region_results(inner), op.results());
                 Ok(())
             }
-            _ => match custom::of(op) {
-                Some(custom) => self.custom(op, custom, b),
-                None => self.call(op, b),
+            _ => match (custom::of(op), remat::policy(op)) {
+                (Some(custom), _) => self.custom(op, custom, b),
+                (_, Some(policy)) => self.remat(op, &policy, b),
+                _ => self.call(op, b),
             },
         }
     }
@@ -461,6 +463,46 @@ impl<'s> Scope<'s> {
             self.mapped[t] = inner.mapped[f];
         }
         Ok(())
+    }
+
+    /// Builds the batch of a function whose values are computed again: it stays a region of its own.
+    fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
+        let (new, loc) = (b.body.add_region(), b.loc.clone());
+        let mut inside = Builder::at(b.body, new, loc.clone());
+        let made = match callee(op) {
+            Some(func) => {
+                let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+                let made = inner.remat_region(func.body.entry(), &mapped, &mut inside);
+                self.wrong.extend(inner.wrong);
+                made?
+            }
+            None => self.remat_region(op.regions()[0], &mapped, &mut inside)?,
+        };
+        let types: Vec<Type> = made.iter().map(|(v, _)| inside.body.ty(*v).clone()).collect();
+        inside.op(Opcode::SdyReturn, made.iter().map(|(v, _)| *v), Attrs::new(), []);
+        b.loc = loc;
+        let (operands, attrs) = (self.cloner.values(op.operands()), remat::region_attrs(policy));
+        let new = b.op_with_regions(Opcode::NamedComputation, operands, attrs, [new], types);
+        let results = b.body[new].results.to_vec();
+        for ((&v, to), (_, is_mapped)) in op.results().iter().zip(results).zip(made) {
+            self.set(v, to, is_mapped, b);
+        }
+        Ok(())
+    }
+
+    /// Copies a region of this body, of whose arguments some are mapped. Returns its results, and which are mapped.
+    fn remat_region(
+        &mut self,
+        region: Region,
+        mapped: &[bool],
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<(Value, bool)>, Diagnostics> {
+        for (&arg, &is_mapped) in self.body[region].args.iter().zip(mapped) {
+            self.arg(arg, is_mapped, b);
+        }
+        self.region(region, b)?;
+        Ok(self.body.region_results(region).iter().map(|&v| (self.cloner.get(v), self.mapped[v])).collect())
     }
 
     fn depends(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {

@@ -378,8 +378,8 @@ fn picked<A: Args, S: Positions<A>>(
     })
 }
 
-/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`, and in per-device code the states that belong to
-/// those of `a`.
+/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`, and in per-device code the states that belong
+/// to those of `a`.
 fn like(a: &Array, gradient: &Array) -> Array {
     let gradient = match explicit::layout(a) {
         Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => replay::reshard(gradient, &layout),

@@ -29,4 +29,5 @@ mod reference;
 mod sizes;
 mod transform;
 mod transform_manual;
+mod transform_remat;
 mod values;
