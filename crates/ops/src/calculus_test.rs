@@ -162,7 +162,7 @@ pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     let size = x.iter().zip(mapped).find(|(_, m)| **m).map(|(x, _)| x.shape()[0]).expect("an operand is mapped");
     let built = built(x, |b, args| {
         let mut cloner = Cloner::new(op.body);
-        let mut cx = BatchCx { op, operands: args, mapped, size, cloner: &mut cloner, b, is_shared: false };
+        let mut cx = BatchCx { op, operands: args, mapped, size, cloner: &mut cloner, b };
         match of(&op).batch(&op, mapped) {
             Batched::Leading(attrs) => {
                 let operands: Vec<Value> = (0..x.len()).map(|i| cx.with_leading(i)).collect();

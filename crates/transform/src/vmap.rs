@@ -473,6 +473,7 @@ impl<'s> Scope<'s> {
         let made = match callee(op) {
             Some(func) => {
                 let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+                inner.split = self.split.clone();
                 let made = inner.remat_region(func.body.entry(), &mapped, &mut inside);
                 self.wrong.extend(inner.wrong);
                 made?

@@ -2,7 +2,8 @@
 
 use shardwise::prelude::*;
 use shardwise::{
-    Nth, by_path, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux, vmap,
+    Nth, by_path, checkpoint, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux,
+    vmap,
 };
 
 fn floats(x: &Array) -> Vec<f32> {
@@ -216,6 +217,12 @@ fn a_linearized_function_runs_once() {
     // Inside of a program, and of other transforms.
     let second = grad(|x: &Array| linearize(|x: &Array| x * x * x, x).1(&ones([2], F32)).sum(..));
     assert_eq!(floats(&second(&x)), [6.0, 12.0]);
+    let kept = checkpoint(|x: &Array| x.sin() * x);
+    let (_, along) = linearize(|x: &Array| kept(x) * x, &x);
+    let expected = jvp(|x: &Array| x.sin() * x * x, &x, &ones([2], F32)).1;
+    for (a, b) in floats(&along(&ones([2], F32))).into_iter().zip(floats(&expected)) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
     let columns = vmap(|dx: &Array| tangent(dx, &zeros([2], F32)).0)(&array(&[[1.0f32, 0.0], [0.0, 1.0]]));
     assert_eq!(columns.shape().to_vec(), [2, 2]);
 }

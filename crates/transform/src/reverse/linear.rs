@@ -47,6 +47,7 @@ impl<'s> Reverse<'s> {
                     Opcode::While => self.forth_of_loop(&view, b)?,
                     Opcode::Case | Opcode::If => self.forth_of_branch(&view, b)?,
                     Opcode::ManualComputation => self.forth_of_manual(&view, b)?,
+                    Opcode::NamedComputation => self.forth_of_computation(&view, b)?,
                     _ => {
                         self.cloner.op(op, b);
                     }
@@ -90,6 +91,17 @@ impl<'s> Reverse<'s> {
         for (&i, &to) in carried.iter().zip(&made[1..]) {
             self.cloner.carry(op.result(i), to, b);
         }
+        Ok(())
+    }
+
+    /// Builds the linear ops of a region that would be computed again in reverse mode. All of its values are kept.
+    fn forth_of_computation(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        let args = self.source[inner].args.iter().zip(op.operands());
+        args.filter(|(_, v)| self.linear[**v]).for_each(|(&arg, &v)| self.cloner.set(arg, self.cloner.get(v)));
+        self.forth(inner, b)?;
+        let given = self.source.region_results(inner).iter().zip(op.results());
+        given.filter(|(g, _)| self.linear[**g]).for_each(|(&g, &v)| self.cloner.set(v, self.cloner.get(g)));
         Ok(())
     }
 
