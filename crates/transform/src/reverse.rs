@@ -9,6 +9,10 @@
 //! return them ([`keep`](Reverse::keep_rows)): a loop stacks the values of its turns, a branch returns zeros for the
 //! branches that did not run. Values that are small to make again are made again.
 
+mod linear;
+
+pub use linear::linearize;
+
 use crate::custom::inlined;
 use crate::depends::Depends;
 use crate::errors;

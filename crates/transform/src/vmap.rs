@@ -2,7 +2,7 @@
 
 use crate::depends::{Depends, callee};
 use crate::errors;
-use shardwise_base::{AxisRef, DType, Diagnostics, DimSharding, EntityVec, Sharding};
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// # Errors
 /// `transform-argument` if an argument is not there, and `no-batch` for an op that has no batch.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Func, Diagnostics> {
-    Ok(batched(module, func, args, Batch { size, axis: None, layout: &[] }, true)?.func)
+    Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
 }
 
 /// How a function is batched.
@@ -30,6 +30,8 @@ pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result
 pub struct Batch<'a> {
     /// The size of the new leading dimension.
     pub size: usize,
+    /// True if results that are the same for all indices have the leading dimension, too.
+    pub has_all: bool,
     /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces.
     pub axis: Option<&'a str>,
     /// The axes of a mesh over which the new dimension is split where the function states a layout, major to minor.
@@ -46,22 +48,11 @@ pub struct Batched {
     pub mapped: Vec<bool>,
 }
 
-/// Returns the batch of a function as [`vmap`] does, except that results which are the same for all indices have no leading
-/// dimension.
+/// Returns the batch of a function, as [`vmap`] does, and the functions to which it refers.
 ///
 /// # Errors
 /// Those of [`vmap`], and `spmd-axis` for a layout that names an axis of the new dimension.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
-    batched(module, func, args, batch, false)
-}
-
-fn batched(
-    module: &Module,
-    func: &Func,
-    args: &[usize],
-    batch: Batch<'_>,
-    has_all: bool,
-) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     if let Some(&i) = args.iter().find(|&&i| i >= all.len()) {
         return Err(errors::no_argument(i, all.len(), &func.loc).into());
@@ -74,7 +65,7 @@ fn batched(
     }
     scope.region(func.body.entry(), &mut b)?;
     let results = func.body.results();
-    let mapped: Vec<bool> = results.iter().map(|&v| has_all || scope.mapped[v]).collect();
+    let mapped: Vec<bool> = results.iter().map(|&v| batch.has_all || scope.mapped[v]).collect();
     let value = |(&v, &is_mapped): (&Value, &bool)| match is_mapped {
         true => scope.with_leading(v, &mut b),
         false => scope.cloner.get(v),
@@ -118,15 +109,20 @@ struct Scope<'s> {
     cloner: Cloner<'s>,
     mapped: EntityVec<Value, bool>,
     made: Rc<RefCell<Made>>,
+    /// The manual axes over which the batch is split, inside a manual computation.
+    split: Option<(Arc<Mesh>, AxisSet)>,
     wrong: Diagnostics,
 }
+
+/// A function, which of its operands are mapped, and the size of the batch.
+type Mapped = (Arc<str>, Vec<bool>, usize);
 
 /// Functions that were batched, which the module does not have.
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
-    /// The names of the batches of functions with derivatives of their own, by the function and its mapped operands.
-    names: HashMap<(Arc<str>, Vec<bool>), (Arc<str>, RuleNames)>,
+    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and the size.
+    names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     /// Names that are taken.
     taken: HashSet<Arc<str>>,
 }
@@ -146,7 +142,7 @@ impl<'s> Scope<'s> {
     fn new(module: &'s Module, body: &'s shardwise_ir::Body, batch: Batch<'s>, made: Rc<RefCell<Made>>) -> Scope<'s> {
         let mapped = EntityVec::filled(body.value_count(), false);
         let (cloner, wrong) = (Cloner::new(body), Diagnostics::default());
-        Scope { module, body, size: batch.size, batch, cloner, mapped, made, wrong }
+        Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
     }
 
     /// Maps `v` to `to`, which has the leading dimension if `is_mapped`.
@@ -160,6 +156,9 @@ impl<'s> Scope<'s> {
             }
             let sharding = sharding.map(|s| leading_sharding(s, self.batch.layout));
             b.set_sharding(to, sharding);
+            if let (Some((mesh, axes)), Some(states)) = (&self.split, &self.body.value(v).manual) {
+                b.body.value_mut(to).manual = Some(Arc::new(states.with_varying(axes, mesh)));
+            }
         }
     }
 
@@ -320,6 +319,11 @@ impl<'s> Scope<'s> {
             self.size = if is_split { self.size / parts } else { self.size };
             self.batch = Batch { size: self.size, layout: &[], ..self.batch };
         }
+        let outer_split = self.split.clone();
+        if is_split {
+            let all = outer_split.iter().flat_map(|(_, axes)| axes.iter()).chain(split.iter().copied());
+            self.split = Some((mesh.clone(), AxisSet::new(mesh, all)));
+        }
         let new = b.body.add_region();
         let mut inner = Builder::at(b.body, new, loc.clone());
         for (&arg, &v) in op.body[region].args.iter().zip(op.operands()) {
@@ -327,6 +331,7 @@ impl<'s> Scope<'s> {
         }
         let made = self.region(region, &mut inner);
         (self.size, self.batch) = outer;
+        self.split = outer_split;
         made?;
         let given = op.body.region_results(region);
         inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
@@ -376,7 +381,7 @@ impl<'s> Scope<'s> {
         custom: Custom<'s>,
         mapped: &[bool],
     ) -> Result<(Arc<str>, RuleNames), Diagnostics> {
-        let key = (custom.func.name.clone(), mapped.to_vec());
+        let key = (custom.func.name.clone(), mapped.to_vec(), self.size);
         if let Some(names) = self.made.borrow().names.get(&key) {
             return Ok(names.clone());
         }
@@ -419,6 +424,7 @@ impl<'s> Scope<'s> {
         out.name = name.clone();
         let mut b = Builder::new(&mut out.body);
         let mut scope = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+        scope.split = self.split.clone();
         for (&v, &is_mapped) in func.body.args().iter().zip(mapped) {
             scope.arg(v, is_mapped, &mut b);
         }
@@ -456,6 +462,7 @@ impl<'s> Scope<'s> {
     /// op.
     fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
+        inner.split = self.split.clone();
         for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];
@@ -477,6 +484,7 @@ impl<'s> Scope<'s> {
         let made = match callee(op) {
             Some(func) => {
                 let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+                inner.split = self.split.clone();
                 let made = inner.remat_region(func.body.entry(), &mapped, &mut inside);
                 self.wrong.extend(inner.wrong);
                 made?

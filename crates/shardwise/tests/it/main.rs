@@ -4,6 +4,8 @@ mod behaviour;
 mod captures;
 mod checkpoint;
 mod collective_matmul;
+mod compose;
+mod custom;
 mod explicit;
 mod explicit_cases;
 mod explicit_denied;

@@ -1,4 +1,5 @@
 //! Checks of derivatives and batches.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use shardwise_base::Literal;
 use shardwise_ir::text::PrintOptions;
