@@ -56,6 +56,7 @@ mod profile;
 mod program;
 mod random;
 mod reduce;
+mod replay;
 mod runtime;
 pub mod safetensors;
 mod shape;

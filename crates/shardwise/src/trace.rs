@@ -361,6 +361,13 @@ impl Trace {
         (open.region, outer)
     }
 
+    /// Returns a copy of the module that has the mesh, as a finished one does.
+    pub fn module_on_mesh(&self) -> Module {
+        let mut module = self.module.clone();
+        module.meshes.extend(self.mesh.as_ref().map(|m| m.0.clone()));
+        module
+    }
+
     fn check_mesh(&mut self, array: &Array, loc: &Loc) -> Result<(), Diagnostic> {
         let Some(ty) = array.known_type() else { return Ok(()) };
         let Some(sharding) = &ty.sharding else { return Ok(()) };

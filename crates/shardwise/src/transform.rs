@@ -19,13 +19,12 @@
 use crate::array::Array;
 use crate::error::Mistakes;
 use crate::function::{At, Callee, Wrapped};
-use crate::spec::LeafSpec;
 use crate::tree::{self, Tree};
 use crate::{
-    Args, Callable, Error, Function, Result, Returns, context, control, eager, explicit, hlo, mistakes, trace,
+    Args, Callable, Error, Function, Result, Returns, context, control, eager, explicit, hlo, mistakes, replay, trace,
 };
-use shardwise_base::{Diagnostics, EntityVec, Sharding};
-use shardwise_ir::{Body, Func, Module, Op, Region, TensorType, Value};
+use shardwise_base::Diagnostics;
+use shardwise_ir::{Body, Func, Module, Op, TensorType};
 use shardwise_ops::Opcode;
 use std::fmt;
 use std::ops::Deref;
@@ -213,12 +212,17 @@ where
     }
 }
 
-/// Returns the tree with these gradients for its leaves. In Explicit mode, each has the layout of its leaf.
+/// Returns the tree with these gradients for its leaves. In Explicit mode, each has the layout of its leaf, and in
+/// per-device code the states that belong to those of its leaf.
 fn like<T: Tree>(tree: &T, gradient: &[Array]) -> T {
     let leaves = tree::leaves(tree).into_iter().zip(gradient);
-    let laid = leaves.map(|(a, gradient)| match explicit::layout(a) {
-        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => reshard(gradient, &layout),
-        _ => gradient.clone(),
+    let laid = leaves.map(|(a, gradient)| {
+        let gradient = match explicit::layout(a) {
+            Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => replay::reshard(gradient, &layout),
+            _ => gradient.clone(),
+        };
+        let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope).of_cotangent());
+        gradient.in_state(state)
     });
     tree::with_leaves(tree, laid.collect::<Vec<_>>())
 }
@@ -516,6 +520,23 @@ fn same_types(name: &str, what: &str, expected: &[&Array], given: &[&Array], at:
     Err(Error::one(mistakes::transform_types(name, what, &show(given), &show(expected), &context::loc(at))))
 }
 
+/// Returns false if a region of the body returns less than its op needs, which follows from a mistake.
+fn is_whole(body: &Body) -> bool {
+    let mut ops = vec![];
+    body.walk_region(body.entry(), &mut ops);
+    let is_whole = |op: &Op| {
+        let data = &body[*op];
+        let returns_results = matches!(Opcode::of(data.code), Opcode::ManualComputation | Opcode::Case | Opcode::If);
+        let (count, regions) = match Opcode::of(data.code) {
+            Opcode::While => (data.results.len(), &data.regions[1..]),
+            _ if returns_results => (data.results.len(), &data.regions[..]),
+            _ => return true,
+        };
+        regions.iter().all(|&r| body.region_results(r).len() == count)
+    };
+    ops.iter().all(is_whole)
+}
+
 /// A function that was traced to be transformed.
 struct Traced<R> {
     func: Func,
@@ -533,12 +554,18 @@ impl<R: Tree> Traced<R> {
         if let Some(wrong) = Mistakes::join(given.iter().filter_map(|a| a.mistakes())) {
             return Err(wrong.error());
         }
-        trace::with(|t| t.open_func("shardwise.transformed", &loc));
+        trace::with(|t| {
+            for mesh in given.iter().filter_map(|a| Some(a.known_type()?.sharding?.mesh.clone())) {
+                t.join_mesh(&crate::Mesh(mesh));
+            }
+            t.open_func("shardwise.transformed", &loc);
+        });
         let stand_in = |a: &Array| {
             let ty = a.sharded().clone();
             let layout = explicit::layout(a);
             let arg = eager::argument(&shardwise_engine::ShardedType { sharding: layout, ..ty }, &loc, at);
-            arg.made_in(a.node().manual.clone())
+            let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope));
+            arg.made_in(state)
         };
         let inner = tree::with_leaves(args, given.iter().map(stand_in).collect::<Vec<_>>());
         let out = context::outside(at, || f(&inner)).finish()?;
@@ -549,14 +576,16 @@ impl<R: Tree> Traced<R> {
             let (func, outer) = t.take_func(&values, &loc);
             (func, outer.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>())
         });
+        if !is_whole(&func.body) {
+            trace::end();
+        }
         let captured = outer.into_iter().map(|t| Array::of_traced(t, at)).collect();
         let out = tree::with_leaves(&out, types.into_iter().map(|ty| Array::type_only(ty, at)).collect::<Vec<_>>());
         Ok(Traced { func, out, captured })
     }
 
     fn transformed(&self, f: impl FnOnce(&Module, &Func) -> std::result::Result<Func, Diagnostics>) -> Result<Func> {
-        let module = trace::with(|t| t.module.clone());
-        f(&module, &self.func).map_err(Error::from)
+        f(&trace::with(|t| t.module_on_mesh()), &self.func).map_err(Error::from)
     }
 
     /// Copies the transformed function into the active trace. Its arguments are those of the function, the captured arrays,
@@ -564,92 +593,6 @@ impl<R: Tree> Traced<R> {
     fn run<T: Tree>(&self, func: &Func, args: &T, more: &[&Array], at: At) -> Result<Vec<Array>> {
         let own = tree::leaves(args).into_iter().cloned();
         let all: Vec<Array> = own.chain(self.captured.iter().cloned()).chain(more.iter().map(|&a| a.clone())).collect();
-        Copier::new(func, &all).results(at)
-    }
-}
-
-/// Returns the copy of a value that has this layout in the transformed function. In Explicit mode, the layout decides one
-/// that is ambiguous.
-fn laid_out(array: &Array, sharding: &Sharding) -> Array {
-    if !explicit::is_typing() {
-        return hlo::laid_out(array, sharding);
-    }
-    let is_pending = array.traced().is_some_and(|v| trace::with(|t| explicit::is_pending(t, v)));
-    if is_pending { reshard(array, sharding) } else { array.clone() }
-}
-
-/// Returns the array in this layout, by a step of the active trace.
-fn reshard(array: &Array, sharding: &Sharding) -> Array {
-    let spec = LeafSpec { mesh: Some(crate::Mesh(sharding.mesh.clone())), spec: crate::P::of(sharding) };
-    array.shard_at(spec, array.node().at)
-}
-
-/// A function that is copied into the active trace, op by op.
-struct Copier<'s> {
-    body: &'s Body,
-    values: EntityVec<Value, Option<Array>>,
-}
-
-impl<'s> Copier<'s> {
-    fn new(func: &'s Func, args: &[Array]) -> Copier<'s> {
-        let mut values = EntityVec::filled(func.body.value_count(), None);
-        func.body.args().iter().zip(args).for_each(|(&v, a)| values[v] = Some(a.clone()));
-        Copier { body: &func.body, values }
-    }
-
-    fn results(mut self, at: At) -> Result<Vec<Array>> {
-        context::within(at, || self.ops(self.body.entry()));
-        Ok(self.arrays(self.body.results()))
-    }
-
-    fn arrays(&self, values: &[Value]) -> Vec<Array> {
-        values.iter().map(|&v| self.values[v].clone().expect("ops are copied in order")).collect()
-    }
-
-    /// Copies the ops of a region but its terminator.
-    fn ops(&mut self, region: Region) {
-        let ops = &self.body[region].ops;
-        for &op in &ops[..ops.len().saturating_sub(1)] {
-            context::copying(&self.body[op].loc, || self.op(op));
-        }
-    }
-
-    fn op(&mut self, op: Op) {
-        let data = &self.body[op];
-        let operands = self.arrays(&data.operands);
-        let given: Vec<&Array> = operands.iter().collect();
-        let opcode = Opcode::of(data.code);
-        let layouts: Vec<_> = given.iter().map(|a| explicit::layout(a)).collect();
-        let is_loop = opcode == Opcode::While;
-        let regions = data.regions.iter().map(|&r| self.region(r, if is_loop { &layouts } else { &[] })).collect();
-        let types: Vec<TensorType> = data
-            .results
-            .iter()
-            .map(|&v| self.body.ty(v).as_tensor().expect("traced values are tensors").clone())
-            .collect();
-        let made = hlo::op_with(opcode, &given, data.attrs.clone(), regions, &types);
-        let made = if is_loop { explicit::lay(&made, &layouts) } else { made };
-        for (&v, array) in data.results.iter().zip(made) {
-            self.values[v] = Some(match self.body.sharding(v) {
-                Some(sharding) => laid_out(&array, sharding),
-                None => array,
-            });
-        }
-    }
-
-    fn region(&mut self, region: Region, layouts: &[Option<Sharding>]) -> Region {
-        let types: Vec<TensorType> = self.body[region]
-            .args
-            .iter()
-            .map(|&v| self.body.ty(v).as_tensor().expect("traced values are tensors").clone())
-            .collect();
-        hlo::region(&types, |args| {
-            let args = explicit::lay(args, layouts);
-            for (&v, array) in self.body[region].args.iter().zip(args) {
-                self.values[v] = Some(array);
-            }
-            self.ops(region);
-            self.arrays(self.body.region_results(region))
-        })
+        Ok(replay::copy(func, &all, at))
     }
 }
