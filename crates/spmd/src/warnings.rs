@@ -4,7 +4,7 @@
 //! Tools that print a program store them, and tools that read it may show them. No pass reads them.
 
 use crate::explain::{Communication, Row, size};
-use shardwise_base::{Diagnostic, Loc, NoteKind};
+use shardwise_base::{Diagnostic, Loc, NoteKind, Severity};
 use shardwise_ir::{Attr, Attrs, Module};
 
 const NAME: &str = "shardwise.warnings";
@@ -72,7 +72,13 @@ fn to_attr(warning: &Diagnostic) -> Attr {
 fn of_attr(fields: &Attrs) -> Option<Diagnostic> {
     let mut at = fields.str("at")?.rsplitn(3, ':');
     let (column, line) = (at.next()?.parse().ok()?, at.next()?.parse().ok()?);
-    let warning = Diagnostic::warning("communication", &Loc::file(at.next()?, line, column), fields.str("message")?);
+    let warning = Diagnostic {
+        severity: Severity::Warning,
+        code: "communication",
+        message: fields.str("message")?.to_string(),
+        loc: Loc::file(at.next()?, line, column),
+        notes: vec![],
+    };
     Some(KINDS.iter().fold(warning, |warning, &(kind, name)| {
         let Some(Attr::Array(texts)) = fields.get(name) else { return warning };
         texts.iter().filter_map(Attr::as_str).fold(warning, |warning, text| match kind {
