@@ -549,18 +549,11 @@ impl Facts for CustomCall {
         foreign::propagation_rule(op).map_or_else(|| self.rule(op), RuleFact::Rule)
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
+    answer!(usual but splits, propagation_rule, eval_copies);
     /// Returns that a call whose rule is written on it is split evenly: the rule has the sizes of the whole dimensions.
     fn splits(&self, op: &OpView<'_>) -> Splits {
         if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
     }
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
     answer!(eval_copies = true);
     /// Returns `PassThrough` for calls that move a tensor between a device and its host.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {

@@ -436,11 +436,8 @@ impl Facts for Dynamic {
     }
 
     answer!(usual);
-    answer!(pure);
+    answer!(per_part = Other);
     answer!(rule = none("its sizes are known only when it runs"));
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
 
     /// Evaluates the static form, with the sizes that are the values of operands. Fails if these sizes do not lead to
     /// the type of the result.
@@ -466,7 +463,6 @@ impl Facts for Dynamic {
 
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
 
     fn example(&self, op: Opcode) -> &'static str {
         match op {

@@ -481,33 +481,49 @@ macro_rules! answer {
     };
     // A function of the elements at the same position of all operands.
     (elementwise) => {
-        answer!(pure);
+        answer!(per_part = Elementwise);
         answer!(rule = pointwise);
-        answer!(class = Elementwise);
+    };
+    // A function of its operands that reduces nothing. A device computes its part of the results by the same op.
+    (per_part = $class:ident) => {
+        answer!(pure);
+        answer!(class = $class);
         answer!(combine = none);
         answer!(localize = same_op);
         answer!(explicit = by_rule);
     };
+    // The same for an op whose results consist of elements of its operands, which it does not change.
+    (moves_elements = $class:ident) => {
+        answer!(per_part = $class);
+        answer!(cost = streams(0.0));
+        answer!(linear = Jointly);
+    };
+    // The engine runs the op, and a device runs it as the program has it.
+    (run_by_engine) => {
+        answer!(class = Other);
+        answer!(data_flow = none);
+        answer!(combine = none);
+        answer!(localize = same_op);
+        answer!(semantics = Control);
+        answer!(eval = engine);
+    };
     // No pass treats the op in a special way, and its evaluation needs only the literals.
     (usual) => {
-        answer!(usual_for_passes);
-        answer!(eval_copies = false);
+        answer!(usual but);
     };
-    (usual_for_passes) => {
-        answer!(usual_beside_reducer);
-        answer!(reducer = none);
-    };
-    // The same for an op that states its reducer.
-    (usual_beside_reducer) => {
-        answer!(forwards = none);
-        answer!(enlarged = by_types);
-        answer!(splits = Anywhere);
-        answer!(partial_result = rewritten);
-        answer!(movement = none);
-        answer!(read_through = none);
-        answer!(propagation_rule = as_rule);
-        answer!(constness = by_class);
-        answer!(number = none);
+    // The same, except for facts that the op answers itself.
+    (usual but $($own:ident),*) => {
+        usual!(forwards: $($own)*);
+        usual!(enlarged: $($own)*);
+        usual!(splits: $($own)*);
+        usual!(partial_result: $($own)*);
+        usual!(movement: $($own)*);
+        usual!(read_through: $($own)*);
+        usual!(propagation_rule: $($own)*);
+        usual!(constness: $($own)*);
+        usual!(number: $($own)*);
+        usual!(reducer: $($own)*);
+        usual!(eval_copies: $($own)*);
     };
     // The operand, if the result has its type.
     (forwards = same_type) => {
@@ -748,6 +764,35 @@ macro_rules! answer {
     };
 }
 pub(crate) use answer;
+
+/// Writes the usual answer of a fact, unless the fact is among those behind the colon, which the op answers itself.
+#[rustfmt::skip]
+macro_rules! usual {
+    (forwards: forwards $($own:ident)*) => {};
+    (enlarged: enlarged $($own:ident)*) => {};
+    (splits: splits $($own:ident)*) => {};
+    (partial_result: partial_result $($own:ident)*) => {};
+    (movement: movement $($own:ident)*) => {};
+    (read_through: read_through $($own:ident)*) => {};
+    (propagation_rule: propagation_rule $($own:ident)*) => {};
+    (constness: constness $($own:ident)*) => {};
+    (number: number $($own:ident)*) => {};
+    (reducer: reducer $($own:ident)*) => {};
+    (eval_copies: eval_copies $($own:ident)*) => {};
+    ($fact:ident: $other:ident $($own:ident)*) => { usual!($fact: $($own)*); };
+    (forwards:) => { answer!(forwards = none); };
+    (enlarged:) => { answer!(enlarged = by_types); };
+    (splits:) => { answer!(splits = Anywhere); };
+    (partial_result:) => { answer!(partial_result = rewritten); };
+    (movement:) => { answer!(movement = none); };
+    (read_through:) => { answer!(read_through = none); };
+    (propagation_rule:) => { answer!(propagation_rule = as_rule); };
+    (constness:) => { answer!(constness = by_class); };
+    (number:) => { answer!(number = none); };
+    (reducer:) => { answer!(reducer = none); };
+    (eval_copies:) => { answer!(eval_copies = false); };
+}
+pub(crate) use usual;
 
 /// Returns true if the first result has the type of the first operand.
 pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {

@@ -150,14 +150,10 @@ impl Facts for Cholesky {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64 / 3.0)
     }
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<6x3x3xf32>) -> tensor<6x3x3xf32> {
   %0 = stablehlo.cholesky %arg0, lower = true : tensor<6x3x3xf32>
@@ -386,22 +382,10 @@ impl Facts for TriangularSolve {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64)
     }
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
+    answer!(usual but propagation_rule, eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
     answer!(linear = In(2));
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x3x3xf32>, %arg1: tensor<6x3x2xf32>) -> tensor<6x3x2xf32> {
   %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<6x3x3xf32>, tensor<6x3x2xf32>) -> tensor<6x3x2xf32>

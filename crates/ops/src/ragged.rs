@@ -238,7 +238,7 @@ impl Facts for RaggedDot {
         Cost::streams(op, 2.0 * contracted as f64)
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

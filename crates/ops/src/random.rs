@@ -71,17 +71,8 @@ impl Facts for RngBitGenerator {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
+    answer!(usual but splits);
     answer!(splits = Evenly);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -286,20 +277,12 @@ impl Facts for Rng {
         Cost::streams(op, 50.0)
     }
 
-    answer!(eval_copies = false);
+    answer!(usual but splits, number);
     fn number_attr(&self, _: &OpView<'_>) -> Option<&'static str> {
         Some(STREAM)
     }
 
-    answer!(reducer = none);
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
     answer!(splits = Evenly);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

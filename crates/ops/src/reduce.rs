@@ -302,14 +302,7 @@ impl Facts for Reduce {
         PartialResult::OfSlices { once: count / 2..count }
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
+    answer!(usual but partial_result, reducer, eval_copies);
     answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
     answer!(pure);

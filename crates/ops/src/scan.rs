@@ -129,10 +129,7 @@ impl Facts for Scan {
     }
 
     answer!(usual);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let dim = op.attrs().size("dimension").expect("verified");
@@ -156,7 +153,6 @@ impl Facts for Scan {
 
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<f32>) -> tensor<4xf32> {
   %0:2 = chlo.scan(%arg0) inits(%arg1) dimension=0 {

@@ -113,12 +113,9 @@ impl Facts for Sort {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let dim = dimension(op).expect("verified");
@@ -136,7 +133,6 @@ impl Facts for Sort {
     }
 
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x5xf32>) -> tensor<6x5xf32> {
   %0 = "stablehlo.sort"(%arg0) <{dimension = 1 : i64, is_stable = true}> ({
@@ -487,12 +483,9 @@ impl Facts for TopK {
         RuleFact::Rule(top_k_rule(op))
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     /// Sorts the largest elements first, in the total order of floats. Of equal elements, the first comes first.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -513,7 +506,6 @@ impl Facts for TopK {
     }
 
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<6x5xf32>) -> tensor<6x2xf32> {
   %0:2 = chlo.top_k(%arg0, k = 2) : tensor<6x5xf32> -> (tensor<6x2xf32>, tensor<6x2xi32>)

@@ -19,12 +19,7 @@ pub struct Host;
 /// Writes the facts of ops whose values are no tensors.
 macro_rules! no_tensor {
     () => {
-        answer!(class = Other);
-        answer!(data_flow = none);
-        answer!(combine = none);
-        answer!(localize = same_op);
-        answer!(semantics = Control);
-        answer!(eval = engine);
+        answer!(run_by_engine);
         answer!(cost = nothing);
         answer!(linear = Jointly);
         answer!(explicit = not("its values are no arrays"));
@@ -83,57 +78,39 @@ impl Facts for Token {
     no_tensor!();
 }
 
+/// Describes an op with these attributes that exchanges values with the host.
+const fn in_generic_form(attributes: &'static [AttrSpec]) -> Schema {
+    Schema {
+        attributes,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    }
+}
+
 impl Host {
-    pub(crate) const SEND: Schema = Schema {
-        attributes: &[
-            optional("channel_handle", Some("send_i3"), CHANNEL_HANDLE, "channel 0"),
-            optional("is_host_transfer", Some("send_i5"), AttrKind::Flag, "`false`"),
-            optional("source_target_pairs", Some("send_i6"), AttrKind::Pairs, "none"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SEND: Schema = in_generic_form(&[
+        optional("channel_handle", Some("send_i3"), CHANNEL_HANDLE, "channel 0"),
+        optional("is_host_transfer", Some("send_i5"), AttrKind::Flag, "`false`"),
+        optional("source_target_pairs", Some("send_i6"), AttrKind::Pairs, "none"),
+    ]);
 
-    pub(crate) const RECV: Schema = Schema {
-        attributes: &[
-            optional("channel_handle", Some("recv_i2"), CHANNEL_HANDLE, "channel 0"),
-            optional("is_host_transfer", Some("recv_i4"), AttrKind::Flag, "`false`"),
-            optional("source_target_pairs", Some("recv_i5"), AttrKind::Pairs, "none"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const RECV: Schema = in_generic_form(&[
+        optional("channel_handle", Some("recv_i2"), CHANNEL_HANDLE, "channel 0"),
+        optional("is_host_transfer", Some("recv_i4"), AttrKind::Flag, "`false`"),
+        optional("source_target_pairs", Some("recv_i5"), AttrKind::Pairs, "none"),
+    ]);
 
-    pub(crate) const INFEED: Schema = Schema {
-        attributes: &[
-            optional("infeed_config", Some("infeed_i2"), AttrKind::Word, "empty"),
-            optional("layout", None, AttrKind::Layouts, "the default layouts"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const INFEED: Schema = in_generic_form(&[
+        optional("infeed_config", Some("infeed_i2"), AttrKind::Word, "empty"),
+        optional("layout", None, AttrKind::Layouts, "the default layouts"),
+    ]);
 
-    pub(crate) const OUTFEED: Schema = Schema {
-        attributes: &[optional("outfeed_config", Some("outfeed_i3"), AttrKind::Word, "empty")],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const OUTFEED: Schema =
+        in_generic_form(&[optional("outfeed_config", Some("outfeed_i3"), AttrKind::Word, "empty")]);
 
     /// Returns the number of the channel of a `send` or `recv`, or 0 if it has none.
     pub fn channel(op: &OpView<'_>) -> i64 {
@@ -165,12 +142,7 @@ impl Facts for Host {
     }
     answer!(usual);
     answer!(rule = none("the host has no sharding"));
-    answer!(class = Other);
-    answer!(data_flow = none);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(semantics = Control);
-    answer!(eval = engine);
+    answer!(run_by_engine);
     answer!(cost = nothing);
     answer!(effects = Ordered);
     answer!(linear = No);
@@ -318,16 +290,7 @@ impl Facts for Tuple {
         tuple.operands().get(Tuple::index(op)?).copied()
     }
 
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but forwards);
     answer!(rule = none("tuples"));
     answer!(effects = Pure);
     fn example(&self, _: Opcode) -> &'static str {

@@ -76,16 +76,7 @@ impl Facts for Convert {
         (keeps_all && from == op.result_tensor(0)).then(|| there.operand(0))
     }
 
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but forwards);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(
@@ -209,16 +200,7 @@ impl Facts for BitcastConvert {
     }
 
     answer!(forwards = same_type);
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but forwards);
     answer!(pure);
     answer!(combine = none);
     answer!(localize = same_op);

@@ -178,7 +178,7 @@ impl Facts for Scatter {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_beside_reducer);
+    answer!(usual but reducer, eval_copies);
     answer!(reducer = REDUCER);
     answer!(eval_copies = true);
     answer!(pure);

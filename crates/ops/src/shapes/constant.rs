@@ -72,17 +72,8 @@ impl Constant {
         role: Role::Plain,
     };
 
-    pub(crate) const SDY_CONSTANT: Schema = Schema {
-        attributes: &[required("value", None, AttrKind::Dense)],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::custom(&crate::syntax::constant::ConstantForm),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
-
-    pub(crate) const CHLO_CONSTANT: Schema = Schema {
+    /// The schema of the constants that the specification does not number.
+    pub(crate) const WITHOUT_LABELS: Schema = Schema {
         attributes: &[required("value", None, AttrKind::Dense)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -143,15 +134,7 @@ impl Facts for Constant {
         if Opcode::of_view(op) == Opcode::ChloConstant { Constness::No } else { Constness::Literal }
     }
 
-    answer!(forwards = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but enlarged, constness);
     answer!(pure);
     answer!(rule = none("a constant has no operands"));
     answer!(class = Other);

@@ -214,11 +214,8 @@ impl Facts for DynamicSlice {
         Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
     }
 
-    answer!(forwards = none);
+    answer!(usual but enlarged, movement, propagation_rule);
     answer!(enlarged = sizes("slice_sizes"));
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(read_through = none);
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
@@ -233,10 +230,6 @@ impl Facts for DynamicSlice {
         RuleFact::Rule(rule_builder(op).add_pointwise_or(op.operand_shape(0), op.result_shape(0), cut).build())
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(linear = In(1));

@@ -71,17 +71,8 @@ impl Facts for Iota {
         Ok(vec![make::convert(b, shifted, local.dtype)])
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
+    answer!(usual but constness);
     answer!(constness = Literal);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(rule = none("an iota has no operands"));
     answer!(class = Other);

@@ -199,16 +199,7 @@ impl Facts for Join {
         Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect(), run))
     }
 
-    answer!(enlarged = by_types);
-    answer!(forwards = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but movement);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

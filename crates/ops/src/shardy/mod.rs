@@ -118,18 +118,8 @@ pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
 }
 
 impl Mark {
-    pub(crate) const SHARDING_CONSTRAINT: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand, Piece::Text(" "), Piece::Sharding], Types::AlwaysSame)
-            .with_results(SHARDING),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
-
-    pub(crate) const RESHARD: Schema = Schema {
+    /// The schema of the ops that state the sharding of their operand.
+    pub(crate) const WITH_SHARDING: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -223,16 +213,7 @@ impl Facts for Mark {
         if Opcode::of_view(op) == Opcode::ShardingConstraint { Constness::No } else { Constness::OfOperands }
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but constness);
     answer!(class = Elementwise);
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         if Opcode::of_view(op) != Opcode::DataFlowEdgeOp {

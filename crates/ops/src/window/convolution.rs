@@ -449,7 +449,7 @@ impl Facts for Convolution {
         RuleFact::Rule(rule.without(|f| moves(rule.kind(f))))
     }
 
-    answer!(forwards = none);
+    answer!(usual but enlarged, movement, read_through, propagation_rule, eval_copies);
 
     /// Returns the attributes with the numbers of groups that the enlarged types have.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
@@ -467,8 +467,6 @@ impl Facts for Convolution {
     }
 
     answer!(index_bounds = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
 
     /// Returns the op with its windows over the operand of a `pad` that adds zeros.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
@@ -499,9 +497,6 @@ impl Facts for Convolution {
         Some(Movement::new(dims.output_spatial[i], vec![read], of_windows))
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

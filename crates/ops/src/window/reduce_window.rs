@@ -150,10 +150,7 @@ impl Facts for ReduceWindow {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
+    answer!(usual but movement, read_through, propagation_rule, reducer, eval_copies);
 
     /// Returns the op with its windows over the operands of `pad`s that add the initial values.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
@@ -177,14 +174,9 @@ impl Facts for ReduceWindow {
     }
 
     answer!(propagation_rule = blocked_if_conservative);
-    answer!(constness = by_class);
-    answer!(number = none);
     answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let (window, n) = (window(op), arity(op));
@@ -208,7 +200,6 @@ impl Facts for ReduceWindow {
         }
     }
 
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<f32>) -> tensor<6x3xf32> {
   %0 = "stablehlo.reduce_window"(%arg0, %arg1) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({

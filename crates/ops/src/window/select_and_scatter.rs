@@ -139,11 +139,7 @@ impl Facts for SelectAndScatter {
         if is_conservative { rule.map(blocked_unless_pass_through) } else { rule }
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(read_through = none);
+    answer!(usual but movement, propagation_rule, reducer, eval_copies);
 
     /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of
     /// the operand that they select from. Windows that do not exist add zeros. Returns `None` if the dimension is
@@ -169,14 +165,9 @@ impl Facts for SelectAndScatter {
         Some(Movement::new(dim, vec![operand, source], of_windows))
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
     answer!(reducer = REDUCER);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let selected = select(op, &window(op), &x[0], regions)?;
@@ -199,7 +190,6 @@ impl Facts for SelectAndScatter {
         reducer::linear_if_sum(op, kind, Linear::In(0b110))
     }
 
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<6x3xf32>, %arg2: tensor<f32>) -> tensor<6x6xf32> {
   %0 = "stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({

@@ -29,6 +29,11 @@ fn sources() -> Result<Vec<(String, String)>> {
     Ok(repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)).collect())
 }
 
+/// Returns the diagnostics that a user can see. Fails if a source cannot be read or parsed.
+pub fn diagnostics() -> Result<BTreeSet<Made>> {
+    made::diagnostics(&sources()?)
+}
+
 /// Returns the diagnostics whose codes are our own, and not labels of the specification. Fails if a source cannot be
 /// parsed.
 fn codes(sources: &[(String, String)]) -> Result<Vec<Made>> {
