@@ -118,7 +118,7 @@ fn argument_count(loc: &Loc, expected: usize, found: usize) -> Diagnostic {
 }
 
 fn argument_type(loc: &Loc, index: usize, expected: &str, found: &Literal) -> Diagnostic {
-    Diagnostic::error("run-argument-type", loc, format!("argument {index} has another type than the program takes"))
+    Diagnostic::error("run-argument-type", loc, format!("argument {index} differs in type from the program's"))
         .facts(format!("given: {}{:?}", found.dtype(), found.shape()))
         .expected(expected)
 }

@@ -95,9 +95,9 @@ impl Facts for While {
         let predicate = vec![Type::tensor(DType::I1, vec![])];
         Check::new(op)
             .that("while_c1", args(cond) == carried, "the condition must take the carried values")
-            .that("while_c1", gives(cond) == predicate, "the condition must give one tensor<i1>")
+            .that("while_c1", gives(cond) == predicate, "the condition must return one tensor<i1>")
             .that("while_c2", args(body) == carried, "the body must take the carried values")
-            .that("while_c2", gives(body) == carried, "the body must give what it takes")
+            .that("while_c2", gives(body) == carried, "the body must return values of the types that it takes")
             .give(carried)
     }
     answer!(usual);
@@ -162,7 +162,7 @@ impl Facts for Branch {
         let [operand, takes, gives_same] =
             if is_if { ["if_i1", "if_c1", "if_c2"] } else { ["case_i1", "case_c2", "case_c3"] };
         check.that(operand, *op.operand_type(0) == index, &format!("the operand must be a {index}"));
-        check.that("case_c1", !op.regions().is_empty(), "there must be a branch").so_far()?;
+        check.that("case_c1", !op.regions().is_empty(), "there must be at least one branch").so_far()?;
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let results = gives(op.regions()[0]);
         let takes_nothing = op.regions().iter().all(|&r| op.body[r].args.is_empty());
@@ -329,7 +329,7 @@ impl Facts for Composite {
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
-        check.that("composite_c1", name.is_some_and(is_namespaced), "`name` must be a namespaced name");
+        check.that("composite_c1", name.is_some_and(is_namespaced), "`name` must start with a namespace, as in `dialect.name`");
         let func = callee.and_then(|c| op.module.func(c));
         check.that("composite_c2", func.is_some(), "`decomposition` must name a function of the module");
         if let Some(f) = func {
@@ -337,7 +337,7 @@ impl Facts for Composite {
             check.that(
                 "composite_c3",
                 takes == types_of(op, op.operands()),
-                "the decomposition must take the operands",
+                "the decomposition's arguments must have the types of the operands",
             );
         }
         check.give(declared_results(op, callee))

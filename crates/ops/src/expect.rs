@@ -167,7 +167,7 @@ impl Facts for Expect {
         let is_number = types[0].dtype.is_float() || types[0].dtype.is_complex();
         Check::new(op)
             .that("expect_c1", expected == Some(types[0].clone().into()), "both values must have the same type")
-            .that("expect_c2", form.nearness == Nearness::Equal || is_number, "only floats can be almost equal")
+            .that("expect_c2", form.nearness == Nearness::Equal || is_number, "only floats and complex numbers can be compared with a tolerance")
             .give([])
     }
     answer!(usual);
@@ -332,7 +332,7 @@ impl Facts for RunParallel {
             return check.that("run_parallel_c2", false, "each program must be a function of the module").give([]);
         };
         let takes: Vec<Type> = funcs.iter().flat_map(|f| f.body.args().iter().map(|&v| f.body.ty(v).clone())).collect();
-        let rule = "the operands must be what the programs take, process by process";
+        let rule = "the operands must have the types of the programs' arguments, process by process";
         check.that("run_parallel_c3", takes == types_of(op, op.operands()), rule);
         let takes_nothing = |name: &&str| op.module.func(name).is_some_and(|f| f.body.args().is_empty());
         let rule = "what `infeed` reads must be functions of the module without arguments";

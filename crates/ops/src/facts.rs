@@ -310,7 +310,7 @@ pub struct NoRegions;
 
 impl RegionEval for NoRegions {
     fn region(&mut self, _: Region, _: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
-        Err(Diagnostic::error("fold-region", &Loc::UNKNOWN, "an op that runs a region is not folded to a constant"))
+        Err(Diagnostic::error("fold-region", &Loc::UNKNOWN, "an op with a region cannot be folded to a constant"))
     }
 }
 

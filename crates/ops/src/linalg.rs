@@ -129,7 +129,7 @@ impl Facts for Cholesky {
         let n = t.rank();
         let mut check = Check::new(op);
         check.that("cholesky_i1", is_field(t), "the operand must be of floats or complex numbers");
-        check.that("cholesky_c2", n >= 2, "the operand must be of rank 2 or more").so_far()?;
+        check.that("cholesky_c2", n >= 2, "the operand must have at least two dimensions").so_far()?;
         check.that("cholesky_c3", t.shape[n - 2] == t.shape[n - 1], "the matrices must be square");
         check.give([t.clone().into()])
     }
@@ -352,8 +352,8 @@ impl Facts for TriangularSolve {
         let n = a.rank();
         let mut check = Check::new(op);
         check.that("triangular_solve_i1", is_field(a), "the operands must be of floats or complex numbers");
-        check.that("triangular_solve_c1", a.dtype == b.dtype, "both operands must have one element type");
-        check.that("triangular_solve_c2", n >= 2 && n == b.rank(), "both operands must have one rank, at least 2");
+        check.that("triangular_solve_c1", a.dtype == b.dtype, "both operands must have the same element type");
+        check.that("triangular_solve_c2", n >= 2 && n == b.rank(), "both operands must have the same rank, at least 2");
         let system = System::of(op);
         check.that("triangular_solve_i6", system.is_some(), "`transpose_a` must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
         check.so_far()?;
@@ -362,7 +362,7 @@ impl Facts for TriangularSolve {
         check.that(
             "triangular_solve_c3",
             fits && a.shape[..n - 2] == b.shape[..n - 2],
-            "the shapes must fit the system",
+            "`a` must consist of square matrices, and `b` must have its batch dimensions and its size along the side that `left_side` selects",
         );
         check.give([b.clone().into()])
     }

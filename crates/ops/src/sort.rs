@@ -93,7 +93,7 @@ impl Facts for Sort {
         Check::new(op)
             .that("sort_c3", same, "all inputs must have the same shape")
             .that("sort_c4", dimension(op).is_some(), "`dimension` must be a dimension of the inputs")
-            .that("sort_c5", takes && gives, "the comparator must take two scalars of each input and give a tensor<i1>")
+            .that("sort_c5", takes && gives, "the comparator must take two scalars of each input, and return a tensor<i1>")
             .give(types_of(op, op.operands()))
     }
 
@@ -472,7 +472,7 @@ impl Facts for TopK {
         let mut check = Check::new(op);
         check.that("top_k_i1", last.is_some(), "the operand must have a dimension");
         check.that("top_k_c1", last.is_none_or(|n| k <= n), "`k` must not exceed the last dimension");
-        check.that("top_k_i2", !t.dtype.is_complex(), "complex numbers have no order");
+        check.that("top_k_i2", !t.dtype.is_complex(), "the operand's elements must not be complex");
         check.so_far()?;
         let mut shape = t.shape.to_vec();
         shape[t.rank() - 1] = k;

@@ -221,7 +221,7 @@ fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         return;
     }
     let results = types_of(op, op.results());
-    check.that("infeed_c1", !results.is_empty(), "there must be a result");
+    check.that("infeed_c1", !results.is_empty(), "there must be at least one result, the token");
     let fed = results.split_last().map_or(&[][..], |(_, fed)| fed);
     let rule = "the results before the token must be tensors";
     check.that("infeed_c2", fed.iter().all(|t| t.as_tensor().is_some()), rule);

@@ -210,7 +210,7 @@ fn reduced_result(target: &str, text: &str, factor: &str) -> Diagnostic {
 }
 
 fn twice(target: &str) -> Diagnostic {
-    Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("there is a kernel `{target}` already"))
+    Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("a kernel `{target}` is already registered"))
         .help("register each kernel once, before the first program that uses it")
 }
 
@@ -224,7 +224,7 @@ fn other_results(op: &OpView<'_>, given: &[TensorType], expected: &[TensorType])
     Diagnostic::error(
         "kernel-results",
         op.loc(),
-        format!("kernel `{target}` gave results of other types than the op has"),
+        format!("kernel `{target}` returned results whose types differ from the op's"),
     )
     .facts(format!("{given:?}"))
     .expected(format!("{expected:?}"))

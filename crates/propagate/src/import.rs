@@ -206,8 +206,8 @@ impl<'m> Import<'m> {
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
-    /// Makes the arguments without a sharding open if another argument has a sharding. If all of these are on meshes of
-    /// one device, removes them instead.
+    /// Gives the arguments without a sharding an open one if another argument has a sharding. If all shardings of
+    /// arguments are on meshes of one device, removes them instead.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();
         let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();

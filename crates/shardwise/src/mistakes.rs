@@ -617,12 +617,12 @@ pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
         .note("only floating-point and complex numbers have one")
-        .help("pass it as another argument than the first, or convert it to a float")
+        .help("do not pass it as the first argument, or convert it to a float")
 }
 
 /// Tangents or cotangents, which `what` names, of other types than what they belong to.
 pub(crate) fn transform_types(name: &str, what: &str, given: &str, expected: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("transform-types", loc, format!("`{name}`: a {what} has another type than what it belongs to"))
+    Diagnostic::error("transform-types", loc, format!("`{name}`: the type of a {what} differs from that of its value"))
         .facts(given)
         .expected(expected)
 }

@@ -229,7 +229,7 @@ fn like<T: Tree>(tree: &T, gradient: &[Array]) -> T {
 /// # Errors
 ///
 /// `grad-integer` for each argument that is neither a float nor a complex number, `transform-types` if a tangent has
-/// another type than its argument, and those of [`grad`] but for `grad-scalar` and `no-transpose`.
+/// a type that is not its argument's, and those of [`grad`] but for `grad-scalar` and `no-transpose`.
 ///
 /// # Examples
 ///
@@ -276,7 +276,7 @@ where
 /// # Errors
 ///
 /// `grad-integer` for each argument that is neither a float nor a complex number, `transform-types` if a cotangent has
-/// another type than its result, and those of [`grad`] but for `grad-scalar`.
+/// a type that is not its result's, and those of [`grad`] but for `grad-scalar`.
 ///
 /// # Examples
 ///

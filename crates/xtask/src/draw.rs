@@ -57,7 +57,14 @@ fn comments(file: &str, source: &str) -> Vec<Comment> {
             text.push(next);
             lines.next();
         }
-        while lines.next_if(|(_, line)| line.trim_start().starts_with("#[")).is_some() {}
+        while lines.next_if(|(_, line)| line.trim_start().starts_with("#[")).is_some_and(|(_, line)| {
+            // An attribute may have several lines.
+            let mut is_open = !line.trim_end().ends_with(']');
+            while is_open && let Some((_, line)) = lines.next() {
+                is_open = !line.trim_end().ends_with(']');
+            }
+            true
+        }) {}
         let Some(&(at, _)) = lines.peek() else { break };
         let ends = |line: &str| line.ends_with(['{', ';', ',', '}']) && !line.trim_start().starts_with("#[");
         let is_function = |line: &str| line.contains("fn ");
@@ -109,10 +116,10 @@ mod tests {
 
     #[test]
     fn comments_are_found_with_their_items() {
-        let source = "//! A module.\n\n/// Returns 1.\n///\n/// # Errors\n#[must_use]\npub fn f(\n    a: u8,\n) -> u8 {\n    1\n}\n\
+        let source = "//! A module.\n\n/// Returns 1.\n///\n/// # Errors\n#[must_use]\n#[note(\n    a\n)]\npub fn f(\n    a: u8,\n) -> u8 {\n    1\n}\n\
                       struct S {\n    /// The number.\n    n: u8,\n}\n/// Ends.\n";
         let expected =
-            [("/// Returns 1.\n///\n/// # Errors", "pub fn f( a: u8, ) -> u8 {", 7), ("/// The number.", "n: u8,", 13)];
+            [("/// Returns 1.\n///\n/// # Errors", "pub fn f( a: u8, ) -> u8 {", 10), ("/// The number.", "n: u8,", 16)];
         let found = comments("a.rs", source);
         let shown: Vec<(&str, &str, usize)> =
             found.iter().map(|c| (c.text.as_str(), c.signature.as_str(), c.line)).collect();

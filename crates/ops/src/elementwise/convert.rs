@@ -165,7 +165,7 @@ impl Facts for BitcastConvert {
             .that(
                 "bitcast_convert_c1",
                 fits,
-                "operand and result must have the same bits, a narrower type in an extra minor dimension",
+                "operand and result must have the same bits; the narrower type needs an extra last dimension, of the size by which the widths differ",
             )
             .that("bitcast_convert_c2", same_kind, "complex elements can be cast to complex elements only")
             .give([to.clone().into()])

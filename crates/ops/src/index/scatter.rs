@@ -343,7 +343,7 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     let gives = check::types_of(op, op.body.region_results(region));
     let scalars = args.iter().all(|t| t.as_tensor().is_some_and(|t| t.rank() == 0));
     let fits = scalars && args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n];
-    check.that("scatter_c23", fits, "the computation must take two scalars for each input and give one");
+    check.that("scatter_c23", fits, "the computation must take two scalars for each input, and return one");
     let dtypes: Vec<_> = gives.iter().filter_map(|t| t.as_tensor()).map(|t| t.dtype).collect();
     let inputs = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor());
     let takes = inputs.zip(&dtypes).take(n).all(|(x, &to)| check::is_promotable(x.dtype, to));

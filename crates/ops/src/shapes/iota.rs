@@ -40,7 +40,7 @@ impl Facts for Iota {
         let [] = check::tensors(op)?;
         let (to, dim) = (check::declared(op)?, check::size(op, "iota_dimension")?);
         Check::new(op)
-            .that("iota_i1", !to.dtype.is_bool(), "the result must hold numbers")
+            .that("iota_i1", !to.dtype.is_bool(), "the elements of the result must not be booleans")
             .that("iota_c1", dim < to.rank(), "`iota_dimension` must be a dimension of the result")
             .give([to.clone().into()])
     }

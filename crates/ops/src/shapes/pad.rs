@@ -169,7 +169,7 @@ impl Facts for Pad {
         }
         c.that("pad_c1", value.dtype == x.dtype, "the padding value must have the operand's element type")
             .that("pad_i2", value.rank() == 0, "the padding value must be a scalar")
-            .that("pad_c2", same_length, "there must be a padding for each dimension")
+            .that("pad_c2", same_length, "low, high and interior padding must have a number for each dimension")
             .so_far()?;
         let paddings = paddings(op);
         c.that("pad_c3", paddings.iter().all(|p| p.interior >= 0), "interior padding must not be negative").so_far()?;

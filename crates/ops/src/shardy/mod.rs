@@ -378,7 +378,7 @@ impl Facts for ManualComputation {
         );
         let (ins, manual) = (op.attr("in_shardings"), op.attr("manual_axes"));
         let (Some(Attr::Shardings(ins)), Some(Attr::Axes { mesh, axes })) = (ins, manual) else {
-            return check.that("sdy-manual-attrs", false, "`in_shardings` and `manual_axes` must be there").give([]);
+            return check.that("sdy-manual-attrs", false, "the attributes `in_shardings` and `manual_axes` are required").give([]);
         };
         let one_each = ins.len() == op.operands().len();
         check.that("sdy-manual-arity", one_each, "there must be one sharding for each operand");

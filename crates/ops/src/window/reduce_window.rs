@@ -131,7 +131,7 @@ impl Facts for ReduceWindow {
         let gives = types_of(op, op.body.region_results(region));
         let elements: Vec<&TensorType> = gives.iter().filter_map(Type::as_tensor).filter(|t| t.rank() == 0).collect();
         let fits = args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n] && elements.len() == n;
-        check.that("reduce_window_c13", fits, "the body must take two scalars for each input and give one");
+        check.that("reduce_window_c13", fits, "the body must take two scalars for each input, and return one");
         let takes = inputs.iter().zip(&elements).all(|(x, to)| is_promotable(x.dtype, to.dtype));
         let rule = "the body's elements must be of the inputs' kinds, and no narrower";
         check.that("reduce_window_c13", takes, rule).so_far()?;

@@ -111,7 +111,7 @@ impl Facts for SelectAndScatter {
             .that(
                 "select_and_scatter_c1",
                 operand.dtype == source.dtype,
-                "operand and source must have one element type",
+                "operand and source must have the same element type",
             )
             .that("select_and_scatter_c2", fits, "the source must have one element for each window")
             .that(
@@ -119,11 +119,11 @@ impl Facts for SelectAndScatter {
                 *op.operand_type(2) == scalar,
                 "the initial value must be a scalar of the operand's type",
             )
-            .that("select_and_scatter_c9", selects, "`select` must take two scalars and give a tensor<i1>")
+            .that("select_and_scatter_c9", selects, "`select` must take two scalars, and return a tensor<i1>")
             .that(
                 "select_and_scatter_c10",
                 sums.is_some(),
-                "`scatter` must take two scalars of the operand's kind, no narrower, and give one",
+                "`scatter` must take two scalars of the operand's kind, no narrower, and return one",
             );
         check.give_tensor(sums.unwrap_or(operand.dtype), operand.shape.to_vec())
     }

@@ -29,7 +29,7 @@ const SINGLE: &str = "model.safetensors";
 const MAX_TRIES: usize = 100;
 
 // ── writing
-/// The error of a file.
+/// The result of an operation on files. The error has the path of the file that it occurred at.
 type OfFile<T> = Result<T, (PathBuf, io::Error)>;
 
 /// Writes the leaves to the folder, in place of the checkpoint that is there. Fails if a file cannot be written, and

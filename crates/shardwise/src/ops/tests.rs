@@ -113,7 +113,7 @@ const SECOND: &[Named] = &[
     ("fold_in", |x| Key::new(1).fold_in(x).data()),
 ];
 
-/// Functions of all devices.
+/// Collectives, each called in a `shard_map` over all devices with the given array, and named as in its messages.
 const COLLECTIVES: &[Named] = &[
     ("psum", |x| on_devices(x, |x| x.psum("X"))),
     ("pmean", |x| on_devices(x, |x| x.pmean("X"))),
