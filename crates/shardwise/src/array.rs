@@ -1,10 +1,10 @@
 //! The array: a handle to a value on a mesh, a step of a traced program, a type without a value, or a mistake.
 
 use crate::error::Mistakes;
-use crate::manual::{AxisSet, ManualType};
+use crate::manual::ManualType;
 use crate::trace::{self, Traced};
 use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, limits, mistakes, runtime};
-use shardwise_base::{self as base, AxisRef, Diagnostic};
+use shardwise_base::{self as base, AxisRef, AxisSet, Diagnostic};
 use shardwise_engine::{ArrayHandle, ShardedType};
 use shardwise_ir::TensorType;
 use std::fmt;

@@ -14,12 +14,12 @@ pub use ragged::{Ragged, ragged_all_to_all, ragged_all_to_all_start};
 
 use crate::array::Array;
 use crate::error::Mistakes;
-use crate::manual::{AxisSet, ManualType, Scope};
+use crate::manual::{ManualType, Scope, axes_argument};
 use crate::ops::{Checked, Dim, Site, site};
 use crate::spec::shown_axes;
 use crate::tree::{self, Tree};
 use crate::{context, explicit, hlo, mistakes, trace};
-use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
+use shardwise_base::{AxisIndex, AxisRef, AxisSet, DType, Mesh};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{self, AxisList, axes_of_groups};
 use shardwise_ops::reducer::nothing;
@@ -869,10 +869,10 @@ fn mean(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
 fn extreme(s: &Site<'_>, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Checked<Exchange> {
     s.has(x, crate::ops::Kinds::Ordered)?;
     let over = s.over(axes, Some(x.tensor().clone()))?;
-    let unreduced = x.manual_in(&over.scope).unreduced;
+    let unreduced = x.manual_in(&over.scope).states.unreduced;
     // Over the axes of the collective, `reduce` reports it.
     if !unreduced.is_empty() && over.share(&unreduced) == Share::None {
-        let (axes, argument) = (unreduced.show(over.mesh()), unreduced.argument(over.mesh()));
+        let (axes, argument) = (unreduced.show(over.mesh()), axes_argument(&unreduced, over.mesh()));
         let d = mistakes::unreduced_operand(s.name, &[x.short_type()], &axes, &argument, &s.loc);
         return s.fail(Some(x.tensor().clone()), d);
     }

@@ -23,11 +23,10 @@ pub(crate) use warnings::{Warned, Warnings, report};
 
 use crate::ambient::{self, scoped};
 use crate::array::Array;
-use crate::manual::AxisSet;
 use crate::trace::{Trace, Traced};
 use crate::{Mesh, P, mesh, mistakes};
 use shardwise_base::{
-    AxisIndex, AxisKind, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
+    AxisIndex, AxisKind, AxisRef, AxisSet, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
 };
 use shardwise_ir::{Body, Func, Op, Value};
 use shardwise_ops::Opcode;

@@ -62,6 +62,11 @@ pub(crate) fn is_smooth(ty: &Type) -> bool {
     ty.as_tensor().is_some_and(|t| has_tangent(t.dtype))
 }
 
+/// Returns true if values of this type have tangents, or will be values that have.
+fn may_carry(ty: &Type) -> bool {
+    matches!(ty, Type::Future(types) if types.iter().any(is_smooth)) || is_smooth(ty)
+}
+
 /// Makes the tangent of a value with `make`, and gives it the layout and the states of the value.
 fn tangent_of(
     b: &mut Builder<'_>,
@@ -171,6 +176,9 @@ impl<'s> Scope<'s> {
                 if to.sharding.is_none() {
                     to.sharding = from.sharding.clone();
                 }
+                if to.manual.is_none() {
+                    to.manual = from.manual.clone();
+                }
             }
             self.tangents[v] = tangent;
         }
@@ -233,6 +241,12 @@ impl<'s> Scope<'s> {
             Opcode::While => self.while_loop(op, b),
             Opcode::Case | Opcode::If => self.branch(op, b),
             Opcode::ManualComputation => self.manual(op, b),
+            Opcode::AsyncStart => self.start(op, b),
+            Opcode::AsyncDone => {
+                self.cloner.op(op.op, b);
+                self.tangents[op.result(0)] = self.tangents[op.operand(0)];
+                Ok(())
+            }
             Opcode::NamedComputation => {
                 let inner = op.regions()[0];
                 for (&arg, &v) in op.body[inner].args.iter().zip(op.operands()) {
@@ -245,6 +259,25 @@ impl<'s> Scope<'s> {
             }
             _ => self.call(op, b),
         }
+    }
+
+    /// Differentiates an op that is started. Its tangent is computed at once, and waits as the tangent of the future.
+    fn start(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        self.cloner.op(op.op, b);
+        let inner = op.regions()[0];
+        self.forward(op.operands(), &op.body[inner].args);
+        let from = b.body[b.region].ops.len();
+        self.region(inner, b)?;
+        let result = op.body.region_results(inner)[0];
+        self.tangents[op.result(0)] = self.tangents[result];
+        // The copy of the op is needed only if its tangent uses the result.
+        let copy = self.cloner.get(result);
+        let ops = b.body[b.region].ops[from..].to_vec();
+        if !ops.iter().any(|&op| b.body[op].operands.contains(&copy)) {
+            let made = b.body.def_op(copy);
+            b.body.region_mut(b.region).ops.retain(|&op| Some(op) != made);
+        }
+        Ok(())
     }
 
     /// Maps `to` to the copies and tangents of `from`.
@@ -278,7 +311,7 @@ impl<'s> Scope<'s> {
     fn active(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
         let carries = |op: &OpView<'s>, v: Value| {
             let is_zero = || matches!(Opcode::of(op.data().code).facts().derivative(op), Derivative::Zero(_));
-            is_smooth(op.body.ty(v)) && (op.regions().len() == 2 || !is_zero())
+            may_carry(op.body.ty(v)) && (op.regions().len() == 2 || !is_zero())
         };
         let mut depends = Depends::new(self.module, self.body, carries);
         depends.values.iter_mut().zip(self.tangents.iter()).for_each(|(d, t)| *d = t.is_some());

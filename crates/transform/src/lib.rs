@@ -29,9 +29,11 @@ mod errors;
 mod jvp;
 mod request;
 mod reverse;
+mod states;
 mod vmap;
 
 pub use jvp::jvp;
 pub use request::{Request, split_list};
 pub use reverse::{value_and_gradient, vjp};
+pub use states::States;
 pub use vmap::vmap;

@@ -12,13 +12,15 @@
 use crate::depends::Depends;
 use crate::errors;
 use crate::jvp::{is_smooth, jvp};
-use shardwise_base::{DType, Diagnostics, EntityVec, Sharding};
+use crate::states::Sums;
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, TensorType, Type, Value, ValueDef};
 use shardwise_ops::control::trip_count;
 use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
-use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
-use shardwise_ops::{Effects, Opcode, make};
+use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes, manual_mesh_axes_in};
+use shardwise_ops::{Effects, Opcode, ReduceKind, make, make_collective};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a complex
 /// number, and returns the results, then the cotangents of the arguments `args`.
@@ -82,12 +84,14 @@ fn transposed(
     reverse.known(entry, &mut b)?;
     for (&v, ct) in tangents.iter().zip(cotangents) {
         if let Some(ct) = ct {
-            reverse.add(v, ct.into(), &mut b);
+            reverse.add(v, ct.into(), AxisSet::default(), &mut b);
         }
     }
     reverse.back(entry, &mut b)?;
+    b.loc = func.loc.clone();
     let mut values = reverse.cloner.values(&source.results()[..func.result_types.len()]);
     for &v in &source.args()[own..] {
+        reverse.complete(v, None, &mut b);
         values.push(reverse.cotangent_or_zeros(v, &mut b));
         out.result_attrs.push(Attrs::new());
         out.result_shardings.push(source.sharding(v).cloned());
@@ -117,13 +121,16 @@ struct Reverse<'s> {
     linear: EntityVec<Value, bool>,
     cotangents: EntityVec<Value, Option<Value>>,
     split: HashMap<Op, Split>,
+    /// The sums of cotangents over manual axes, or `None` if no value is per-device code.
+    sums: Option<Sums<'s>>,
 }
 
 impl<'s> Reverse<'s> {
     fn new(module: &'s Module, source: &'s Body) -> Reverse<'s> {
         let none = EntityVec::filled(source.value_count(), None);
         let linear = EntityVec::filled(source.value_count(), false);
-        Reverse { module, source, cloner: Cloner::new(source), linear, cotangents: none, split: HashMap::new() }
+        let (cloner, split) = (Cloner::new(source), HashMap::new());
+        Reverse { module, source, cloner, linear, cotangents: none, split, sums: None }
     }
 
     /// Finds out which values are linear, if `tangents` are.
@@ -132,6 +139,7 @@ impl<'s> Reverse<'s> {
         tangents.iter().for_each(|&v| depends.values[v] = true);
         depends.region(self.source.entry());
         self.linear = depends.values;
+        self.sums = Sums::plan(self.module, self.source, &self.linear);
     }
 
     fn is_linear(&self, op: &OpView<'s>) -> bool {
@@ -216,11 +224,12 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the linear part
-    /// Adds to the cotangent of a value.
-    fn add(&mut self, v: Value, ct: Cotangent, b: &mut Builder<'_>) {
+    /// Adds to the cotangent of a value. What is added is a summand on each device along the axes `open`.
+    fn add(&mut self, v: Value, ct: Cotangent, open: AxisSet, b: &mut Builder<'_>) {
         if !self.linear[v] {
             return;
         }
+        let ct = self.as_summand(v, ct, open, b);
         let sum = match (ct, self.cotangents[v]) {
             (Cotangent::Whole(ct), None) => ct,
             (Cotangent::Whole(ct), Some(sum)) => make::add(b, sum, ct),
@@ -244,6 +253,39 @@ impl<'s> Reverse<'s> {
             b.set_sharding(sum, sharding);
         }
         self.cotangents[v] = Some(sum);
+    }
+
+    /// Returns the cotangent as a summand on each device along all axes along which the value's cotangent is one: along
+    /// those that are not in `open`, the first device has it.
+    fn as_summand(&self, v: Value, ct: Cotangent, open: AxisSet, b: &mut Builder<'_>) -> Cotangent {
+        let Some(sums) = &self.sums else { return ct };
+        let missing = sums.pending(v).minus(&open, &sums.mesh);
+        if missing.is_empty() {
+            return ct;
+        }
+        let mut on_first = |x: Value| make_collective::on_first(b, x, &sums.mesh, missing.axes());
+        match ct {
+            Cotangent::Whole(ct) => on_first(ct).into(),
+            Cotangent::Block { update, starts } => Cotangent::Block { update: on_first(update), starts },
+        }
+    }
+
+    /// Adds up the cotangent of a value over the axes along which each device has a summand, of those in `within` if it is
+    /// given.
+    fn complete(&mut self, v: Value, within: Option<&AxisSet>, b: &mut Builder<'_>) {
+        let (Some(sums), Some(ct)) = (&self.sums, self.cotangents[v]) else { return };
+        let axes = within.map_or(sums.pending(v).clone(), |w| sums.pending(v).and(w, &sums.mesh));
+        if !axes.is_empty() {
+            let sum = make_collective::all_reduce(b, ct, ReduceKind::Add, &sums.mesh, axes.axes());
+            let sharding = b.body.sharding(ct).cloned();
+            b.set_sharding(sum, sharding);
+            self.cotangents[v] = Some(sum);
+        }
+    }
+
+    /// Returns the axes over which a cotangent that passes from `from` to `to` unchanged is a summand on each device.
+    fn passed(&self, from: Value, to: Value) -> AxisSet {
+        self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.passed(from, to))
     }
 
     fn zeros(&self, v: Value, b: &mut Builder<'_>) -> Value {
@@ -270,14 +312,20 @@ impl<'s> Reverse<'s> {
         match Opcode::of_view(op).facts().transpose(op) {
             Transposed::None(why) => Err(errors::no_transpose(op, why).into()),
             Transposed::By(transpose) => {
+                if self.sums.as_ref().is_some_and(|sums| sums.completes(op)) {
+                    op.results().iter().for_each(|&v| self.complete(v, None, b));
+                }
+                let is_shared = self.sums.as_ref().is_some_and(|sums| sums.is_shared(op));
                 let operands: Vec<Option<Value>> =
                     op.operands().iter().map(|&v| (!self.linear[v]).then(|| self.cloner.get(v))).collect();
                 let own: Vec<Option<Value>> = op.results().iter().map(|&v| self.cotangents[v]).collect();
                 let (operands, cotangents) = (&operands[..], &own[..]);
-                let made = transpose(&mut CotangentCx { op: *op, operands, cotangents, cloner: &mut self.cloner, b });
+                let cloner = &mut self.cloner;
+                let made = transpose(&mut CotangentCx { op: *op, operands, cotangents, is_shared, cloner, b });
                 for (&v, ct) in op.operands().iter().zip(made) {
                     if let Some(ct) = ct {
-                        self.add(v, ct, b);
+                        let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.of_operand(op, v));
+                        self.add(v, ct, open, b);
                     }
                 }
                 Ok(())
@@ -307,7 +355,14 @@ impl<'s> Reverse<'s> {
         let carried: Vec<usize> = (0..args.len()).filter(|&i| self.linear[args[i]]).collect();
         let outer = self.captured(op);
         let mut operands = vec![make::number(b, DType::I32, 0)];
-        operands.extend(carried.iter().map(|&i| self.cotangent_or_zeros(op.result(i), b)).collect::<Vec<_>>());
+        for &i in &carried {
+            let ct = self.cotangent_or_zeros(op.result(i), b);
+            let open = self.passed(op.result(i), args[i]);
+            operands.push(match self.as_summand(args[i], ct.into(), open, b) {
+                Cotangent::Whole(ct) => ct,
+                Cotangent::Block { .. } => unreachable!("it is whole"),
+            });
+        }
         operands.extend(outer.iter().map(|&v| self.cotangent_or_zeros(v, b)).collect::<Vec<_>>());
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
         let count = count as i64;
@@ -327,7 +382,7 @@ impl<'s> Reverse<'s> {
             self.cotangents[v] = Some(inner_args[1 + carried.len() + k]);
         }
         for (k, &i) in carried.iter().enumerate() {
-            self.add(next[i], inner_args[1 + k].into(), &mut inner);
+            self.add(next[i], inner_args[1 + k].into(), self.passed(args[i], next[i]), &mut inner);
         }
         self.back(turn, &mut inner)?;
         let one = make::number(&mut inner, DType::I32, 1);
@@ -344,7 +399,7 @@ impl<'s> Reverse<'s> {
             self.cotangents[v] = Some(made[1 + carried.len() + k]);
         }
         for (k, &i) in carried.iter().enumerate() {
-            self.add(op.operand(i), made[1 + k].into(), b);
+            self.add(op.operand(i), made[1 + k].into(), self.passed(args[i], op.operand(i)), b);
         }
         Ok(())
     }
@@ -361,7 +416,7 @@ impl<'s> Reverse<'s> {
             outer.iter().for_each(|&v| self.cotangents[v] = None);
             for (i, &v) in self.source.region_results(branch).iter().enumerate() {
                 if let Some(ct) = self.cotangents[op.result(i)] {
-                    self.add(v, ct.into(), &mut inner);
+                    self.add(v, ct.into(), self.passed(op.result(i), v), &mut inner);
                 }
             }
             self.back(branch, &mut inner)?;
@@ -376,14 +431,87 @@ impl<'s> Reverse<'s> {
         let new = b.op_with_regions(op.data().code, [predicate], op.attrs().clone(), regions, types);
         let made = b.body[new].results.to_vec();
         for (&v, ct) in outer.iter().zip(made) {
-            self.add(v, ct.into(), b);
+            let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.pending(v).clone());
+            self.add(v, ct.into(), open, b);
         }
         Ok(())
     }
 
-    fn back_of_manual(&mut self, op: &OpView<'s>, _: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        Err(errors::no_transpose(op, "reverse mode through a `shard_map` is not implemented").into())
+    /// Returns the axes of `manual` over which devices have values of their own, for the copy of each known value of a
+    /// region.
+    fn own_of_copies(&self, region: Region, manual: &AxisSet) -> HashMap<Value, AxisSet> {
+        let Some(sums) = &self.sums else { return HashMap::new() };
+        let made = self.source[region].ops.iter().flat_map(|&op| &self.source[op].results);
+        let known = made.filter(|&&v| self.cloner.is_set(v));
+        known.map(|&v| (self.cloner.get(v), sums.own(v).and(manual, &sums.mesh))).collect()
     }
+
+    /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and returns
+    /// those of the arguments in the arguments' layouts.
+    fn back_of_manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        let (args, given) = (&self.source[inner].args, self.source.region_results(inner));
+        let (mesh, axes) = manual_mesh_axes(op).expect("verified");
+        let manual = AxisSet::new(mesh, axes.iter().copied());
+        let (mut operands, mut ins) = (vec![], vec![]);
+        let back = b.body.add_region();
+        let mut inside = Builder::at(b.body, back, b.loc.clone());
+        let with: Vec<usize> = (0..op.results().len())
+            .filter(|&i| self.linear[given[i]] && self.cotangents[op.result(i)].is_some())
+            .collect();
+        for &i in &with {
+            operands.push(self.cotangents[op.result(i)].expect("it has one"));
+            let cut = self.source.sharding(op.result(i)).expect("verified").clone();
+            let (unreduced, reduced) = (cut.unreduced.clone(), cut.reduced.clone());
+            ins.push(cut.with_unreduced(reduced).with_reduced(unreduced));
+            let arg = inside.arg(self.source.ty(given[i]).clone());
+            let sums = self.sums.as_ref().expect("there is per-device code");
+            let open = sums.of_given(op, op.result(i), given[i]);
+            // Each device returned the whole value, so that it has an equal share of the cotangent.
+            let copies = sums.own(given[i]).and(&manual, mesh).minus(&sums.split(op, op.result(i)), mesh);
+            let ct = share(&mut inside, arg, AxisRef::total_size(mesh, copies.axes()));
+            self.add(given[i], ct.into(), open, &mut inside);
+        }
+        self.back(inner, &mut inside)?;
+        inside.loc = op.loc().clone();
+        let mut made = vec![];
+        let mut outs = vec![];
+        for (i, &arg) in args.iter().enumerate() {
+            self.complete(arg, Some(&manual), &mut inside);
+            if let Some(ct) = self.cotangents[arg] {
+                made.push(ct);
+                let cut = in_shardings(op.attrs())[i].clone();
+                let is_reduced = |a: &AxisRef| self.sums.as_ref().is_some_and(|s| s.is_reduced(arg, *a));
+                let unreduced: Vec<AxisRef> = axes.iter().copied().filter(is_reduced).collect();
+                outs.push((i, cut.with_unreduced(unreduced).with_reduced(vec![])));
+            }
+        }
+        inside.op(Opcode::SdyReturn, made, Attrs::new(), []);
+        let known = self.split[&op.op].clone();
+        let own = self.own_of_copies(inner, &manual);
+        keep_of_manual(self.module, b, &known, back, (&mut operands, &mut ins), &own);
+        let types: Vec<Type> = outs.iter().map(|(i, _)| op.operand_type(*i).clone()).collect();
+        let attrs = ManualComputation::attrs(ins, mesh, axes);
+        let new = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [back], types);
+        let made = b.body[new].results.to_vec();
+        for ((i, cut), ct) in outs.into_iter().zip(made) {
+            b.set_sharding(ct, Some(cut));
+            let open = self.sums.as_ref().map_or_else(AxisSet::default, |s| s.pending(args[i]).minus(&manual, mesh));
+            self.add(op.operand(i), ct.into(), open, b);
+        }
+        Ok(())
+    }
+}
+
+/// Builds `x / count`.
+fn share(b: &mut Builder<'_>, x: Value, count: usize) -> Value {
+    if count == 1 {
+        return x;
+    }
+    let ty = make::type_of(b, x);
+    let count = make::number(b, ty.dtype, count as i64);
+    let count = make::broadcast_scalar(b, count, &ty.shape);
+    make::divide(b, x, count)
 }
 
 // ── values from inside of the known part
@@ -582,4 +710,88 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     run_again(&mut inner, &again, &mut to);
     move_to_start(b.body, back, from);
     replace(b.body, back, &to);
+}
+
+/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses. What
+/// the known one takes, the transposed one takes as well, by `operands` and their layouts `ins`. What it computes, it
+/// returns: along a new leading dimension, each device's own value. `own` has the manual axes over which devices have values
+/// of their own, where they are known.
+fn keep_of_manual(
+    module: &Module,
+    b: &mut Builder<'_>,
+    known: &Split,
+    back: Region,
+    (operands, ins): (&mut Vec<Value>, &mut Vec<Sharding>),
+    own: &HashMap<Value, AxisSet>,
+) {
+    let inside = known.regions[0];
+    let used = used_of(b.body, inside, back);
+    if used.is_empty() {
+        return;
+    }
+    let (kept, again) = sources(module, b.body, inside, &used);
+    let attrs = b.body[known.op].attrs.clone();
+    let (mesh, axes) = manual_mesh_axes_in(&attrs).expect("it is a manual computation");
+    let end = b.body.terminator(inside).expect("a region ends in a terminator");
+    b.body.pop_op(inside, end);
+    let from = b.body[back].ops.len();
+    let mut to = HashMap::new();
+    let mut returned: Vec<(Value, Type, Sharding)> = vec![];
+    for v in kept {
+        if let ValueDef::Argument { index, .. } = b.body[v].def {
+            operands.push(b.body[known.op].operands[index as usize]);
+            ins.push(in_shardings(&attrs)[index as usize].clone());
+            let ty = b.body.ty(v).clone();
+            let arg = b.body.add_arg(back, ty, b.loc.clone());
+            to.insert(v, arg);
+            continue;
+        }
+        let ty = make::type_of(b, v);
+        let along: Vec<AxisRef> = match own.get(&v) {
+            None => axes.to_vec(),
+            Some(own) => axes.iter().copied().filter(|a| own.iter().any(|o| a.overlaps(o))).collect(),
+        };
+        let row = [&[1], &ty.shape[..]].concat();
+        let mut end_of = Builder::at(b.body, inside, b.loc.clone());
+        let line = make::reshape(&mut end_of, v, &row);
+        let cut = row_layout(b.body.sharding(v), mesh, axes, &along, row.len());
+        let whole = [&[AxisRef::total_size(mesh, &along)], &ty.shape[..]].concat();
+        let whole: Type = TensorType::new(ty.dtype, whole).into();
+        returned.push((line, whole, cut));
+        let arg = b.body.add_arg(back, TensorType::new(ty.dtype, row).into(), b.loc.clone());
+        let mut start = Builder::at(b.body, back, b.loc.clone());
+        let value = make::reshape(&mut start, arg, &ty.shape);
+        to.insert(v, value);
+    }
+    b.body.region_mut(inside).ops.push(end);
+    b.body.op_mut(end).operands.extend(returned.iter().map(|(line, ..)| *line));
+    let before = b.body[known.op].results.len();
+    b.body.add_results(known.op, returned.iter().map(|(_, ty, _)| ty.clone()).collect::<Vec<_>>());
+    let made = b.body[known.op].results[before..].to_vec();
+    for (result, (_, _, cut)) in made.into_iter().zip(returned) {
+        b.set_sharding(result, Some(cut.clone()));
+        operands.push(result);
+        ins.push(cut);
+    }
+    let mut start = Builder::at(b.body, back, b.loc.clone());
+    run_again(&mut start, &again, &mut to);
+    move_to_start(b.body, back, from);
+    replace(b.body, back, &to);
+}
+
+/// Returns the layout of a value that leaves a manual computation with a new leading dimension, split over `along`. The
+/// other dimensions keep the layout over axes that are not manual.
+fn row_layout(
+    inner: Option<&Sharding>,
+    mesh: &Arc<Mesh>,
+    manual: &[AxisRef],
+    along: &[AxisRef],
+    rank: usize,
+) -> Sharding {
+    let is_free = |a: &AxisRef| !manual.iter().any(|m| m.overlaps(*a));
+    let is_open = inner.is_none() && mesh.all_axes().any(|a| is_free(&a));
+    let own = |dim: usize| inner.map_or(vec![], |s| s.dims[dim].axes.iter().copied().filter(is_free).collect());
+    let first = DimSharding { axes: along.to_vec(), is_open: false, priority: None };
+    let rest = (1..rank).map(|dim| DimSharding { axes: own(dim - 1), is_open, priority: None });
+    Sharding::new(mesh, std::iter::once(first).chain(rest).collect())
 }

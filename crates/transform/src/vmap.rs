@@ -5,6 +5,7 @@ use crate::errors;
 use shardwise_base::{Diagnostics, DimSharding, EntityVec, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched, leading_type, repeated};
+use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
 
 /// Returns the function of which the arguments `args` have a new leading dimension of size `size`, and all results. It
@@ -130,8 +131,18 @@ impl<'s> Scope<'s> {
         match Opcode::of_view(op) {
             Opcode::While => self.while_loop(op, b),
             Opcode::Case | Opcode::If => self.branch(op, b),
-            Opcode::ManualComputation => {
-                Err(errors::no_batch(op, "the batch of a `shard_map` is not implemented").into())
+            Opcode::ManualComputation => self.manual(op, b),
+            // The batch is computed at once, and the future's value is ready.
+            Opcode::AsyncStart => {
+                let inner = op.regions()[0];
+                self.forward(op.operands(), &op.body[inner].args);
+                self.region(inner, b)?;
+                self.forward(op.body.region_results(inner), op.results());
+                Ok(())
+            }
+            Opcode::AsyncDone => {
+                self.forward(op.operands(), op.results());
+                Ok(())
             }
             Opcode::NamedComputation => {
                 let inner = op.regions()[0];
@@ -142,6 +153,38 @@ impl<'s> Scope<'s> {
             }
             _ => self.call(op, b),
         }
+    }
+
+    /// Builds the batch of a manual computation. The new dimension is whole on each device.
+    fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let (region, loc) = (op.regions()[0], b.loc.clone());
+        let (mesh, axes) = manual_mesh_axes(op).expect("verified");
+        let layout = |sharding: &Sharding, is_mapped: bool| match is_mapped {
+            true => leading_sharding(sharding),
+            false => sharding.clone(),
+        };
+        let ins = in_shardings(op.attrs()).iter().zip(op.operands()).map(|(s, &v)| layout(s, self.mapped[v])).collect();
+        let new = b.body.add_region();
+        let mut inner = Builder::at(b.body, new, loc.clone());
+        for (&arg, &v) in op.body[region].args.iter().zip(op.operands()) {
+            self.arg(arg, self.mapped[v], &mut inner);
+        }
+        self.region(region, &mut inner)?;
+        let given = op.body.region_results(region);
+        inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
+        b.loc = loc;
+        let batched = |v: Value, is_mapped: bool| match is_mapped {
+            true => leading_type(op.body.ty(v), self.size),
+            false => op.body.ty(v).clone(),
+        };
+        let types: Vec<Type> = op.results().iter().zip(given).map(|(&v, &g)| batched(v, self.mapped[g])).collect();
+        let (operands, attrs) = (self.cloner.values(op.operands()), ManualComputation::attrs(ins, mesh, axes));
+        let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [new], types);
+        let made = b.body[made].results.to_vec();
+        for ((&v, &g), to) in op.results().iter().zip(given).zip(made) {
+            self.set(v, to, self.mapped[g], b);
+        }
+        Ok(())
     }
 
     fn forward(&mut self, from: &[Value], to: &[Value]) {

@@ -5,6 +5,7 @@
 //! ```
 //! An op is read once, by [`CollectiveView::of`], into a kind and its [`Groups`].
 
+mod calculus;
 mod groups;
 mod ops;
 mod permutation;

@@ -1,6 +1,6 @@
 //! Facts of the collectives.
 
-use super::{Groups, Permutation, groups_of};
+use super::{Groups, Permutation, calculus, groups_of};
 use crate::check::{self, Check, MANY, counted_tensors, counts, types_of};
 use crate::facts::*;
 use crate::schema::*;
@@ -252,7 +252,13 @@ impl AllGather {
 }
 
 impl Facts for AllGather {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        calculus::all_gather_transpose(op)
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        calculus::batch(op, &["all_gather_dim"])
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let dim = check::size(op, "all_gather_dim")?;
@@ -295,7 +301,13 @@ impl AllReduce {
 }
 
 impl Facts for AllReduce {
-    answer!(calculus = none("its derivative is not implemented"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        calculus::all_reduce_derivative(reducer::reduce_kind_of_op(op))
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::all_reduce_transpose()
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
@@ -348,7 +360,15 @@ impl ReduceScatter {
 }
 
 impl Facts for ReduceScatter {
-    answer!(calculus = none("its derivative is not implemented"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        calculus::derivative_if_sum(reducer::reduce_kind_of_op(op))
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::reduce_scatter_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        calculus::batch(op, &["scatter_dimension"])
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 1)?[0];
         let dim = check::size(op, "scatter_dimension")?;
@@ -410,7 +430,13 @@ impl AllToAll {
 }
 
 impl Facts for AllToAll {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::all_to_all_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        calculus::batch(op, &["split_dimension", "concat_dimension"])
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let (split, concat) = (check::size(op, "split_dimension")?, check::size(op, "concat_dimension")?);
@@ -482,7 +508,11 @@ impl CollectivePermute {
 }
 
 impl Facts for CollectivePermute {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        calculus::permute_transpose(op)
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
         let mut check = Check::new(op);
@@ -515,7 +545,13 @@ impl CollectiveBroadcast {
 }
 
 impl Facts for CollectiveBroadcast {
-    answer!(calculus = none("JAX has no such collective, and no derivative for it"));
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::broadcast_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        batch_beside_root(op)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let mut check = Check::new(op);
@@ -542,9 +578,14 @@ impl Facts for CollectiveBroadcast {
     collective!();
 }
 
+/// Returns the batch of a collective with one sender or receiver. The roots, if there are any, are not batched.
+fn batch_beside_root<'f>(op: &OpView<'_>) -> Batched<'f> {
+    Batched::LeadingOf((1 << data_operands(op).len().min(63)) - 1, op.attrs().clone())
+}
+
 /// Returns true if the last operand names the member that sends (or receives) each of the others, as the attribute
 /// `has_dynamic_root` says.
-fn has_root(op: &OpView<'_>) -> bool {
+pub(super) fn has_root(op: &OpView<'_>) -> bool {
     op.attrs().flag("has_dynamic_root")
 }
 
@@ -586,7 +627,15 @@ impl CollectiveReduce {
 }
 
 impl Facts for CollectiveReduce {
-    answer!(calculus = none("its reduction is complete on one device only"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        calculus::derivative_if_sum(reducer::reduce_kind_of_op(op))
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::reduce_to_one_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        batch_beside_root(op)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
@@ -709,7 +758,7 @@ impl Async {
 }
 
 impl Facts for Async {
-    answer!(calculus = none("a started op is differentiated before it is started"));
+    answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         if Opcode::of_view(op) == Opcode::AsyncDone {
             return async_done(op);

@@ -12,6 +12,7 @@
 //! row of the result that receives nothing has its value in `output`. With `k * n` entries for a group of `n`, each
 //! member has `k` consecutive entries.
 
+use super::calculus;
 use super::ops::{checked_groups, collective, group_size};
 use crate::Opcode;
 use crate::check::{self, Check};
@@ -54,7 +55,13 @@ pub(crate) fn ragged_attrs(groups: Attr, channel: Option<i64>) -> Attrs {
 }
 
 impl Facts for RaggedAllToAll {
-    answer!(calculus = none("the exchange of rows of unequal groups has no transpose here"));
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::ragged_transpose()
+    }
+    fn batch(&self, _: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        calculus::ragged_batch(mapped)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, out, sizes @ ..] = check::tensors::<6>(op)?;
         let mut check = Check::new(op);
