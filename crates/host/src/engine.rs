@@ -373,10 +373,14 @@ fn no_function(loc: &Loc) -> Diagnostic {
 fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
     let given = TensorType::new(given.dtype(), given.shape().to_vec()).short();
     let expected = TensorType::new(ty.dtype, part.shape.clone()).short();
-    Diagnostic::error("run-wrong-shard", &Loc::UNKNOWN, format!("a shard of an array of type {} was given with type {given}", ty.short()))
-        .facts(format!("the shard starts at {:?}", part.offset))
-        .expected(expected)
-        .help("give each shard with the shape that was asked for")
+    Diagnostic::error(
+        "run-wrong-shard",
+        &Loc::UNKNOWN,
+        format!("a shard of an array of type {} was given with type {given}", ty.short()),
+    )
+    .facts(format!("the shard starts at {:?}", part.offset))
+    .expected(expected)
+    .help("give each shard with the shape that was asked for")
 }
 
 #[cfg(test)]

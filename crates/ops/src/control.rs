@@ -329,7 +329,11 @@ impl Facts for Composite {
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
-        check.that("composite_c1", name.is_some_and(is_namespaced), "`name` must start with a namespace, as in `dialect.name`");
+        check.that(
+            "composite_c1",
+            name.is_some_and(is_namespaced),
+            "`name` must start with a namespace, as in `dialect.name`",
+        );
         let func = callee.and_then(|c| op.module.func(c));
         check.that("composite_c2", func.is_some(), "`decomposition` must name a function of the module");
         if let Some(f) = func {

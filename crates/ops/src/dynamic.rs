@@ -414,7 +414,11 @@ impl Facts for Dynamic {
         let rank = types.first().map_or(0, |t| t.rank());
         if opcode == Opcode::RealDynamicSlice {
             let each = types[form.kept..].iter().all(|t| t.shape == [rank]);
-            check.that("real_dynamic_slice_c1", types[0].dtype == to.dtype, "operand and result must have the same element type");
+            check.that(
+                "real_dynamic_slice_c1",
+                types[0].dtype == to.dtype,
+                "operand and result must have the same element type",
+            );
             check.that("real_dynamic_slice_c2", each, "there must be a start, a limit and a stride for each dimension");
             check.that("real_dynamic_slice_c4", to.rank() == rank, "the result must have the operand's rank");
         }

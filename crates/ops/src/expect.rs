@@ -167,7 +167,11 @@ impl Facts for Expect {
         let is_number = types[0].dtype.is_float() || types[0].dtype.is_complex();
         Check::new(op)
             .that("expect_c1", expected == Some(types[0].clone().into()), "both values must have the same type")
-            .that("expect_c2", form.nearness == Nearness::Equal || is_number, "only floats and complex numbers can be compared with a tolerance")
+            .that(
+                "expect_c2",
+                form.nearness == Nearness::Equal || is_number,
+                "only floats and complex numbers can be compared with a tolerance",
+            )
             .give([])
     }
     answer!(usual);

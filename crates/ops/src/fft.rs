@@ -57,7 +57,7 @@ impl Fft {
 
 impl Facts for Fft {
     answer!(derivative = linear);
-    /// A complex transform is symmetric. A real one is composed of a complex one and the choice of a half, and its
+    /// Returns the transpose. A complex transform is symmetric. A real one is composed of a complex one and the choice of a half, and its
     /// transpose of the transposes of these.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (kind, lengths) = (op.attrs().str("fft_type").unwrap_or("").to_owned(), op.sizes("fft_length"));

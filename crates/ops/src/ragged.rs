@@ -167,7 +167,11 @@ impl Facts for RaggedDot {
         check.that("ragged_dot_c2", unique, "no dimension of an operand may be named twice");
         let pairs = dims.dot.lhs_batch.len() == dims.dot.rhs_batch.len()
             && dims.dot.lhs_contract.len() == dims.dot.rhs_contract.len();
-        check.that("ragged_dot_c3", pairs, "both operands must have the same numbers of batching and of contracting dimensions");
+        check.that(
+            "ragged_dot_c3",
+            pairs,
+            "both operands must have the same numbers of batching and of contracting dimensions",
+        );
         let grouped = dims.group.is_some() == (dims.mode == Mode::Free);
         check.that("ragged_dot_c4", grouped, "`rhs_group_dimensions` must name a dimension if the ragged one is neither batching nor contracting, and none otherwise");
         check.that("ragged_dot_c5", sizes.dtype.is_integer() && sizes.rank() > 0, "the group sizes must be integers");

@@ -219,11 +219,17 @@ impl Facts for Rng {
             .that("rng_i2", b.rank() == 0, "`b` must be a scalar")
             .that("rng_i3", shape.rank() == 1 && shape.dtype.is_integer(), "the shape must be a vector of integers")
             .that("rng_i4", ["UNIFORM", "NORMAL"].contains(&distribution), "the distribution must be UNIFORM or NORMAL")
-            .that("rng_c1", a.dtype == b.dtype && b.dtype == to.dtype, "operands and result must have the same element type")
+            .that(
+                "rng_c1",
+                a.dtype == b.dtype && b.dtype == to.dtype,
+                "operands and result must have the same element type",
+            )
             .that("rng_c2", distribution != "NORMAL" || a.dtype.is_float(), "NORMAL is a distribution of floats");
         let known = shapes::constant_operand(op, 2);
         let fits = known.is_none_or(|s| is_shape(s, to)) && shape.shape == [to.rank()];
-        check.that("rng_c3", fits, "the result must have the shape that the operand `shape` states").give([to.clone().into()])
+        check
+            .that("rng_c3", fits, "the result must have the shape that the operand `shape` states")
+            .give([to.clone().into()])
     }
 
     fn rule(&self, op: &OpView<'_>) -> RuleFact {

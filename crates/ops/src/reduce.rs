@@ -154,7 +154,8 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
 }
 
 impl Facts for Reduce {
-    /// The largest or smallest elements share the tangent, as in JAX.
+    /// Returns the derivative. The tangent of a maximum or minimum is the mean of the tangents of the elements that are equal
+    /// to it, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;

@@ -84,7 +84,9 @@ impl Facts for Scan {
         let dim = check::size(op, "dimension")?;
         let mut check = Check::new(op);
         let count = input_count(op);
-        check.that("scan_c1", count.is_some(), "`operandSegmentSizes` must be the numbers of inputs and carries").so_far()?;
+        check
+            .that("scan_c1", count.is_some(), "`operandSegmentSizes` must be the numbers of inputs and carries")
+            .so_far()?;
         let (inputs, carries) = types.split_at(count.unwrap_or(0));
         let shapes: Vec<&[usize]> = inputs.iter().map(|t| &t.shape[..]).collect();
         let size = step_count(op, &shapes, dim);
@@ -98,7 +100,11 @@ impl Facts for Scan {
         let carried: Vec<Type> = carries.iter().map(|&t| t.clone().into()).collect();
         let takes = [inputs.iter().map(|t| without(t, dim)).collect(), carried.clone()].concat();
         let region = op.regions()[0];
-        check.that("scan_c3", types_of(op, &op.body[region].args) == takes, "the body's arguments must have the types of the inputs without `dimension`, and then those of the carries");
+        check.that(
+            "scan_c3",
+            types_of(op, &op.body[region].args) == takes,
+            "the body's arguments must have the types of the inputs without `dimension`, and then those of the carries",
+        );
         let gives = types_of(op, op.body.region_results(region));
         let split = gives.len().checked_sub(carried.len());
         let fits = split.is_some_and(|n| gives[n..] == carried[..]);

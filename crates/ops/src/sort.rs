@@ -69,7 +69,7 @@ fn positions(cx: &mut TangentCx<'_, '_, '_>, dim: usize) -> Value {
 }
 
 impl Facts for Sort {
-    /// Tangents are taken from where the elements are taken from.
+    /// Returns the derivative: tangents move as the elements do.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         let dim = dimension(op).expect("verified");
         Derivative::by(move |cx| {
@@ -93,7 +93,11 @@ impl Facts for Sort {
         Check::new(op)
             .that("sort_c3", same, "all inputs must have the same shape")
             .that("sort_c4", dimension(op).is_some(), "`dimension` must be a dimension of the inputs")
-            .that("sort_c5", takes && gives, "the comparator must take two scalars of each input, and return a tensor<i1>")
+            .that(
+                "sort_c5",
+                takes && gives,
+                "the comparator must take two scalars of each input, and return a tensor<i1>",
+            )
             .give(types_of(op, op.operands()))
     }
 

@@ -612,7 +612,7 @@ pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
         .help("pass it as an argument with its own spec, or gather it first: `.shard(P!())`")
 }
 
-/// An integer or boolean leaf of a tree that is differentiated. `path` is its place.
+/// Returns the error for a leaf of integers or booleans, at `path` of a tree that is differentiated.
 pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
@@ -620,14 +620,14 @@ pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
         .help("do not pass it as the first argument, or convert it to a float")
 }
 
-/// Tangents or cotangents, which `what` names, of other types than what they belong to.
+/// Returns the error for a tangent or cotangent, which `what` names, whose type differs from that of its value.
 pub(crate) fn transform_types(name: &str, what: &str, given: &str, expected: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("transform-types", loc, format!("`{name}`: the type of a {what} differs from that of its value"))
         .facts(given)
         .expected(expected)
 }
 
-/// Arguments of `vmap` with leading dimensions that differ or are missing. `found` shows the path and type of each.
+/// Returns the error for arguments of `vmap` whose leading dimensions differ or are missing. `found` shows the path and type of each.
 pub(crate) fn batch_sizes(found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-size", loc, "`vmap`: the arguments do not all have a leading dimension of the same size")
         .facts(found)

@@ -62,8 +62,12 @@ pub(crate) fn new_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
 }
 
 pub(crate) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
-    Diagnostic::error("unreduced", loc, format!("the operand of `{op}` is unreduced over {axis}, and its result is not"))
-        .help("take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
+    Diagnostic::error(
+        "unreduced",
+        loc,
+        format!("the operand of `{op}` is unreduced over {axis}, and its result is not"),
+    )
+    .help("take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
 }
 
 /// Builds the error for a value that is passed on with other unreduced axes. `what` is the value, `to` what it becomes.

@@ -118,8 +118,10 @@ mod tests {
     fn comments_are_found_with_their_items() {
         let source = "//! A module.\n\n/// Returns 1.\n///\n/// # Errors\n#[must_use]\n#[note(\n    a\n)]\npub fn f(\n    a: u8,\n) -> u8 {\n    1\n}\n\
                       struct S {\n    /// The number.\n    n: u8,\n}\n/// Ends.\n";
-        let expected =
-            [("/// Returns 1.\n///\n/// # Errors", "pub fn f( a: u8, ) -> u8 {", 10), ("/// The number.", "n: u8,", 16)];
+        let expected = [
+            ("/// Returns 1.\n///\n/// # Errors", "pub fn f( a: u8, ) -> u8 {", 10),
+            ("/// The number.", "n: u8,", 16),
+        ];
         let found = comments("a.rs", source);
         let shown: Vec<(&str, &str, usize)> =
             found.iter().map(|c| (c.text.as_str(), c.signature.as_str(), c.line)).collect();

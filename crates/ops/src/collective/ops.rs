@@ -220,7 +220,7 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
 const REPLICA_GROUPS: AttrSpec =
     required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh"));
 
-/// The attribute with the channel of a collective. `label` is its number among the specification's inputs.
+/// Describes the attribute with the channel of a collective. `label` is its number among the specification's inputs.
 const fn channel(label: &'static str) -> AttrSpec {
     optional("channel_handle", Some(label), CHANNEL_HANDLE, "the groups are of replicas, not of partitions")
 }

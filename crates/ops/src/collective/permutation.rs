@@ -299,7 +299,11 @@ impl Permutation {
                 check_list(AXES, along, check);
                 let n = along.size();
                 let in_range = pairs.iter().all(|&(s, t)| s < n && t < n);
-                check.that("collective_permute_c4", in_range, &format!("each process of a pair must be below {n}, the number of positions along `{AXES}`"));
+                check.that(
+                    "collective_permute_c4",
+                    in_range,
+                    &format!("each process of a pair must be below {n}, the number of positions along `{AXES}`"),
+                );
                 check_pairs(pairs, check);
             }
             Some(Permutation::Processes(pairs)) => check_pairs(pairs, check),

@@ -291,7 +291,7 @@ impl ReducePrecision {
 }
 
 impl Facts for ReducePrecision {
-    /// The tangent is rounded as the value is.
+    /// Returns the derivative: the tangent is rounded as the value is.
     fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
         Derivative::by(|cx| vec![cx.tangents[0].map(|t| cx.same_op(&[t])[0])])
     }

@@ -18,8 +18,8 @@ macro_rules! constant_example {
     };
 }
 
-/// Returns the array of operand `i`, if a constant defines it. Marks of its sharding may be in between: they are removed
-/// from the program at some time, and the answer must not change then.
+/// Returns the array of operand `i` if a `stablehlo`, `sdy` or `chlo` constant defines it, directly or through ops that
+/// only state a sharding, which later passes remove. Returns `None` otherwise.
 pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     while is_mark(&def) {

@@ -178,7 +178,7 @@ impl Mark {
 
 impl Facts for Mark {
     answer!(derivative = linear);
-    /// The cotangent of a value has the value's layout.
+    /// Returns the transpose: the cotangent of a value has the value's layout.
     fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
         Transposed::by(|cx| {
             cx.for_each_linear(|cx| {
@@ -378,7 +378,9 @@ impl Facts for ManualComputation {
         );
         let (ins, manual) = (op.attr("in_shardings"), op.attr("manual_axes"));
         let (Some(Attr::Shardings(ins)), Some(Attr::Axes { mesh, axes })) = (ins, manual) else {
-            return check.that("sdy-manual-attrs", false, "the attributes `in_shardings` and `manual_axes` are required").give([]);
+            return check
+                .that("sdy-manual-attrs", false, "the attributes `in_shardings` and `manual_axes` are required")
+                .give([]);
         };
         let one_each = ins.len() == op.operands().len();
         check.that("sdy-manual-arity", one_each, "there must be one sharding for each operand");

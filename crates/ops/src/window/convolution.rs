@@ -578,7 +578,11 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
         lhs[dims.input_batch].is_multiple_of(batch),
         "the size of the batch dimension must be a multiple of `batch_group_count`",
     );
-    check.that("convolution_c11", input.is_multiple_of(feature), "the number of input features must be a multiple of `feature_group_count`");
+    check.that(
+        "convolution_c11",
+        input.is_multiple_of(feature),
+        "the number of input features must be a multiple of `feature_group_count`",
+    );
     let same = rhs[dims.kernel_input_feature] == input / feature;
     check.that("convolution_c14", same, "the kernel must have as many input features as one group of the input");
     check.that(

@@ -71,7 +71,7 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    /// The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
+    /// Returns the derivative. The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -91,7 +91,7 @@ impl Facts for ReduceWindow {
             vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
         })
     }
-    /// An element of a sum is in the windows at the positions that windows of the same size over the cotangent have.
+    /// Returns the transpose of a sum. An element is in the windows at the positions that windows of the same size over the cotangent have.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         match (self.linear(op), select_and_gather::direction(op)) {
             (Linear::Jointly, _) => Transposed::by(sum_cotangents),

@@ -55,7 +55,7 @@ impl SelectAndScatter {
 }
 
 impl Facts for SelectAndScatter {
-    /// Where elements are selected from does not change when the operand changes a little.
+    /// Returns the derivative. The selected positions do not change when the operand changes a little.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
             return Derivative::None("only the sum of the selected elements has a derivative");
@@ -69,7 +69,7 @@ impl Facts for SelectAndScatter {
             cx.same_op(&operands).into_iter().map(Some).collect()
         })
     }
-    /// The cotangent of the source has the elements at the positions that windows select.
+    /// Returns the transpose. The cotangent of the source has the elements at the positions that windows select.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
             return Transposed::None("only elements that a comparison selects are known");

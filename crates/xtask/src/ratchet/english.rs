@@ -3,13 +3,14 @@
 //! - A figure of speech, such as an array that rests on a mesh: it is sharded, or has a layout.
 //! - A documentation comment that starts as a fragment: `Whether ..`, `What ..`, `That ..`, `Of ..`, `Gives ..`,
 //!   `The same ..`.
-//! - A public function whose summary does not start with a verb in the third person: `Returns ..`, `Checks ..`.
+//! - A function, other than a test, whose summary does not start with a verb in the third person: `Returns ..`,
+//!   `Checks ..`.
 
 use super::without_literals;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, ImplItemFn, ItemFn, Lit, Meta, Visibility};
+use syn::{Attribute, Expr, ImplItemFn, ItemFn, Lit, Meta, TraitItemFn};
 
 /// Words that are figures of speech wherever they occur. They are in two pieces so that this file keeps its own rule.
 const FIGURES: [&str; 2] = [concat!("l", "ie"), concat!("l", "ies")];
@@ -108,15 +109,15 @@ fn fragment(text: &str) -> Option<&'static str> {
     FRAGMENTS.into_iter().find(|start| text.starts_with(start))
 }
 
-/// Finds public functions whose summary does not start with a verb.
+/// Finds functions, other than tests, whose summary does not start with a verb.
 struct Functions<'s> {
     source: &'s str,
     found: Vec<Place>,
 }
 
 impl Functions<'_> {
-    fn check(&mut self, visibility: &Visibility, attributes: &[Attribute], name: &syn::Ident) {
-        if !matches!(visibility, Visibility::Public(_)) {
+    fn check(&mut self, attributes: &[Attribute], name: &syn::Ident) {
+        if attributes.iter().any(|a| a.path().is_ident("test")) {
             return;
         }
         let mut lines = attributes.iter().filter_map(doc_line);
@@ -132,13 +133,18 @@ impl Functions<'_> {
 
 impl<'ast> Visit<'ast> for Functions<'_> {
     fn visit_item_fn(&mut self, f: &'ast ItemFn) {
-        self.check(&f.vis, &f.attrs, &f.sig.ident);
+        self.check(&f.attrs, &f.sig.ident);
         visit::visit_item_fn(self, f);
     }
 
     fn visit_impl_item_fn(&mut self, f: &'ast ImplItemFn) {
-        self.check(&f.vis, &f.attrs, &f.sig.ident);
+        self.check(&f.attrs, &f.sig.ident);
         visit::visit_impl_item_fn(self, f);
+    }
+
+    fn visit_trait_item_fn(&mut self, f: &'ast TraitItemFn) {
+        self.check(&f.attrs, &f.sig.ident);
+        visit::visit_trait_item_fn(self, f);
     }
 }
 
@@ -171,9 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_public_functions_start_with_a_verb() {
+    fn summaries_of_functions_start_with_a_verb() {
         check("/// Returns 1.\npub fn f() -> u8 { 1 }\n", &[]);
-        check("/// The number.\nfn f() -> u8 { 1 }\npub fn g() {}\n", &[]);
+        check("/// The number.\n#[test]\nfn f() -> u8 { 1 }\npub fn g() {}\n", &[]);
+        let of_trait = "trait A {\n    /// The number.\n    fn f();\n}\n";
+        check(of_trait, &["3: the summary of `f` does not start with a verb: The number."]);
         let found = ["2: the summary of `f` does not start with a verb: The number."];
         check("/// The number.\npub fn f() -> u8 { 1 }\n", &found);
         let found = ["5: the summary of `f` does not start with a verb: Axes of it."];
