@@ -184,7 +184,7 @@ impl Reader {
     }
 }
 
-/// Opens an ordinary file, and returns it with its length.
+/// Opens an ordinary file, and returns it with its length. Fails if it cannot be opened, or if it is a folder or a device.
 fn open(path: &Path) -> io::Result<(File, u64)> {
     let found = std::fs::metadata(path)?;
     match found.is_file() {

@@ -103,7 +103,8 @@ impl Form {
 }
 
 impl Dynamic {
-    /// Checks that the static form, with the sizes in the result's type, is valid.
+    /// Checks that the static form, with the sizes in the result's type, is valid. Fails with the errors of the static
+    /// form.
     fn as_static(&self, op: &OpView<'_>, form: &Form) -> Result<(), Diagnostics> {
         let module = Module::new("static", &OPS);
         let mut body = Body::new();

@@ -301,7 +301,8 @@ pub type EvalError = Diagnostic;
 
 /// Runs the regions of an op that is being evaluated: reducers, comparators.
 pub trait RegionEval {
-    /// Returns the results of the region for these arguments. Its steps count against the caller's fuel.
+    /// Returns the results of the region for these arguments. Its steps count against the caller's fuel. Fails if an op
+    /// of the region does, or if the fuel is used up.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
 }
 
@@ -401,7 +402,7 @@ pub trait Facts: Sync {
     /// [`Semantics::Pure`].
     ///
     /// Operands are plain values of the types that the op's reducer takes. [`evaluate`](crate::evaluate) handles
-    /// others.
+    /// others. Fails if a region does, or if the values break a condition of the op.
     fn eval(
         &self,
         op: &OpView<'_>,

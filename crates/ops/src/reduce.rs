@@ -453,7 +453,7 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
     Some(eval::convert(&out, x.dtype()))
 }
 
-/// Reduces by running the region for each element, from the left in row-major order.
+/// Reduces by running the region for each element, from the left in row-major order. Fails if the region does.
 fn reduce_by_region(
     op: &OpView<'_>,
     x: &[Literal],

@@ -149,14 +149,14 @@ impl Facts for Sort {
     );
 }
 
-/// Runs the comparator on elements `a` and `b` of each input.
+/// Runs the comparator on elements `a` and `b` of each input. Fails if the comparator does.
 fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize, b: usize) -> Result<bool, EvalError> {
     let args = x.iter().flat_map(|x| [x.element(a), x.element(b)]).collect();
     Ok(regions.region(region, args)?[0].element_bytes(0)[0] != 0)
 }
 
 /// Returns, for each position of the array sorted along `dim`, the position in the input from which its element comes.
-/// Positions are row-major. The order is stable.
+/// Positions are row-major. The order is stable. Fails if `is_less` does.
 fn order_by(
     shape: &[usize],
     dim: usize,
@@ -201,7 +201,7 @@ pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> R
     Ok(())
 }
 
-/// Merges two sorted runs. Of equal elements, those on the left come first.
+/// Merges two sorted runs. Of equal elements, those on the left come first. Fails if `is_less` does.
 fn merge<'a, T: Copy, E>(
     mut left: &'a [T],
     mut right: &'a [T],
@@ -371,7 +371,7 @@ impl KeyPattern {
         steps
     }
 
-    /// Computes the key of one element by running its steps.
+    /// Computes the key of one element by running its steps. Fails if a step does.
     fn key(
         &self,
         op: &OpView<'_>,

@@ -460,7 +460,8 @@ where
     Transform::new("vmap", Location::caller(), move |args, at| batch_of(&|args| f.apply(args).finish(), args, at))
 }
 
-/// Builds `f` for a batch along the leading dimension of all arguments.
+/// Builds `f` for a batch along the leading dimension of all arguments. Fails unless all arguments have leading
+/// dimensions of the same size, or if an op has no batch.
 fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> Result<R> {
     let leaves = tree::paths(args);
     let sizes: Vec<Option<usize>> = leaves.iter().map(|(_, a)| a.tensor().shape.first().copied()).collect();
@@ -484,7 +485,8 @@ fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> 
 }
 
 // ── tracing and copying
-/// Runs `f` in the active trace, or as a program of its own.
+/// Runs `f` in the active trace, or as a program of its own. If `f` fails, its errors are in the result, as in those of
+/// other functions of the library.
 fn once<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> Result<R>) -> R {
     if trace::is_tracing() {
         return R::deliver(trace::or_rewind(|| context::within(at, f)));
@@ -506,7 +508,7 @@ fn smooth_leaves<T: Tree>(tree: &T, at: At) -> Result<usize> {
     wrong.or(leaves.len()).map_err(Error::from)
 }
 
-/// Checks that each tangent or cotangent, which `what` names, has the type of what it belongs to.
+/// Checks that each tangent or cotangent, which `what` names, has the type of what it belongs to. Fails otherwise.
 fn same_types(name: &str, what: &str, expected: &[&Array], given: &[&Array], at: At) -> Result<()> {
     let differs = expected.len() != given.len() || expected.iter().zip(given).any(|(a, b)| a.tensor() != b.tensor());
     if !differs {

@@ -74,7 +74,7 @@ impl<'s> Scope<'s> {
         if self.mapped[v] { to } else { repeated(b, to, self.size) }
     }
 
-    /// Copies the ops of a region but its terminator, as batches where they need to be.
+    /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -155,7 +155,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the batch of a manual computation. The new dimension is whole on each device.
+    /// Builds the batch of a manual computation. The new dimension is whole on each device. Fails if an op has no
+    /// batch.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (region, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");
@@ -194,7 +195,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function as a batch.
+    /// Inlines a function as a batch. Fails if an op has no batch.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
@@ -220,8 +221,8 @@ impl<'s> Scope<'s> {
         depends.values
     }
 
-    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any index,
-    /// and the values of indices for which it does not hold stay.
+    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any
+    /// index, and the values of indices for which it does not hold stay. Fails if an op has no batch.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (count, next) = (op.operands().len(), op.body.region_results(turn));
@@ -293,8 +294,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes the
-    /// results of its own.
+    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes
+    /// the results of its own. Fails if an op has no batch.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         if self.mapped[op.operand(0)] {
             return self.all_branches(op, b);

@@ -408,6 +408,7 @@ fn apply(way: Way, operand: &Literal, updates: &Literal, places: &[Option<usize>
 }
 
 /// Runs the region for each element of the updates that has a place, and returns the inputs with its results there.
+/// Fails if the region does.
 fn apply_region(
     op: &OpView<'_>,
     x: &[Literal],

@@ -344,7 +344,7 @@ fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &L
     eval::fill(x.dtype(), shape, |i| out[i])
 }
 
-/// Combines windows by any region, which runs for each element of each window.
+/// Combines windows by any region, which runs for each element of each window. Fails if the region does.
 fn by_region(
     op: &OpView<'_>,
     window: &[WindowDim],

@@ -117,7 +117,7 @@ impl Facts for SelectAndScatter {
             .that(
                 "select_and_scatter_c3",
                 *op.operand_type(2) == scalar,
-                "the initial value must be a scalar of the operand's type",
+                "the initial value must be a scalar of the operand's element type",
             )
             .that("select_and_scatter_c9", selects, "`select` must take two scalars, and return a tensor<i1>")
             .that(
@@ -351,7 +351,8 @@ fn compare(a: Number, b: Number) -> Option<Ordering> {
     }
 }
 
-/// Returns the position of the element that each window selects, or `None` for a window of padding only.
+/// Returns the position of the element that each window selects, or `None` for a window of padding only. Fails if the
+/// region does.
 fn select(
     op: &OpView<'_>,
     window: &[WindowDim],
@@ -398,7 +399,7 @@ fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], 
     eval::fill(source.dtype(), shape, |i| sums[i])
 }
 
-/// Combines source elements by any computation, which runs for each of them.
+/// Combines source elements by any computation, which runs for each of them. Fails if the region does.
 fn scatter_by_region(
     op: &OpView<'_>,
     source: &Literal,

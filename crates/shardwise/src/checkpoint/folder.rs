@@ -161,7 +161,8 @@ pub(super) fn open(folder: &Path, wanted: &[Wanted], unused: Unused, loc: &Loc) 
     Err(Error::one(unreadable(folder, "it is replaced again and again", &[], loc)))
 }
 
-/// Opens the files of the checkpoint, or returns `None` if it was replaced at the same time.
+/// Opens the files of the checkpoint, or returns `None` if it was replaced at the same time. Fails if there is no
+/// checkpoint, or if its index or only file cannot be read.
 fn try_open(folder: &Path, names: Option<&BTreeSet<&str>>, loc: &Loc) -> Result<Option<Store>> {
     let (index, single) = (folder.join(INDEX), folder.join(SINGLE));
     let wrong = |path: &Path, e: io::Error| Err(Error::one(unreadable(path, &e.to_string(), &[], loc)));
