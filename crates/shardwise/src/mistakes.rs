@@ -494,7 +494,7 @@ pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Dia
 }
 
 pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("in-specs", loc, format!("the shard_map of {name} has no in specs"))
+    Diagnostic::error("in-specs", loc, format!("the `shard_map` of {name} has no `in_specs`"))
         .facts(types)
         .note("they can only be left out if all axes of the `shard_map` are Explicit")
         .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")

@@ -193,7 +193,7 @@ impl<'t> Parser<'t> {
             return Err(self.fail(
                 at,
                 "sharding-priority",
-                "a closed dimension without axes has no priority".to_string(),
+                "a closed dimension without axes cannot have a priority".to_string(),
             ));
         }
         Ok(RawDim { axes, is_open, priority })
