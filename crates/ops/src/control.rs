@@ -303,12 +303,13 @@ impl Composite {
         role: Role::Plain,
     };
 
-    /// Returns the name of the op that the composite implements.
+    /// Returns the name of the op that the composite implements. Returns `None` if the attribute is missing or broken.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
 
-    /// Returns the name of the function that computes the composite.
+    /// Returns the name of the function that computes the composite. Returns `None` if the attribute is missing or
+    /// broken.
     pub fn decomposition<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("decomposition")
     }
@@ -378,7 +379,8 @@ impl NamedComputation {
         role: Role::Isolated,
     };
 
-    /// Returns the name of the region, which is that of the function that it replaces.
+    /// Returns the name of the region, which is that of the function that it replaces. Returns `None` if the attribute
+    /// is missing or broken.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }

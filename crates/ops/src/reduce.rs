@@ -125,7 +125,8 @@ fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Optio
     taken.collect()
 }
 
-/// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it.
+/// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it. Returns
+/// `None` if it is zero.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (dims, x) = (Reduce::dims(&cx.op), cx.operands[0]);
     let shape = make::type_of(cx.b, x).shape.clone();
@@ -140,7 +141,8 @@ fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::divide(cx.b, sum, count))
 }
 
-/// Builds the tangent of a product: the sum of the tangents, each times all other factors.
+/// Builds the tangent of a product: the sum of the tangents, each times all other factors. Returns `None` if it is
+/// zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     cx.refuse_tangent(1, "the initial value of a product has no derivative");
     let mut dims = Reduce::dims(&cx.op);

@@ -448,7 +448,7 @@ impl TopK {
         role: Role::Plain,
     };
 
-    /// Returns how many elements are kept.
+    /// Returns how many elements are kept. Returns `None` if the attribute is missing or broken.
     pub fn k(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("k")
     }

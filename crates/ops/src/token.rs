@@ -261,7 +261,8 @@ impl Tuple {
         role: Role::Plain,
     };
 
-    /// Returns the index of the part that `get_tuple_element` returns.
+    /// Returns the index of the part that `get_tuple_element` returns. Returns `None` if the attribute is missing or
+    /// broken.
     pub fn index(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("index")
     }
@@ -283,7 +284,8 @@ impl Facts for Tuple {
         let rule = "the operand must be a tuple with more than `index` elements";
         Check::new(op).that("get_tuple_element_c1", element.is_some(), rule).give(element.clone())
     }
-    /// Returns the operand of a `tuple` op that `get_tuple_element` selects.
+    /// Returns the operand of a `tuple` op that `get_tuple_element` selects. Returns `None` for other ops, and if
+    /// another op makes the tuple.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
         let is = |op: &OpView<'_>, opcode| Opcode::of_view(op) == opcode;
         let tuple = is(op, Opcode::GetTupleElement).then(|| op.operand_def(0))?.filter(|t| is(t, Opcode::Tuple))?;

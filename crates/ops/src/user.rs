@@ -134,7 +134,7 @@ pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
 }
 
 /// Returns the first reduction factor that a result has. A partial result has all of its dimensions, so that there can
-/// be none.
+/// be none. Returns `None` if there is none.
 fn kept_reduction(rule: &Rule) -> Option<Factor> {
     let is_kept = |f: &Factor| rule.kind(*f) == FactorKind::Reduction && rule.results.iter().any(|m| m.contains(*f));
     rule.all_factors().find(is_kept)

@@ -248,6 +248,7 @@ fn is_unique(op: &OpView<'_>) -> bool {
 }
 
 /// Builds the cotangent of input `i` of a linear scatter: that of the result, without the elements that are replaced.
+/// Returns `None` if it is zero, or if the operand is not linear.
 fn input_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotangent> {
     let ct = cx.cotangents[i].filter(|_| cx.is_linear(i))?;
     let n = arity(&cx.op);
@@ -257,7 +258,8 @@ fn input_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotange
 }
 
 /// Builds the cotangent of the updates of input `i` of a linear scatter, from the elements where they were written. An
-/// update that a later one replaced has the cotangent zero.
+/// update that a later one replaced has the cotangent zero. Returns `None` if it is zero, or if the operand is not
+/// linear.
 fn update_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotangent> {
     let n = arity(&cx.op);
     let ct = cx.cotangents[i].filter(|_| cx.is_linear(n + 1 + i))?;
@@ -279,6 +281,7 @@ fn update_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotang
 }
 
 /// Builds the tangent of a product: that of the input times the updates, and that of the updates times the input.
+/// Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (attrs, x, indices) = (cx.op.attrs().clone(), cx.operands[0], cx.operands[1]);
     if !is_unique(&cx.op) {
@@ -299,7 +302,7 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
 }
 
 /// Builds the tangent of a maximum or minimum: the mean of the tangents of those among the input and the updates that
-/// are equal to the result.
+/// are equal to the result. Returns `None` if it is zero.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (attrs, indices, result) = (cx.op.attrs().clone(), cx.operands[1], cx.results[0]);
     let dtype = cx.op.operand_tensor(0).dtype;

@@ -24,7 +24,7 @@ impl Concatenate {
         role: Role::Plain,
     };
 
-    /// Returns the dimension along which the operands are joined.
+    /// Returns the dimension along which the operands are joined. Returns `None` if the attribute is missing or broken.
     pub fn dim(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("dimension")
     }

@@ -23,7 +23,7 @@ impl Iota {
         role: Role::Plain,
     };
 
-    /// Returns the dimension along which the numbers increase.
+    /// Returns the dimension along which the numbers increase. Returns `None` if the attribute is missing or broken.
     pub fn dim(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("iota_dimension")
     }

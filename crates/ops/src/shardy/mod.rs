@@ -53,7 +53,8 @@ pub fn manual_mesh_axes_in(attrs: &Attrs) -> Option<(&Arc<Mesh>, &[AxisRef])> {
     attrs.get("manual_axes")?.as_axes()
 }
 
-/// Returns the name of the function that a named computation was made from.
+/// Returns the name of the function that a named computation was made from. Returns `None` if the attribute is missing
+/// or broken.
 pub fn computation_name(attrs: &Attrs) -> Option<&str> {
     attrs.str("name")
 }
@@ -171,6 +172,7 @@ impl Mark {
     };
 
     /// Returns the direction in which shardings pass a `propagation_barrier`: `NONE`, `FORWARD`, `BACKWARD` or `BOTH`.
+    /// Returns `None` if the attribute is missing or broken.
     pub fn allowed_direction<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("allowed_direction")
     }
@@ -285,7 +287,7 @@ impl ShardingGroup {
         role: Role::Plain,
     };
 
-    /// Returns the number of the group.
+    /// Returns the number of the group. Returns `None` if the attribute is missing or broken.
     pub fn id(op: &OpView<'_>) -> Option<i64> {
         op.attrs().int("group_id")
     }

@@ -468,7 +468,8 @@ impl Facts for Convolution {
 
     answer!(index_bounds = none);
 
-    /// Returns the op with its windows over the operand of a `pad` that adds zeros.
+    /// Returns the op with its windows over the operand of a `pad` that adds zeros. Returns `None` if no such op makes
+    /// the operand.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let dims = ConvDims::of(op)?;
         let is_zero =

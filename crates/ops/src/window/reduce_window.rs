@@ -152,7 +152,8 @@ impl Facts for ReduceWindow {
 
     answer!(usual but movement, read_through, propagation_rule, reducer, eval_copies);
 
-    /// Returns the op with its windows over the operands of `pad`s that add the initial values.
+    /// Returns the op with its windows over the operands of `pad`s that add the initial values. Returns `None` if no
+    /// such ops make the operands.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let (window, n) = (window(op), arity(op));
         let is_init = |i: usize, pad: &OpView<'_>| {
@@ -227,7 +228,8 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     cx.tangents[..2].iter().map(tangent).collect()
 }
 
-/// Builds the tangent of products in windows: the sum of the tangents, each times all other factors.
+/// Builds the tangent of products in windows: the sum of the tangents, each times all other factors. Returns `None` if
+/// it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     cx.refuse_tangent(1, "the initial value of a product has no derivative");
     let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
