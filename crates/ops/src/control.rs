@@ -94,9 +94,13 @@ impl Facts for While {
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let predicate = vec![Type::tensor(DType::I1, vec![])];
         Check::new(op)
-            .that("while_c1", args(cond) == carried, "the condition must take the carried values")
+            .that(
+                "while_c1",
+                args(cond) == carried,
+                "the condition's arguments must have the types of the carried values",
+            )
             .that("while_c1", gives(cond) == predicate, "the condition must return one tensor<i1>")
-            .that("while_c2", args(body) == carried, "the body must take the carried values")
+            .that("while_c2", args(body) == carried, "the body's arguments must have the types of the carried values")
             .that("while_c2", gives(body) == carried, "the body must return values of the types that it takes")
             .give(carried)
     }

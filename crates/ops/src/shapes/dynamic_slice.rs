@@ -72,8 +72,8 @@ pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     make::concatenate(cx.b, &columns, 1)
 }
 
-/// Returns the dimension numbers of a batch of blocks in an array of this rank, if their start indices are the rows of an
-/// array. The array of the blocks has a leading dimension too, or is one for all blocks.
+/// Returns the dimension numbers of a gather of blocks of rank `rank`, whose start indices are the rows of a matrix. If
+/// `is_batched`, the operand has a leading dimension with an array for each block. Otherwise, all blocks are in one array.
 pub(super) fn block_dims(rank: usize, is_batched: bool) -> IndexDims {
     let batch: Vec<usize> = (0..usize::from(is_batched)).collect();
     IndexDims {
