@@ -46,7 +46,7 @@ impl<'a, 'v> Check<'a, 'v> {
         std::mem::take(&mut self.found).or(types.into_iter().collect())
     }
 
-    /// Returns one tensor type if no constraint was broken, as [`Check::give`] does.
+    /// Returns one tensor type, or the errors of the constraints that were broken, as [`Check::give`] does.
     pub fn give_tensor(&mut self, dtype: DType, shape: impl Into<Vec<usize>>) -> Result<Vec<Type>, Diagnostics> {
         self.give([Type::tensor(dtype, shape)])
     }

@@ -377,7 +377,8 @@ pub trait Facts: Sync {
     /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's
     /// (`add_c1`).
     ///
-    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones.
+    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones. Fails with all
+    /// constraints that are broken.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
     /// Returns the op's factors, from its types and attributes.
@@ -393,7 +394,8 @@ pub trait Facts: Sync {
     /// unchanged. Returns `None` if no such element is known: then the factor can only be split evenly.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal>;
 
-    /// Builds the per-device ops, and returns their results, one for each result of the op.
+    /// Builds the per-device ops, and returns their results, one for each result of the op. Fails if the op cannot be
+    /// computed in the parts that the shardings say.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic>;
 
     fn semantics(&self, op: &OpView<'_>) -> Semantics;

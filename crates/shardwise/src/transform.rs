@@ -528,7 +528,8 @@ struct Traced<R> {
 }
 
 impl<R: Tree> Traced<R> {
-    /// Traces `f` as a function of its own, for arguments of the types of `args`.
+    /// Traces `f` as a function of its own, for arguments of the types of `args`. Fails with the mistakes of `args`, or if
+    /// `f` does.
     fn of<T: Tree, O: Returns<Tree = R>>(f: impl Fn(&T) -> O, args: &T, at: At) -> Result<Traced<R>> {
         let loc = context::loc(at);
         let given: Vec<Array> = tree::leaves(args).into_iter().cloned().collect();
@@ -562,7 +563,7 @@ impl<R: Tree> Traced<R> {
     }
 
     /// Copies the transformed function into the active trace. Its arguments are those of the function, the captured arrays,
-    /// then `more`.
+    /// then `more`. Fails with the mistakes of its results.
     fn run<T: Tree>(&self, func: &Func, args: &T, more: &[&Array], at: At) -> Result<Vec<Array>> {
         let own = tree::leaves(args).into_iter().cloned();
         let all: Vec<Array> = own.chain(self.captured.iter().cloned()).chain(more.iter().map(|&a| a.clone())).collect();

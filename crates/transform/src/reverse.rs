@@ -153,7 +153,7 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the known part
-    /// Copies the known ops of a region but its terminator.
+    /// Copies the known ops of a region but its terminator. Always returns `Ok`.
     fn known(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
@@ -168,7 +168,7 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the known part of an op with linear operands.
+    /// Builds the known part of an op with linear operands. Always returns `Ok`.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let code = Opcode::of_view(op);
         if !matches!(code, Opcode::While | Opcode::Case | Opcode::If | Opcode::ManualComputation) {

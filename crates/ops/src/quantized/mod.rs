@@ -141,7 +141,7 @@ pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) 
 }
 
 /// Converts elements of type `from`, which are floats or quantized, to the quantized type `to`. Quantized elements are
-/// passed and returned as their integers.
+/// passed and returned as their integers. Fails if an op of the decomposition does.
 pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Result<Literal, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();

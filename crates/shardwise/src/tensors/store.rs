@@ -155,7 +155,8 @@ impl Store {
     }
 }
 
-/// Reads a leaf from its tensor, which has its type.
+/// Reads a leaf from its tensor, which has its type. Fails if the file is too short or cannot be read, or if an element
+/// is not a value of its type.
 fn read(file: &mut Reader, entry: &Entry, leaf: &Wanted) -> Result<Array, Fault> {
     let (ty, mut position) = (leaf.ty(), entry.range.start);
     leaf.read(|out| {
