@@ -38,6 +38,12 @@ impl ManualAxes {
         ManualAxes { varying, unreduced, reduced }
     }
 
+    /// Returns the states of a cotangent of the value: that of a reduced value is unreduced, and the other way around.
+    pub fn of_cotangent(&self) -> ManualAxes {
+        let (varying, unreduced, reduced) = (self.varying.clone(), self.reduced.clone(), self.unreduced.clone());
+        ManualAxes { varying, unreduced, reduced }
+    }
+
     /// Returns the states of a value that is one of two, after the free casts: a value that varies in one case varies,
     /// and one that is reduced in one case and replicated in the other is reduced. Returns `None` if the axes over
     /// which they are unreduced differ.

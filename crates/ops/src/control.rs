@@ -1,7 +1,9 @@
 //! Control flow, composites, calls out of the program, and barriers. The engine runs their regions, and shardings flow
 //! through them along edges.
 
+use crate::batch::Batched;
 use crate::check::{Check, MANY, counts, types_of};
+use crate::derivative::{Derivative, Transposed};
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::constant_operand;
@@ -211,6 +213,8 @@ impl Facts for Branch {
 
 /// The attribute of a barrier through which no derivative passes.
 const STOP_GRADIENT: &str = "shardwise.stop_gradient";
+/// The attribute of a barrier that names its value for [`crate::remat`].
+const VALUE_NAME: &str = "shardwise.value_name";
 
 impl OptimizationBarrier {
     /// Builds the attributes of a barrier through which no derivative passes.
@@ -218,8 +222,21 @@ impl OptimizationBarrier {
         Attrs::new().with(STOP_GRADIENT, Attr::Bool(true))
     }
 
+    /// Builds the attributes of a barrier that names its value.
+    pub fn named(name: &str) -> Attrs {
+        Attrs::new().with(VALUE_NAME, Attr::str(name))
+    }
+
+    /// Returns the name that a barrier gives its value. Returns `None` for other barriers and other ops.
+    pub fn value_name<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str(VALUE_NAME).filter(|_| Opcode::of_view(op) == Opcode::OptimizationBarrier)
+    }
+
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass")],
+        attributes: &[
+            optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass"),
+            optional(VALUE_NAME, None, AttrKind::Word, "the values have no name"),
+        ],
         operands: Operands::List,
         results: ResultLabels::both("optimization_barrier_c1"),
         on_quantized: OnQuantized::PerTensor,
@@ -240,7 +257,7 @@ impl Facts for OptimizationBarrier {
         Transposed::by(|cx| (0..cx.operands.len()).map(|i| cx.cotangents[i].map(Cotangent::from)).collect())
     }
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
-        Batched::LeadingOf(0, op.attrs().clone())
+        Batched::Leading(op.attrs().clone())
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
@@ -349,6 +366,8 @@ impl Facts for Composite {
                 "the decomposition's arguments must have the types of the operands",
             );
         }
+        check.so_far()?;
+        crate::custom::check(op)?;
         check.give(declared_results(op, callee))
     }
     answer!(usual);
@@ -374,6 +393,7 @@ impl NamedComputation {
         attributes: &[
             optional("name", None, AttrKind::Word, "the region has no name"),
             optional("in_shardings", None, AttrKind::Shardings, "they are not known"),
+            optional("shardwise.checkpoint", None, AttrKind::Own("a policy"), "its values are not computed again"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -483,7 +503,8 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
 
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
-    collective::is_ragged(op).then_some(&collective::RaggedAllToAll)
+    let named = || collective::named::NamedOp::of(op).map(|_| &collective::named::NamedAxis as &dyn Facts);
+    collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts).or_else(named)
 }
 
 impl CustomCall {
@@ -521,7 +542,26 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
-    answer!(calculus = none("the called function states no derivative"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        match known(op) {
+            Some(facts) => facts.derivative(op),
+            None if user::find(target(op)).is_some() => Derivative::None("the kernel states no derivative"),
+            None => Derivative::None("the called function states no derivative"),
+        }
+    }
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        match known(op) {
+            Some(facts) => facts.transpose(op),
+            None => Transposed::None("the called function states no derivative"),
+        }
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        match (known(op), user::find(target(op))) {
+            (Some(facts), _) => facts.batch(op, mapped),
+            (None, Some(kernel)) => kernel.batch(op, mapped),
+            (None, None) => Batched::None("the called function states no batch"),
+        }
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
         if let Some(facts) = known(op) {
@@ -596,7 +636,10 @@ impl Facts for CustomCall {
         }
         if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
     }
-    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        if collective::named::NamedOp::of(op).is_some() {
+            return collective::named::NamedAxis.eval(op, x, regions);
+        }
         if is_identity_target(op) {
             return Ok(x[..op.results().len()].to_vec());
         }

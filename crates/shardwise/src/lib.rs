@@ -48,6 +48,7 @@ mod limits;
 mod manual;
 mod mesh;
 mod mistakes;
+mod named;
 pub mod nn;
 pub mod npz;
 mod ops;
@@ -56,6 +57,7 @@ mod profile;
 mod program;
 mod random;
 mod reduce;
+mod replay;
 mod runtime;
 pub mod safetensors;
 mod shape;
@@ -97,7 +99,9 @@ pub use dtype::{DType, Element};
 pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Result, SourceLocation};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
-pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
+pub use function::{
+    Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, jit,
+};
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
 pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
@@ -113,7 +117,11 @@ pub use shardwise_macros::Tree;
 pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
-pub use transform::{Loss, Transform, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+pub use transform::{
+    AxesFor, Batch, BatchAxes, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind, Loss, Nth, NthArray, Positions,
+    Pullback, Reverse, Transform, ValueAndGrad, WithAux, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad,
+    vjp, vjp_with_aux, vmap,
+};
 pub use tree::{MapLeaves, Path, Tree};
 
 pub use shardwise_base::{CancelToken, bf16, f16};

@@ -136,6 +136,11 @@ impl ManualType {
         self.with_states(self.states.without(axes, self.mesh()))
     }
 
+    /// Returns the type of a cotangent of the value ([`ManualAxes::of_cotangent`]).
+    pub fn of_cotangent(&self) -> ManualType {
+        self.with_states(self.states.of_cotangent())
+    }
+
     /// Returns the type of a value that is one of two ([`ManualAxes::join`]). Returns `None` if the axes over which
     /// they are unreduced differ.
     pub fn join(&self, other: &ManualType) -> Option<ManualType> {

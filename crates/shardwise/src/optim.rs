@@ -285,6 +285,9 @@ fn update<P: Tree>(optimizer: &impl Optimizer, grads: &P, state: State<P>, param
     let loc = context::loc(at);
     let is_active = active(params);
     let given = of_active(params, &is_active, None);
+    // The gradient of a parameter that is not updated may be `float0`.
+    let filled = tree::without_float0(grads, params);
+    let grads = filled.as_ref().unwrap_or(grads);
     let wrong = unusable(optimizer, params, &loc);
     if let Some(wrong) = wrong.or_else(|| form_mistake(optimizer, grads, &state, params, &loc).map(Mistakes::one)) {
         let params = params.rebuild(&mut |x| Array::poisoned(wrong.clone(), x.known_type(), at));

@@ -3,17 +3,35 @@
 use crate::request::COMMAND_LINE;
 use shardwise_base::Diagnostic;
 use shardwise_ir::{OpView, Type};
+use shardwise_ops::control::CustomCall;
 
 /// Returns the error for an op on the way from the arguments to the results that has no derivative, for the reason `why`.
 pub(crate) fn no_derivative(op: &OpView<'_>, why: &str) -> Diagnostic {
-    Diagnostic::error("no-derivative", op.loc(), format!("`{}` has no derivative", op.name()))
+    Diagnostic::error("no-derivative", op.loc(), format!("{} has no derivative", shown(op)))
         .note(why)
         .help("stop the gradient in front of it, or give the function a derivative of its own")
 }
 
+/// Returns the error for the call of a function whose derivative is only known in reverse mode, in forward mode.
+pub(crate) fn reverse_only(op: &OpView<'_>) -> Diagnostic {
+    Diagnostic::error("custom-vjp-forward", op.loc(), "a function with `custom_vjp` has no derivative in forward mode")
+        .note("its rule computes cotangents from cotangents")
+        .help("use reverse mode (`grad`, `vjp`, `jacrev`), or give the function a rule by `custom_jvp`, which both modes use")
+}
+
+/// Returns the error for a value of type `ty` that a function with a derivative of its own captures, and that depends on
+/// what is differentiated.
+pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
+    let message = "a function with a derivative of its own captures an array that is differentiated";
+    Diagnostic::error("custom-captured", op.loc(), message)
+        .facts(ty.to_string())
+        .note("its rule has derivatives for arguments only")
+        .help("pass the array as an argument, or stop its gradient: `.stop_gradient()`")
+}
+
 /// Returns the error for an op on the way from the arguments to the results that has no transpose, for the reason `why`.
 pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
-    Diagnostic::error("no-transpose", op.loc(), format!("`{}` has no derivative in reverse mode", op.name()))
+    Diagnostic::error("no-transpose", op.loc(), format!("{} has no derivative in reverse mode", shown(op)))
         .note(why)
         .help("use forward mode (`jvp`), or give the function a derivative of its own")
 }
@@ -28,7 +46,25 @@ pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
 
 /// Returns the error for an op that cannot be computed for a batch, for the reason `why`.
 pub(crate) fn no_batch(op: &OpView<'_>, why: &str) -> Diagnostic {
-    Diagnostic::error("no-batch", op.loc(), format!("`{}` cannot be computed for a batch", op.name())).note(why)
+    Diagnostic::error("no-batch", op.loc(), format!("{} cannot be computed for a batch", shown(op)))
+        .note(why)
+        .help("call it outside of `vmap`; a kernel computes a batch by its sharding rule, or by `Kernel::batched_by`")
+}
+
+/// Returns the op as messages name it: a custom call by its target.
+fn shown(op: &OpView<'_>) -> String {
+    match CustomCall::target(op) {
+        Some(target) => format!("the custom call `{target}`"),
+        None => format!("`{}`", op.name()),
+    }
+}
+
+/// Returns the error for a layout inside of a batch that names an axis over which the new dimension is split.
+pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
+    let message =
+        format!("a layout inside of `vmap` names the axis \"{axis}\", over which the mapped dimension is split");
+    Diagnostic::error("spmd-axis", loc, message)
+        .help("leave the axis out of the layout: `spmd_axis_name` adds it for the mapped dimension")
 }
 
 /// Returns the error for argument `index`, with respect to which a derivative is asked for and whose type has no tangents.
@@ -48,7 +84,7 @@ pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc)
 /// Returns the error for the gradient of a function that does not return one real scalar.
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
     let types: Vec<String> = results.iter().map(Type::to_string).collect();
-    Diagnostic::error("grad-scalar", loc, "only a function that returns one real scalar has a gradient")
+    Diagnostic::error("grad-scalar", loc, "a gradient is that of a function which returns one real scalar")
         .facts(format!("the function returns ({})", types.join(", ")))
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }

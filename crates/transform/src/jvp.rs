@@ -1,9 +1,11 @@
 //! Forward mode: the function with the tangents of its results.
 
+use crate::custom::{inlined, refuse_linear_calls};
 use crate::depends::{Depends, callee};
 use crate::errors;
 use shardwise_base::{Diagnostics, EntityVec, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ops::custom::{self, Custom, LinearCall, Rule};
 use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent, same_op};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Linear, Opcode, make};
@@ -12,9 +14,17 @@ use shardwise_ops::{Linear, Opcode, make};
 /// results, then the tangents of those results that are floats or complex numbers. Calls are inlined.
 ///
 /// # Errors
-/// `transform-argument` and `grad-integer` if an argument is not there or has no tangent, and `no-derivative` for each
-/// op that has none.
+/// `transform-argument` and `grad-integer` if an argument is not there or has no tangent, `no-derivative` for each
+/// op that has none, and `custom-vjp-forward` for functions whose derivative is only known in reverse mode.
 pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
+    let out = forward(module, func, args)?;
+    refuse_linear_calls(module, &out)?;
+    Ok(out)
+}
+
+/// Does the same as [`jvp`], with [linear calls](shardwise_ops::custom::LinearCall) for functions whose derivative is
+/// only known in reverse mode. Fails as [`jvp`] does.
+pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     check_arguments(func, args)?;
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
@@ -257,8 +267,44 @@ impl<'s> Scope<'s> {
                 self.forward(op.body.region_results(inner), op.results());
                 Ok(())
             }
-            _ => self.call(op, b),
+            _ => match custom::of(op) {
+                Some(custom) => self.custom(op, custom, b),
+                None => self.call(op, b),
+            },
         }
+    }
+
+    /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the
+    /// function's `fwd`, and a linear call that its `bwd` transposes. Fails if an op has no derivative.
+    fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let (args, captured) = op.operands().split_at(custom.args);
+        if let Some(&v) = captured.iter().find(|&&v| self.tangents[v].is_some()) {
+            return Err(errors::custom_captured(op, op.body.ty(v)).into());
+        }
+        let smooth = args.iter().filter(|&&v| is_smooth(op.body.ty(v)));
+        let tangents: Vec<Value> = smooth.map(|&v| self.tangent_or_zeros(v, b)).collect();
+        let (args, captured) = (self.cloner.values(args), self.cloner.values(captured));
+        let results = op.results();
+        let (made, tangents) = match custom.rule {
+            Rule::Jvp(rule) => {
+                let mut made = inlined(rule, &[args, tangents, captured].concat(), b);
+                let tangents = made.split_off(results.len());
+                (made, tangents)
+            }
+            Rule::Vjp { fwd, bwd } => {
+                let mut made = inlined(fwd, &[args, captured.clone()].concat(), b);
+                let residuals = made.split_off(results.len());
+                let types = results.iter().map(|&v| op.body.ty(v)).filter(|ty| is_smooth(ty)).cloned().collect();
+                b.loc = op.loc().clone();
+                (made, LinearCall::build(b, bwd, [&residuals, &captured, &tangents], types))
+            }
+        };
+        let mut tangents = tangents.into_iter();
+        for (&v, to) in results.iter().zip(made) {
+            self.cloner.set(v, to);
+            self.tangents[v] = if is_smooth(op.body.ty(v)) { tangents.next() } else { None };
+        }
+        Ok(())
     }
 
     /// Differentiates an op that is started. Its tangent is computed at once, and waits as the tangent of the future.

@@ -9,13 +9,15 @@
 //! return them ([`keep`](Reverse::keep_rows)): a loop stacks the values of its turns, a branch returns zeros for the
 //! branches that did not run. Values that are small to make again are made again.
 
+use crate::custom::inlined;
 use crate::depends::Depends;
 use crate::errors;
-use crate::jvp::{is_smooth, jvp};
+use crate::jvp::{forward, is_smooth};
 use crate::states::Sums;
 use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, TensorType, Type, Value, ValueDef};
 use shardwise_ops::control::trip_count;
+use shardwise_ops::custom::LinearCall;
 use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes, manual_mesh_axes_in};
 use shardwise_ops::{Effects, Opcode, ReduceKind, make, make_collective};
@@ -29,8 +31,26 @@ use std::sync::Arc;
 /// Those of [`jvp`], `no-transpose` for each op that has no transpose, and `loop-length` for a loop whose number of steps is
 /// not known.
 pub fn vjp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
-    let forward = jvp(module, func, args)?;
-    transposed(module, func, &forward, args, None)
+    vjp_of(module, func, args, usize::MAX)
+}
+
+/// Does the same as [`vjp`], but with cotangents of the first `count` results with cotangents only. Those of the others are
+/// zero.
+///
+/// # Errors
+/// Those of [`vjp`].
+pub fn vjp_of(module: &Module, func: &Func, args: &[usize], count: usize) -> Result<Func, Diagnostics> {
+    let forward = forward(module, func, args)?;
+    transposed(module, func, &forward, args, Seed::Arguments(count))
+}
+
+/// The cotangents of the results of a function that is transposed.
+#[derive(Clone, Copy)]
+enum Seed {
+    /// Arguments for the first ones, and zeros for the others.
+    Arguments(usize),
+    /// One of this type for the first result, and zeros for the others.
+    One(DType),
 }
 
 /// Returns the function that takes the arguments of `func` and returns its results, the first of which is a real scalar,
@@ -42,19 +62,13 @@ pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Resul
     let is_real = |t: &TensorType| t.rank() == 0 && t.dtype.is_float();
     let first = func.result_types.first().and_then(Type::as_tensor).filter(|t| is_real(t));
     let Some(first) = first else { return Err(errors::not_scalar(&func.result_types, &func.loc).into()) };
-    let forward = jvp(module, func, args)?;
-    transposed(module, func, &forward, args, Some(first.dtype))
+    let forward = forward(module, func, args)?;
+    transposed(module, func, &forward, args, Seed::One(first.dtype))
 }
 
-/// Transposes `forward`, the function with tangents of `func`. If `seed` is given, the cotangent of the first result is
-/// one, and those of the others are zero. Otherwise, they are arguments. Fails if an op has no transpose.
-fn transposed(
-    module: &Module,
-    func: &Func,
-    forward: &Func,
-    args: &[usize],
-    seed: Option<DType>,
-) -> Result<Func, Diagnostics> {
+/// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results. Fails if an op has
+/// no transpose.
+fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed: Seed) -> Result<Func, Diagnostics> {
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
@@ -68,15 +82,17 @@ fn transposed(
     let mut cotangents: Vec<Option<Value>> = vec![];
     for (i, &v) in tangents.iter().enumerate() {
         cotangents.push(match seed {
-            None => {
+            Seed::Arguments(count) if i < count => {
                 let arg = b.arg(source.ty(v).clone());
-                let sharding = source.sharding(v).cloned();
-                b.set_sharding(arg, sharding);
+                let from = source.value(v);
+                let to = b.body.value_mut(arg);
+                to.sharding = from.sharding.as_ref().map(of_cotangent);
+                to.manual = from.manual.as_ref().map(|states| Arc::new(states.of_cotangent()));
                 out.arg_attrs.push(Attrs::new());
                 Some(arg)
             }
-            Some(dtype) if i == 0 => Some(make::number(&mut b, dtype, 1)),
-            Some(_) => None,
+            Seed::One(dtype) if i == 0 => Some(make::number(&mut b, dtype, 1)),
+            _ => None,
         });
     }
     reverse.mark(&source.args()[own..]);
@@ -248,7 +264,7 @@ impl<'s> Reverse<'s> {
                 }
             }
         };
-        let sharding = self.source.sharding(v).cloned();
+        let sharding = self.source.sharding(v).map(of_cotangent);
         if b.body.sharding(sum).is_none() {
             b.set_sharding(sum, sharding);
         }
@@ -309,6 +325,10 @@ impl<'s> Reverse<'s> {
     }
 
     fn back_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        if let Some(call) = LinearCall::of(op) {
+            self.back_of_custom(op, call, b);
+            return Ok(());
+        }
         match Opcode::of_view(op).facts().transpose(op) {
             Transposed::None(why) => Err(errors::no_transpose(op, why).into()),
             Transposed::By(transpose) => {
@@ -316,6 +336,7 @@ impl<'s> Reverse<'s> {
                     op.results().iter().for_each(|&v| self.complete(v, None, b));
                 }
                 let is_shared = self.sums.as_ref().is_some_and(|sums| sums.is_shared(op));
+                let first = b.body[b.region].ops.len();
                 let operands: Vec<Option<Value>> =
                     op.operands().iter().map(|&v| (!self.linear[v]).then(|| self.cloner.get(v))).collect();
                 let own: Vec<Option<Value>> = op.results().iter().map(|&v| self.cotangents[v]).collect();
@@ -324,6 +345,9 @@ impl<'s> Reverse<'s> {
                 let made = transpose(&mut CotangentCx { op: *op, operands, cotangents, is_shared, cloner, b });
                 for (&v, ct) in op.operands().iter().zip(made) {
                     if let Some(ct) = ct {
+                        if let (Cotangent::Whole(ct), Some(sharding)) = (&ct, self.source.sharding(v)) {
+                            lay(self.module, b, *ct, of_cotangent(sharding), first);
+                        }
                         let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.of_operand(op, v));
                         self.add(v, ct, open, b);
                     }
@@ -338,6 +362,24 @@ impl<'s> Reverse<'s> {
                     Err(errors::no_transpose(op, "only loops, branches and manual computations are transposed").into())
                 }
             },
+        }
+    }
+
+    /// Builds the cotangents of a function with a derivative of its own by its `bwd`.
+    fn back_of_custom(&mut self, op: &OpView<'s>, call: LinearCall<'s>, b: &mut Builder<'_>) {
+        let (residuals, rest) = op.operands().split_at(call.residuals);
+        let (captured, args) = rest.split_at(call.captured);
+        op.results().iter().for_each(|&v| self.complete(v, None, b));
+        let mut given = self.cloner.values(residuals);
+        given.extend(op.results().iter().map(|&v| self.cotangent_or_zeros(v, b)).collect::<Vec<_>>());
+        given.extend(self.cloner.values(captured));
+        let made = inlined(call.bwd, &given, b);
+        for ((&v, ct), &result) in args.iter().zip(made).zip(call.bwd.body.results()) {
+            let states = call.bwd.body.value(result).manual.as_deref().cloned().unwrap_or_default();
+            let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| {
+                states.varying.union(&states.unreduced, &sums.mesh).minus(sums.own(v), &sums.mesh)
+            });
+            self.add(v, ct.into(), open, b);
         }
     }
 
@@ -462,9 +504,7 @@ impl<'s> Reverse<'s> {
             .collect();
         for &i in &with {
             operands.push(self.cotangents[op.result(i)].expect("it has one"));
-            let cut = self.source.sharding(op.result(i)).expect("verified").clone();
-            let (unreduced, reduced) = (cut.unreduced.clone(), cut.reduced.clone());
-            ins.push(cut.with_unreduced(reduced).with_reduced(unreduced));
+            ins.push(of_cotangent(self.source.sharding(op.result(i)).expect("verified")));
             let arg = inside.arg(self.source.ty(given[i]).clone());
             let sums = self.sums.as_ref().expect("there is per-device code");
             let open = sums.of_given(op, op.result(i), given[i]);
@@ -501,6 +541,42 @@ impl<'s> Reverse<'s> {
             self.add(op.operand(i), ct.into(), open, b);
         }
         Ok(())
+    }
+}
+
+/// Returns the layout of a cotangent of a value with this layout: that of a reduced value is unreduced, and the other way
+/// around.
+fn of_cotangent(sharding: &Sharding) -> Sharding {
+    let (unreduced, reduced) = (sharding.unreduced.clone(), sharding.reduced.clone());
+    sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
+}
+
+/// Gives `x` a layout, and the values from which it is made by moving elements only the layouts that follow. Values from
+/// before the op `first` of the region, and those that have a layout, stay as they are.
+fn lay(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
+    let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
+    let mut next = vec![(x, sharding)];
+    while let Some((v, sharding)) = next.pop() {
+        let made = b.body.def_op(v).filter(|op| new.contains(op) && b.body.sharding(v).is_none());
+        let Some(op) = made else { continue };
+        b.set_sharding(v, Some(sharding.clone()));
+        let view = module.view(b.body, op);
+        let fact = Opcode::of_view(&view).facts().rule(&view);
+        let Some(rule) = fact.rule().filter(|_| view.results().len() == 1) else { continue };
+        let result = &rule.results[0];
+        for (&operand, own) in view.operands().iter().zip(&rule.operands) {
+            if own.rank() > 0 && own.factors().all(|f| result.contains(f)) {
+                let axes_of = |dim: usize| match &own.dims[dim][..] {
+                    [factor] => result.dims.iter().position(|d| d[..] == [*factor]),
+                    _ => None,
+                };
+                let dims = (0..own.rank()).map(|dim| match axes_of(dim) {
+                    Some(to) => sharding.dims[to].clone(),
+                    None => DimSharding { axes: vec![], is_open: true, priority: None },
+                });
+                next.push((operand, sharding.clone().with_dims(dims.collect())));
+            }
+        }
     }
 }
 

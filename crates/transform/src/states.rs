@@ -10,6 +10,7 @@ use shardwise_ir::{Body, ManualAxes, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::control::trip_count;
+use shardwise_ops::custom::LinearCall;
 use shardwise_ops::shardy::{in_shardings, manual_mesh_axes};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -290,7 +291,7 @@ impl<'s> Sums<'s> {
 
     /// Returns true if the cotangents of the op's results are added up before the op is transposed.
     pub fn completes(&self, op: &OpView<'_>) -> bool {
-        self.complete.contains(&op.op) || groups(op, &self.mesh).is_some()
+        self.complete.contains(&op.op) || groups(op, &self.mesh).is_some() || LinearCall::of(op).is_some()
     }
 
     /// Returns true if all members of a collective's groups hold each result together.

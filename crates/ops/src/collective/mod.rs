@@ -7,6 +7,7 @@
 
 mod calculus;
 mod groups;
+pub mod named;
 mod ops;
 mod permutation;
 mod ragged;

@@ -189,7 +189,7 @@ impl Facts for Mark {
             })
         })
     }
-    answer!(batch = none("its layout names no dimension for the batch"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 1..=1, 0)?;
         let mut check = Check::new(op);

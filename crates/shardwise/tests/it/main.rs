@@ -26,4 +26,5 @@ mod ragged;
 mod reference;
 mod sizes;
 mod transform;
+mod transform_manual;
 mod values;
