@@ -84,7 +84,7 @@ pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc)
 /// Returns the error for the gradient of a function that does not return one real scalar.
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
     let types: Vec<String> = results.iter().map(Type::to_string).collect();
-    Diagnostic::error("grad-scalar", loc, "a gradient is that of a function which returns one real scalar")
+    Diagnostic::error("grad-scalar", loc, "only a function that returns one real scalar has a gradient")
         .facts(format!("the function returns ({})", types.join(", ")))
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }

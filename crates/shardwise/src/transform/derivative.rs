@@ -397,7 +397,7 @@ fn like(a: &Array, gradient: &Array) -> Array {
 ///
 /// # Errors
 ///
-/// `transform-types` if a tangent has another type than its argument, and those of [`grad`] but for `grad-scalar`,
+/// `transform-types` if the type of a tangent is not that of its argument, and those of [`grad`] but for `grad-scalar`,
 /// `grad-integer` and `no-transpose`.
 ///
 /// # Examples
@@ -478,7 +478,7 @@ pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
 /// # Errors
 ///
 /// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the function reports `transform-types` for each
-/// leaf of the cotangent that has another type than its result, and `tree-form`.
+/// leaf of the cotangent whose type is not that of its result, and `tree-form`.
 ///
 /// # Examples
 ///
