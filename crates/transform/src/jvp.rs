@@ -25,8 +25,8 @@ pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnos
     Ok(out)
 }
 
-/// Does the same as [`jvp`], with [linear calls](shardwise_ops::custom::LinearCall) for functions whose derivative is only
-/// known in reverse mode.
+/// Does the same as [`jvp`], with [linear calls](shardwise_ops::custom::LinearCall) for functions whose derivative is
+/// only known in reverse mode. Fails as [`jvp`] does.
 pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     check_arguments(func, args)?;
     let mut out = func.without_body();
@@ -54,7 +54,7 @@ pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Fu
     Ok(out)
 }
 
-/// Checks that the arguments exist and have tangents.
+/// Checks that the arguments exist and have tangents. Fails otherwise, with an error for each wrong one.
 pub(crate) fn check_arguments(func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
     let mut wrong = Diagnostics::default();
     let all = func.body.args();
@@ -113,7 +113,7 @@ impl<'s> Scope<'s> {
             .unwrap_or_else(|| make::zeros(b, self.body.ty(v).as_tensor().expect("only tensors have tangents")))
     }
 
-    /// Copies the ops of a region but its terminator, with their tangents.
+    /// Copies the ops of a region but its terminator, with their tangents. Fails if an op has no derivative.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -332,8 +332,8 @@ impl<'s> Scope<'s> {
         Ok(values.iter().copied().zip(tangents).collect())
     }
 
-    /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the function's
-    /// `fwd`, and a linear call that its `bwd` transposes.
+    /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the
+    /// function's `fwd`, and a linear call that its `bwd` transposes. Fails if an op has no derivative.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (args, captured) = op.operands().split_at(custom.args);
         if let Some(&v) = captured.iter().find(|&&v| self.tangents[v].is_some()) {
@@ -366,6 +366,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Differentiates an op that is started. Its tangent is computed at once, and waits as the tangent of the future.
+    /// Fails if an op has no derivative.
     fn start(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         self.cloner.op(op.op, b);
         let inner = op.regions()[0];
@@ -392,7 +393,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function with its tangents.
+    /// Inlines a function with its tangents. Fails if an op has no derivative.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
@@ -436,6 +437,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Differentiates a loop: it carries the tangents beside the values. Values that no turn changes are not carried.
+    /// Fails if an op has no derivative.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (args, next) = (&op.body[turn].args, op.body.region_results(turn));
@@ -514,7 +516,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Differentiates a branch: each region also returns the tangents.
+    /// Differentiates a branch: each region also returns the tangents. Fails if an op has no derivative.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let loc = b.loc.clone();
         let mut regions = vec![];
@@ -551,7 +553,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Differentiates a manual computation: tangents are split as the values are.
+    /// Differentiates a manual computation: tangents are split as the values are. Fails if an op has no derivative.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (source, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");

@@ -71,7 +71,8 @@ pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Resul
     transposed(module, func, &forward, args, Seed::One(first.dtype))
 }
 
-/// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results.
+/// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results. Fails if an op has
+/// no transpose.
 fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed: Seed) -> Result<Func, Diagnostics> {
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = func.without_body();
@@ -173,7 +174,7 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the known part
-    /// Copies the known ops of a region but its terminator.
+    /// Copies the known ops of a region but its terminator. Always returns `Ok`.
     fn known(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
@@ -188,7 +189,7 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the known part of an op with linear operands.
+    /// Builds the known part of an op with linear operands. Always returns `Ok`.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let code = Opcode::of_view(op);
         if code == Opcode::NamedComputation {
@@ -335,7 +336,7 @@ impl<'s> Reverse<'s> {
         self.cotangents[v].unwrap_or_else(|| self.zeros(v, b))
     }
 
-    /// Transposes the linear ops of a region, from the last to the first.
+    /// Transposes the linear ops of a region, from the last to the first. Fails if an op has no transpose.
     fn back(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region).iter().rev() {
             let view = self.module.view(self.source, op);
@@ -477,7 +478,7 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the transposed loop: it runs the turns from the last to the first, and carries the cotangents of the
-    /// carried values and of the values that the turns use from outside.
+    /// carried values and of the values that the turns use from outside. Fails if an op has no transpose.
     fn back_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
@@ -534,7 +535,8 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses.
+    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses. Fails if
+    /// an op has no transpose.
     fn back_of_branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let outer = self.captured(op);
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
@@ -576,8 +578,8 @@ impl<'s> Reverse<'s> {
         known.map(|&v| (self.cloner.get(v), sums.own(v).and(manual, &sums.mesh))).collect()
     }
 
-    /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and returns
-    /// those of the arguments in the arguments' layouts.
+    /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and
+    /// returns those of the arguments in the arguments' layouts. Fails if an op has no transpose.
     fn back_of_manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         let (args, given) = (&self.source[inner].args, self.source.region_results(inner));
