@@ -1,6 +1,7 @@
 //! Control flow, composites, calls out of the program, and barriers. The engine runs their regions, and shardings flow
 //! through them along edges.
 
+use crate::batch::repeated;
 use crate::check::{Check, MANY, counts, types_of};
 use crate::facts::*;
 use crate::schema::*;
@@ -236,7 +237,14 @@ impl Facts for OptimizationBarrier {
         Transposed::by(|cx| (0..cx.operands.len()).map(|i| cx.cotangents[i].map(Cotangent::from)).collect())
     }
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
-        Batched::LeadingOf(0, op.attrs().clone())
+        let attrs = op.attrs().clone();
+        Batched::by("each result is its own operand", move |cx| {
+            let types: Vec<Type> = cx.operands.iter().map(|&v| cx.b.body.ty(v).clone()).collect();
+            let new = cx.b.op(cx.op.data().code, cx.operands.iter().copied(), attrs.clone(), types);
+            let made = cx.b.body[new].results.to_vec();
+            let whole = |(i, v): (usize, Value)| if cx.mapped[i] { v } else { repeated(cx.b, v, cx.size) };
+            Ok(made.into_iter().enumerate().map(whole).collect())
+        })
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
