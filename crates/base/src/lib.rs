@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod axis_set;
 pub mod budget;
 pub mod compare;
 mod data;
@@ -31,6 +32,7 @@ pub mod threefry;
 mod varying;
 
 pub use axis::{AxisIndex, AxisRef, SubAxis};
+pub use axis_set::AxisSet;
 pub use budget::{Account, Budget, CancelToken, OutOfMemory, Reservation, Stop};
 pub use data::Data;
 pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity};

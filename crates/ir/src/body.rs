@@ -1,7 +1,7 @@
 //! The arenas of a function.
 
-use crate::{Attrs, Op, OpCode, Region, Type, Value};
-use shardwise_base::{AxisRef, Literal, Loc, Reason, Sharding, Varying, budget};
+use crate::{Attrs, ManualAxes, Op, OpCode, Region, Type, Value};
+use shardwise_base::{Literal, Loc, Reason, Sharding, Varying, budget};
 use smallvec::SmallVec;
 use std::ops::Index;
 use std::sync::Arc;
@@ -41,16 +41,6 @@ impl ValueData {
     fn new(ty: Type, loc: Loc, def: ValueDef) -> ValueData {
         ValueData { ty, sharding: None, varying: None, manual: None, padding: None, loc, def }
     }
-}
-
-/// The states of a value of per-device code along the manual axes: the axes over which it varies, those over which it
-/// is unreduced (each device holds a summand), and those over which it is reduced (replicated, with an unreduced
-/// gradient). Each list is in the mesh's order.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ManualAxes {
-    pub varying: Vec<AxisRef>,
-    pub unreduced: Vec<AxisRef>,
-    pub reduced: Vec<AxisRef>,
 }
 
 /// A padded dimension of a tensor: the elements at `size` and beyond are not part of the program's value.

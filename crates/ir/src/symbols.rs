@@ -1,7 +1,7 @@
 //! The functions that the ops of other functions refer to.
 
-use crate::{Attr, Func, Module, Visibility};
-use std::collections::BTreeSet;
+use crate::{Attr, Attrs, Func, Module, Visibility};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Returns the module without the private functions that no public function refers to, directly or through other
@@ -29,6 +29,26 @@ pub fn keep_referenced(module: &Module, out: &mut Module) {
             names.iter().filter(|n| out.func(n).is_none()).filter_map(|n| module.func(n)).cloned().collect();
         out.funcs.extend(missing);
         next += 1;
+    }
+}
+
+/// Replaces names of functions in the attributes of all ops of a function. Names that are not in the map stay.
+pub fn rename_symbols(func: &mut Func, names: &BTreeMap<Arc<str>, Arc<str>>) {
+    for op in func.body.walk() {
+        let attrs = &func.body[op].attrs;
+        let renamed: Attrs = attrs.iter().map(|(name, attr)| (name, renamed(attr, names))).collect();
+        if renamed != *attrs {
+            func.body.op_mut(op).attrs = renamed;
+        }
+    }
+}
+
+fn renamed(attr: &Attr, names: &BTreeMap<Arc<str>, Arc<str>>) -> Attr {
+    match attr {
+        Attr::Symbol(name) => Attr::Symbol(names.get(name).unwrap_or(name).clone()),
+        Attr::Array(items) => Attr::Array(items.iter().map(|a| renamed(a, names)).collect()),
+        Attr::Dict(fields) => Attr::Dict(fields.iter().map(|(n, a)| (n, renamed(a, names))).collect()),
+        other => other.clone(),
     }
 }
 

@@ -190,14 +190,11 @@ impl Facts for BatchNorm {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     fn eval_copies(&self, op: &OpView<'_>) -> bool {
         Opcode::of_view(op) != Opcode::BatchNormInference
     }
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let values: Vec<Data<f64>> = x.iter().map(read).collect();
@@ -218,7 +215,6 @@ impl Facts for BatchNorm {
     }
 
     answer!(linear = No);
-    answer!(explicit = by_rule);
 
     fn example(&self, op: Opcode) -> &'static str {
         match op {

@@ -134,7 +134,8 @@ pub(crate) fn check_transpose(module: &Module, x: &[Literal], of: &[usize]) {
         let operands: Vec<Option<Value>> =
             (0..x.len()).map(|i| if of.contains(&i) { None } else { next.next() }).collect();
         let cotangents: Vec<Option<Value>> = next.map(Some).collect();
-        let mut cx = CotangentCx { op, operands: &operands, cotangents: &cotangents, cloner: &mut cloner, b };
+        let mut cx =
+            CotangentCx { op, operands: &operands, cotangents: &cotangents, is_shared: false, cloner: &mut cloner, b };
         let Transposed::By(f) = self::of(&op).transpose(&op) else { panic!("no transpose") };
         let found = f(&mut cx);
         let whole = |i: &usize| match found[*i].clone() {

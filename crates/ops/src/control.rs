@@ -1,8 +1,9 @@
 //! Control flow, composites, calls out of the program, and barriers. The engine runs their regions, and shardings flow
 //! through them along edges.
 
-use crate::batch::repeated;
+use crate::batch::Batched;
 use crate::check::{Check, MANY, counts, types_of};
+use crate::derivative::{Derivative, Transposed};
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::constant_operand;
@@ -12,7 +13,7 @@ use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, RuleBuilder};
 use std::sync::Arc;
 
-pub use crate::trip_count::trip_count;
+pub use crate::trip_count::{Counter, counter, trip_count};
 
 /// Returns the region that a `case` or `if` runs, if the program decides it: the op has one region, or its operand is a
 /// constant. Otherwise, and for other ops, returns `None`. A constant index out of range selects the last region.
@@ -95,10 +96,14 @@ impl Facts for While {
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let predicate = vec![Type::tensor(DType::I1, vec![])];
         Check::new(op)
-            .that("while_c1", args(cond) == carried, "the condition must take the carried values")
-            .that("while_c1", gives(cond) == predicate, "the condition must give one tensor<i1>")
-            .that("while_c2", args(body) == carried, "the body must take the carried values")
-            .that("while_c2", gives(body) == carried, "the body must give what it takes")
+            .that(
+                "while_c1",
+                args(cond) == carried,
+                "the condition's arguments must have the types of the carried values",
+            )
+            .that("while_c1", gives(cond) == predicate, "the condition must return one tensor<i1>")
+            .that("while_c2", args(body) == carried, "the body's arguments must have the types of the carried values")
+            .that("while_c2", gives(body) == carried, "the body must return values of the types that it takes")
             .give(carried)
     }
     answer!(usual);
@@ -163,7 +168,7 @@ impl Facts for Branch {
         let [operand, takes, gives_same] =
             if is_if { ["if_i1", "if_c1", "if_c2"] } else { ["case_i1", "case_c2", "case_c3"] };
         check.that(operand, *op.operand_type(0) == index, &format!("the operand must be a {index}"));
-        check.that("case_c1", !op.regions().is_empty(), "there must be a branch").so_far()?;
+        check.that("case_c1", !op.regions().is_empty(), "there must be at least one branch").so_far()?;
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let results = gives(op.regions()[0]);
         let takes_nothing = op.regions().iter().all(|&r| op.body[r].args.is_empty());
@@ -208,6 +213,8 @@ impl Facts for Branch {
 
 /// The attribute of a barrier through which no derivative passes.
 const STOP_GRADIENT: &str = "shardwise.stop_gradient";
+/// The attribute of a barrier that names its value for [`crate::remat`].
+const VALUE_NAME: &str = "shardwise.value_name";
 
 impl OptimizationBarrier {
     /// Builds the attributes of a barrier through which no derivative passes.
@@ -215,8 +222,21 @@ impl OptimizationBarrier {
         Attrs::new().with(STOP_GRADIENT, Attr::Bool(true))
     }
 
+    /// Builds the attributes of a barrier that names its value.
+    pub fn named(name: &str) -> Attrs {
+        Attrs::new().with(VALUE_NAME, Attr::str(name))
+    }
+
+    /// Returns the name that a barrier gives its value. Returns `None` for other barriers and other ops.
+    pub fn value_name<'a>(op: &OpView<'a>) -> Option<&'a str> {
+        op.attrs().str(VALUE_NAME).filter(|_| Opcode::of_view(op) == Opcode::OptimizationBarrier)
+    }
+
     pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass")],
+        attributes: &[
+            optional(STOP_GRADIENT, None, AttrKind::Flag, "derivatives pass"),
+            optional(VALUE_NAME, None, AttrKind::Word, "the values have no name"),
+        ],
         operands: Operands::List,
         results: ResultLabels::both("optimization_barrier_c1"),
         on_quantized: OnQuantized::PerTensor,
@@ -237,14 +257,7 @@ impl Facts for OptimizationBarrier {
         Transposed::by(|cx| (0..cx.operands.len()).map(|i| cx.cotangents[i].map(Cotangent::from)).collect())
     }
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
-        let attrs = op.attrs().clone();
-        Batched::by("each result is its own operand", move |cx| {
-            let types: Vec<Type> = cx.operands.iter().map(|&v| cx.b.body.ty(v).clone()).collect();
-            let new = cx.b.op(cx.op.data().code, cx.operands.iter().copied(), attrs.clone(), types);
-            let made = cx.b.body[new].results.to_vec();
-            let whole = |(i, v): (usize, Value)| if cx.mapped[i] { v } else { repeated(cx.b, v, cx.size) };
-            Ok(made.into_iter().enumerate().map(whole).collect())
-        })
+        Batched::Leading(op.attrs().clone())
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=MANY, 0)?;
@@ -311,12 +324,13 @@ impl Composite {
         role: Role::Plain,
     };
 
-    /// Returns the name of the op that the composite implements.
+    /// Returns the name of the op that the composite implements. Returns `None` if the attribute is missing or broken.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
 
-    /// Returns the name of the function that computes the composite.
+    /// Returns the name of the function that computes the composite. Returns `None` if the attribute is missing or
+    /// broken.
     pub fn decomposition<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("decomposition")
     }
@@ -337,7 +351,11 @@ impl Facts for Composite {
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
-        check.that("composite_c1", name.is_some_and(is_namespaced), "`name` must be a namespaced name");
+        check.that(
+            "composite_c1",
+            name.is_some_and(is_namespaced),
+            "`name` must start with a namespace, as in `dialect.name`",
+        );
         let func = callee.and_then(|c| op.module.func(c));
         check.that("composite_c2", func.is_some(), "`decomposition` must name a function of the module");
         if let Some(f) = func {
@@ -345,9 +363,11 @@ impl Facts for Composite {
             check.that(
                 "composite_c3",
                 takes == types_of(op, op.operands()),
-                "the decomposition must take the operands",
+                "the decomposition's arguments must have the types of the operands",
             );
         }
+        check.so_far()?;
+        crate::custom::check(op)?;
         check.give(declared_results(op, callee))
     }
     answer!(usual);
@@ -373,6 +393,7 @@ impl NamedComputation {
         attributes: &[
             optional("name", None, AttrKind::Word, "the region has no name"),
             optional("in_shardings", None, AttrKind::Shardings, "they are not known"),
+            optional("shardwise.checkpoint", None, AttrKind::Own("a policy"), "its values are not computed again"),
         ],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -382,7 +403,8 @@ impl NamedComputation {
         role: Role::Isolated,
     };
 
-    /// Returns the name of the region, which is that of the function that it replaces.
+    /// Returns the name of the region, which is that of the function that it replaces. Returns `None` if the attribute
+    /// is missing or broken.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
@@ -481,7 +503,8 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
 
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
-    collective::is_ragged(op).then_some(&collective::RaggedAllToAll)
+    let named = || collective::named::NamedOp::of(op).map(|_| &collective::named::NamedAxis as &dyn Facts);
+    collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts).or_else(named)
 }
 
 impl CustomCall {
@@ -521,18 +544,27 @@ impl CustomCall {
 impl Facts for CustomCall {
     /// A target that returns its operands changes no tangent, and its tangents have the layouts that propagate to them.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
-        match is_identity_target(op) {
-            true => Derivative::by(|cx| cx.tangents[..cx.results.len()].to_vec()),
-            false => Derivative::None("the called function states no derivative"),
+        match known(op) {
+            Some(facts) => facts.derivative(op),
+            None if is_identity_target(op) => Derivative::by(|cx| cx.tangents[..cx.results.len()].to_vec()),
+            None if user::find(target(op)).is_some() => Derivative::None("the kernel states no derivative"),
+            None => Derivative::None("the called function states no derivative"),
         }
     }
-    answer!(transpose = none("the called function states no derivative"));
-    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
-        match is_identity_target(op) {
-            true => Batched::by("its layout names no dimension for the batch", |cx| {
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        match known(op) {
+            Some(facts) => facts.transpose(op),
+            None => Transposed::None("the called function states no derivative"),
+        }
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        match (known(op), user::find(target(op))) {
+            (Some(facts), _) => facts.batch(op, mapped),
+            (None, _) if is_identity_target(op) => Batched::by("its layout names no dimension for the batch", |cx| {
                 Ok((0..cx.op.results().len()).map(|i| cx.with_leading(i)).collect())
             }),
-            false => Batched::None("the called function states no derivative"),
+            (None, Some(kernel)) => kernel.batch(op, mapped),
+            (None, None) => Batched::None("the called function states no batch"),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -572,18 +604,11 @@ impl Facts for CustomCall {
         foreign::propagation_rule(op).map_or_else(|| self.rule(op), RuleFact::Rule)
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
+    answer!(usual but splits, propagation_rule, eval_copies);
     /// Returns that a call whose rule is written on it is split evenly: the rule has the sizes of the whole dimensions.
     fn splits(&self, op: &OpView<'_>) -> Splits {
         if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
     }
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
     answer!(eval_copies = true);
     /// Returns `PassThrough` for calls that move a tensor between a device and its host.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
@@ -616,7 +641,10 @@ impl Facts for CustomCall {
         }
         if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
     }
-    fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+    fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        if collective::named::NamedOp::of(op).is_some() {
+            return collective::named::NamedAxis.eval(op, x, regions);
+        }
         if is_identity_target(op) {
             return Ok(x[..op.results().len()].to_vec());
         }

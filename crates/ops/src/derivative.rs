@@ -140,6 +140,9 @@ pub struct CotangentCx<'a, 's, 'b> {
     /// The operands in the body that is being built, with `None` for those in which the op is transposed.
     pub operands: &'a [Option<Value>],
     pub cotangents: &'a [Option<Value>],
+    /// For a collective, true if a result is one value that all members of a group hold. Its cotangent is equal on all
+    /// of them. If false, each member has a result of its own, and a cotangent of its own.
+    pub is_shared: bool,
     pub cloner: &'a mut Cloner<'s>,
     pub b: &'a mut Builder<'b>,
 }

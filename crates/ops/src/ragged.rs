@@ -341,14 +341,18 @@ impl Facts for RaggedDot {
         let group: Vec<usize> = dims.group.into_iter().collect();
         let rhs = [&dims.dot.rhs_batch[..], &dims.dot.rhs_contract, &group].concat();
         let known = check::are_dims(&lhs, x.rank()) && check::are_dims(&rhs, y.rank()) && dims.ragged < x.rank();
-        check.that("ragged_dot_c1", known, "all dimensions must be dimensions of their operands");
+        check.that("ragged_dot_c1", known, "the attributes must name dimensions that the operands have");
         let unique = check::is_unique(&lhs) && check::is_unique(&rhs);
-        check.that("ragged_dot_c2", unique, "no dimension may be named twice");
+        check.that("ragged_dot_c2", unique, "no dimension of an operand may be named twice");
         let pairs = dims.dot.lhs_batch.len() == dims.dot.rhs_batch.len()
             && dims.dot.lhs_contract.len() == dims.dot.rhs_contract.len();
-        check.that("ragged_dot_c3", pairs, "the operands must have as many batching and contracting dimensions");
+        check.that(
+            "ragged_dot_c3",
+            pairs,
+            "both operands must have the same numbers of batching and of contracting dimensions",
+        );
         let grouped = dims.group.is_some() == (dims.mode == Mode::Free);
-        check.that("ragged_dot_c4", grouped, "there is a group dimension exactly where the ragged one is free");
+        check.that("ragged_dot_c4", grouped, "`rhs_group_dimensions` must name a dimension if the ragged one is neither batching nor contracting, and none otherwise");
         check.that("ragged_dot_c5", sizes.dtype.is_integer() && sizes.rank() > 0, "the group sizes must be integers");
         check.so_far()?;
         let lhs = lhs.iter().map(|&d| x.shape[d]);
@@ -357,9 +361,9 @@ impl Facts for RaggedDot {
         let count = sizes.shape[sizes.rank() - 1];
         let batches: Vec<usize> = dims.dot.lhs_batch.iter().map(|&d| x.shape[d]).collect();
         let per_batch = dims.mode != Mode::Batching && sizes.shape[..sizes.rank() - 1] == batches[..];
-        check.that("ragged_dot_c7", sizes.rank() == 1 || per_batch, "group sizes are given once, or for each batch");
+        check.that("ragged_dot_c7", sizes.rank() == 1 || per_batch, "the group sizes must be a vector, or have the batching dimensions in front; they must be a vector if the ragged dimension is batching");
         let fits = dims.group.is_none_or(|d| y.shape[d] == count);
-        check.that("ragged_dot_c8", fits, "there must be a size for each group");
+        check.that("ragged_dot_c8", fits, "the group dimension must have as many elements as there are group sizes");
         check.that("ragged_dot_c9", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE);
         check.so_far()?;
         check.give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape, count))
@@ -417,7 +421,7 @@ impl Facts for RaggedDot {
         Cost::streams(op, 2.0 * contracted as f64)
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

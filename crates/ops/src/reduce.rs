@@ -126,7 +126,8 @@ fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Optio
     taken.collect()
 }
 
-/// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it.
+/// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it. Returns
+/// `None` if it is zero.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (dims, x) = (Reduce::dims(&cx.op), cx.operands[0]);
     let shape = make::type_of(cx.b, x).shape.clone();
@@ -141,7 +142,8 @@ fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::divide(cx.b, sum, count))
 }
 
-/// Builds the tangent of a product that starts with one: the sum of the tangents, each times all other factors.
+/// Builds the tangent of a product that starts with one: the sum of the tangents, each times all other factors. Returns
+/// `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let mut dims = Reduce::dims(&cx.op);
     dims.sort_unstable();
@@ -158,7 +160,8 @@ fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
 }
 
 impl Facts for Reduce {
-    /// The largest or smallest elements share the tangent, as in JAX.
+    /// Returns the derivative. The tangent of a maximum or minimum is the mean of the tangents of the elements that are equal
+    /// to it, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -310,14 +313,7 @@ impl Facts for Reduce {
         PartialResult::OfSlices { once: count / 2..count }
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
+    answer!(usual but partial_result, reducer, eval_copies);
     answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
     answer!(pure);
@@ -466,7 +462,7 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
     Some(eval::convert(&out, x.dtype()))
 }
 
-/// Reduces by running the region for each element, from the left in row-major order.
+/// Reduces by running the region for each element, from the left in row-major order. Fails if the region does.
 fn reduce_by_region(
     op: &OpView<'_>,
     x: &[Literal],

@@ -48,7 +48,11 @@ impl Facts for Map {
                 check::sizes_or(op, "dimensions", all.clone())? == all,
                 "`dimensions` must be all dimensions of the operands, in order",
             )
-            .that("map_c4", takes && element.is_some(), "the computation must take a scalar of each input and give one")
+            .that(
+                "map_c4",
+                takes && element.is_some(),
+                "the computation must take a scalar of each input's type, and return one scalar",
+            )
             .so_far()?;
         check.give(element.map(|t| Type::tensor(t.dtype, types[0].shape.to_vec())))
     }

@@ -91,7 +91,9 @@ impl Facts for Scan {
         let dim = check::size(op, "dimension")?;
         let mut check = Check::new(op);
         let count = input_count(op);
-        check.that("scan_c1", count.is_some(), "`operandSegmentSizes` must count inputs and carries").so_far()?;
+        check
+            .that("scan_c1", count.is_some(), "`operandSegmentSizes` must be the numbers of inputs and carries")
+            .so_far()?;
         let (inputs, carries) = types.split_at(count.unwrap_or(0));
         let shapes: Vec<&[usize]> = inputs.iter().map(|t| &t.shape[..]).collect();
         let size = step_count(op, &shapes, dim);
@@ -105,16 +107,20 @@ impl Facts for Scan {
         let carried: Vec<Type> = carries.iter().map(|&t| t.clone().into()).collect();
         let takes = [inputs.iter().map(|t| without(t, dim)).collect(), carried.clone()].concat();
         let region = op.regions()[0];
-        check.that("scan_c3", types_of(op, &op.body[region].args) == takes, "the body must take slices and carries");
+        check.that(
+            "scan_c3",
+            types_of(op, &op.body[region].args) == takes,
+            "the body's arguments must have the types of the inputs without `dimension`, and then those of the carries",
+        );
         let gives = types_of(op, op.body.region_results(region));
         let split = gives.len().checked_sub(carried.len());
         let fits = split.is_some_and(|n| gives[n..] == carried[..]);
-        check.that("scan_c4", fits, "the last values that the body gives must be the next carries");
+        check.that("scan_c4", fits, "the last results of the body must have the types of the carries");
         let is_counted = split.is_none_or(|outputs| counts_results(op, outputs, carried.len()));
-        check.that("scan_c6", is_counted, "`resultSegmentSizes` must count outputs and carries");
+        check.that("scan_c6", is_counted, "`resultSegmentSizes` must be the numbers of outputs and carries");
         let slices: Option<Vec<&TensorType>> = gives.iter().map(Type::as_tensor).collect();
         let fits = slices.as_ref().is_some_and(|s| s.iter().take(split.unwrap_or(0)).all(|t| dim <= t.rank()));
-        check.that("scan_c5", fits, "the body's slices must have room for `dimension`").so_far()?;
+        check.that("scan_c5", fits, "`dimension` must not exceed the rank of an output of the body").so_far()?;
         let outputs = slices.unwrap_or_default().into_iter().take(split.unwrap_or(0));
         check.give(outputs.map(|t| with(t, dim, size.unwrap_or(0))).chain(carried))
     }
@@ -136,10 +142,7 @@ impl Facts for Scan {
     }
 
     answer!(usual);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let dim = op.attrs().size("dimension").expect("verified");
@@ -163,7 +166,6 @@ impl Facts for Scan {
 
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<f32>) -> tensor<4xf32> {
   %0:2 = chlo.scan(%arg0) inits(%arg1) dimension=0 {

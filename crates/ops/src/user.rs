@@ -17,11 +17,12 @@
 //! The rule may also be an attribute of the op, `sdy.sharding_rule = #sdy.op_sharding_rule<..>`, which then has
 //! precedence.
 
+use crate::batch::{BatchCx, Batched};
 use crate::facts::ReduceKind;
-use crate::{check::Check, facts::EvalError};
+use crate::{Opcode, check::Check, facts::EvalError, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
-use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
-use shardwise_sharding::{Factor, FactorKind, Rule};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
+use shardwise_sharding::{Factor, FactorKind, Mapping, Rule};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -43,6 +44,8 @@ pub struct Kernel {
     /// The rule as text, with or without sizes.
     rule: Option<String>,
     reduce: Option<ReduceKind>,
+    /// The kernel that computes a batch, of which all operands and results have a new leading dimension.
+    batched: Option<String>,
 }
 
 impl Kernel {
@@ -52,7 +55,7 @@ impl Kernel {
         infer: impl Fn(&[TensorType], &Attrs) -> Result<Vec<TensorType>, String> + Send + Sync + 'static,
         run: impl Fn(&Call<'_>) -> Result<Vec<Literal>, String> + Send + Sync + 'static,
     ) -> Kernel {
-        Kernel { infer: Box::new(infer), run: Box::new(run), rule: None, reduce: None }
+        Kernel { infer: Box::new(infer), run: Box::new(run), rule: None, reduce: None, batched: None }
     }
 
     /// Sets the sharding rule, in Shardy's notation: `([i, k], [k, j])->([i, j]) reduction={k}`.
@@ -66,6 +69,31 @@ impl Kernel {
     pub fn combining(self, kind: ReduceKind) -> Kernel {
         Kernel { reduce: Some(kind), ..self }
     }
+
+    /// Names the kernel that computes a batch of calls (`vmap`): all of its operands and results have a new leading
+    /// dimension.
+    ///
+    /// This is only needed if no factor of the sharding rule passes through all operands and results. Along such a factor,
+    /// the kernel computes on parts of its operands, and so the operands of a whole batch are one call.
+    pub fn batched_by(self, target: &str) -> Kernel {
+        Kernel { batched: Some(target.into()), ..self }
+    }
+}
+
+/// Returns the types of the results of a call of the kernel `target` on operands of these types.
+///
+/// # Errors
+/// `kernel-unknown` if no kernel of this name is registered, and `kernel-refused` if the kernel refuses the operands, both at
+/// `loc`.
+pub fn result_types(
+    target: &str,
+    operands: &[TensorType],
+    attrs: &Attrs,
+    loc: &Loc,
+) -> Result<Vec<TensorType>, Diagnostic> {
+    let kernel = find(target).ok_or_else(|| unregistered(target, loc))?;
+    (kernel.infer)(operands, attrs)
+        .map_err(|why| Diagnostic::error("kernel-refused", loc, format!("kernel `{target}`: {why}")))
 }
 
 static KERNELS: RwLock<BTreeMap<String, Arc<Kernel>>> = RwLock::new(BTreeMap::new());
@@ -113,6 +141,53 @@ impl Kernel {
         with_sizes(text, |(tensor, dim)| shapes.get(tensor)?.get(dim).copied()).parse().ok()
     }
 
+    /// Returns how a batch of calls is computed: by the kernel that is named for it, or by one call on operands whose batch
+    /// is merged with a dimension along which the kernel computes on parts.
+    ///
+    /// ```text
+    /// ([i, j], [j])->([i, j])     f32[8,4,2], f32[2] with a batch of 8     one call on f32[32,2], f32[2]
+    /// ```
+    pub(crate) fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'static> {
+        if let Some(target) = self.batched.clone() {
+            let attrs = op.attrs().clone().with("call_target_name", Attr::str(&target));
+            return Batched::Leading(attrs);
+        }
+        let has_written = op.attrs().contains("sdy.sharding_rule");
+        let rule = self.rule(op).filter(|rule| !has_written && fits(rule, op)).map(with_whole_factors);
+        let Some(places) = rule.and_then(|rule| merged_dims(&rule, mapped)) else {
+            return Batched::None(
+                "no factor of the kernel's sharding rule passes through all of its operands and results",
+            );
+        };
+        Batched::by("its batch is merged with another dimension", move |cx| {
+            let count = cx.op.operands().len();
+            let merge = |cx: &mut BatchCx<'_, '_, '_>, i: usize| match places[i] {
+                Some(dim) => {
+                    let x = cx.with_leading(i);
+                    merged(cx.b, x, dim)
+                }
+                None => cx.operands[i],
+            };
+            let operands: Vec<Value> = (0..count).map(|i| merge(cx, i)).collect();
+            let types: Vec<Type> = cx
+                .op
+                .results()
+                .iter()
+                .zip(&places[count..])
+                .map(|(&v, dim)| {
+                    let mut ty = cx.op.body.ty(v).as_tensor().expect("kernels return tensors").clone();
+                    ty.shape[dim.expect("all results have the factor")] *= cx.size;
+                    ty.into()
+                })
+                .collect();
+            let call = cx.b.op(Opcode::CustomCall, operands, cx.op.attrs().clone(), types);
+            let made = cx.b.body[call].results.to_vec();
+            let dims = &places[count..];
+            let size = cx.size;
+            Ok(made.into_iter().zip(dims).map(|(v, dim)| split(cx.b, v, dim.expect("checked above"), size)).collect())
+        })
+    }
+
     pub(crate) fn combine(&self) -> ReduceKind {
         self.reduce.unwrap_or(ReduceKind::Add)
     }
@@ -126,6 +201,44 @@ impl Kernel {
     }
 }
 
+/// Returns for each operand and result the dimension with which a batch is merged: that of a factor which passes through,
+/// and which all results and all mapped operands have as a whole dimension, once. Returns `None` if there is no such factor.
+fn merged_dims(rule: &Rule, mapped: &[bool]) -> Option<Vec<Option<usize>>> {
+    let places = |factor: Factor| {
+        let place = |(i, mapping): (usize, &Mapping)| {
+            let is_optional = mapped.get(i).is_some_and(|m| !m);
+            let mut dims = (0..mapping.rank()).filter(|&d| mapping.dims[d].contains(&factor));
+            match (dims.next(), dims.next()) {
+                (None, _) if is_optional => Some(None),
+                (Some(d), None) if mapping.dims[d].len() == 1 => Some(Some(d)),
+                _ => None,
+            }
+        };
+        rule.mappings().enumerate().map(place).collect::<Option<Vec<_>>>()
+    };
+    rule.all_factors().filter(|f| rule.is_pass_through(*f)).find_map(places)
+}
+
+/// Merges the leading dimension into dimension `dim` of the others: `[b, m, n] -> [m, b * n]` for dimension 1.
+fn merged(b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
+    let shape = b.body.ty(x).shape().to_vec();
+    let order: Vec<usize> = (1..=dim).chain([0]).chain(dim + 1..shape.len()).collect();
+    let x = if dim == 0 { x } else { make::transpose(b, x, &order) };
+    let mut to = shape[1..].to_vec();
+    to[dim] *= shape[0];
+    make::reshape(b, x, &to)
+}
+
+/// Takes a leading dimension of this size out of dimension `dim`, where [`merged`] has put it.
+fn split(b: &mut Builder<'_>, x: Value, dim: usize, size: usize) -> Value {
+    let mut shape = b.body.ty(x).shape().to_vec();
+    shape[dim] /= size.max(1);
+    shape.insert(dim, size);
+    let x = make::reshape(b, x, &shape);
+    let order: Vec<usize> = [dim].into_iter().chain((0..shape.len()).filter(|&d| d != dim)).collect();
+    if dim == 0 { x } else { make::transpose(b, x, &order) }
+}
+
 /// Returns the rule that is an attribute of the op, if it fits the op's types and no result has a reduction factor.
 pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
     let Attr::Opaque(text) = op.attr("sdy.sharding_rule")? else { return None };
@@ -134,7 +247,7 @@ pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
 }
 
 /// Returns the first reduction factor that a result has. A partial result has all of its dimensions, so that there can
-/// be none.
+/// be none. Returns `None` if there is none.
 fn kept_reduction(rule: &Rule) -> Option<Factor> {
     let is_kept = |f: &Factor| rule.kind(*f) == FactorKind::Reduction && rule.results.iter().any(|m| m.contains(*f));
     rule.all_factors().find(is_kept)
@@ -210,8 +323,13 @@ fn reduced_result(target: &str, text: &str, factor: &str) -> Diagnostic {
 }
 
 fn twice(target: &str) -> Diagnostic {
-    Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("there is a kernel `{target}` already"))
+    Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("a kernel `{target}` is already registered"))
         .help("register each kernel once, before the first program that uses it")
+}
+
+fn unregistered(target: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("kernel-unknown", loc, format!("no kernel `{target}` is registered"))
+        .help("register it with `kernel::register` before the first program that calls it")
 }
 
 fn refused(op: &OpView<'_>, why: &str) -> Diagnostic {
@@ -224,7 +342,7 @@ fn other_results(op: &OpView<'_>, given: &[TensorType], expected: &[TensorType])
     Diagnostic::error(
         "kernel-results",
         op.loc(),
-        format!("kernel `{target}` gave results of other types than the op has"),
+        format!("kernel `{target}` returned results whose types differ from the op's"),
     )
     .facts(format!("{given:?}"))
     .expected(format!("{expected:?}"))

@@ -1,10 +1,10 @@
 //! The array: a handle to a value on a mesh, a step of a traced program, a type without a value, or a mistake.
 
 use crate::error::Mistakes;
-use crate::manual::{AxisSet, ManualType};
+use crate::manual::ManualType;
 use crate::trace::{self, Traced};
 use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, limits, mistakes, runtime};
-use shardwise_base::{self as base, AxisRef, Diagnostic};
+use shardwise_base::{self as base, AxisRef, AxisSet, Diagnostic};
 use shardwise_engine::{ArrayHandle, ShardedType};
 use shardwise_ir::TensorType;
 use std::fmt;
@@ -34,6 +34,8 @@ pub(crate) enum State {
     Traced(Traced),
     TypeOnly,
     Mistake(Mistakes),
+    /// The gradient of integers or bools: it has no elements. Any use of it is this mistake.
+    Float0(Mistakes),
     /// A function's result whose layout is ambiguous. It is made when `.shard` states the layout.
     Undecided(Undecided),
 }
@@ -260,6 +262,16 @@ impl Array {
         Array::new(Some(ty), State::TypeOnly, at)
     }
 
+    /// Returns a type without a value, with these states along the manual axes.
+    pub(crate) fn type_in(ty: ShardedType, manual: Option<ManualType>, at: &'static Location<'static>) -> Array {
+        Array(Arc::new(Node { ty: Some(ty), manual, state: State::TypeOnly, at }))
+    }
+
+    pub(crate) fn float0(ty: TensorType, at: &'static Location<'static>) -> Array {
+        let wrong = Mistakes::one(mistakes::float0(&ty, &context::loc(at)));
+        Array::new(Some(ShardedType { ty, sharding: None }), State::Float0(wrong), at)
+    }
+
     pub(crate) fn deferred(ty: ShardedType, make: Make, at: &'static Location<'static>) -> Array {
         Array::held(ty, Held::New(make), at)
     }
@@ -418,9 +430,16 @@ impl Array {
     /// Returns the mistakes that keep the array from being used, if there are any.
     pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
-            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => Some(wrong),
+            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+                Some(wrong)
+            }
             _ => None,
         }
+    }
+
+    /// Returns true if this is a `float0` array: the gradient of integers or bools, which has no elements.
+    pub fn is_float0(&self) -> bool {
+        matches!(self.0.state, State::Float0(_))
     }
 
     pub(crate) fn is_wrong(&self) -> bool {
@@ -437,6 +456,9 @@ impl Array {
 
     /// Returns the type for messages, or `?` if it is unknown.
     pub(crate) fn short_type(&self) -> String {
+        if self.is_float0() {
+            return format!("float0{:?}", self.tensor().shape).replace(' ', "");
+        }
         self.array_type().map_or("?".into(), |ty| ty.to_string())
     }
 
@@ -591,7 +613,9 @@ impl Array {
             State::Traced(t) if !trace::is_open(*t) => Err(Error::one(mistakes::escaped(self, &context::loc(at)))),
             State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
             State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
-            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => Err(wrong.error()),
+            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+                Err(wrong.error())
+            }
         }
     }
 
@@ -772,7 +796,7 @@ impl Array {
         match &self.0.state {
             State::Value(held) => *look(held) = Held::Deleted,
             State::Undecided(u) => *look(&u.decide) = None,
-            State::Traced(_) | State::TypeOnly | State::Mistake(_) => {}
+            State::Traced(_) | State::TypeOnly | State::Float0(_) | State::Mistake(_) => {}
         }
     }
 }
@@ -799,7 +823,7 @@ impl fmt::Debug for Shard {
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
-            State::Traced(_) | State::TypeOnly => f.write_str(&self.short_type()),
+            State::Traced(_) | State::TypeOnly | State::Float0(_) => f.write_str(&self.short_type()),
             State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => wrong.error().fmt(f),
             State::Value(_) => match self.literal() {
                 Ok(literal) => f.write_str(&crate::display::literal(&literal)),
@@ -813,6 +837,7 @@ impl fmt::Display for Array {
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.check() {
+            Err(_) if self.is_float0() => write!(f, "Array({})", self.short_type()),
             Err(e) => write!(f, "Array(mistake: {})", e.diagnostics().next().map_or("?", |d| d.message())),
             Ok(_) => write!(f, "Array({})", self.short_type()),
         }

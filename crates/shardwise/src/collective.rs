@@ -14,16 +14,17 @@ pub use ragged::{Ragged, ragged_all_to_all, ragged_all_to_all_start};
 
 use crate::array::Array;
 use crate::error::Mistakes;
-use crate::manual::{AxisSet, ManualType, Scope};
+use crate::manual::{ManualType, Scope, axes_argument};
+use crate::named::Along;
 use crate::ops::{Checked, Dim, Site, site};
 use crate::spec::shown_axes;
 use crate::tree::{self, Tree};
 use crate::{context, explicit, hlo, mistakes, trace};
-use shardwise_base::{AxisIndex, AxisRef, DType, Mesh};
+use shardwise_base::{AxisIndex, AxisRef, AxisSet, DType, Mesh};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{self, AxisList, axes_of_groups};
 use shardwise_ops::reducer::nothing;
-use shardwise_ops::{ReduceKind, make, make_collective};
+use shardwise_ops::{Opcode, ReduceKind, make, make_collective};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -192,6 +193,28 @@ impl Site<'_> {
         }
         let set = AxisSet::new(&scope.mesh, list.iter().copied());
         Ok(Over { scope, list, set })
+    }
+
+    /// Returns the axes of batches that a function names, or `None` if it names axes of the mesh.
+    ///
+    /// Errors: `mixed-axes` if it names both.
+    fn along(&self, axes: &impl Axes) -> Checked<Option<Along>> {
+        let (along, rest) = Along::of(axes.names());
+        match (along.is_empty(), rest.first()) {
+            (true, _) => Ok(None),
+            (false, None) => Ok(Some(along)),
+            (false, Some(of_mesh)) => {
+                self.fail(None, mistakes::mixed_axes(self.name, &along.show(), of_mesh.name(), &self.loc))
+            }
+        }
+    }
+
+    /// Checks that dimension `dim` of `x` can be split into a part for each index along axes of batches.
+    ///
+    /// Errors: `collective-uneven`.
+    fn splits_along(&self, x: &Array, dim: usize, is_stacked: bool, along: &Along) -> Checked<()> {
+        let split = (x.tensor().shape[dim], along.count(), along.show());
+        self.splits_into(x, dim, is_stacked, split)
     }
 
     /// Checks that all devices along the axes reach this collective.
@@ -672,6 +695,11 @@ impl Array {
     pub fn pcast(&self, axes: impl Axes, to: Pcast) -> Array {
         site("pcast", &[self], |s| {
             let ty = Some(self.tensor().clone());
+            // Values along the mapped dimension of a batch have no states.
+            let (along, axes) = Along::of(axes.names());
+            if axes.is_empty() && !along.is_empty() {
+                return Ok(self.clone());
+            }
             let over = s.over(&axes, ty.clone())?;
             let state = self.manual_in(&over.scope);
             let [v, u, r] = [&state.varying, &state.unreduced, &state.reduced].map(|axes| over.share(axes));
@@ -704,8 +732,17 @@ impl Site<'_> {
     ///
     /// Errors: `collective-uneven`.
     pub fn splits(&self, x: &Array, dim: usize, is_stacked: bool, over: &Over) -> Checked<()> {
-        let (size, count) = (x.tensor().shape[dim], over.count());
-        let (ty, axes) = (&x.short_type(), &over.show());
+        self.splits_into(x, dim, is_stacked, (x.tensor().shape[dim], over.count(), over.show()))
+    }
+
+    fn splits_into(
+        &self,
+        x: &Array,
+        dim: usize,
+        is_stacked: bool,
+        (size, count, axes): (usize, usize, String),
+    ) -> Checked<()> {
+        let (ty, axes) = (&x.short_type(), &axes);
         let split = mistakes::Split { ty, dim, size, axes, count };
         match is_stacked {
             true if size != count => self.fail(None, mistakes::not_stacked(self.name, &split, &self.loc)),
@@ -723,11 +760,12 @@ type Make = Box<dyn FnOnce(&mut Builder<'_>, &[Value]) -> Value>;
 /// The work that remains to be done on each device.
 type After = Box<dyn FnOnce(&Array) -> Array>;
 
-/// A collective that has been checked: its operands, the state of its result, and how to build it.
+/// A collective that has been checked: its operands, and how to build it.
 struct Exchange {
     operands: Vec<Array>,
-    state: ManualType,
-    op: Make,
+    /// The state of the op's result, and how to build the op. `None` if the first operand is the result: nothing is left to
+    /// do over axes of the mesh.
+    op: Option<(ManualType, Make)>,
     after: After,
 }
 
@@ -738,7 +776,12 @@ impl Exchange {
         op: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value + 'static,
     ) -> Exchange {
         let operands = operands.iter().map(|&x| x.clone()).collect();
-        Exchange { operands, state, op: Box::new(op), after: Box::new(Array::clone) }
+        Exchange { operands, op: Some((state, Box::new(op))), after: Box::new(Array::clone) }
+    }
+
+    /// Returns the collective that has this result already.
+    fn finished(out: Array) -> Exchange {
+        Exchange { operands: vec![out], op: None, after: Box::new(Array::clone) }
     }
 
     fn then_if(mut self, is_needed: bool, after: impl FnOnce(&Array) -> Array + 'static) -> Exchange {
@@ -750,7 +793,10 @@ impl Exchange {
 
     fn run(self) -> Array {
         let operands: Vec<&Array> = self.operands.iter().collect();
-        (self.after)(&hlo::built(&operands, Some(self.state), self.op))
+        match self.op {
+            Some((state, op)) => (self.after)(&hlo::built(&operands, Some(state), op)),
+            None => (self.after)(operands[0]),
+        }
     }
 }
 
@@ -764,9 +810,14 @@ fn start(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> C
     let at = context::caller(Location::caller());
     let mut started = None;
     let bad = site(name, operands, |s| {
-        let Exchange { operands, state, op, after } = f(s)?;
-        let future = hlo::started(&operands.iter().collect::<Vec<_>>(), op)?;
-        started = Some(Started { future, state, after });
+        let Exchange { operands, op, after } = f(s)?;
+        started = Some(match op {
+            Some((state, op)) => {
+                let future = hlo::started(&operands.iter().collect::<Vec<_>>(), op)?;
+                Started::Op { future, state, after }
+            }
+            None => Started::Done(after(&operands[0])),
+        });
         Ok(operands.into_iter().next().expect("a collective has an operand"))
     });
     Future { name, at, state: Some(started.ok_or(bad)) }
@@ -787,10 +838,14 @@ pub struct Future {
     state: Option<Result<Started, Array>>,
 }
 
-struct Started {
-    future: hlo::Future,
-    state: ManualType,
-    after: After,
+enum Started {
+    Op {
+        future: hlo::Future,
+        state: ManualType,
+        after: After,
+    },
+    /// A collective over the mapped dimension of a batch, which nothing waits for.
+    Done(Array),
 }
 
 impl Future {
@@ -804,7 +859,8 @@ impl Future {
     pub fn done(mut self) -> Array {
         match self.state.take().expect("only this takes it") {
             Err(bad) => bad,
-            Ok(Started { future, state, after }) => site("done", &[], |s| {
+            Ok(Started::Done(out)) => out,
+            Ok(Started::Op { future, state, after }) => site("done", &[], |s| {
                 let made = || hlo::finished(future, state).into_iter().collect();
                 match explicit::function(self.name.into(), made).pop() {
                     Some(out) => Ok(after(&out)),
@@ -817,7 +873,7 @@ impl Future {
 
 impl Drop for Future {
     fn drop(&mut self) {
-        if matches!(self.state, Some(Ok(_))) && trace::is_tracing() && !std::thread::panicking() {
+        if matches!(self.state, Some(Ok(Started::Op { .. }))) && trace::is_tracing() && !std::thread::panicking() {
             let d = mistakes::future_unfinished(self.name, &context::loc_of(self.at));
             trace::record(&Mistakes::one(d));
         }
@@ -853,26 +909,54 @@ fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked<Exc
 }
 
 fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
-    let over = s.over(axes, Some(x.tensor().clone()))?;
+    let (along, axes) = Along::of(axes.names());
+    if along.is_empty() {
+        let over = s.over(&axes, Some(x.tensor().clone()))?;
+        has_sums(s, x)?;
+        return reduce(s, &counted(x), &over, ReduceKind::Add);
+    }
     has_sums(s, x)?;
-    reduce(s, &counted(x), &over, ReduceKind::Add)
+    let sum = combined(&along, &counted(x), ReduceKind::Add);
+    if axes.is_empty() { Ok(Exchange::finished(sum)) } else { self::sum(s, &sum, &axes) }
+}
+
+/// Combines the values of all indices along axes of batches.
+fn combined(along: &Along, x: &Array, kind: ReduceKind) -> Array {
+    let op = match kind {
+        ReduceKind::Max => Opcode::Maximum,
+        ReduceKind::Min => Opcode::Minimum,
+        _ => Opcode::Add,
+    };
+    hlo::reduce(&along.gather(x), op, &kind.identity(x.tensor().dtype), &[0])
 }
 
 fn mean(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
     s.has(x, crate::ops::Kinds::Any)?;
-    let over = s.over(axes, Some(x.tensor().clone()))?;
-    let (from, count) = (x.tensor().dtype, over.count());
+    let (along, axes) = Along::of(axes.names());
+    let from = x.tensor().dtype;
+    if !along.is_empty() {
+        let x = if from.is_float() || from.is_complex() { x.clone() } else { hlo::convert(x, DType::F32) };
+        let mean = combined(&along, &x, ReduceKind::Add) / along.count();
+        return if axes.is_empty() { Ok(Exchange::finished(mean)) } else { self::mean(s, &mean, &axes) };
+    }
+    let over = s.over(&axes, Some(x.tensor().clone()))?;
+    let count = over.count();
     let x = if from.is_float() || from.is_complex() { x.clone() } else { hlo::convert(x, DType::F32) };
     Ok(reduce(s, &x, &over, ReduceKind::Add)?.then_if(true, move |sum| sum / count))
 }
 
 fn extreme(s: &Site<'_>, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Checked<Exchange> {
     s.has(x, crate::ops::Kinds::Ordered)?;
-    let over = s.over(axes, Some(x.tensor().clone()))?;
-    let unreduced = x.manual_in(&over.scope).unreduced;
+    let (along, axes) = Along::of(axes.names());
+    if !along.is_empty() {
+        let best = combined(&along, x, kind);
+        return if axes.is_empty() { Ok(Exchange::finished(best)) } else { extreme(s, &best, &axes, kind) };
+    }
+    let over = s.over(&axes, Some(x.tensor().clone()))?;
+    let unreduced = x.manual_in(&over.scope).states.unreduced;
     // Over the axes of the collective, `reduce` reports it.
     if !unreduced.is_empty() && over.share(&unreduced) == Share::None {
-        let (axes, argument) = (unreduced.show(over.mesh()), unreduced.argument(over.mesh()));
+        let (axes, argument) = (unreduced.show(over.mesh()), axes_argument(&unreduced, over.mesh()));
         let d = mistakes::unreduced_operand(s.name, &[x.short_type()], &axes, &argument, &s.loc);
         return s.fail(Some(x.tensor().clone()), d);
     }
@@ -895,6 +979,11 @@ fn reduced(state: ManualType, over: &Over) -> ManualType {
 }
 
 fn gather(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim, gives: Gathered) -> Checked<Exchange> {
+    if let Some(along) = s.along(axes)? {
+        let to = s.place(dim, x.tensor().rank() + usize::from(dim.is_stacked()), x)?;
+        let all = moved(&along.gather(x), 0, to);
+        return Ok(Exchange::finished(if dim.is_stacked() { all } else { merged(&all, to) }));
+    }
     let over = s.over(axes, None)?;
     let dim_index = s.place(dim, x.tensor().rank() + usize::from(dim.is_stacked()), x)?;
     let state = gives(s.varying(x, &over, None)?, &over);
@@ -906,6 +995,14 @@ fn gather(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim, gives
 }
 
 fn sum_scatter(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim) -> Checked<Exchange> {
+    if let Some(along) = s.along(axes)? {
+        has_sums(s, x)?;
+        let from = s.place(dim, x.tensor().rank(), x)?;
+        s.splits_along(x, from, dim.is_stacked(), &along)?;
+        let sum = combined(&along, &counted(x), ReduceKind::Add);
+        let parts = if dim.is_stacked() { sum } else { divided(&sum, from, along.count()) };
+        return Ok(Exchange::finished(along.spread(&moved(&parts, from, 0))));
+    }
     let over = s.over(axes, None)?;
     has_sums(s, x)?;
     let x = &counted(x);
@@ -929,6 +1026,9 @@ fn exchange(
     split: &impl GatherDim,
     concat: &impl GatherDim,
 ) -> Checked<Exchange> {
+    if let Some(along) = s.along(axes)? {
+        return exchange_along(s, x, &along, split, concat);
+    }
     let over = s.over(axes, None)?;
     let rank = x.tensor().rank();
     let (from, to) = (s.place(split, rank, x)?, s.place(concat, rank, x)?);
@@ -945,8 +1045,45 @@ fn exchange(
     Ok(Exchange::new(&[x], state, op).then_if(is_stacked, move |out| moved(out, from, to)))
 }
 
+/// Exchanges parts along axes of batches.
+fn exchange_along(
+    s: &Site<'_>,
+    x: &Array,
+    along: &Along,
+    split: &impl GatherDim,
+    concat: &impl GatherDim,
+) -> Checked<Exchange> {
+    let rank = x.tensor().rank();
+    let (from, to) = (s.place(split, rank, x)?, s.place(concat, rank, x)?);
+    if split.is_stacked() != concat.is_stacked() {
+        return s.fail(None, mistakes::stacked_once(s.name, &x.short_type(), &s.loc));
+    }
+    s.splits_along(x, from, split.is_stacked(), along)?;
+    let parts = if split.is_stacked() { x.clone() } else { divided(x, from, along.count()) };
+    // The parts of all indices, those for one index together: [target, source, s..].
+    let parts = moved(&along.gather(&moved(&parts, from, 0)), 1, 0);
+    let own = moved(&along.spread(&parts), 0, to);
+    Ok(Exchange::finished(if split.is_stacked() { own } else { merged(&own, to) }))
+}
+
 fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permutation) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
+    if let Some(along) = s.along(axes)? {
+        let count = along.count();
+        let pairs = match permutation.moves() {
+            Moves::Pairs(pairs) => pairs,
+            Moves::Shift(by) => {
+                (0..count).map(|i| (i, (i as isize + by).rem_euclid(count as isize) as usize)).collect()
+            }
+        };
+        if let Some(wrong) = permutation_fault(&pairs, count) {
+            let pairs = format!("{pairs:?}");
+            return s.fail(ty, mistakes::permutation(s.name, &wrong, &pairs, &along.show(), count, &s.loc));
+        }
+        let source = |to: usize| pairs.iter().find(|p| p.1 == to).map(|p| p.0);
+        let sources: Vec<Option<usize>> = (0..count).map(source).collect();
+        return Ok(Exchange::finished(along.spread(&rows(&along.gather(x), &sources))));
+    }
     let over = s.over(axes, ty.clone())?;
     let along = AxisList::new(over.mesh(), over.list.clone());
     let permutation = match permutation.moves() {
@@ -967,9 +1104,15 @@ fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permuta
 
 fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
-    let over = s.over(axes, ty.clone())?;
-    if from.len() != over.count() {
-        let d = mistakes::shuffle(s.name, from.len(), &format!("{from:?}"), &over.show(), over.count(), &s.loc);
+    let (count, shown) = match s.along(axes)? {
+        Some(along) => (along.count(), along.show()),
+        None => {
+            let over = s.over(axes, ty.clone())?;
+            (over.count(), over.show())
+        }
+    };
+    if from.len() != count {
+        let d = mistakes::shuffle(s.name, from.len(), &format!("{from:?}"), &shown, count, &s.loc);
         return s.fail(ty, d);
     }
     let pairs: Vec<(usize, usize)> = from.iter().copied().enumerate().map(|(to, from)| (from, to)).collect();
@@ -982,6 +1125,12 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
 /// Errors: those of [`Array::pbroadcast`].
 fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
+    if let Some(along) = s.along(axes)? {
+        if source >= along.count() {
+            return s.fail(ty, mistakes::no_position(s.name, source, &along.show(), along.count(), &s.loc));
+        }
+        return Ok(Exchange::finished(without_dim(&row(&along.gather(x), source), 0)));
+    }
     let over = s.over(axes, ty.clone())?;
     if source >= over.count() {
         return s.fail(ty, mistakes::no_position(s.name, source, &over.show(), over.count(), &s.loc));
@@ -1015,6 +1164,39 @@ fn nothing_like(x: &Array) -> Array {
     let ty = x.tensor();
     let made = hlo::splat(&nothing(ty.dtype), &ty.shape);
     explicit::lay(&[made], &[explicit::given(x)]).remove(0)
+}
+
+/// Returns row `i` of a list, as a list of one.
+fn row(list: &Array, i: usize) -> Array {
+    let shape = &list.tensor().shape;
+    let (mut start, mut limit) = (vec![0; shape.len()], shape.clone());
+    (start[0], limit[0]) = (i, i + 1);
+    hlo::slice(list, &start, &limit, &vec![1; shape.len()])
+}
+
+/// Returns the list of these rows of a list. A row without a source is zero.
+fn rows(list: &Array, sources: &[Option<usize>]) -> Array {
+    let mut none = list.tensor().clone();
+    none.shape[0] = 1;
+    let row = |source: &Option<usize>| source.map_or_else(|| hlo::zeros(&none), |i| row(list, i));
+    let rows: Vec<Array> = sources.iter().map(row).collect();
+    hlo::concatenate(&rows.iter().collect::<Vec<_>>(), 0)
+}
+
+/// Joins dimension `dim` and the next one: `[n, s, d] -> [n * s, d]` for dimension 0.
+fn merged(x: &Array, dim: usize) -> Array {
+    let mut shape = x.tensor().shape.clone();
+    let size = shape.remove(dim);
+    shape[dim] *= size;
+    hlo::reshape(x, &shape)
+}
+
+/// Divides dimension `dim` into parts, which are counted by a new dimension in front of it.
+fn divided(x: &Array, dim: usize, parts: usize) -> Array {
+    let mut shape = x.tensor().shape.clone();
+    shape[dim] /= parts;
+    shape.insert(dim, parts);
+    hlo::reshape(x, &shape)
 }
 
 fn with_dim(x: &Array, dim: usize) -> Array {
@@ -1058,6 +1240,9 @@ of_trees!(psum, pmean, pmax, pmin);
 #[track_caller]
 pub fn axis_index(axes: impl Axes) -> Array {
     site("axis_index", &[], |s| {
+        if let Some(along) = s.along(&axes)? {
+            return Ok(along.index());
+        }
         let over = s.over(&axes, Some(TensorType::scalar(DType::I32)))?;
         let state = ManualType::replicated(&over.scope).with_varying(&over.set);
         Ok(hlo::built(&[], Some(state), |b, _| make_collective::axis_index(b, over.mesh(), &over.list)))
@@ -1074,8 +1259,9 @@ pub fn axis_index(axes: impl Axes) -> Array {
 pub fn axis_size(axes: impl Axes) -> usize {
     let mut count = None;
     let bad = site("axis_size", &[], |s| {
-        let over = s.over(&axes, None)?;
-        count = Some(over.count());
+        let (along, axes) = Along::of(axes.names());
+        let over = if axes.is_empty() && !along.is_empty() { 1 } else { s.over(&axes, None)?.count() };
+        count = Some(along.count() * over);
         Ok(Array::of_type([], crate::DType::I32))
     });
     count.unwrap_or_else(|| bad.dim(0))

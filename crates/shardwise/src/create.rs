@@ -135,7 +135,7 @@ fn traced_like(made: Array, x: &Array, n: u8, at: &'static Location<'static>) ->
     };
     match scope {
         Some(scope) if n == 0 => {
-            let unreduced = x.manual_in(&scope).unreduced;
+            let unreduced = x.manual_in(&scope).states.unreduced;
             let state = made.manual_in(&scope).with_unreduced(&unreduced);
             made.made_in(Some(state))
         }

@@ -23,11 +23,10 @@ pub(crate) use warnings::{Warned, Warnings, report};
 
 use crate::ambient::{self, scoped};
 use crate::array::Array;
-use crate::manual::AxisSet;
 use crate::trace::{Trace, Traced};
 use crate::{Mesh, P, mesh, mistakes};
 use shardwise_base::{
-    AxisIndex, AxisKind, AxisRef, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
+    AxisIndex, AxisKind, AxisRef, AxisSet, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
 };
 use shardwise_ir::{Body, Func, Op, Value};
 use shardwise_ops::Opcode;
@@ -421,7 +420,8 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending.
+/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending. Does nothing if
+/// the function has no Explicit axes.
 ///
 /// Errors: those of [`of_op`].
 pub(crate) fn of_done(t: &mut Trace, op: Op, result: Value) -> Result<(), Diagnostic> {

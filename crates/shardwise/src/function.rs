@@ -137,10 +137,6 @@ pub trait Args {
     type Tuple<'a>;
     /// The type that specs are matched against, in the same form.
     type Owned: Tree;
-    /// The first argument, with respect to which functions are differentiated.
-    type First: Tree;
-    /// Returns the first argument.
-    fn first(owned: &Self::Owned) -> &Self::First;
     /// The type that makes `f(&x, &w)` work.
     type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
     /// Converts the arguments into the trees that the library keeps.
@@ -155,6 +151,21 @@ pub trait Args {
     /// Returns for each leaf whether its argument is donated.
     #[doc(hidden)]
     fn donated(owned: &Self::Owned) -> Vec<bool>;
+    /// Returns the number of leaves of each argument.
+    #[doc(hidden)]
+    fn leaf_counts(owned: &Self::Owned) -> Vec<usize>;
+}
+
+/// Arguments of a traced function that have a position `I`, counted from 0.
+#[diagnostic::on_unimplemented(
+    message = "the function has no argument {I}",
+    label = "the positions of arguments are counted from 0"
+)]
+pub trait HasArgument<const I: usize>: Args {
+    /// The tree of the argument at this position.
+    type Argument: Tree;
+    /// Returns the argument at this position.
+    fn argument(owned: &Self::Owned) -> &Self::Argument;
 }
 
 /// Functions with a supported number of arguments. This is the first of three traits, so that an error message names
@@ -187,8 +198,6 @@ macro_rules! arity {
         impl<$($t: Arg),*> Args for ($($t,)*) {
             type Tuple<'a> = $tuple;
             type Owned = $owned;
-            type First = arity!(@first $($t)*);
-            fn first($args: &Self::Owned) -> &Self::First { arity!(@value $($v)*) }
             type Dyn<'f, R: 'static> = dyn for<$($l),*> Fn($($t::Item<$l>),*) -> R + Send + Sync + 'f;
             fn own($args: Self::Tuple<'_>) -> Self::Owned { arity!(@each $($t::own($v)),*) }
             fn bind<'f, R: 'static>(callee: Callee, f: impl Fn(Result<Self::Owned>, Called) -> R + Send + Sync + 'f) -> Box<Self::Dyn<'f, R>> {
@@ -199,6 +208,9 @@ macro_rules! arity {
             }
             fn donated($args: &Self::Owned) -> Vec<bool> {
                 std::iter::empty()$(.chain(flags($v, $t::DONATED)))*.collect()
+            }
+            fn leaf_counts($args: &Self::Owned) -> Vec<usize> {
+                vec![$(tree::leaves($v).len()),*]
             }
         }
         impl<Func, $($t,)* R> Callable<fn($($t),*) -> R> for Func where Func: Fn($($t),*) -> R {}
@@ -212,10 +224,6 @@ macro_rules! arity {
             }
         }
     };
-    (@first) => { () };
-    (@first $first:ident $($rest:ident)*) => { $first::Owned };
-    (@value) => { &() };
-    (@value $first:ident $($rest:ident)*) => { { $(let _ = $rest;)* $first } };
     (@each) => { () };
     (@each $one:expr) => { $one };
     (@each $($many:expr),+) => { ($($many,)+) };
@@ -229,6 +237,25 @@ arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>), (A::Ow
 arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned), (a, b, c, d, e, f1); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h);
 arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned), (a, b, c, d, e, f1, g); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i);
 arity!((A::Item<'a>, B::Item<'a>, C::Item<'a>, D::Item<'a>, E::Item<'a>, F::Item<'a>, G::Item<'a>, H::Item<'a>), (A::Owned, B::Owned, C::Owned, D::Owned, E::Owned, F::Owned, G::Owned, H::Owned), (a, b, c, d, e, f1, g, h); A a 'b, B b 'c, C c 'd, D d 'e, E e 'g, F f1 'h, G g 'i, H h 'j);
+
+macro_rules! arguments {
+    ($all:tt $args:tt; $($i:literal $t:ident $v:ident),+) => { $(arguments!(@at $all $args $i $t $v);)+ };
+    (@at [$($all:ident),+] $args:tt $i:literal $t:ident $v:ident) => {
+        impl<$($all: Arg),+> HasArgument<$i> for ($($all,)+) {
+            type Argument = $t::Owned;
+            #[allow(unused_variables, reason = "only one of the arguments is returned")]
+            fn argument($args: &Self::Owned) -> &$t::Owned { $v }
+        }
+    };
+}
+arguments!([A] a; 0 A a);
+arguments!([A, B] (a, b); 0 A a, 1 B b);
+arguments!([A, B, C] (a, b, c); 0 A a, 1 B b, 2 C c);
+arguments!([A, B, C, D] (a, b, c, d); 0 A a, 1 B b, 2 C c, 3 D d);
+arguments!([A, B, C, D, E] (a, b, c, d, e); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e);
+arguments!([A, B, C, D, E, F] (a, b, c, d, e, f); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e, 5 F f);
+arguments!([A, B, C, D, E, F, G] (a, b, c, d, e, f, g); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e, 5 F f, 6 G g);
+arguments!([A, B, C, D, E, F, G, H] (a, b, c, d, e, f, g, h); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e, 5 F f, 6 G g, 7 H h);
 
 /// The number of begun calls that a thread remembers, at most. A call whose argument fails never runs. It is forgotten
 /// when it is the oldest.
@@ -687,6 +714,9 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         let call = A::bind(Callee::of(&ready), move |args, called| {
             let (args, at) = (args?, called.or(made_at));
             check_types(&args, &form, &types, at)?;
+            if let Some(traced) = tree::leaves(&args).into_iter().find(|a| a.traced().is_some()) {
+                return Err(Error::one(mistakes::compiled_traced(&traced.short_type(), &context::loc(at))));
+            }
             limits::run(at, || callee.run(args, &donated, at))
         });
         Ok(Compiled { ready, call, given_away })

@@ -8,7 +8,7 @@ use crate::manual::{self, ManualType};
 use crate::shape::fits;
 use crate::trace::Traced;
 use crate::{Array, context, explicit, mistakes, trace};
-use shardwise_base::{DType, Diagnostic, Literal, Sharding, budget};
+use shardwise_base::{DType, Diagnostic, Literal, Loc, Sharding, budget};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{Attr, Attrs, Builder, Op, Region, TensorType, Type, Value};
 use shardwise_ops::dot::{DotDims, DotGeneral};
@@ -35,6 +35,33 @@ pub(crate) fn op_with(
     regions: Vec<Region>,
     results: &[TensorType],
 ) -> Vec<Array> {
+    let state = |t: &trace::Trace, op: Op, loc: &Loc| {
+        let state = manual::of_op(t, op, operands, loc)?;
+        Ok(vec![state; results.len()])
+    };
+    appended(opcode, operands, attrs, regions, results, state)
+}
+
+/// Appends an op as [`op_with`] does, with results in these states along the manual axes.
+pub(crate) fn op_in(
+    opcode: Opcode,
+    operands: &[&Array],
+    attrs: Attrs,
+    regions: Vec<Region>,
+    results: &[TensorType],
+    states: &[Option<ManualType>],
+) -> Vec<Array> {
+    appended(opcode, operands, attrs, regions, results, |_, _, _| Ok(states.to_vec()))
+}
+
+fn appended(
+    opcode: Opcode,
+    operands: &[&Array],
+    attrs: Attrs,
+    regions: Vec<Region>,
+    results: &[TensorType],
+    states: impl FnOnce(&trace::Trace, Op, &Loc) -> Result<Vec<Option<ManualType>>, Diagnostic>,
+) -> Vec<Array> {
     budget::poll();
     let at = here();
     let loc = context::loc(at);
@@ -49,12 +76,12 @@ pub(crate) fn op_with(
     let made = trace::with(|t| {
         let op = t.op(opcode.into(), &values, attrs, regions, results, &loc);
         explicit::of_op(t, op)?;
-        let state = manual::of_op(t, op, operands, &loc)?;
+        let states = states(t, op, &loc)?;
         let results = t.body().op(op).results.to_vec();
-        Ok((results.into_iter().map(|v| t.traced(v)).collect::<Vec<_>>(), state))
+        Ok(results.into_iter().map(|v| t.traced(v)).zip(states).collect::<Vec<_>>())
     });
     match made {
-        Ok((made, state)) => made.into_iter().map(|t| Array::of_traced(t, at).made_in(state.clone())).collect(),
+        Ok(made) => made.into_iter().map(|(t, state)| Array::of_traced(t, at).made_in(state)).collect(),
         Err(d) => {
             let wrong = Mistakes::one(d);
             let types = results.iter().map(|ty| ShardedType { ty: ty.clone(), sharding: None });

@@ -43,11 +43,13 @@ mod explicit;
 mod function;
 mod hlo;
 mod index;
+pub mod kernel;
 mod layout;
 mod limits;
 mod manual;
 mod mesh;
 mod mistakes;
+mod named;
 pub mod nn;
 pub mod npz;
 mod ops;
@@ -56,6 +58,7 @@ mod profile;
 mod program;
 mod random;
 mod reduce;
+mod replay;
 mod runtime;
 pub mod safetensors;
 mod shape;
@@ -65,25 +68,6 @@ mod tensors;
 mod trace;
 mod transform;
 pub mod tree;
-
-/// User-defined kernels, which programs call as `stablehlo.custom_call @name`.
-pub mod kernel {
-    pub use shardwise_base::Literal;
-    pub use shardwise_ir::{Attrs, TensorType};
-    pub use shardwise_ops::ReduceKind;
-    pub use shardwise_ops::user::{Call, Kernel};
-
-    /// Registers `kernel` for custom calls of `target` in this process.
-    ///
-    /// # Errors
-    ///
-    /// - `kernel-twice` if a kernel is already registered for `target`.
-    /// - `kernel-rule` if the kernel's sharding rule cannot be parsed.
-    pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
-        let registered = shardwise_ops::user::register(target, kernel);
-        registered.map_err(|d| shardwise_base::Diagnostics::from(d).into())
-    }
-}
 
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
 pub use collective::{
@@ -97,7 +81,9 @@ pub use dtype::{DType, Element};
 pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Result, SourceLocation};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
-pub use function::{Arg, Args, Callable, Compiled, Function, Jit, Lowered, Memory, Returns, Static, Wrapped, jit};
+pub use function::{
+    Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, jit,
+};
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
 pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
@@ -113,7 +99,12 @@ pub use shardwise_macros::Tree;
 pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
-pub use transform::{Loss, Transform, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+pub use transform::{
+    AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd,
+    Jacrev, Kind, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
+    ValueAndGrad, WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev,
+    jvp, linearize, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
+};
 pub use tree::{MapLeaves, Path, Tree};
 
 pub use shardwise_base::{CancelToken, bf16, f16};

@@ -10,10 +10,11 @@
 use crate::spec::shown_axes;
 use crate::trace::Trace;
 use crate::{Array, mistakes};
-use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, Sharding};
+use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, AxisSet, Diagnostic, DimSharding, Loc, Sharding};
 use shardwise_ir::{ManualAxes, Op, OpView};
 use shardwise_ops::{Opcode, is_zero};
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -78,139 +79,72 @@ impl Scope {
     }
 }
 
-/// A set of axes and sub-axes of a mesh, in the mesh's order. Axes of size 1 count, because programs do not depend on
-/// sizes.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct AxisSet(Vec<AxisRef>);
-
-impl AxisSet {
-    pub fn new(mesh: &base::Mesh, axes: impl IntoIterator<Item = AxisRef>) -> AxisSet {
-        let axes: Vec<AxisRef> = axes.into_iter().collect();
-        let single = axes.iter().filter(|a| mesh.axis_size(a.axis) == 1).map(|a| a.axis).collect::<BTreeSet<_>>();
-        let mut all = AxisRef::union(mesh, axes);
-        all.extend(single.into_iter().map(AxisRef::full));
-        all.sort_by(|a, b| a.cmp_in_mesh(*b));
-        AxisSet(all)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = AxisRef> + '_ {
-        self.0.iter().copied()
-    }
-
-    pub fn union(&self, other: &AxisSet, mesh: &base::Mesh) -> AxisSet {
-        AxisSet::new(mesh, self.iter().chain(other.iter()))
-    }
-
-    pub fn minus(&self, other: &AxisSet, mesh: &base::Mesh) -> AxisSet {
-        let rest = self.iter().flat_map(|a| match other.iter().any(|b| b.contains(a)) {
-            true => vec![],
-            false => a.minus(mesh, &other.0),
-        });
-        AxisSet(rest.collect())
-    }
-
-    pub fn and(&self, other: &AxisSet, mesh: &base::Mesh) -> AxisSet {
-        self.minus(&self.minus(other, mesh), mesh)
-    }
-
-    pub fn names(&self, mesh: &base::Mesh) -> Vec<String> {
-        self.0.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect()
-    }
-
-    /// Formats the axes as types do: `X` or `(X,Y)`.
-    pub fn show(&self, mesh: &base::Mesh) -> String {
-        let names = self.names(mesh);
-        if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(",")) }
-    }
-
-    /// Formats the axes as the argument of a collective in Rust: `"X"`, `("X", "Y")`. A sub-axis is formatted as `..`,
-    /// because `groups` names it by its positions.
-    pub fn argument(&self, mesh: &base::Mesh) -> String {
-        match self.iter().all(|a| a.sub.is_none()) {
-            true => shown_axes(mesh, &self.0),
-            false => "..".into(),
-        }
-    }
-}
-
-/// The states of a value of per-device code: the axes in each state but replicated. The sets are disjoint.
+/// The states of a value of per-device code along the manual axes of its scope.
 #[derive(Clone, Debug)]
 pub(crate) struct ManualType {
     pub scope: Arc<Scope>,
-    pub varying: AxisSet,
-    pub unreduced: AxisSet,
-    pub reduced: AxisSet,
+    pub states: ManualAxes,
+}
+
+impl Deref for ManualType {
+    type Target = ManualAxes;
+    fn deref(&self) -> &ManualAxes {
+        &self.states
+    }
 }
 
 impl PartialEq for ManualType {
     fn eq(&self, other: &ManualType) -> bool {
-        self.same_states(other) && self.scope.axes == other.scope.axes
+        self.states == other.states && self.scope.axes == other.scope.axes
     }
 }
 
 impl ManualType {
     /// Returns the type of a value that is replicated along all axes.
     pub fn replicated(scope: &Arc<Scope>) -> ManualType {
-        let none = AxisSet::default();
-        ManualType { scope: scope.clone(), varying: none.clone(), unreduced: none.clone(), reduced: none }
+        ManualType { scope: scope.clone(), states: ManualAxes::default() }
     }
 
     fn mesh(&self) -> &base::Mesh {
         &self.scope.mesh
     }
 
-    /// Returns the states as the program records them, or `None` if the value is replicated along all axes.
-    pub fn noted(&self) -> Option<Arc<ManualAxes>> {
-        let axes = [&self.varying, &self.unreduced, &self.reduced].map(|set| set.0.clone());
-        let [varying, unreduced, reduced] = axes;
-        let noted = ManualAxes { varying, unreduced, reduced };
-        (noted != ManualAxes::default()).then(|| Arc::new(noted))
+    fn with_states(&self, states: ManualAxes) -> ManualType {
+        ManualType { scope: self.scope.clone(), states }
     }
 
-    pub fn same_states(&self, other: &ManualType) -> bool {
-        self.varying == other.varying && self.unreduced == other.unreduced && self.reduced == other.reduced
+    /// Returns the states as the program records them, or `None` if the value is replicated along all axes.
+    pub fn noted(&self) -> Option<Arc<ManualAxes>> {
+        (self.states != ManualAxes::default()).then(|| Arc::new(self.states.clone()))
     }
 
     /// Returns the type with these axes varying, and in no other state.
     pub fn with_varying(&self, axes: &AxisSet) -> ManualType {
-        let plain = self.without(axes);
-        ManualType { varying: plain.varying.union(axes, self.mesh()), ..plain }
+        self.with_states(self.states.with_varying(axes, self.mesh()))
     }
 
     pub fn with_unreduced(&self, axes: &AxisSet) -> ManualType {
-        let plain = self.without(axes);
-        ManualType { unreduced: plain.unreduced.union(axes, self.mesh()), ..plain }
+        self.with_states(self.states.with_unreduced(axes, self.mesh()))
     }
 
     pub fn with_reduced(&self, axes: &AxisSet) -> ManualType {
-        let plain = self.without(axes);
-        ManualType { reduced: plain.reduced.union(axes, self.mesh()), ..plain }
+        self.with_states(self.states.with_reduced(axes, self.mesh()))
     }
 
     /// Returns the type with these axes replicated.
     pub fn without(&self, axes: &AxisSet) -> ManualType {
-        let rest = |own: &AxisSet| own.minus(axes, self.mesh());
-        ManualType {
-            scope: self.scope.clone(),
-            varying: rest(&self.varying),
-            unreduced: rest(&self.unreduced),
-            reduced: rest(&self.reduced),
-        }
+        self.with_states(self.states.without(axes, self.mesh()))
     }
 
-    /// Returns the states of a value that is one of two, after the free casts: a value that varies in one case varies,
-    /// and one that is reduced in one case and replicated in the other is reduced. Returns `None` if the axes over
-    /// which they are unreduced differ.
+    /// Returns the type of a cotangent of the value ([`ManualAxes::of_cotangent`]).
+    pub fn of_cotangent(&self) -> ManualType {
+        self.with_states(self.states.of_cotangent())
+    }
+
+    /// Returns the type of a value that is one of two ([`ManualAxes::join`]). Returns `None` if the axes over which
+    /// they are unreduced differ.
     pub fn join(&self, other: &ManualType) -> Option<ManualType> {
-        let mesh = self.mesh();
-        let varying = self.varying.union(&other.varying, mesh);
-        let reduced = self.reduced.union(&other.reduced, mesh).minus(&varying, mesh);
-        let fits = self.unreduced == other.unreduced;
-        fits.then(|| ManualType { scope: self.scope.clone(), varying, reduced, unreduced: self.unreduced.clone() })
+        Some(self.with_states(self.states.join(&other.states, self.mesh())?))
     }
 }
 
@@ -226,6 +160,15 @@ impl Array {
         let said = self.node().ty.as_ref().and_then(|ty| ty.sharding.as_ref()).map_or(&[][..], |s| &s.reduced);
         let reduced = said.iter().copied().filter(|a| scope.axes.contains(&a.axis));
         own.with_reduced(&AxisSet::new(&scope.mesh, reduced))
+    }
+}
+
+/// Formats the axes as the argument of a collective in Rust: `"X"`, `("X", "Y")`. A sub-axis is formatted as `..`,
+/// because `groups` names it by its positions.
+pub(crate) fn axes_argument(axes: &AxisSet, mesh: &base::Mesh) -> String {
+    match axes.iter().all(|a| a.sub.is_none()) {
+        true => shown_axes(mesh, axes.axes()),
+        false => "..".into(),
     }
 }
 
@@ -265,7 +208,7 @@ fn of_unreduced(
     let is_linear = Opcode::of_view(op).facts().linear(op).holds_for(types.len(), is_sum, |i| is_zero(op, i));
     if !is_linear || !(0..types.len()).all(|i| is_sum(i) || is_plain(i)) {
         let types: Vec<String> = operands.iter().map(|a| a.short_type()).collect();
-        return Err(mistakes::unreduced_operand(op.name(), &types, &axes.show(mesh), &axes.argument(mesh), loc));
+        return Err(mistakes::unreduced_operand(op.name(), &types, &axes.show(mesh), &axes_argument(&axes, mesh), loc));
     }
     let rest = types.iter().map(|t| t.without(&axes)).reduce(|a, b| a.join(&b).expect("none is unreduced"));
     Ok(rest.expect("there is an operand").with_unreduced(&axes))
@@ -276,7 +219,7 @@ fn of_unreduced(
 pub(crate) fn unreduced_condition(name: &str, test: &Array, loc: &Loc) -> Option<Diagnostic> {
     let state = test.node().manual.as_ref().filter(|state| !state.unreduced.is_empty())?;
     let (mesh, axes) = (state.mesh(), &state.unreduced);
-    Some(mistakes::unreduced_operand(name, &[test.short_type()], &axes.show(mesh), &axes.argument(mesh), loc))
+    Some(mistakes::unreduced_operand(name, &[test.short_type()], &axes.show(mesh), &axes_argument(axes, mesh), loc))
 }
 
 /// The reason why some devices may run a region and others not: the axes that its predicate varies over, and its
@@ -356,7 +299,7 @@ impl Carried {
             if let Some(p) = &self.predicate {
                 next = next.with_decided(&p.varying);
             }
-            is_new |= own.as_ref().is_none_or(|own| !next.same_states(own));
+            is_new |= own.as_ref().is_none_or(|own| next.states != own.states);
             *own = Some(next);
         }
         Ok(is_new)

@@ -175,7 +175,7 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
 /// a mistake by itself.
 fn wrong(operands: &[&Array]) -> Option<Mistakes> {
     Mistakes::join(operands.iter().filter_map(|a| match &a.node().state {
-        State::Mistake(wrong) => Some(wrong),
+        State::Mistake(wrong) | State::Float0(wrong) => Some(wrong),
         _ => None,
     }))
 }

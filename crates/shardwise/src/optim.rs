@@ -93,7 +93,8 @@ pub trait Optimizer: Send + Sync {
     #[doc(hidden)]
     fn transform(&self, updates: Vec<Array>, state: &mut Parts, params: &Params) -> Vec<Array>;
 
-    /// Returns what is wrong with the settings: the name of the setting, its value, and what is expected.
+    /// Returns what is wrong with the settings: the name of the setting, its value, and what is expected. Returns
+    /// `None` if all settings are right.
     #[doc(hidden)]
     fn wrong_setting(&self) -> Option<[String; 3]> {
         None
@@ -224,7 +225,7 @@ fn of_active<P: Tree>(params: &P, is_active: &[bool], states_over: Option<String
 }
 
 /// Returns what keeps the optimizer from being used for these parameters: a setting, or parameters whose types are not
-/// known because they are mistakes.
+/// known because they are mistakes. Returns `None` if nothing does.
 fn unusable<P: Tree>(optimizer: &impl Optimizer, params: &P, loc: &Loc) -> Option<Mistakes> {
     if let Some([name, value, expected]) = optimizer.wrong_setting() {
         return Some(Mistakes::one(mistakes::optimizer_setting(&name, &value, &expected, loc)));
@@ -284,6 +285,9 @@ fn update<P: Tree>(optimizer: &impl Optimizer, grads: &P, state: State<P>, param
     let loc = context::loc(at);
     let is_active = active(params);
     let given = of_active(params, &is_active, None);
+    // The gradient of a parameter that is not updated may be `float0`.
+    let filled = tree::without_float0(grads, params);
+    let grads = filled.as_ref().unwrap_or(grads);
     let wrong = unusable(optimizer, params, &loc);
     if let Some(wrong) = wrong.or_else(|| form_mistake(optimizer, grads, &state, params, &loc).map(Mistakes::one)) {
         let params = params.rebuild(&mut |x| Array::poisoned(wrong.clone(), x.known_type(), at));

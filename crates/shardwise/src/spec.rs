@@ -517,8 +517,8 @@ fn counts(specs: usize, arrays: usize) -> String {
     format!("{specs} spec{} for {arrays} array{}", s(specs), s(arrays))
 }
 
-/// Returns the specs for the leaves of `of`, one for each, or the places where the form of the specs differs from that
-/// of the tree.
+/// Returns the specs for the leaves of `of`, one for each. The error has the places where the form of the specs differs
+/// from that of the tree.
 pub(crate) fn collect<T: Tree>(spec: &impl SpecFor<T>, of: &T) -> Result<Vec<LeafSpec>, Vec<String>> {
     let mut out = Specs::default();
     spec.specs(of, &mut out);
@@ -594,10 +594,11 @@ spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6);
 spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6, H SH 7);
 
 /// The result of [`by_path`].
-pub struct ByPath<F>(F);
+pub struct ByPath<F>(pub(crate) F);
 
-/// Returns specs that are computed from a leaf's path and type, for trees of plain structs: `by_path(|path, ty| …)`.
-pub fn by_path<F: Fn(&Path, &ArrayType) -> P>(f: F) -> ByPath<F> {
+/// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from a leaf's path and type, for trees of plain
+/// structs: `by_path(|path, ty| …)`.
+pub fn by_path<S, F: Fn(&Path, &ArrayType) -> S>(f: F) -> ByPath<F> {
     ByPath(f)
 }
 

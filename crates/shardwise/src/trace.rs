@@ -14,11 +14,12 @@ use crate::{Array, Error, Mesh, Result, context, explicit, mistakes};
 use shardwise_base::{self as base, Diagnostic, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{
-    Attrs, Body, Builder, Func, FuncId, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData,
-    Visibility,
+    Attrs, Body, Builder, Func, Module, Op, OpCode, OpView, Region, TensorType, Type, Value, ValueData, Visibility,
+    symbols,
 };
-use shardwise_ops::{OPS, calls};
+use shardwise_ops::OPS;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,6 +88,8 @@ pub(crate) struct Trace {
     wrong: Found,
     pub mesh: Option<Mesh>,
     pub explicit: explicit::State,
+    /// The number of calls of functions with derivatives of their own.
+    customs: usize,
 }
 
 thread_local! {
@@ -234,7 +237,19 @@ impl Trace {
             wrong: Found::default(),
             explicit: explicit::State::new(mesh.as_ref()),
             mesh,
+            customs: 0,
         }
+    }
+
+    /// Returns a number that no other trace has.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Returns the number of the next call of a function with a derivative of its own.
+    pub fn next_custom(&mut self) -> usize {
+        self.customs += 1;
+        self.customs - 1
     }
 
     pub fn frame_id(&self) -> u64 {
@@ -359,6 +374,21 @@ impl Trace {
         let outer = open.wall.map_or(vec![], |w| w.imports).into_iter().map(|(o, _)| o);
         let outer: Vec<Value> = outer.map(|t| self.import(t).expect("it was in scope inside")).collect();
         (open.region, outer)
+    }
+
+    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns `None`
+    /// outside of per-device code.
+    pub fn recorded(&mut self, v: Value) -> Option<ManualType> {
+        let scope = self.scope()?;
+        let states = self.body().value(v).manual.as_deref().cloned().unwrap_or_default();
+        Some(ManualType { scope, states })
+    }
+
+    /// Returns a copy of the module that has the mesh, as a finished one does.
+    pub fn module_on_mesh(&self) -> Module {
+        let mut module = self.module.clone();
+        module.meshes.extend(self.mesh.as_ref().map(|m| m.0.clone()));
+        module
     }
 
     fn check_mesh(&mut self, array: &Array, loc: &Loc) -> Result<(), Diagnostic> {
@@ -532,11 +562,39 @@ impl Trace {
         self.frame_mut().regions.pop().expect("a region was opened").region
     }
 
-    /// Opens a function beside the one that is being built. A number is appended to the name if it is taken.
-    pub fn open_func(&mut self, name: &str, loc: &Loc) {
+    /// Opens a function beside the one that is being built. A number is appended to the name if it is taken. Returns the
+    /// name.
+    pub fn open_func(&mut self, name: &str, loc: &Loc) -> Arc<str> {
+        let fresh = self.fresh_name(name);
+        self.frames.push(Frame::new(&fresh, loc.clone()));
+        self.frame().func.name.clone()
+    }
+
+    /// Returns the name, with a number appended if it is taken.
+    fn fresh_name(&self, name: &str) -> String {
         let taken = |name: &str| self.module.func(name).is_some() || self.frames.iter().any(|f| &*f.func.name == name);
         let fresh = (0..).map(|i| if i == 0 { name.to_string() } else { format!("{name}_{i}") }).find(|n| !taken(n));
-        self.frames.push(Frame::new(&fresh.expect("one of them is free"), loc.clone()));
+        fresh.expect("one of them is free")
+    }
+
+    /// Adds the functions of another trace's module that `func` refers to. Returns `func` with their new names.
+    pub fn adopt(&mut self, func: &Func, from: &Module) -> Func {
+        let mut needed = from.without_funcs();
+        needed.funcs.push(func.clone());
+        symbols::keep_referenced(from, &mut needed);
+        let mut names = BTreeMap::new();
+        for f in needed.funcs.iter().skip(1) {
+            let mut placeholder = f.clone();
+            placeholder.name = self.fresh_name(&f.name).into();
+            names.insert(f.name.clone(), placeholder.name.clone());
+            self.module.funcs.push(placeholder);
+        }
+        for f in self.module.funcs.iter_mut().filter(|f| names.values().any(|n| *n == f.name)) {
+            symbols::rename_symbols(f, &names);
+        }
+        let mut func = func.clone();
+        symbols::rename_symbols(&mut func, &names);
+        func
     }
 
     /// Closes the innermost function with these results. Returns its name and the outer values that it uses, in the
@@ -550,6 +608,13 @@ impl Trace {
 
     /// Closes the innermost function as [`Trace::close_func`] does, but returns it instead of adding it to the module.
     pub fn take_func(&mut self, results: &[Value], loc: &Loc) -> (Func, Vec<Value>) {
+        let (func, outer) = self.take_func_with(results, loc);
+        let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
+        (func, outer)
+    }
+
+    /// Does the same as [`Trace::take_func`], but returns the outer values as values of the functions that made them.
+    pub fn take_func_with(&mut self, results: &[Value], loc: &Loc) -> (Func, Vec<Traced>) {
         let frame = self.frames.pop().expect("a function was opened");
         let entry = frame.regions[0].wall.as_ref().expect("functions are isolated");
         let outer = entry.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
@@ -557,12 +622,11 @@ impl Trace {
         let shardings = shardings.collect();
         let mut func = frame.finish(results, shardings, loc);
         func.visibility = Visibility::Private;
-        let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
         (func, outer)
     }
 
     /// Finishes the program with these results. `shardings` are the layouts that were asked for, with `None` for a
-    /// result whose layout was not. Panics if another function than the first is still open.
+    /// result whose layout was not. Panics if a function other than the first is still open.
     pub fn finish(mut self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Finished {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");
@@ -571,7 +635,7 @@ impl Trace {
         let stated = results.iter().zip(&shardings).map(|(&v, asked)| asked.clone().or_else(|| own(v))).collect();
         let others = std::mem::take(&mut self.module.funcs);
         self.module.funcs = std::iter::once(main.finish(results, shardings, loc)).chain(others).collect();
-        keep_called(&mut self.module);
+        keep_referred(&mut self.module);
         self.module.funcs.iter_mut().for_each(explicit::forget_reduced);
         self.module.meshes.extend(self.mesh.map(|m| m.0));
         debug_verify(&self.module);
@@ -593,16 +657,10 @@ impl Trace {
     }
 }
 
-/// Removes the functions that the first one does not call. They were traced to be differentiated or batched.
-fn keep_called(module: &mut Module) {
-    if module.funcs.len() == 1 {
-        return;
-    }
-    let called = calls::callees_first(module, vec![FuncId::new(0)]);
-    if called.len() < module.funcs.len() {
-        let funcs = std::mem::take(&mut module.funcs);
-        let is_called = |i: &usize| called.contains(&FuncId::new(*i));
-        module.funcs = (0..funcs.len()).filter(is_called).map(|i| funcs[i].clone()).collect();
+/// Removes the functions to which the first one does not refer. They were traced to be differentiated or batched.
+fn keep_referred(module: &mut Module) {
+    if module.funcs.len() > 1 {
+        *module = symbols::without_unused_funcs(module);
     }
 }
 

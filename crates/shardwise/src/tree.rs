@@ -21,6 +21,8 @@ scoped! {
     static DEPTH: usize = 0;
     /// The number of enclosing calls of [`checked`].
     static CHECKS: usize = 0;
+    /// While this is true, `float0` arrays are leaves like any others.
+    static HAS_FLOAT0: bool = false;
 }
 
 /// The payload that unwinds if a tree is too deep.
@@ -56,6 +58,9 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
 }
 
 /// A value made of arrays: an `Array`, or a tuple, `Vec`, `Option`, `[T; N]`, map or `#[derive(Tree)]` struct of trees.
+///
+/// A `float0` array, the gradient of integers ([`float0`](crate::float0)), is no leaf: functions of trees leave it as it
+/// is. So optimizers, checkpoints and collectives skip it.
 ///
 /// Vectors and maps nest at most 256 deep. Calls of traced functions return `tree-depth` for a deeper tree, and the
 /// functions of [`tree`](crate::tree) panic with it.
@@ -201,12 +206,46 @@ pub trait MapLeaves {
 
 impl Tree for Array {
     fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
-        f(at, self);
+        if !is_left_out(self) {
+            f(at, self);
+        }
     }
     fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Array {
-        f(self)
+        if is_left_out(self) { self.clone() } else { f(self) }
     }
-    fn form(&self, _: &mut Form) {}
+    fn form(&self, form: &mut Form) {
+        if is_left_out(self) {
+            form.fixed(&("float0", self.tensor().shape.clone()));
+        }
+    }
+}
+
+/// Returns true if the array is no leaf of a tree.
+fn is_left_out(a: &Array) -> bool {
+    a.is_float0() && !HAS_FLOAT0.get()
+}
+
+/// Returns the leaves of two trees in pairs, with their paths. `float0` arrays are among them. Returns `None` if the trees
+/// have different forms.
+pub(crate) fn pairs<'a, T: Tree>(a: &'a T, b: &'a T) -> Option<Vec<(Path, &'a Array, &'a Array)>> {
+    HAS_FLOAT0.with(true, || {
+        let pair = |((path, a), b)| (path, a, b);
+        (form(a) == form(b)).then(|| paths(a).into_iter().zip(leaves(b)).map(pair).collect())
+    })
+}
+
+/// Returns `tree` with the leaves of `like` in place of its `float0` arrays, or `None` if the two have different forms.
+pub(crate) fn without_float0<T: Tree>(tree: &T, like: &T) -> Option<T> {
+    HAS_FLOAT0.with(true, || {
+        if form(tree) != form(like) {
+            return None;
+        }
+        let mut rest = leaves(like).into_iter();
+        Some(tree.rebuild(&mut |a| {
+            let other = rest.next().expect("the forms are equal");
+            if a.is_float0() { other.clone() } else { a.clone() }
+        }))
+    })
 }
 
 impl Tree for () {

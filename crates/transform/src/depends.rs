@@ -10,12 +10,20 @@ pub(crate) struct Depends<'s, F> {
     body: &'s Body,
     /// Returns true if a result of an op depends on an operand on which it could depend.
     carries: F,
+    /// Returns true if all results of an op depend on the others without any of its operands.
+    pub source: Box<dyn Fn(&OpView<'_>) -> bool + 's>,
     pub values: EntityVec<Value, bool>,
 }
 
 impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
     pub fn new(module: &'s Module, body: &'s Body, carries: F) -> Depends<'s, F> {
-        Depends { module, body, carries, values: EntityVec::filled(body.value_count(), false) }
+        Depends {
+            module,
+            body,
+            carries,
+            source: Box::new(|_| false),
+            values: EntityVec::filled(body.value_count(), false),
+        }
     }
 
     /// Marks the values of the region that depend on values that are marked. Regions inside are marked, too.
@@ -75,7 +83,7 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
                 self.pass(op, op.operands(), op.results());
             }
             _ => {
-                let is_marked = self.uses(op);
+                let is_marked = self.uses(op) || (self.source)(op);
                 for &v in op.results() {
                     self.mark(op, v, is_marked);
                 }
@@ -84,7 +92,7 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
     }
 }
 
-/// Returns the function that a call or a composite runs, with the body that computes it.
+/// Returns the function that a call or a composite runs, with the body that computes it. Returns `None` for other ops.
 pub(crate) fn callee<'s>(op: &OpView<'s>) -> Option<&'s shardwise_ir::Func> {
     calls::callee(op).map(|id| &op.module[id])
 }

@@ -1,11 +1,15 @@
 //! Forward mode: the function with the tangents of its results.
 
+use crate::custom::{inlined, refuse_linear_calls};
 use crate::depends::{Depends, callee};
 use crate::errors;
 use shardwise_base::{Diagnostics, EntityVec, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ops::control::OptimizationBarrier;
+use shardwise_ops::custom::{self, Custom, LinearCall, Rule};
 use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent, same_op};
 use shardwise_ops::expansion::expand;
+use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Linear, Opcode, make};
 
@@ -13,9 +17,17 @@ use shardwise_ops::{Linear, Opcode, make};
 /// results, then the tangents of those results that are floats or complex numbers. Calls are inlined.
 ///
 /// # Errors
-/// `transform-argument` and `grad-integer` if an argument is not there or has no tangent, and `no-derivative` for each
-/// op that has none.
+/// `transform-argument` and `grad-integer` if an argument is not there or has no tangent, `no-derivative` for each
+/// op that has none, and `custom-vjp-forward` for functions whose derivative is only known in reverse mode.
 pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
+    let out = forward(module, func, args)?;
+    refuse_linear_calls(module, &out)?;
+    Ok(out)
+}
+
+/// Does the same as [`jvp`], with [linear calls](shardwise_ops::custom::LinearCall) for functions whose derivative is
+/// only known in reverse mode. Fails as [`jvp`] does.
+pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     check_arguments(func, args)?;
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
@@ -42,7 +54,7 @@ pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnos
     Ok(out)
 }
 
-/// Checks that the arguments exist and have tangents.
+/// Checks that the arguments exist and have tangents. Fails otherwise, with an error for each wrong one.
 pub(crate) fn check_arguments(func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
     let mut wrong = Diagnostics::default();
     let all = func.body.args();
@@ -61,6 +73,11 @@ pub(crate) fn check_arguments(func: &Func, args: &[usize]) -> Result<(), Diagnos
 /// Returns true if values of this type have tangents.
 pub(crate) fn is_smooth(ty: &Type) -> bool {
     ty.as_tensor().is_some_and(|t| has_tangent(t.dtype))
+}
+
+/// Returns true if values of this type have tangents, or will be values that have.
+fn may_carry(ty: &Type) -> bool {
+    matches!(ty, Type::Future(types) if types.iter().any(is_smooth)) || is_smooth(ty)
 }
 
 /// Makes the tangent of a value with `make`, and gives it the layout and the states of the value.
@@ -96,7 +113,7 @@ impl<'s> Scope<'s> {
             .unwrap_or_else(|| make::zeros(b, self.body.ty(v).as_tensor().expect("only tensors have tangents")))
     }
 
-    /// Copies the ops of a region but its terminator, with their tangents.
+    /// Copies the ops of a region but its terminator, with their tangents. Fails if an op has no derivative.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -180,6 +197,9 @@ impl<'s> Scope<'s> {
                 if to.sharding.is_none() {
                     to.sharding = from.sharding.clone();
                 }
+                if to.manual.is_none() {
+                    to.manual = from.manual.clone();
+                }
             }
             self.tangents[v] = tangent;
         }
@@ -190,7 +210,10 @@ impl<'s> Scope<'s> {
         let linear = Opcode::of(op.data().code).facts().linear(op);
         let active: Vec<usize> = (0..op.operands().len()).filter(|&i| self.tangents[op.operand(i)].is_some()).collect();
         if Opcode::of_view(op) == Opcode::OptimizationBarrier {
-            return self.barrier(op, &active, b);
+            return match OptimizationBarrier::value_name(op) {
+                Some(_) => self.tangents_of(op.operands()),
+                None => self.barrier(op, &active, b),
+            };
         }
         match linear {
             Linear::Each => {
@@ -242,18 +265,124 @@ impl<'s> Scope<'s> {
             Opcode::While => self.while_loop(op, b),
             Opcode::Case | Opcode::If => self.branch(op, b),
             Opcode::ManualComputation => self.manual(op, b),
-            Opcode::NamedComputation => {
+            Opcode::AsyncStart => self.start(op, b),
+            Opcode::AsyncDone => {
+                self.cloner.op(op.op, b);
+                self.tangents[op.result(0)] = self.tangents[op.operand(0)];
+                Ok(())
+            }
+            Opcode::NamedComputation if remat::policy(op).is_none() => {
                 let inner = op.regions()[0];
-                for (&arg, &v) in op.body[inner].args.iter().zip(op.operands()) {
-                    self.cloner.set(arg, self.cloner.get(v));
-                    self.tangents[arg] = self.tangents[v];
-                }
+                self.forward(op.operands(), &op.body[inner].args);
                 self.region(inner, b)?;
                 self.forward(op.body.region_results(inner), op.results());
                 Ok(())
             }
-            _ => self.call(op, b),
+            _ => match (custom::of(op), remat::policy(op)) {
+                (Some(custom), _) => self.custom(op, custom, b),
+                (_, Some(policy)) => self.remat(op, &policy, b),
+                _ => self.call(op, b),
+            },
         }
+    }
+
+    /// Differentiates a function whose values are computed again: it stays a region of its own.
+    fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let operands: Vec<(Value, Option<Value>)> =
+            op.operands().iter().map(|&v| (self.cloner.get(v), self.tangents[v])).collect();
+        let made = match callee(op) {
+            Some(func) => Scope::new(self.module, &func.body).remat_region(func.body.entry(), &operands, policy, b)?,
+            None => self.remat_region(op.regions()[0], &operands, policy, b)?,
+        };
+        for (&v, (to, tangent)) in op.results().iter().zip(made) {
+            self.cloner.carry(v, to, b);
+            self.tangents[v] = tangent;
+        }
+        Ok(())
+    }
+
+    /// Builds a region with a policy from a region of this body, and returns its results, each with its tangent.
+    fn remat_region(
+        &mut self,
+        region: Region,
+        operands: &[(Value, Option<Value>)],
+        policy: &Policy,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<(Value, Option<Value>)>, Diagnostics> {
+        let (new, loc) = (b.body.add_region(), b.loc.clone());
+        let mut inner = Builder::at(b.body, new, loc.clone());
+        self.cloner.args(region, &mut inner);
+        for (&arg, (_, tangent)) in self.body[region].args.iter().zip(operands) {
+            self.tangents[arg] = tangent.map(|_| tangent_of(&mut inner, self.body, arg, |b, ty| b.arg(ty)));
+        }
+        self.region(region, &mut inner)?;
+        let results = self.body.region_results(region);
+        let tangents = self.tangents_of(results);
+        let given: Vec<Value> =
+            self.cloner.values(results).into_iter().chain(tangents.iter().copied().flatten()).collect();
+        let types: Vec<Type> = given.iter().map(|&v| inner.body.ty(v).clone()).collect();
+        inner.op(Opcode::SdyReturn, given, Attrs::new(), []);
+        b.loc = loc;
+        let operands: Vec<Value> =
+            operands.iter().map(|(v, _)| *v).chain(operands.iter().filter_map(|(_, t)| *t)).collect();
+        let made = b.op_with_regions(Opcode::NamedComputation, operands, remat::region_attrs(policy), [new], types);
+        let (values, derivatives) = b.body[made].results.split_at(results.len());
+        let mut derivatives = derivatives.iter().copied();
+        let tangents = tangents.iter().map(|t| t.and_then(|_| derivatives.next()));
+        Ok(values.iter().copied().zip(tangents).collect())
+    }
+
+    /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the
+    /// function's `fwd`, and a linear call that its `bwd` transposes. Fails if an op has no derivative.
+    fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let (args, captured) = op.operands().split_at(custom.args);
+        if let Some(&v) = captured.iter().find(|&&v| self.tangents[v].is_some()) {
+            return Err(errors::custom_captured(op, op.body.ty(v)).into());
+        }
+        let smooth = args.iter().filter(|&&v| is_smooth(op.body.ty(v)));
+        let tangents: Vec<Value> = smooth.map(|&v| self.tangent_or_zeros(v, b)).collect();
+        let (args, captured) = (self.cloner.values(args), self.cloner.values(captured));
+        let results = op.results();
+        let (made, tangents) = match custom.rule {
+            Rule::Jvp(rule) => {
+                let mut made = inlined(rule, &[args, tangents, captured].concat(), b);
+                let tangents = made.split_off(results.len());
+                (made, tangents)
+            }
+            Rule::Vjp { fwd, bwd } => {
+                let mut made = inlined(fwd, &[args, captured.clone()].concat(), b);
+                let residuals = made.split_off(results.len());
+                let types = results.iter().map(|&v| op.body.ty(v)).filter(|ty| is_smooth(ty)).cloned().collect();
+                b.loc = op.loc().clone();
+                (made, LinearCall::build(b, bwd, [&residuals, &captured, &tangents], types))
+            }
+        };
+        let mut tangents = tangents.into_iter();
+        for (&v, to) in results.iter().zip(made) {
+            self.cloner.set(v, to);
+            self.tangents[v] = if is_smooth(op.body.ty(v)) { tangents.next() } else { None };
+        }
+        Ok(())
+    }
+
+    /// Differentiates an op that is started. Its tangent is computed at once, and waits as the tangent of the future.
+    /// Fails if an op has no derivative.
+    fn start(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        self.cloner.op(op.op, b);
+        let inner = op.regions()[0];
+        self.forward(op.operands(), &op.body[inner].args);
+        let from = b.body[b.region].ops.len();
+        self.region(inner, b)?;
+        let result = op.body.region_results(inner)[0];
+        self.tangents[op.result(0)] = self.tangents[result];
+        // The copy of the op is needed only if its tangent uses the result.
+        let copy = self.cloner.get(result);
+        let ops = b.body[b.region].ops[from..].to_vec();
+        if !ops.iter().any(|&op| b.body[op].operands.contains(&copy)) {
+            let made = b.body.def_op(copy);
+            b.body.region_mut(b.region).ops.retain(|&op| Some(op) != made);
+        }
+        Ok(())
     }
 
     /// Maps `to` to the copies and tangents of `from`.
@@ -264,7 +393,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function with its tangents.
+    /// Inlines a function with its tangents. Fails if an op has no derivative.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
@@ -298,7 +427,7 @@ impl<'s> Scope<'s> {
     fn active(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
         let carries = |op: &OpView<'s>, v: Value| {
             let is_zero = || matches!(Opcode::of(op.data().code).facts().derivative(op), Derivative::Zero(_));
-            is_smooth(op.body.ty(v)) && (op.regions().len() == 2 || !is_zero())
+            may_carry(op.body.ty(v)) && (op.regions().len() == 2 || !is_zero())
         };
         let mut depends = Depends::new(self.module, self.body, carries);
         depends.values.iter_mut().zip(self.tangents.iter()).for_each(|(d, t)| *d = t.is_some());
@@ -308,6 +437,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Differentiates a loop: it carries the tangents beside the values. Values that no turn changes are not carried.
+    /// Fails if an op has no derivative.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (args, next) = (&op.body[turn].args, op.body.region_results(turn));
@@ -386,7 +516,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Differentiates a branch: each region also returns the tangents.
+    /// Differentiates a branch: each region also returns the tangents. Fails if an op has no derivative.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let loc = b.loc.clone();
         let mut regions = vec![];
@@ -423,7 +553,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Differentiates a manual computation: tangents are split as the values are.
+    /// Differentiates a manual computation: tangents are split as the values are. Fails if an op has no derivative.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (source, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");

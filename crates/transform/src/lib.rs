@@ -24,14 +24,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod custom;
 mod depends;
 mod errors;
 mod jvp;
 mod request;
 mod reverse;
+mod split;
+mod states;
 mod vmap;
 
 pub use jvp::jvp;
 pub use request::{Request, split_list};
-pub use reverse::{value_and_gradient, vjp};
-pub use vmap::vmap;
+pub use reverse::{linearize, value_and_gradient, vjp, vjp_of};
+pub use split::{residuals, split};
+pub use states::States;
+pub use vmap::{Batch, Batched, vmap, vmap_with};

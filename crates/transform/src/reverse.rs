@@ -9,16 +9,25 @@
 //! return them ([`keep`](Reverse::keep_rows)): a loop stacks the values of its turns, a branch returns zeros for the
 //! branches that did not run. Values that are small to make again are made again.
 
+mod linear;
+
+pub use linear::linearize;
+
+use crate::custom::inlined;
 use crate::depends::Depends;
 use crate::errors;
-use crate::jvp::{is_smooth, jvp};
-use shardwise_base::{DType, Diagnostics, EntityVec, Sharding};
+use crate::jvp::{forward, is_smooth};
+use crate::states::Sums;
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, TensorType, Type, Value, ValueDef};
-use shardwise_ops::control::trip_count;
+use shardwise_ops::control::{counter, trip_count};
+use shardwise_ops::custom::LinearCall;
 use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
-use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
-use shardwise_ops::{Effects, Opcode, make};
-use std::collections::HashMap;
+use shardwise_ops::remat::{self, Policy};
+use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes, manual_mesh_axes_in};
+use shardwise_ops::{Effects, Opcode, ReduceKind, make, make_collective};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a complex
 /// number, and returns the results, then the cotangents of the arguments `args`.
@@ -27,8 +36,26 @@ use std::collections::HashMap;
 /// Those of [`jvp`], `no-transpose` for each op that has no transpose, and `loop-length` for a loop whose number of steps is
 /// not known.
 pub fn vjp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
-    let forward = jvp(module, func, args)?;
-    transposed(module, func, &forward, args, None)
+    vjp_of(module, func, args, usize::MAX)
+}
+
+/// Does the same as [`vjp`], but with cotangents of the first `count` results with cotangents only. Those of the others are
+/// zero.
+///
+/// # Errors
+/// Those of [`vjp`].
+pub fn vjp_of(module: &Module, func: &Func, args: &[usize], count: usize) -> Result<Func, Diagnostics> {
+    let forward = forward(module, func, args)?;
+    transposed(module, func, &forward, args, Seed::Arguments(count))
+}
+
+/// The cotangents of the results of a function that is transposed.
+#[derive(Clone, Copy)]
+enum Seed {
+    /// Arguments for the first ones, and zeros for the others.
+    Arguments(usize),
+    /// One of this type for the first result, and zeros for the others.
+    One(DType),
 }
 
 /// Returns the function that takes the arguments of `func` and returns its results, the first of which is a real scalar,
@@ -40,19 +67,13 @@ pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Resul
     let is_real = |t: &TensorType| t.rank() == 0 && t.dtype.is_float();
     let first = func.result_types.first().and_then(Type::as_tensor).filter(|t| is_real(t));
     let Some(first) = first else { return Err(errors::not_scalar(&func.result_types, &func.loc).into()) };
-    let forward = jvp(module, func, args)?;
-    transposed(module, func, &forward, args, Some(first.dtype))
+    let forward = forward(module, func, args)?;
+    transposed(module, func, &forward, args, Seed::One(first.dtype))
 }
 
-/// Transposes `forward`, the function with tangents of `func`. If `seed` is given, the cotangent of the first result is
-/// one, and those of the others are zero. Otherwise, they are arguments.
-fn transposed(
-    module: &Module,
-    func: &Func,
-    forward: &Func,
-    args: &[usize],
-    seed: Option<DType>,
-) -> Result<Func, Diagnostics> {
+/// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results. Fails if an op has
+/// no transpose.
+fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed: Seed) -> Result<Func, Diagnostics> {
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
@@ -66,15 +87,17 @@ fn transposed(
     let mut cotangents: Vec<Option<Value>> = vec![];
     for (i, &v) in tangents.iter().enumerate() {
         cotangents.push(match seed {
-            None => {
+            Seed::Arguments(count) if i < count => {
                 let arg = b.arg(source.ty(v).clone());
-                let sharding = source.sharding(v).cloned();
-                b.set_sharding(arg, sharding);
+                let from = source.value(v);
+                let to = b.body.value_mut(arg);
+                to.sharding = from.sharding.as_ref().map(of_cotangent);
+                to.manual = from.manual.as_ref().map(|states| Arc::new(states.of_cotangent()));
                 out.arg_attrs.push(Attrs::new());
                 Some(arg)
             }
-            Some(dtype) if i == 0 => Some(make::number(&mut b, dtype, 1)),
-            Some(_) => None,
+            Seed::One(dtype) if i == 0 => Some(make::number(&mut b, dtype, 1)),
+            _ => None,
         });
     }
     reverse.mark(&source.args()[own..]);
@@ -82,12 +105,14 @@ fn transposed(
     reverse.known(entry, &mut b)?;
     for (&v, ct) in tangents.iter().zip(cotangents) {
         if let Some(ct) = ct {
-            reverse.add(v, ct.into(), &mut b);
+            reverse.add(v, ct.into(), AxisSet::default(), &mut b);
         }
     }
     reverse.back(entry, &mut b)?;
+    b.loc = func.loc.clone();
     let mut values = reverse.cloner.values(&source.results()[..func.result_types.len()]);
     for &v in &source.args()[own..] {
+        reverse.complete(v, None, &mut b);
         values.push(reverse.cotangent_or_zeros(v, &mut b));
         out.result_attrs.push(Attrs::new());
         out.result_shardings.push(source.sharding(v).cloned());
@@ -117,13 +142,16 @@ struct Reverse<'s> {
     linear: EntityVec<Value, bool>,
     cotangents: EntityVec<Value, Option<Value>>,
     split: HashMap<Op, Split>,
+    /// The sums of cotangents over manual axes, or `None` if no value is per-device code.
+    sums: Option<Sums<'s>>,
 }
 
 impl<'s> Reverse<'s> {
     fn new(module: &'s Module, source: &'s Body) -> Reverse<'s> {
         let none = EntityVec::filled(source.value_count(), None);
         let linear = EntityVec::filled(source.value_count(), false);
-        Reverse { module, source, cloner: Cloner::new(source), linear, cotangents: none, split: HashMap::new() }
+        let (cloner, split) = (Cloner::new(source), HashMap::new());
+        Reverse { module, source, cloner, linear, cotangents: none, split, sums: None }
     }
 
     /// Finds out which values are linear, if `tangents` are.
@@ -132,6 +160,7 @@ impl<'s> Reverse<'s> {
         tangents.iter().for_each(|&v| depends.values[v] = true);
         depends.region(self.source.entry());
         self.linear = depends.values;
+        self.sums = Sums::plan(self.module, self.source, &self.linear);
     }
 
     fn is_linear(&self, op: &OpView<'s>) -> bool {
@@ -145,7 +174,7 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the known part
-    /// Copies the known ops of a region but its terminator.
+    /// Copies the known ops of a region but its terminator. Always returns `Ok`.
     fn known(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
@@ -160,9 +189,12 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the known part of an op with linear operands.
+    /// Builds the known part of an op with linear operands. Always returns `Ok`.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let code = Opcode::of_view(op);
+        if code == Opcode::NamedComputation {
+            return self.known_of_remat(op, b);
+        }
         if !matches!(code, Opcode::While | Opcode::Case | Opcode::If | Opcode::ManualComputation) {
             return Ok(());
         }
@@ -215,12 +247,29 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
+    /// Copies the known ops of a region that is computed again later.
+    fn known_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        self.forward(op.operands(), &self.source[inner].args);
+        self.known(inner, b)?;
+        self.forward(self.source.region_results(inner), op.results());
+        Ok(())
+    }
+
+    /// Maps `to` to the copies of those of `from` that are known.
+    fn forward(&mut self, from: &[Value], to: &[Value]) {
+        for (&f, &t) in from.iter().zip(to).filter(|(f, _)| !self.linear[**f]) {
+            self.cloner.set(t, self.cloner.get(f));
+        }
+    }
+
     // ── the linear part
-    /// Adds to the cotangent of a value.
-    fn add(&mut self, v: Value, ct: Cotangent, b: &mut Builder<'_>) {
+    /// Adds to the cotangent of a value. What is added is a summand on each device along the axes `open`.
+    fn add(&mut self, v: Value, ct: Cotangent, open: AxisSet, b: &mut Builder<'_>) {
         if !self.linear[v] {
             return;
         }
+        let ct = self.as_summand(v, ct, open, b);
         let sum = match (ct, self.cotangents[v]) {
             (Cotangent::Whole(ct), None) => ct,
             (Cotangent::Whole(ct), Some(sum)) => make::add(b, sum, ct),
@@ -239,11 +288,44 @@ impl<'s> Reverse<'s> {
                 }
             }
         };
-        let sharding = self.source.sharding(v).cloned();
+        let sharding = self.source.sharding(v).map(of_cotangent);
         if b.body.sharding(sum).is_none() {
             b.set_sharding(sum, sharding);
         }
         self.cotangents[v] = Some(sum);
+    }
+
+    /// Returns the cotangent as a summand on each device along all axes along which the value's cotangent is one: along
+    /// those that are not in `open`, the first device has it.
+    fn as_summand(&self, v: Value, ct: Cotangent, open: AxisSet, b: &mut Builder<'_>) -> Cotangent {
+        let Some(sums) = &self.sums else { return ct };
+        let missing = sums.pending(v).minus(&open, &sums.mesh);
+        if missing.is_empty() {
+            return ct;
+        }
+        let mut on_first = |x: Value| make_collective::on_first(b, x, &sums.mesh, missing.axes());
+        match ct {
+            Cotangent::Whole(ct) => on_first(ct).into(),
+            Cotangent::Block { update, starts } => Cotangent::Block { update: on_first(update), starts },
+        }
+    }
+
+    /// Adds up the cotangent of a value over the axes along which each device has a summand, of those in `within` if it is
+    /// given.
+    fn complete(&mut self, v: Value, within: Option<&AxisSet>, b: &mut Builder<'_>) {
+        let (Some(sums), Some(ct)) = (&self.sums, self.cotangents[v]) else { return };
+        let axes = within.map_or(sums.pending(v).clone(), |w| sums.pending(v).and(w, &sums.mesh));
+        if !axes.is_empty() {
+            let sum = make_collective::all_reduce(b, ct, ReduceKind::Add, &sums.mesh, axes.axes());
+            let sharding = b.body.sharding(ct).cloned();
+            b.set_sharding(sum, sharding);
+            self.cotangents[v] = Some(sum);
+        }
+    }
+
+    /// Returns the axes over which a cotangent that passes from `from` to `to` unchanged is a summand on each device.
+    fn passed(&self, from: Value, to: Value) -> AxisSet {
+        self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.passed(from, to))
     }
 
     fn zeros(&self, v: Value, b: &mut Builder<'_>) -> Value {
@@ -254,7 +336,7 @@ impl<'s> Reverse<'s> {
         self.cotangents[v].unwrap_or_else(|| self.zeros(v, b))
     }
 
-    /// Transposes the linear ops of a region, from the last to the first.
+    /// Transposes the linear ops of a region, from the last to the first. Fails if an op has no transpose.
     fn back(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region).iter().rev() {
             let view = self.module.view(self.source, op);
@@ -267,17 +349,31 @@ impl<'s> Reverse<'s> {
     }
 
     fn back_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        if let Some(call) = LinearCall::of(op) {
+            self.back_of_custom(op, call, b);
+            return Ok(());
+        }
         match Opcode::of_view(op).facts().transpose(op) {
             Transposed::None(why) => Err(errors::no_transpose(op, why).into()),
             Transposed::By(transpose) => {
+                if self.sums.as_ref().is_some_and(|sums| sums.completes(op)) {
+                    op.results().iter().for_each(|&v| self.complete(v, None, b));
+                }
+                let is_shared = self.sums.as_ref().is_some_and(|sums| sums.is_shared(op));
+                let first = b.body[b.region].ops.len();
                 let operands: Vec<Option<Value>> =
                     op.operands().iter().map(|&v| (!self.linear[v]).then(|| self.cloner.get(v))).collect();
                 let own: Vec<Option<Value>> = op.results().iter().map(|&v| self.cotangents[v]).collect();
                 let (operands, cotangents) = (&operands[..], &own[..]);
-                let made = transpose(&mut CotangentCx { op: *op, operands, cotangents, cloner: &mut self.cloner, b });
+                let cloner = &mut self.cloner;
+                let made = transpose(&mut CotangentCx { op: *op, operands, cotangents, is_shared, cloner, b });
                 for (&v, ct) in op.operands().iter().zip(made) {
                     if let Some(ct) = ct {
-                        self.add(v, ct, b);
+                        if let (Cotangent::Whole(ct), Some(sharding)) = (&ct, self.source.sharding(v)) {
+                            lay(self.module, b, *ct, of_cotangent(sharding), first);
+                        }
+                        let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.of_operand(op, v));
+                        self.add(v, ct, open, b);
                     }
                 }
                 Ok(())
@@ -286,11 +382,94 @@ impl<'s> Reverse<'s> {
                 Opcode::While => self.back_of_loop(op, b),
                 Opcode::Case | Opcode::If => self.back_of_branch(op, b),
                 Opcode::ManualComputation => self.back_of_manual(op, b),
+                Opcode::NamedComputation => self.back_of_remat(op, b),
                 _ => {
                     Err(errors::no_transpose(op, "only loops, branches and manual computations are transposed").into())
                 }
             },
         }
+    }
+
+    /// Builds the cotangents of a function with a derivative of its own by its `bwd`.
+    fn back_of_custom(&mut self, op: &OpView<'s>, call: LinearCall<'s>, b: &mut Builder<'_>) {
+        let (residuals, rest) = op.operands().split_at(call.residuals);
+        let (captured, args) = rest.split_at(call.captured);
+        op.results().iter().for_each(|&v| self.complete(v, None, b));
+        let mut given = self.cloner.values(residuals);
+        given.extend(op.results().iter().map(|&v| self.cotangent_or_zeros(v, b)).collect::<Vec<_>>());
+        given.extend(self.cloner.values(captured));
+        let made = inlined(call.bwd, &given, b);
+        for ((&v, ct), &result) in args.iter().zip(made).zip(call.bwd.body.results()) {
+            let states = call.bwd.body.value(result).manual.as_deref().cloned().unwrap_or_default();
+            let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| {
+                states.varying.union(&states.unreduced, &sums.mesh).minus(sums.own(v), &sums.mesh)
+            });
+            self.add(v, ct.into(), open, b);
+        }
+    }
+
+    /// Builds the cotangents of a region that is computed again.
+    fn back_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        match remat::policy(op).unwrap_or_default() {
+            Policy::Everything => {}
+            policy => self.run_again(op, &policy, b)?,
+        }
+        for (&v, &given) in op.results().iter().zip(self.source.region_results(inner)) {
+            if let Some(ct) = self.cotangents[v] {
+                self.add(given, ct.into(), self.passed(v, given), b);
+            }
+        }
+        self.back(inner, b)?;
+        for (&arg, &v) in self.source[inner].args.iter().zip(op.operands()) {
+            if let Some(ct) = self.cotangents[arg] {
+                self.add(v, ct.into(), self.passed(arg, v), b);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the known ops of a region again, as far as the linear ones need them, from the arguments and from the values
+    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there.
+    fn run_again(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        let (mut needed, mut kept, mut again) = (HashSet::<Value>::new(), vec![], vec![]);
+        for &op in self.ops(inner).iter().rev() {
+            let view = self.module.view(self.source, op);
+            let is_linear = self.is_linear(&view);
+            let wanted = view.results().iter().copied().filter(|v| needed.contains(v)).collect::<Vec<_>>();
+            if !is_linear && !wanted.is_empty() && policy.keeps(&view) {
+                kept.extend(wanted);
+                continue;
+            }
+            if is_linear || !wanted.is_empty() {
+                needed.extend(view.operands().iter().chain(&view.captured()).filter(|v| !self.linear[**v]));
+                let has_known = !is_linear || !view.regions().is_empty();
+                again.extend(has_known.then_some(view));
+            }
+        }
+        kept.extend(self.source[inner].args.iter().filter(|v| needed.contains(v)));
+        let cotangents: Vec<Value> = op.results().iter().copied().filter(|&v| self.cotangents[v].is_some()).collect();
+        let given = cotangents.iter().map(|&v| self.cotangents[v].expect("it has one"));
+        let held: Vec<Value> = self.cloner.values(&kept).into_iter().chain(given).collect();
+        let types: Vec<Type> = held.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let barrier = b.op(Opcode::OptimizationBarrier, held.iter().copied(), Attrs::new(), types);
+        let made = b.body[barrier].results.to_vec();
+        for (&from, &to) in held.iter().zip(&made) {
+            let sharding = b.body.sharding(from).cloned();
+            b.set_sharding(to, sharding);
+        }
+        let (values, cts) = made.split_at(kept.len());
+        kept.iter().zip(values).for_each(|(&v, &to)| self.cloner.set(v, to));
+        cotangents.iter().zip(cts).for_each(|(&v, &to)| self.cotangents[v] = Some(to));
+        for view in again.iter().rev() {
+            b.loc = view.loc().clone();
+            match self.is_linear(view) {
+                true => self.known_of(view, b)?,
+                false => _ = self.cloner.op(view.op, b),
+            }
+        }
+        Ok(())
     }
 
     /// Returns the linear values from outside that the op's regions use.
@@ -299,7 +478,7 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the transposed loop: it runs the turns from the last to the first, and carries the cotangents of the
-    /// carried values and of the values that the turns use from outside.
+    /// carried values and of the values that the turns use from outside. Fails if an op has no transpose.
     fn back_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
@@ -307,7 +486,14 @@ impl<'s> Reverse<'s> {
         let carried: Vec<usize> = (0..args.len()).filter(|&i| self.linear[args[i]]).collect();
         let outer = self.captured(op);
         let mut operands = vec![make::number(b, DType::I32, 0)];
-        operands.extend(carried.iter().map(|&i| self.cotangent_or_zeros(op.result(i), b)).collect::<Vec<_>>());
+        for &i in &carried {
+            let ct = self.cotangent_or_zeros(op.result(i), b);
+            let open = self.passed(op.result(i), args[i]);
+            operands.push(match self.as_summand(args[i], ct.into(), open, b) {
+                Cotangent::Whole(ct) => ct,
+                Cotangent::Block { .. } => unreachable!("it is whole"),
+            });
+        }
         operands.extend(outer.iter().map(|&v| self.cotangent_or_zeros(v, b)).collect::<Vec<_>>());
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
         let count = count as i64;
@@ -327,7 +513,7 @@ impl<'s> Reverse<'s> {
             self.cotangents[v] = Some(inner_args[1 + carried.len() + k]);
         }
         for (k, &i) in carried.iter().enumerate() {
-            self.add(next[i], inner_args[1 + k].into(), &mut inner);
+            self.add(next[i], inner_args[1 + k].into(), self.passed(args[i], next[i]), &mut inner);
         }
         self.back(turn, &mut inner)?;
         let one = make::number(&mut inner, DType::I32, 1);
@@ -344,12 +530,13 @@ impl<'s> Reverse<'s> {
             self.cotangents[v] = Some(made[1 + carried.len() + k]);
         }
         for (k, &i) in carried.iter().enumerate() {
-            self.add(op.operand(i), made[1 + k].into(), b);
+            self.add(op.operand(i), made[1 + k].into(), self.passed(args[i], op.operand(i)), b);
         }
         Ok(())
     }
 
-    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses.
+    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses. Fails if
+    /// an op has no transpose.
     fn back_of_branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let outer = self.captured(op);
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
@@ -361,7 +548,7 @@ impl<'s> Reverse<'s> {
             outer.iter().for_each(|&v| self.cotangents[v] = None);
             for (i, &v) in self.source.region_results(branch).iter().enumerate() {
                 if let Some(ct) = self.cotangents[op.result(i)] {
-                    self.add(v, ct.into(), &mut inner);
+                    self.add(v, ct.into(), self.passed(op.result(i), v), &mut inner);
                 }
             }
             self.back(branch, &mut inner)?;
@@ -376,14 +563,121 @@ impl<'s> Reverse<'s> {
         let new = b.op_with_regions(op.data().code, [predicate], op.attrs().clone(), regions, types);
         let made = b.body[new].results.to_vec();
         for (&v, ct) in outer.iter().zip(made) {
-            self.add(v, ct.into(), b);
+            let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.pending(v).clone());
+            self.add(v, ct.into(), open, b);
         }
         Ok(())
     }
 
-    fn back_of_manual(&mut self, op: &OpView<'s>, _: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        Err(errors::no_transpose(op, "reverse mode through a `shard_map` is not implemented").into())
+    /// Returns the axes of `manual` over which devices have values of their own, for the copy of each known value of a
+    /// region.
+    fn own_of_copies(&self, region: Region, manual: &AxisSet) -> HashMap<Value, AxisSet> {
+        let Some(sums) = &self.sums else { return HashMap::new() };
+        let made = self.source[region].ops.iter().flat_map(|&op| &self.source[op].results);
+        let known = made.filter(|&&v| self.cloner.is_set(v));
+        known.map(|&v| (self.cloner.get(v), sums.own(v).and(manual, &sums.mesh))).collect()
     }
+
+    /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and
+    /// returns those of the arguments in the arguments' layouts. Fails if an op has no transpose.
+    fn back_of_manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        let (args, given) = (&self.source[inner].args, self.source.region_results(inner));
+        let (mesh, axes) = manual_mesh_axes(op).expect("verified");
+        let manual = AxisSet::new(mesh, axes.iter().copied());
+        let (mut operands, mut ins) = (vec![], vec![]);
+        let back = b.body.add_region();
+        let mut inside = Builder::at(b.body, back, b.loc.clone());
+        let with: Vec<usize> = (0..op.results().len())
+            .filter(|&i| self.linear[given[i]] && self.cotangents[op.result(i)].is_some())
+            .collect();
+        for &i in &with {
+            operands.push(self.cotangents[op.result(i)].expect("it has one"));
+            ins.push(of_cotangent(self.source.sharding(op.result(i)).expect("verified")));
+            let arg = inside.arg(self.source.ty(given[i]).clone());
+            let sums = self.sums.as_ref().expect("there is per-device code");
+            let open = sums.of_given(op, op.result(i), given[i]);
+            // Each device returned the whole value, so that it has an equal share of the cotangent.
+            let copies = sums.own(given[i]).and(&manual, mesh).minus(&sums.split(op, op.result(i)), mesh);
+            let ct = share(&mut inside, arg, AxisRef::total_size(mesh, copies.axes()));
+            self.add(given[i], ct.into(), open, &mut inside);
+        }
+        self.back(inner, &mut inside)?;
+        inside.loc = op.loc().clone();
+        let mut made = vec![];
+        let mut outs = vec![];
+        for (i, &arg) in args.iter().enumerate() {
+            self.complete(arg, Some(&manual), &mut inside);
+            if let Some(ct) = self.cotangents[arg] {
+                made.push(ct);
+                let cut = in_shardings(op.attrs())[i].clone();
+                let is_reduced = |a: &AxisRef| self.sums.as_ref().is_some_and(|s| s.is_reduced(arg, *a));
+                let unreduced: Vec<AxisRef> = axes.iter().copied().filter(is_reduced).collect();
+                outs.push((i, cut.with_unreduced(unreduced).with_reduced(vec![])));
+            }
+        }
+        inside.op(Opcode::SdyReturn, made, Attrs::new(), []);
+        let known = self.split[&op.op].clone();
+        let own = self.own_of_copies(inner, &manual);
+        keep_of_manual(self.module, b, &known, back, (&mut operands, &mut ins), &own);
+        let types: Vec<Type> = outs.iter().map(|(i, _)| op.operand_type(*i).clone()).collect();
+        let attrs = ManualComputation::attrs(ins, mesh, axes);
+        let new = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [back], types);
+        let made = b.body[new].results.to_vec();
+        for ((i, cut), ct) in outs.into_iter().zip(made) {
+            b.set_sharding(ct, Some(cut));
+            let open = self.sums.as_ref().map_or_else(AxisSet::default, |s| s.pending(args[i]).minus(&manual, mesh));
+            self.add(op.operand(i), ct.into(), open, b);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the layout of a cotangent of a value with this layout: that of a reduced value is unreduced, and the other way
+/// around.
+fn of_cotangent(sharding: &Sharding) -> Sharding {
+    let (unreduced, reduced) = (sharding.unreduced.clone(), sharding.reduced.clone());
+    sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
+}
+
+/// Gives `x` a layout, and the values from which it is made by moving elements only the layouts that follow. Values from
+/// before the op `first` of the region, and those that have a layout, stay as they are.
+fn lay(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
+    let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
+    let mut next = vec![(x, sharding)];
+    while let Some((v, sharding)) = next.pop() {
+        let made = b.body.def_op(v).filter(|op| new.contains(op) && b.body.sharding(v).is_none());
+        let Some(op) = made else { continue };
+        b.set_sharding(v, Some(sharding.clone()));
+        let view = module.view(b.body, op);
+        let fact = Opcode::of_view(&view).facts().rule(&view);
+        let Some(rule) = fact.rule().filter(|_| view.results().len() == 1) else { continue };
+        let result = &rule.results[0];
+        for (&operand, own) in view.operands().iter().zip(&rule.operands) {
+            if own.rank() > 0 && own.factors().all(|f| result.contains(f)) {
+                let axes_of = |dim: usize| match &own.dims[dim][..] {
+                    [factor] => result.dims.iter().position(|d| d[..] == [*factor]),
+                    _ => None,
+                };
+                let dims = (0..own.rank()).map(|dim| match axes_of(dim) {
+                    Some(to) => sharding.dims[to].clone(),
+                    None => DimSharding { axes: vec![], is_open: true, priority: None },
+                });
+                next.push((operand, sharding.clone().with_dims(dims.collect())));
+            }
+        }
+    }
+}
+
+/// Builds `x / count`.
+fn share(b: &mut Builder<'_>, x: Value, count: usize) -> Value {
+    if count == 1 {
+        return x;
+    }
+    let ty = make::type_of(b, x);
+    let count = make::number(b, ty.dtype, count as i64);
+    let count = make::broadcast_scalar(b, count, &ty.shape);
+    make::divide(b, x, count)
 }
 
 // ── values from inside of the known part
@@ -477,13 +771,30 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, turn, &used);
-    let stacks = stack_rows(b, known, &kept, count);
+    let (mut kept, again) = sources(module, b.body, turn, &used);
+    // The counter follows from the row.
+    let counter = counter(&module.view(b.body, known.op));
+    let counted = counter.map(|c| b.body[turn].args[c.index]).filter(|v| kept.contains(v));
+    kept.retain(|v| Some(*v) != counted);
+    let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, known, &kept, count) };
     // `row` is computed first in `back`.
     let place = b.body[back].ops.len();
     let at = b.body[back].ops.iter().position(|&op| b.body[op].results.contains(&row)).expect("it is made there") + 1;
     let mut inner = Builder::at(b.body, back, b.loc.clone());
     let mut to = HashMap::new();
+    if let (Some(v), Some(counter)) = (counted, counter) {
+        let dtype = make::type_of(&inner, v).dtype;
+        let mut value = make::convert(&mut inner, row, dtype);
+        if counter.step != 1 {
+            let step = make::number(&mut inner, dtype, counter.step);
+            value = make::multiply(&mut inner, value, step);
+        }
+        if counter.first != 0 {
+            let first = make::number(&mut inner, dtype, counter.first);
+            value = make::add(&mut inner, value, first);
+        }
+        to.insert(v, value);
+    }
     for (&v, &stack) in kept.iter().zip(&stacks) {
         let shape = inner.body.ty(v).shape().to_vec();
         let starts = row_starts(&mut inner, row, shape.len());
@@ -582,4 +893,88 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     run_again(&mut inner, &again, &mut to);
     move_to_start(b.body, back, from);
     replace(b.body, back, &to);
+}
+
+/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses. What
+/// the known one takes, the transposed one takes as well, by `operands` and their layouts `ins`. What it computes, it
+/// returns: along a new leading dimension, each device's own value. `own` has the manual axes over which devices have values
+/// of their own, where they are known.
+fn keep_of_manual(
+    module: &Module,
+    b: &mut Builder<'_>,
+    known: &Split,
+    back: Region,
+    (operands, ins): (&mut Vec<Value>, &mut Vec<Sharding>),
+    own: &HashMap<Value, AxisSet>,
+) {
+    let inside = known.regions[0];
+    let used = used_of(b.body, inside, back);
+    if used.is_empty() {
+        return;
+    }
+    let (kept, again) = sources(module, b.body, inside, &used);
+    let attrs = b.body[known.op].attrs.clone();
+    let (mesh, axes) = manual_mesh_axes_in(&attrs).expect("it is a manual computation");
+    let end = b.body.terminator(inside).expect("a region ends in a terminator");
+    b.body.pop_op(inside, end);
+    let from = b.body[back].ops.len();
+    let mut to = HashMap::new();
+    let mut returned: Vec<(Value, Type, Sharding)> = vec![];
+    for v in kept {
+        if let ValueDef::Argument { index, .. } = b.body[v].def {
+            operands.push(b.body[known.op].operands[index as usize]);
+            ins.push(in_shardings(&attrs)[index as usize].clone());
+            let ty = b.body.ty(v).clone();
+            let arg = b.body.add_arg(back, ty, b.loc.clone());
+            to.insert(v, arg);
+            continue;
+        }
+        let ty = make::type_of(b, v);
+        let along: Vec<AxisRef> = match own.get(&v) {
+            None => axes.to_vec(),
+            Some(own) => axes.iter().copied().filter(|a| own.iter().any(|o| a.overlaps(o))).collect(),
+        };
+        let row = [&[1], &ty.shape[..]].concat();
+        let mut end_of = Builder::at(b.body, inside, b.loc.clone());
+        let line = make::reshape(&mut end_of, v, &row);
+        let cut = row_layout(b.body.sharding(v), mesh, axes, &along, row.len());
+        let whole = [&[AxisRef::total_size(mesh, &along)], &ty.shape[..]].concat();
+        let whole: Type = TensorType::new(ty.dtype, whole).into();
+        returned.push((line, whole, cut));
+        let arg = b.body.add_arg(back, TensorType::new(ty.dtype, row).into(), b.loc.clone());
+        let mut start = Builder::at(b.body, back, b.loc.clone());
+        let value = make::reshape(&mut start, arg, &ty.shape);
+        to.insert(v, value);
+    }
+    b.body.region_mut(inside).ops.push(end);
+    b.body.op_mut(end).operands.extend(returned.iter().map(|(line, ..)| *line));
+    let before = b.body[known.op].results.len();
+    b.body.add_results(known.op, returned.iter().map(|(_, ty, _)| ty.clone()).collect::<Vec<_>>());
+    let made = b.body[known.op].results[before..].to_vec();
+    for (result, (_, _, cut)) in made.into_iter().zip(returned) {
+        b.set_sharding(result, Some(cut.clone()));
+        operands.push(result);
+        ins.push(cut);
+    }
+    let mut start = Builder::at(b.body, back, b.loc.clone());
+    run_again(&mut start, &again, &mut to);
+    move_to_start(b.body, back, from);
+    replace(b.body, back, &to);
+}
+
+/// Returns the layout of a value that leaves a manual computation with a new leading dimension, split over `along`. The
+/// other dimensions keep the layout over axes that are not manual.
+fn row_layout(
+    inner: Option<&Sharding>,
+    mesh: &Arc<Mesh>,
+    manual: &[AxisRef],
+    along: &[AxisRef],
+    rank: usize,
+) -> Sharding {
+    let is_free = |a: &AxisRef| !manual.iter().any(|m| m.overlaps(*a));
+    let is_open = inner.is_none() && mesh.all_axes().any(|a| is_free(&a));
+    let own = |dim: usize| inner.map_or(vec![], |s| s.dims[dim].axes.iter().copied().filter(is_free).collect());
+    let first = DimSharding { axes: along.to_vec(), is_open: false, priority: None };
+    let rest = (1..rank).map(|dim| DimSharding { axes: own(dim - 1), is_open, priority: None });
+    Sharding::new(mesh, std::iter::once(first).chain(rest).collect())
 }

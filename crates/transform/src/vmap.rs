@@ -2,11 +2,19 @@
 
 use crate::depends::{Depends, callee};
 use crate::errors;
-use shardwise_base::{Diagnostics, DimSharding, EntityVec, Sharding};
-use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
-use shardwise_ops::batch::{BatchCx, Batched, leading_type, repeated};
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
+use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
+use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
+use shardwise_ops::collective::named::NamedOp;
+use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
 use shardwise_ops::expansion::expand;
+use shardwise_ops::remat::{self, Policy};
+use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Returns the function of which the arguments `args` have a new leading dimension of size `size`, and all results. It
 /// computes `func` for each index of the dimension. Layouts stay on the old dimensions. Calls are inlined.
@@ -14,29 +22,83 @@ use shardwise_ops::{Opcode, ReduceKind, make};
 /// # Errors
 /// `transform-argument` if an argument is not there, and `no-batch` for an op that has no batch.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Func, Diagnostics> {
+    Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
+}
+
+/// How a function is batched.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The size of the new leading dimension.
+    pub size: usize,
+    /// True if results that are the same for all indices have the leading dimension, too.
+    pub has_all: bool,
+    /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces.
+    pub axis: Option<&'a str>,
+    /// The axes of a mesh over which the new dimension is split where the function states a layout, major to minor.
+    pub layout: &'a [String],
+}
+
+/// A function that was batched.
+#[derive(Clone, Debug)]
+pub struct Batched {
+    pub func: Func,
+    /// Functions to which `func` refers, and which the module does not have yet.
+    pub added: Vec<Func>,
+    /// For each result, whether it has the leading dimension. The others are the same for all indices.
+    pub mapped: Vec<bool>,
+}
+
+/// Returns the batch of a function, as [`vmap`] does, and the functions to which it refers.
+///
+/// # Errors
+/// Those of [`vmap`], and `spmd-axis` for a layout that names an axis of the new dimension.
+pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     if let Some(&i) = args.iter().find(|&&i| i >= all.len()) {
         return Err(errors::no_argument(i, all.len(), &func.loc).into());
     }
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
-    let mut scope = Scope::new(module, &func.body, size);
+    let mut scope = Scope::new(module, &func.body, batch, Rc::default());
     for (i, &v) in all.iter().enumerate() {
         scope.arg(v, args.contains(&i), &mut b);
     }
     scope.region(func.body.entry(), &mut b)?;
-    let values: Vec<Value> = func.body.results().iter().map(|&v| scope.with_leading(v, &mut b)).collect();
+    let results = func.body.results();
+    let mapped: Vec<bool> = results.iter().map(|&v| batch.has_all || scope.mapped[v]).collect();
+    let value = |(&v, &is_mapped): (&Value, &bool)| match is_mapped {
+        true => scope.with_leading(v, &mut b),
+        false => scope.cloner.get(v),
+    };
+    let values: Vec<Value> = results.iter().zip(&mapped).map(value).collect();
     b.ret(values.iter().copied());
     out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
-    out.result_shardings.iter_mut().flatten().for_each(|s| *s = leading_sharding(s));
-    Ok(out)
+    for (sharding, is_mapped) in out.result_shardings.iter_mut().zip(&mapped) {
+        if let (Some(s), true) = (sharding, is_mapped) {
+            *s = leading_sharding(s, batch.layout);
+        }
+    }
+    match scope.wrong.is_empty() {
+        true => Ok(Batched { func: out, added: scope.made.take().added, mapped }),
+        false => Err(scope.wrong),
+    }
 }
 
-/// Returns a sharding with a leading dimension that is not split.
-fn leading_sharding(sharding: &Sharding) -> Sharding {
-    let first = DimSharding { axes: vec![], is_open: true, priority: None };
+/// Returns a sharding with a leading dimension that is split over these axes, and open if there are none.
+fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
+    let axes: Vec<AxisRef> = axes.iter().filter_map(|a| Some(AxisRef::full(sharding.mesh.axis(a)?))).collect();
+    let first = DimSharding { is_open: axes.is_empty(), axes, priority: None };
     let dims = std::iter::once(first).chain(sharding.dims.iter().cloned()).collect();
     sharding.clone().with_dims(dims)
+}
+
+/// Returns an axis that a sharding uses already, of those that are to split its leading dimension. Returns `None` if
+/// there is none.
+fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
+    let used = sharding.dims.iter().flat_map(|d| &d.axes).chain(&sharding.unreduced).chain(&sharding.reduced);
+    let used: Vec<AxisRef> = used.copied().collect();
+    let is_used = |a: &&String| sharding.mesh.axis(a).is_some_and(|i| used.iter().any(|u| u.axis == i));
+    axes.iter().find(is_used).map(String::as_str)
 }
 
 /// The copy of one body, of which some values have the leading dimension.
@@ -44,13 +106,44 @@ struct Scope<'s> {
     module: &'s Module,
     body: &'s shardwise_ir::Body,
     size: usize,
+    batch: Batch<'s>,
     cloner: Cloner<'s>,
     mapped: EntityVec<Value, bool>,
+    made: Rc<RefCell<Made>>,
+    /// The manual axes over which the batch is split, inside a manual computation.
+    split: Option<(Arc<Mesh>, AxisSet)>,
+    wrong: Diagnostics,
+}
+
+/// A function, which of its operands are mapped, and the size of the batch.
+type Mapped = (Arc<str>, Vec<bool>, usize);
+
+/// Functions that were batched, which the module does not have.
+#[derive(Default)]
+struct Made {
+    added: Vec<Func>,
+    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and the size.
+    names: HashMap<Mapped, (Arc<str>, RuleNames)>,
+    /// Names that are taken.
+    taken: HashSet<Arc<str>>,
+}
+
+impl Made {
+    /// Returns a name for the batch of a function, which no function has.
+    fn fresh(&mut self, module: &Module, name: &str) -> Arc<str> {
+        let names = (0..).map(|i| if i == 0 { format!("{name}_batch") } else { format!("{name}_batch_{i}") });
+        let is_free = |n: &String| module.func(n).is_none() && !self.taken.contains(n.as_str());
+        let name: Arc<str> = names.into_iter().find(is_free).expect("one of them is free").into();
+        self.taken.insert(name.clone());
+        name
+    }
 }
 
 impl<'s> Scope<'s> {
-    fn new(module: &'s Module, body: &'s shardwise_ir::Body, size: usize) -> Scope<'s> {
-        Scope { module, body, size, cloner: Cloner::new(body), mapped: EntityVec::filled(body.value_count(), false) }
+    fn new(module: &'s Module, body: &'s shardwise_ir::Body, batch: Batch<'s>, made: Rc<RefCell<Made>>) -> Scope<'s> {
+        let mapped = EntityVec::filled(body.value_count(), false);
+        let (cloner, wrong) = (Cloner::new(body), Diagnostics::default());
+        Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
     }
 
     /// Maps `v` to `to`, which has the leading dimension if `is_mapped`.
@@ -58,8 +151,15 @@ impl<'s> Scope<'s> {
         self.mapped[v] = is_mapped;
         self.cloner.carry(v, to, b);
         if is_mapped {
-            let sharding = self.body.sharding(v).map(leading_sharding);
+            let sharding = self.body.sharding(v);
+            if let Some(axis) = sharding.and_then(|s| used_axis(s, self.batch.layout)) {
+                self.wrong.push(errors::spmd_axis(axis, &b.loc));
+            }
+            let sharding = sharding.map(|s| leading_sharding(s, self.batch.layout));
             b.set_sharding(to, sharding);
+            if let (Some((mesh, axes)), Some(states)) = (&self.split, &self.body.value(v).manual) {
+                b.body.value_mut(to).manual = Some(Arc::new(states.with_varying(axes, mesh)));
+            }
         }
     }
 
@@ -74,7 +174,7 @@ impl<'s> Scope<'s> {
         if self.mapped[v] { to } else { repeated(b, to, self.size) }
     }
 
-    /// Copies the ops of a region but its terminator, as batches where they need to be.
+    /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -87,14 +187,21 @@ impl<'s> Scope<'s> {
 
     fn op(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let is_mapped = |v: &Value| self.mapped[*v];
+        if let Some((kind, axis)) = NamedOp::of(op)
+            && Some(axis) == self.batch.axis
+        {
+            self.named(op, kind, b);
+            return Ok(());
+        }
         let captures = !op.regions().is_empty() && op.captured().iter().any(is_mapped);
-        if !captures && !op.operands().iter().any(is_mapped) {
+        let has_axis = || self.batch.axis.is_some_and(|axis| spreads(self.module, op, axis));
+        if !captures && !op.operands().iter().any(is_mapped) && !has_axis() {
             self.cloner.op(op.op, b);
             return Ok(());
         }
         let mapped: Vec<bool> = op.operands().iter().map(is_mapped).collect();
         let batched = Opcode::of_view(op).facts().batch(op, &mapped);
-        if captures && !matches!(batched, Batched::Structure) {
+        if captures && !matches!(batched, How::Structure) {
             return Err(errors::no_batch(op, "its region uses a value that differs along the batch").into());
         }
         let operands = self.cloner.values(op.operands());
@@ -107,23 +214,23 @@ impl<'s> Scope<'s> {
             b: &mut *b,
         };
         let made = match batched {
-            Batched::None(why) => return Err(errors::no_batch(op, why).into()),
-            Batched::Structure => return self.structure(op, b),
-            Batched::Expanded(expansion) => {
+            How::None(why) => return Err(errors::no_batch(op, why).into()),
+            How::Structure => return self.structure(op, b),
+            How::Expanded(expansion) => {
                 let func = expand(op, &expansion).map_err(|why| errors::no_batch(op, why))?;
                 return self.inlined(op, &func.body, b);
             }
-            Batched::Leading(attrs) => {
+            How::Leading(attrs) => {
                 let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
             }
-            Batched::LeadingOf(mask, attrs) => {
+            How::LeadingOf(mask, attrs) => {
                 let has_bit = |i: usize| i < 64 && mask >> i & 1 == 1;
                 let operands: Vec<Value> =
                     (0..operands.len()).map(|i| if has_bit(i) { cx.with_leading(i) } else { operands[i] }).collect();
                 cx.leading_op(&operands, attrs)
             }
-            Batched::By(_, batch) => batch(&mut cx)?,
+            How::By(_, batch) => batch(&mut cx)?,
         };
         for (&v, to) in op.results().iter().zip(made) {
             self.set(v, to, true, b);
@@ -131,22 +238,119 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
+    /// Replaces an op along the mapped dimension. What an index gathers is the mapped operand, which is the same for all.
+    fn named(&mut self, op: &OpView<'s>, kind: NamedOp, b: &mut Builder<'_>) {
+        let (v, result) = (op.operand(0), op.result(0));
+        match (kind, self.mapped[v]) {
+            (NamedOp::Gather, _) => {
+                let all = self.with_leading(v, b);
+                self.cloner.set(result, all);
+            }
+            (NamedOp::Spread, false) => {
+                self.cloner.set(result, self.cloner.get(v));
+                self.mapped[result] = true;
+            }
+            // Each index has a list of its own: [b, n, s..] -> [b, s..], along b = n.
+            (NamedOp::Spread, true) => {
+                let own = diagonal(b, self.cloner.get(v));
+                self.set(result, own, true, b);
+            }
+        }
+    }
+
     fn structure(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         match Opcode::of_view(op) {
             Opcode::While => self.while_loop(op, b),
             Opcode::Case | Opcode::If => self.branch(op, b),
-            Opcode::ManualComputation => {
-                Err(errors::no_batch(op, "the batch of a `shard_map` is not implemented").into())
-            }
-            Opcode::NamedComputation => {
+            Opcode::ManualComputation => self.manual(op, b),
+            // The batch is computed at once, and the future's value is ready.
+            Opcode::AsyncStart => {
                 let inner = op.regions()[0];
                 self.forward(op.operands(), &op.body[inner].args);
                 self.region(inner, b)?;
                 self.forward(op.body.region_results(inner), op.results());
                 Ok(())
             }
-            _ => self.call(op, b),
+            Opcode::AsyncDone => {
+                self.forward(op.operands(), op.results());
+                Ok(())
+            }
+            Opcode::NamedComputation if remat::policy(op).is_none() => {
+                let inner = op.regions()[0];
+                self.forward(op.operands(), &op.body[inner].args);
+                self.region(inner, b)?;
+                self.forward(op.body.region_results(inner), op.results());
+                Ok(())
+            }
+            _ => match (custom::of(op), remat::policy(op)) {
+                (Some(custom), _) => self.custom(op, custom, b),
+                (_, Some(policy)) => self.remat(op, &policy, b),
+                _ => self.call(op, b),
+            },
         }
+    }
+
+    /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over
+    /// manual axes: then each device has a part of the batch. Fails if an op has no batch.
+    fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let (region, loc) = (op.regions()[0], b.loc.clone());
+        let (mesh, axes) = manual_mesh_axes(op).expect("verified");
+        let outer = (self.size, self.batch);
+        let split: Vec<AxisRef> = outer.1.layout.iter().filter_map(|a| Some(AxisRef::full(mesh.axis(a)?))).collect();
+        let parts = AxisRef::total_size(mesh, &split);
+        let is_manual = split.iter().all(|a| axes.contains(a));
+        let has_axis =
+            || outer.1.axis.is_some_and(|axis| spreads(self.module, op, axis) || gathers(self.module, op, axis));
+        let is_split = !split.is_empty() && is_manual && self.size.is_multiple_of(parts) && !has_axis();
+        let own: &[String] = if is_split || !is_manual { outer.1.layout } else { &[] };
+        let mut wrong = vec![];
+        let mut layout = |sharding: &Sharding, is_mapped: bool| match is_mapped {
+            true => {
+                wrong.extend(used_axis(sharding, own));
+                leading_sharding(sharding, own)
+            }
+            false => sharding.clone(),
+        };
+        let ins: Vec<Sharding> =
+            in_shardings(op.attrs()).iter().zip(op.operands()).map(|(s, &v)| layout(s, self.mapped[v])).collect();
+        if let Some(axis) = wrong.first() {
+            return Err(errors::spmd_axis(axis, &loc).into());
+        }
+        if is_manual {
+            self.size = if is_split { self.size / parts } else { self.size };
+            self.batch = Batch { size: self.size, layout: &[], ..self.batch };
+        }
+        let outer_split = self.split.clone();
+        if is_split {
+            let all = outer_split.iter().flat_map(|(_, axes)| axes.iter()).chain(split.iter().copied());
+            self.split = Some((mesh.clone(), AxisSet::new(mesh, all)));
+        }
+        let new = b.body.add_region();
+        let mut inner = Builder::at(b.body, new, loc.clone());
+        for (&arg, &v) in op.body[region].args.iter().zip(op.operands()) {
+            self.arg(arg, self.mapped[v], &mut inner);
+        }
+        let made = self.region(region, &mut inner);
+        (self.size, self.batch) = outer;
+        self.split = outer_split;
+        made?;
+        let given = op.body.region_results(region);
+        inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
+        b.loc = loc;
+        let batched = |v: Value, is_mapped: bool| match is_mapped {
+            true => leading_type(op.body.ty(v), self.size),
+            false => op.body.ty(v).clone(),
+        };
+        let types: Vec<Type> = op.results().iter().zip(given).map(|(&v, &g)| batched(v, self.mapped[g])).collect();
+        let (operands, attrs) = (self.cloner.values(op.operands()), ManualComputation::attrs(ins, mesh, axes));
+        let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [new], types);
+        let made = b.body[made].results.to_vec();
+        self.batch.layout = own;
+        for ((&v, &g), to) in op.results().iter().zip(given).zip(made) {
+            self.set(v, to, self.mapped[g], b);
+        }
+        self.batch = outer.1;
+        Ok(())
     }
 
     fn forward(&mut self, from: &[Value], to: &[Value]) {
@@ -156,7 +360,99 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function as a batch.
+    /// Builds the call of a function with a derivative of its own for the batch, whose functions are batched. Fails if
+    /// an op has no batch.
+    fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
+        let (func, rule) = self.custom_functions(op, custom, &mapped)?;
+        let operands = self.cloner.values(op.operands());
+        let types: Vec<Type> = op.results().iter().map(|&v| leading_type(op.body.ty(v), self.size)).collect();
+        let new = b.op(Opcode::Composite, operands, rule.attrs(func, custom.args), types);
+        let made = b.body[new].results.to_vec();
+        for (&v, to) in op.results().iter().zip(made) {
+            self.set(v, to, true, b);
+        }
+        Ok(())
+    }
+
+    /// Batches the functions of a function with a derivative of its own, whose operands are mapped as given. Returns
+    /// the names. A function whose rule calls it is batched once. Fails if an op has no batch.
+    fn custom_functions(
+        &mut self,
+        op: &OpView<'s>,
+        custom: Custom<'s>,
+        mapped: &[bool],
+    ) -> Result<(Arc<str>, RuleNames), Diagnostics> {
+        let key = (custom.func.name.clone(), mapped.to_vec(), self.size);
+        if let Some(names) = self.made.borrow().names.get(&key) {
+            return Ok(names.clone());
+        }
+        let fresh = |func: &Func| self.made.borrow_mut().fresh(self.module, &func.name);
+        let names = match custom.rule {
+            Rule::Jvp(jvp) => (fresh(custom.func), RuleNames::Jvp(fresh(jvp))),
+            Rule::Vjp { fwd, bwd } => (fresh(custom.func), RuleNames::Vjp { fwd: fresh(fwd), bwd: fresh(bwd) }),
+        };
+        self.made.borrow_mut().names.insert(key, names.clone());
+        let (args, captured) = mapped.split_at(custom.args);
+        let is_smooth = |i: &usize| crate::jvp::is_smooth(op.operand_type(*i));
+        let smooth: Vec<bool> = (0..custom.args).filter(is_smooth).map(|i| mapped[i]).collect();
+        self.add_batch(custom.func, &names.0, mapped, &[])?;
+        match (custom.rule, &names.1) {
+            (Rule::Jvp(jvp), RuleNames::Jvp(name)) => {
+                self.add_batch(jvp, name, &[args, &smooth, captured].concat(), &[])?;
+            }
+            (Rule::Vjp { fwd, bwd }, RuleNames::Vjp { fwd: fwd_name, bwd: bwd_name }) => {
+                self.add_batch(fwd, fwd_name, mapped, &[])?;
+                let given = vec![true; bwd.body.args().len() - captured.len()];
+                // An argument that is not mapped has one cotangent, the sum over the batch.
+                let sums: Vec<bool> = smooth.iter().map(|m| !m).collect();
+                self.add_batch(bwd, bwd_name, &[&given[..], captured].concat(), &sums)?;
+            }
+            _ => unreachable!("the names are those of the rule"),
+        }
+        Ok(names)
+    }
+
+    /// Adds the batch of a function under this name. All results have the leading dimension, except those that are
+    /// summed over it. Fails if an op has no batch.
+    fn add_batch(
+        &mut self,
+        func: &'s Func,
+        name: &Arc<str>,
+        mapped: &[bool],
+        sums: &[bool],
+    ) -> Result<(), Diagnostics> {
+        let mut out = func.without_body();
+        out.name = name.clone();
+        let mut b = Builder::new(&mut out.body);
+        let mut scope = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+        scope.split = self.split.clone();
+        for (&v, &is_mapped) in func.body.args().iter().zip(mapped) {
+            scope.arg(v, is_mapped, &mut b);
+        }
+        scope.region(func.body.entry(), &mut b)?;
+        let mut values = vec![];
+        for (i, &v) in func.body.results().iter().enumerate() {
+            let whole = scope.with_leading(v, &mut b);
+            values.push(if sums.get(i) == Some(&true) {
+                make::reduce(&mut b, ReduceKind::Add, whole, &[0])
+            } else {
+                whole
+            });
+        }
+        b.ret(values.iter().copied());
+        out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
+        for (i, sharding) in out.result_shardings.iter_mut().enumerate() {
+            if let Some(s) = sharding.as_mut().filter(|_| sums.get(i) != Some(&true)) {
+                *s = leading_sharding(s, self.batch.layout);
+            }
+        }
+        self.wrong.extend(scope.wrong);
+        self.made.borrow_mut().added.push(out);
+        Ok(())
+    }
+
+    /// Inlines a function as a batch. Fails if an op has no batch.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
@@ -167,12 +463,14 @@ impl<'s> Scope<'s> {
     /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
     /// op.
     fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let mut inner = Scope::new(self.module, body, self.size);
+        let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
+        inner.split = self.split.clone();
         for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];
         }
         inner.region(body.entry(), b)?;
+        self.wrong.extend(inner.wrong);
         for (&f, &t) in body.results().iter().zip(op.results()) {
             self.cloner.set(t, inner.cloner.get(f));
             self.mapped[t] = inner.mapped[f];
@@ -180,16 +478,61 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
+    /// Builds the batch of a function whose values are computed again: it stays a region of its own.
+    fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
+        let (new, loc) = (b.body.add_region(), b.loc.clone());
+        let mut inside = Builder::at(b.body, new, loc.clone());
+        let made = match callee(op) {
+            Some(func) => {
+                let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+                inner.split = self.split.clone();
+                let made = inner.remat_region(func.body.entry(), &mapped, &mut inside);
+                self.wrong.extend(inner.wrong);
+                made?
+            }
+            None => self.remat_region(op.regions()[0], &mapped, &mut inside)?,
+        };
+        let types: Vec<Type> = made.iter().map(|(v, _)| inside.body.ty(*v).clone()).collect();
+        inside.op(Opcode::SdyReturn, made.iter().map(|(v, _)| *v), Attrs::new(), []);
+        b.loc = loc;
+        let (operands, attrs) = (self.cloner.values(op.operands()), remat::region_attrs(policy));
+        let new = b.op_with_regions(Opcode::NamedComputation, operands, attrs, [new], types);
+        let results = b.body[new].results.to_vec();
+        for ((&v, to), (_, is_mapped)) in op.results().iter().zip(results).zip(made) {
+            self.set(v, to, is_mapped, b);
+        }
+        Ok(())
+    }
+
+    /// Copies a region of this body, of whose arguments some are mapped. Returns its results, and which are mapped.
+    fn remat_region(
+        &mut self,
+        region: Region,
+        mapped: &[bool],
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<(Value, bool)>, Diagnostics> {
+        for (&arg, &is_mapped) in self.body[region].args.iter().zip(mapped) {
+            self.arg(arg, is_mapped, b);
+        }
+        self.region(region, b)?;
+        Ok(self.body.region_results(region).iter().map(|&v| (self.cloner.get(v), self.mapped[v])).collect())
+    }
+
     fn depends(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
-        let mut depends = Depends::new(self.module, self.body, |op, v| op.body.ty(v).as_tensor().is_some());
+        let (module, axis) = (self.module, self.batch.axis);
+        let gathers = |op: &OpView<'_>| NamedOp::of(op).is_some_and(|(k, a)| k == NamedOp::Gather && Some(a) == axis);
+        let mut depends = Depends::new(module, self.body, |op, v| op.body.ty(v).as_tensor().is_some() && !gathers(op));
+        depends.source =
+            Box::new(move |op| axis.is_some_and(|axis| op.regions().is_empty() && spreads(module, op, axis)));
         depends.values.iter_mut().zip(self.mapped.iter()).for_each(|(d, &m)| *d = m);
         given.iter().for_each(|&v| depends.values[v] = true);
         depends.region(region);
         depends.values
     }
 
-    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any index,
-    /// and the values of indices for which it does not hold stay.
+    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any
+    /// index, and the values of indices for which it does not hold stay. Fails if an op has no batch.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (count, next) = (op.operands().len(), op.body.region_results(turn));
@@ -261,8 +604,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes the
-    /// results of its own.
+    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes
+    /// the results of its own. Fails if an op has no batch.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         if self.mapped[op.operand(0)] {
             return self.all_branches(op, b);
@@ -317,4 +660,37 @@ impl<'s> Scope<'s> {
         }
         Ok(())
     }
+}
+
+/// Returns true if an op, a region in it or a function that it runs takes the element at the own index along an axis.
+fn spreads(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
+    contains(module, op, NamedOp::Spread, axis)
+}
+
+/// Returns true if an op, a region in it or a function that it runs collects the values of all indices along an axis.
+fn gathers(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
+    contains(module, op, NamedOp::Gather, axis)
+}
+
+fn contains(module: &Module, op: &OpView<'_>, kind: NamedOp, axis: &str) -> bool {
+    let is_it = |op: &OpView<'_>| NamedOp::of(op) == Some((kind, axis));
+    let mut ops = vec![];
+    op.regions().iter().for_each(|&r| op.body.walk_region(r, &mut ops));
+    let calls = |op: &OpView<'_>| {
+        let inside =
+            |f: &Func| f.body.walk().into_iter().any(|o| contains(module, &module.view(&f.body, o), kind, axis));
+        callee(op).is_some_and(inside)
+    };
+    is_it(op) || calls(op) || ops.into_iter().map(|o| op.at(o)).any(|o| is_it(&o) || calls(&o))
+}
+
+/// Builds the elements with equal first and second indices: `[n, n, s..] -> [n, s..]`.
+fn diagonal(b: &mut Builder<'_>, x: Value) -> Value {
+    let ty = b.body.ty(x).as_tensor().expect("lists are tensors").clone();
+    let [row, column] = [0, 1].map(|dim| make::iota(b, TensorType::new(DType::I32, ty.shape.clone()), dim));
+    let own = make::compare(b, "EQ", row, column);
+    let zeros = make::zeros(b, &ty);
+    let rest = make::select(b, own, x, zeros);
+    let kind = if ty.dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
+    make::reduce(b, kind, rest, &[1])
 }

@@ -19,8 +19,8 @@ use super::print::PrintOptions;
 use crate::module::main_mesh;
 use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, PaddedDim, TensorType, Type, Value, ValueData};
 use shardwise_base::{
-    Alternative, AxisIndex, AxisRef, DType, LayoutChange, Mesh, Reason, ReasonCause, Reshard, Sharding, SubAxis,
-    Varying,
+    Alternative, AxisIndex, AxisRef, AxisSet, DType, LayoutChange, Mesh, Reason, ReasonCause, Reshard, Sharding,
+    SubAxis, Varying,
 };
 use std::sync::Arc;
 
@@ -160,7 +160,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Sets the sharding of each result of `op`. Reports a sharding whose rank does not fit, and sets it. Reports a
-    /// list of another length than the results, and then sets no sharding. Never fails.
+    /// list whose length differs from the number of results, and then sets no sharding. Never fails.
     pub(super) fn set_result_shardings(&mut self, op: Op, list: Vec<Option<Sharding>>, at: At) -> Parsed<()> {
         let results = self.body[op].results.to_vec();
         if list.len() != results.len() {
@@ -337,11 +337,12 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
 /// Parses `{V:X, U:(Y,Z:(1)2)}`. Returns `None` for any other text, also for `{}`, and if the mesh does not have an
 /// axis.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
+    let mesh = mesh?;
     let mut manual = ManualAxes::default();
     for part in text.strip_prefix('{')?.strip_suffix('}')?.split(", ") {
         let (state, list) = part.split_once(':')?;
         let inner = list.strip_prefix('(').and_then(|l| l.strip_suffix(')'));
-        let axes = parse_axes(inner.unwrap_or(list), mesh)?;
+        let axes = AxisSet::new(mesh, parse_axes(inner.unwrap_or(list), Some(mesh))?);
         match state {
             "V" => manual.varying = axes,
             "U" => manual.unreduced = axes,
@@ -484,7 +485,7 @@ fn varying_text(varying: &Varying, mesh: Option<&Mesh>) -> String {
 
 fn manual_text(manual: &ManualAxes, mesh: Option<&Mesh>) -> String {
     let states = [("V", &manual.varying), ("U", &manual.unreduced), ("R", &manual.reduced)];
-    let shown = states.into_iter().filter(|(_, axes)| !axes.is_empty()).map(|(state, axes)| match &axes[..] {
+    let shown = states.into_iter().filter(|(_, axes)| !axes.is_empty()).map(|(state, axes)| match axes.axes() {
         [one] => format!("{state}:{}", axis_text(*one, mesh)),
         many => format!("{state}:({})", axes_text(many, mesh)),
     });

@@ -5,7 +5,9 @@
 //! ```
 //! An op is read once, by [`CollectiveView::of`], into a kind and its [`Groups`].
 
+mod calculus;
 mod groups;
+pub mod named;
 mod ops;
 mod permutation;
 mod ragged;

@@ -1,6 +1,6 @@
 //! Facts of the collectives.
 
-use super::{Groups, Permutation, groups_of};
+use super::{Groups, Permutation, calculus, groups_of};
 use crate::check::{self, Check, MANY, counted_tensors, counts, types_of};
 use crate::facts::*;
 use crate::schema::*;
@@ -216,30 +216,49 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-impl AllGather {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("all_gather_dim", Some("all_gather_i2"), AttrKind::Int(DType::I64)),
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("all_gather_i4"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
-            optional("use_global_device_ids", Some("all_gather_i5"), AttrKind::Flag, "`false`"),
-        ],
-        operands: Operands::List,
-        results: ResultLabels::both("all_gather_c6"),
+/// The attribute with the groups of processes among which a collective communicates.
+const REPLICA_GROUPS: AttrSpec =
+    required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh"));
+
+/// Describes the attribute with the channel of a collective. `label` is its number among the specification's inputs.
+const fn channel(label: &'static str) -> AttrSpec {
+    optional("channel_handle", Some(label), CHANNEL_HANDLE, "the groups are of replicas, not of partitions")
+}
+
+/// Describes a collective of StableHLO, which is written in the generic form.
+const fn collective_schema(attributes: &'static [AttrSpec], operands: Operands, results: ResultLabels) -> Schema {
+    Schema {
+        attributes,
+        operands,
+        results,
         on_quantized: OnQuantized::PerTensor,
         syntax: GENERIC,
         names: Names::Numbered,
         role: Role::Plain,
-    };
+    }
+}
+
+impl AllGather {
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            required("all_gather_dim", Some("all_gather_i2"), AttrKind::Int(DType::I64)),
+            REPLICA_GROUPS,
+            channel("all_gather_i4"),
+            optional("use_global_device_ids", Some("all_gather_i5"), AttrKind::Flag, "`false`"),
+        ],
+        Operands::List,
+        ResultLabels::both("all_gather_c6"),
+    );
 }
 
 impl Facts for AllGather {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        calculus::all_gather_transpose(op)
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        calculus::batch(op, &["all_gather_dim"])
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let dim = check::size(op, "all_gather_dim")?;
@@ -270,28 +289,25 @@ impl Facts for AllGather {
 }
 
 impl AllReduce {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("all_reduce_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            REPLICA_GROUPS,
+            channel("all_reduce_i3"),
             optional("use_global_device_ids", Some("all_reduce_i4"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::of("all_reduce_c6", "all_reduce_c7"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::of("all_reduce_c6", "all_reduce_c7"),
+    );
 }
 
 impl Facts for AllReduce {
-    answer!(calculus = none("its derivative is not implemented"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        calculus::all_reduce_derivative(reducer::reduce_kind_of_op(op))
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::all_reduce_transpose()
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
@@ -302,8 +318,7 @@ impl Facts for AllReduce {
         let element = reducer_element(op, &mut check, "all_reduce_c5");
         check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
-    answer!(usual_beside_reducer);
-    answer!(eval_copies = false);
+    answer!(usual but reducer);
     answer!(reducer = REDUCER);
     answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
@@ -332,29 +347,28 @@ fn reducing(op: &OpView<'_>) -> Cost {
 }
 
 impl ReduceScatter {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
             required("scatter_dimension", Some("reduce_scatter_i2"), AttrKind::Int(DType::I64)),
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("reduce_scatter_i4"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+            REPLICA_GROUPS,
+            channel("reduce_scatter_i4"),
             optional("use_global_device_ids", Some("reduce_scatter_i5"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::Each,
-        results: ResultLabels::of("reduce_scatter_c8", "reduce_scatter_c9"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::Each,
+        ResultLabels::of("reduce_scatter_c8", "reduce_scatter_c9"),
+    );
 }
 
 impl Facts for ReduceScatter {
-    answer!(calculus = none("its derivative is not implemented"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        calculus::derivative_if_sum(reducer::reduce_kind_of_op(op))
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::reduce_scatter_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        calculus::batch(op, &["scatter_dimension"])
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 1)?[0];
         let dim = check::size(op, "scatter_dimension")?;
@@ -384,8 +398,7 @@ impl Facts for ReduceScatter {
   return %0 : tensor<2x2xf32>
 }"#
     }
-    answer!(usual_beside_reducer);
-    answer!(eval_copies = false);
+    answer!(usual but reducer);
     answer!(reducer = REDUCER);
     collective!();
     fn cost(&self, op: &OpView<'_>) -> Cost {
@@ -397,26 +410,17 @@ impl Facts for ReduceScatter {
 }
 
 impl AllToAll {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
             required("split_dimension", Some("all_to_all_i2"), AttrKind::Int(DType::I64)),
             required("concat_dimension", Some("all_to_all_i3"), AttrKind::Int(DType::I64)),
             optional("split_count", Some("all_to_all_i4"), AttrKind::Int(DType::I64), "the size of the groups"),
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("all_to_all_i6"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+            REPLICA_GROUPS,
+            channel("all_to_all_i6"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::both("all_to_all_c9"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::both("all_to_all_c9"),
+    );
 
     /// Returns the number of parts that the operand is split into, which is the size of the groups. Returns `None` if
     /// the attribute `split_count` is absent, with which the groups alone determine the number.
@@ -426,7 +430,13 @@ impl AllToAll {
 }
 
 impl Facts for AllToAll {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::all_to_all_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        calculus::batch(op, &["split_dimension", "concat_dimension"])
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let (split, concat) = (check::size(op, "split_dimension")?, check::size(op, "concat_dimension")?);
@@ -477,37 +487,32 @@ impl Facts for AllToAll {
 }
 
 impl CollectivePermute {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
             optional(
                 "source_target_pairs",
                 Some("collective_permute_i2"),
                 AttrKind::Pairs,
                 "`shardwise.shift`, or `shardwise.from` and `shardwise.to`",
             ),
-            optional(
-                "channel_handle",
-                Some("collective_permute_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+            channel("collective_permute_i3"),
             optional("shardwise.axes", None, AttrKind::Axes, "the pairs are of processes"),
             optional("shardwise.shift", None, AttrKind::Int(DType::I64), "the op is no shift"),
             optional("shardwise.wraps", None, AttrKind::Unit, "devices at the end send to none"),
             optional("shardwise.from", None, AttrKind::Axes, "the axes keep their order"),
             optional("shardwise.to", None, AttrKind::Axes, "the axes keep their order"),
         ],
-        operands: Operands::Each,
-        results: ResultLabels::both("collective_permute_c5"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::Each,
+        ResultLabels::both("collective_permute_c5"),
+    );
 }
 
 impl Facts for CollectivePermute {
-    answer!(calculus = none("its derivative is not implemented"));
+    answer!(derivative = linear);
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        calculus::permute_transpose(op)
+    }
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
         let mut check = Check::new(op);
@@ -528,28 +533,25 @@ impl Facts for CollectivePermute {
 }
 
 impl CollectiveBroadcast {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("collective_broadcast_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            REPLICA_GROUPS,
+            channel("collective_broadcast_i3"),
             optional("has_dynamic_root", Some("collective_broadcast_i4"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::both("collective_broadcast_c3"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::both("collective_broadcast_c3"),
+    );
 }
 
 impl Facts for CollectiveBroadcast {
-    answer!(calculus = none("JAX has no such collective, and no derivative for it"));
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::broadcast_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        batch_beside_root(op)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 0)?;
         let mut check = Check::new(op);
@@ -576,9 +578,14 @@ impl Facts for CollectiveBroadcast {
     collective!();
 }
 
+/// Returns the batch of a collective with one sender or receiver. The roots, if there are any, are not batched.
+fn batch_beside_root<'f>(op: &OpView<'_>) -> Batched<'f> {
+    Batched::LeadingOf((1 << data_operands(op).len().min(63)) - 1, op.attrs().clone())
+}
+
 /// Returns true if the last operand names the member that sends (or receives) each of the others, as the attribute
 /// `has_dynamic_root` says.
-fn has_root(op: &OpView<'_>) -> bool {
+pub(super) fn has_root(op: &OpView<'_>) -> bool {
     op.attrs().flag("has_dynamic_root")
 }
 
@@ -608,28 +615,27 @@ fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Che
 }
 
 impl CollectiveReduce {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("collective_reduce_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            REPLICA_GROUPS,
+            channel("collective_reduce_i3"),
             optional("has_dynamic_root", Some("collective_reduce_i4"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::NONE,
+    );
 }
 
 impl Facts for CollectiveReduce {
-    answer!(calculus = none("its reduction is complete on one device only"));
+    fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
+        calculus::derivative_if_sum(reducer::reduce_kind_of_op(op))
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::reduce_to_one_transpose()
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        batch_beside_root(op)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let mut check = Check::new(op);
@@ -640,8 +646,7 @@ impl Facts for CollectiveReduce {
         let data = &types[..data_operands(op).len()];
         check.give(data.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
-    answer!(usual_beside_reducer);
-    answer!(eval_copies = false);
+    answer!(usual but reducer);
     answer!(reducer = REDUCER);
     answer!(rule = none("only one device of each group gets the result"));
     fn example(&self, _: Opcode) -> &'static str {
@@ -660,17 +665,8 @@ impl Facts for CollectiveReduce {
 }
 
 impl ProcessId {
-    pub(crate) const PARTITION_ID: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[], Types::Result),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
-
-    pub(crate) const REPLICA_ID: Schema = Schema {
+    /// The schema of both ops.
+    pub(crate) const SCHEMA: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -747,15 +743,8 @@ func.func @main() -> tensor<i32> {
 }
 
 impl Async {
-    pub(crate) const ASYNC_START: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::List,
-        results: ResultLabels::both("async_start_c4"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const ASYNC_START: Schema =
+        collective_schema(NONE, Operands::List, ResultLabels::both("async_start_c4"));
 
     pub(crate) const ASYNC_DONE: Schema = Schema {
         attributes: NONE,
@@ -769,7 +758,7 @@ impl Async {
 }
 
 impl Facts for Async {
-    answer!(calculus = none("a started op is differentiated before it is started"));
+    answer!(calculus = structure);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         if Opcode::of_view(op) == Opcode::AsyncDone {
             return async_done(op);

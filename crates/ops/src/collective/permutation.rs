@@ -233,6 +233,24 @@ impl Permutation {
         pairs
     }
 
+    /// Returns the permutation that sends values back: each target to its source.
+    pub fn inverse(&self) -> Permutation {
+        let reversed = |pairs: &[(usize, usize)]| {
+            let mut pairs: Vec<_> = pairs.iter().map(|&(source, target)| (target, source)).collect();
+            pairs.sort_unstable();
+            pairs
+        };
+        match self {
+            Permutation::Shift { along, by, wraps: true } => Permutation::ring(along.clone(), -by),
+            Permutation::Shift { along, by, wraps } => {
+                Permutation::Shift { along: along.clone(), by: -by, wraps: *wraps }
+            }
+            Permutation::Reorder { from, to } => Permutation::Reorder { from: to.clone(), to: from.clone() },
+            Permutation::Pairs { along, pairs } => Permutation::Pairs { along: along.clone(), pairs: reversed(pairs) },
+            Permutation::Processes(pairs) => Permutation::Processes(reversed(pairs)),
+        }
+    }
+
     /// Returns the permutation on `mesh` that moves values as this one and then `next` do. A device to which one of
     /// them sends nothing gets zeros. Returns `None` if a device is not in the mesh. Takes time for each device.
     pub fn then(&self, next: &Permutation, mesh: &Arc<Mesh>) -> Option<Permutation> {
@@ -281,7 +299,11 @@ impl Permutation {
                 check_list(AXES, along, check);
                 let n = along.size();
                 let in_range = pairs.iter().all(|&(s, t)| s < n && t < n);
-                check.that("collective_permute_c4", in_range, &format!("positions along `{AXES}` are below {n}"));
+                check.that(
+                    "collective_permute_c4",
+                    in_range,
+                    &format!("each process of a pair must be below {n}, the number of positions along `{AXES}`"),
+                );
                 check_pairs(pairs, check);
             }
             Some(Permutation::Processes(pairs)) => check_pairs(pairs, check),
@@ -291,7 +313,7 @@ impl Permutation {
 }
 
 fn check_list(name: &str, list: &AxisList, check: &mut Check<'_, '_>) {
-    check.that("collective_permute_c4", list.is_disjoint(), &format!("the axes of `{name}` must not share a part"));
+    check.that("collective_permute_c4", list.is_disjoint(), &format!("no two axes of `{name}` may overlap"));
 }
 
 fn check_pairs(pairs: &[(usize, usize)], check: &mut Check<'_, '_>) {

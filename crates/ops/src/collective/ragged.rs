@@ -12,6 +12,7 @@
 //! row of the result that receives nothing has its value in `output`. With `k * n` entries for a group of `n`, each
 //! member has `k` consecutive entries.
 
+use super::calculus;
 use super::ops::{checked_groups, collective, group_size};
 use crate::Opcode;
 use crate::check::{self, Check};
@@ -54,7 +55,13 @@ pub(crate) fn ragged_attrs(groups: Attr, channel: Option<i64>) -> Attrs {
 }
 
 impl Facts for RaggedAllToAll {
-    answer!(calculus = none("the exchange of rows of unequal groups has no transpose here"));
+    answer!(derivative = linear);
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        calculus::ragged_transpose()
+    }
+    fn batch(&self, _: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        calculus::ragged_batch(mapped)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, out, sizes @ ..] = check::tensors::<6>(op)?;
         let mut check = Check::new(op);
@@ -69,7 +76,7 @@ impl Facts for RaggedAllToAll {
         let alike = is_list && sizes.iter().all(|t| *t == first);
         check.that("ragged_all_to_all_c4", alike, "offsets and sizes must be lists of integers, of one type");
         let fits = !is_list || (first.shape[0] > 0 && first.shape[0].is_multiple_of(n));
-        let rule = format!("offsets and sizes must have as many entries for each of the {n} members of a group");
+        let rule = format!("the length of offsets and sizes must be a positive multiple of {n}, the size of a group");
         check.that("ragged_all_to_all_c5", fits, &rule);
         check.give([op.operand_type(1).clone()])
     }
@@ -182,7 +189,7 @@ fn sizes_differ(from: usize, to: usize, sent: i64, expected: i64, loc: &Loc) -> 
     Diagnostic::error(
         "ragged-sizes",
         loc,
-        "`ragged_all_to_all`: a device expects another number of rows than it is sent",
+        "`ragged_all_to_all`: the number of rows that a device expects differs from the number that it is sent",
     )
     .facts(format!("device {from} sends {sent} rows to device {to}, which expects {expected}"))
     .help("`recv_sizes` are the senders' `send_sizes`: an `all_to_all` of them")

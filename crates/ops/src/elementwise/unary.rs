@@ -128,7 +128,8 @@ enum Slope {
     By(fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>),
 }
 
-/// Builds the tangent of an absolute value. That of a complex number is its component along the number.
+/// Builds the tangent of an absolute value. That of a complex number is its component along the number. Returns `None`
+/// if it is zero.
 fn abs_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (x, y, tangent) = (cx.operands[0], cx.results[0], cx.tangents[0]?);
     if !cx.op.operand_tensor(0).dtype.is_complex() {

@@ -413,30 +413,30 @@ impl Facts for Convolution {
         let n = lhs.rank();
         let mut check = Check::new(op);
         check.that("convolution_c1", n == rhs.rank() && n >= 2, "both operands must have the same rank, at least 2");
-        check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have one element type");
+        check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have the same element type");
         let spatial = n.saturating_sub(2);
         check
             .that(
                 "convolution_c12",
                 dims.input_spatial.len() == spatial,
-                "the input must have N - 2 spatial dimensions",
+                "the input must have two spatial dimensions fewer than dimensions",
             )
             .that(
                 "convolution_c17",
                 dims.kernel_spatial.len() == spatial,
-                "the kernel must have N - 2 spatial dimensions",
+                "the kernel must have two spatial dimensions fewer than dimensions",
             )
             .that(
                 "convolution_c19",
                 dims.output_spatial.len() == spatial,
-                "the output must have N - 2 spatial dimensions",
+                "the output must have two spatial dimensions fewer than dimensions",
             )
             .that("convolution_c24", check::precision_fits(op), check::PRECISION_RULE);
         let all = |list: Vec<usize>| check::is_unique(&list) && check::are_dims(&list, n);
-        check.that("convolution_c13", all(dims.input()), "the input's dimensions must be named once each");
-        check.that("convolution_c18", all(dims.kernel()), "the kernel's dimensions must be named once each");
+        check.that("convolution_c13", all(dims.input()), "each dimension of the input must be named once");
+        check.that("convolution_c18", all(dims.kernel()), "each dimension of the kernel must be named once");
         check
-            .that("convolution_c20", all(dims.output()), "the output's dimensions must be named once each")
+            .that("convolution_c20", all(dims.output()), "each dimension of the output must be named once")
             .so_far()?;
         check_groups(op, &mut check, &dims);
         let window = read_window(op, &mut check, NAMES, Some(kernel_sizes(op, &dims)), n - 2, &LABELS);
@@ -474,7 +474,7 @@ impl Facts for Convolution {
         RuleFact::Rule(rule.without(|f| moves(rule.kind(f))))
     }
 
-    answer!(forwards = none);
+    answer!(usual but enlarged, movement, read_through, propagation_rule, eval_copies);
 
     /// Returns the attributes with the numbers of groups that the enlarged types have.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
@@ -492,10 +492,9 @@ impl Facts for Convolution {
     }
 
     answer!(index_bounds = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
 
-    /// Returns the op with its windows over the operand of a `pad` that adds zeros.
+    /// Returns the op with its windows over the operand of a `pad` that adds zeros. Returns `None` if no such op makes
+    /// the operand.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let dims = ConvDims::of(op)?;
         let is_zero =
@@ -524,9 +523,6 @@ impl Facts for Convolution {
         Some(Movement::new(dims.output_spatial[i], vec![read], of_windows))
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
@@ -606,20 +602,24 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     check.that(
         "convolution_c10",
         lhs[dims.input_batch].is_multiple_of(batch),
-        "the batch must be a multiple of its groups",
+        "the size of the batch dimension must be a multiple of `batch_group_count`",
     );
-    check.that("convolution_c11", input.is_multiple_of(feature), "input features must be a multiple of their groups");
+    check.that(
+        "convolution_c11",
+        input.is_multiple_of(feature),
+        "the number of input features must be a multiple of `feature_group_count`",
+    );
     let same = rhs[dims.kernel_input_feature] == input / feature;
-    check.that("convolution_c14", same, "the kernel must have the input features of one group");
+    check.that("convolution_c14", same, "the kernel must have as many input features as one group of the input");
     check.that(
         "convolution_c15",
         output.is_multiple_of(batch),
-        "output features must be a multiple of the batch groups",
+        "the number of output features must be a multiple of `batch_group_count`",
     );
     check.that(
         "convolution_c16",
         output.is_multiple_of(feature),
-        "output features must be a multiple of the feature groups",
+        "the number of output features must be a multiple of `feature_group_count`",
     );
 }
 

@@ -72,7 +72,7 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    /// The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
+    /// Returns the derivative. The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -95,7 +95,7 @@ impl Facts for ReduceWindow {
             vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
         })
     }
-    /// An element of a sum is in the windows at the positions that windows of the same size over the cotangent have.
+    /// Returns the transpose of a sum. An element is in the windows at the positions that windows of the same size over the cotangent have.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         match (self.linear(op), select_and_gather::direction(op)) {
             (Linear::Jointly, _) => Transposed::by(sum_cotangents),
@@ -135,7 +135,7 @@ impl Facts for ReduceWindow {
         let gives = types_of(op, op.body.region_results(region));
         let elements: Vec<&TensorType> = gives.iter().filter_map(Type::as_tensor).filter(|t| t.rank() == 0).collect();
         let fits = args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n] && elements.len() == n;
-        check.that("reduce_window_c13", fits, "the body must take two scalars for each input and give one");
+        check.that("reduce_window_c13", fits, "the body must take two scalars for each input, and return one");
         let takes = inputs.iter().zip(&elements).all(|(x, to)| is_promotable(x.dtype, to.dtype));
         let rule = "the body's elements must be of the inputs' kinds, and no narrower";
         check.that("reduce_window_c13", takes, rule).so_far()?;
@@ -154,12 +154,10 @@ impl Facts for ReduceWindow {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
+    answer!(usual but movement, read_through, propagation_rule, reducer, eval_copies);
 
-    /// Returns the op with its windows over the operands of `pad`s that add the initial values.
+    /// Returns the op with its windows over the operands of `pad`s that add the initial values. Returns `None` if no
+    /// such ops make the operands.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let (window, n) = (window(op), arity(op));
         let is_init = |i: usize, pad: &OpView<'_>| {
@@ -181,14 +179,9 @@ impl Facts for ReduceWindow {
     }
 
     answer!(propagation_rule = blocked_if_conservative);
-    answer!(constness = by_class);
-    answer!(number = none);
     answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let (window, n) = (window(op), arity(op));
@@ -212,7 +205,6 @@ impl Facts for ReduceWindow {
         }
     }
 
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<f32>) -> tensor<6x3xf32> {
   %0 = "stablehlo.reduce_window"(%arg0, %arg1) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
@@ -241,6 +233,7 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
 }
 
 /// Builds the tangent of products in windows that start with one: the sum of the tangents, each times all other factors.
+/// Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
     let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
@@ -367,7 +360,7 @@ fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &L
     eval::fill(x.dtype(), shape, |i| out[i])
 }
 
-/// Combines windows by any region, which runs for each element of each window.
+/// Combines windows by any region, which runs for each element of each window. Fails if the region does.
 fn by_region(
     op: &OpView<'_>,
     window: &[WindowDim],

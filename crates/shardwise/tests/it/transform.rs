@@ -1,7 +1,10 @@
 //! Derivatives and batches of functions: composed with each other, with programs, loops and layouts.
 
 use shardwise::prelude::*;
-use shardwise::{grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+use shardwise::{
+    Nth, by_path, checkpoint, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux,
+    vmap,
+};
 
 fn floats(x: &Array) -> Vec<f32> {
     x.to_vec::<f32>().unwrap()
@@ -58,8 +61,321 @@ fn jacobians() {
     assert_eq!(floats(&hessian(|x: &Array| f(x).sum(0))(&x)), [6.0, 0.0, 2.0, 0.0, 6.0, 4.0, 2.0, 4.0, 0.0]);
     let (y, dy) = jvp(f, &x, &array(&[1.0f32, 0.0, 1.0]));
     assert_eq!((floats(&y), floats(&dy)), (vec![3.0, 12.0], vec![7.0, 4.0]));
-    let (_, dx) = vjp(f, &x, &array(&[1.0f32, 1.0]));
-    assert_eq!(floats(&dx), [6.0, 12.0, 5.0]);
+    let (_, pullback) = vjp(f, &x);
+    assert_eq!(floats(&pullback(&array(&[1.0f32, 1.0]))), [6.0, 12.0, 5.0]);
+}
+
+#[test]
+fn arguments_are_selected_by_position() {
+    let f = |w: &Array, (b, c): &(Array, Array), x: &Array| (w * x + b * c).square().sum(..);
+    let (w, b, c, x) = (scalar(2.0, F32), scalar(1.0, F32), scalar(3.0, F32), array(&[1.0f32, 3.0]));
+    let bc = (b, c);
+    // The residuals are 5 and 9.
+    let (db, dc) = grad(f).argnums(Nth::<1>)(&w, &bc, &x);
+    assert_eq!((floats(&db), floats(&dc)), (vec![84.0], vec![28.0]));
+    let (dx, dw) = grad(f).argnums((Nth::<2>, Nth::<0>))(&w, &bc, &x);
+    assert_eq!((floats(&dx), floats(&dw)), (vec![20.0, 36.0], vec![64.0]));
+    let (value, (dw,)) = value_and_grad(f).argnums((Nth::<0>,))(&w, &bc, &x);
+    assert_eq!((floats(&value), floats(&dw)), (vec![106.0], vec![64.0]));
+    // An argument that is selected twice has its gradient twice.
+    let (one, two) = grad(f).argnums((Nth::<0>, Nth::<0>))(&w, &bc, &x);
+    assert_eq!((floats(&one), floats(&two)), (vec![64.0], vec![64.0]));
+    let again = jit(|w: &Array, bc: &(Array, Array), x: &Array| grad(f).argnums(Nth::<2>)(w, bc, x));
+    assert_eq!(floats(&again(&w, &bc, &x).unwrap()), [20.0, 36.0]);
+}
+
+#[test]
+fn auxiliary_results_are_returned_beside_the_derivative() {
+    let f = |x: &Array| (x.square().sum(..), (x.max(..), x.astype(I32)));
+    let x = array(&[3.0f32, 4.0]);
+    let (dx, (largest, whole)) = grad(f).has_aux()(&x);
+    assert_eq!(
+        (floats(&dx), floats(&largest), whole.to_vec::<i32>().unwrap()),
+        (vec![6.0, 8.0], vec![4.0], vec![3, 4])
+    );
+    let ((value, _), dx) = value_and_grad(f).has_aux()(&x);
+    assert_eq!((floats(&value), floats(&dx)), (vec![25.0], vec![6.0, 8.0]));
+    let g = |x: &Array| (x.square(), x.sum(..));
+    for (jacobian, sum) in [jacfwd(g).has_aux()(&x), jacrev(g).has_aux()(&x)] {
+        assert_eq!((floats(&jacobian), floats(&sum)), (vec![6.0, 0.0, 0.0, 8.0], vec![7.0]));
+    }
+    let (second, (largest, _)) = hessian(f).has_aux()(&x);
+    assert_eq!((floats(&second), floats(&largest)), (vec![2.0, 0.0, 0.0, 2.0], vec![4.0]));
+    let (y, pullback, sum) = vjp_with_aux(g, &x);
+    assert_eq!((floats(&y), floats(&sum)), (vec![9.0, 16.0], vec![7.0]));
+    assert_eq!(floats(&pullback(&array(&[1.0f32, 10.0]))), [6.0, 80.0]);
+    assert_eq!(floats(&pullback(&array(&[0.0f32, 1.0]))), [0.0, 8.0]);
+}
+
+#[test]
+fn jacobians_of_selected_trees() {
+    let f = |x: &Array, w: &(Array, Array)| x * &w.0 + w.1.sum(..);
+    let (x, w) = (array(&[1.0f32, 2.0]), (scalar(3.0, F32), array(&[4.0f32, 5.0, 6.0])));
+    for (dx, (d0, d1)) in
+        [jacfwd(f).argnums((Nth::<0>, Nth::<1>))(&x, &w), jacrev(f).argnums((Nth::<0>, Nth::<1>))(&x, &w)]
+    {
+        assert_eq!(floats(&dx), [3.0, 0.0, 0.0, 3.0]);
+        assert_eq!((d0.shape().to_vec(), floats(&d0)), (vec![2], vec![1.0, 2.0]));
+        assert_eq!((d1.shape().to_vec(), floats(&d1)), (vec![2, 3], vec![1.0; 6]));
+    }
+    let g = |x: &Array, y: &Array| (x.square() * y.i(0)).sum(..) * y.i(1);
+    let ((xx, xy), (yx, yy)) = hessian(g).argnums((Nth::<0>, Nth::<1>))(&x, &array(&[3.0f32, 5.0]));
+    assert_eq!(floats(&xx), [30.0, 0.0, 0.0, 30.0]);
+    // d/dx_i d/dy_j of (x . x) y_0 y_1.
+    assert_eq!(floats(&xy), [10.0, 6.0, 20.0, 12.0]);
+    assert_eq!(floats(&yx), [10.0, 20.0, 6.0, 12.0]);
+    assert_eq!(floats(&yy), [0.0, 5.0, 5.0, 0.0]);
+}
+
+#[test]
+fn gradients_of_integers_are_float0() {
+    let params = (array(&[1.0f32, 2.0]), array(&[1i32, 0, 1]));
+    let loss = |p: &(Array, Array)| p.0.i(&p.1).square().sum(..);
+    let gradient = grad(loss).allow_int()(&params);
+    assert_eq!(floats(&gradient.0), [2.0, 8.0]);
+    assert!(gradient.1.is_float0());
+    assert_eq!((gradient.1.shape().to_vec(), format!("{}", gradient.1)), (vec![3], "float0[3]".to_string()));
+    // It is no leaf of trees, so programs neither take nor return it.
+    assert_eq!(tree::leaves(&gradient).len(), 1);
+    let program = jit(|p: &(Array, Array)| grad(loss).allow_int()(p));
+    let again = program(&params).unwrap();
+    assert!(again.1.is_float0() && floats(&again.0) == [2.0, 8.0]);
+    let echo = jit(|g: &(Array, Array)| g.clone());
+    assert!(echo(&again).unwrap().1.is_float0());
+    let doubled = tree::map(&again, |g| g * 2.0);
+    assert!(doubled.1.is_float0() && floats(&doubled.0) == [4.0, 16.0]);
+    // Optimizers leave the parameter as it is.
+    let optimizer = optim::sgd(0.5);
+    let state = optimizer.init(&params);
+    let (new, _) = optimizer.update(&gradient, state, &params);
+    assert_eq!((floats(&new.0), new.1.to_vec::<i32>().unwrap()), (vec![0.0, -2.0], vec![1, 0, 1]));
+    // So do collectives.
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    let summed = with_mesh(&mesh, || {
+        let sum = |p: &(Array, Array)| psum(&grad(loss).allow_int()(p), "X").0;
+        shard_map(sum).in_specs(P!()).out_specs(P!())(&params)
+    });
+    assert_eq!(floats(&summed), [4.0, 16.0]);
+    // Any op on it is a mistake.
+    let wrong = &gradient.1 + 1;
+    assert_eq!(wrong.check().unwrap_err().diagnostics().next().unwrap().code(), "float0");
+    // Tangents and cotangents of integers are `float0` as well.
+    let (y, dy) = jvp(|p: &(Array, Array)| (p.0.square(), p.1.clone()), &params, &(ones([2], F32), float0([3])));
+    assert_eq!((floats(&dy.0), y.1.to_vec::<i32>().unwrap()), (vec![2.0, 4.0], vec![1, 0, 1]));
+    assert!(dy.1.is_float0());
+    let (_, pullback) = vjp(|p: &(Array, Array)| (p.0.square(), p.1.clone()), &params);
+    let back = pullback(&(ones([2], F32), float0([3])));
+    assert!(back.1.is_float0() && floats(&back.0) == [2.0, 4.0]);
+}
+
+#[test]
+fn a_pullback_keeps_its_residuals() {
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        // Outside of a trace, the pullback holds values, and may be called inside of a program.
+        let x = array(&[1.0f32, 2.0]).shard(P!("X"));
+        let f = |x: &Array| scan(x.clone(), ones([3], F32), |h, s| (&h * &h * s, ())).0;
+        let (y, pullback) = vjp(f, &x);
+        assert_eq!(floats(&y), [1.0, 256.0]);
+        assert_eq!(floats(&pullback(&ones([2], F32))), [8.0, 1024.0]);
+        let program = jit(|ct: &Array| pullback(ct) * 2.0);
+        assert_eq!(floats(&program(&ones([2], F32)).unwrap()), [16.0, 2048.0]);
+        let rows = vmap(&pullback)(&array(&[[1.0f32, 0.0], [0.0, 1.0]]));
+        assert_eq!(floats(&rows), [8.0, 0.0, 0.0, 1024.0]);
+        // Inside of a trace, it is a part of the program, and can be differentiated.
+        let g = |x: &Array| {
+            let (y, pullback) = vjp(|x: &Array| x * x * x, x);
+            (pullback(&ones([2], F32)) + y).sum(..)
+        };
+        assert_eq!(floats(&grad(g)(&x)), [9.0, 24.0]);
+    });
+}
+
+#[test]
+fn a_linearized_function_runs_once() {
+    let w = array(&[[0.5f32, -1.0], [0.25, 2.0]]);
+    // With a loop and a branch, whose inner values the linear part uses.
+    let f = |x: &Array, y: &Array| {
+        let (h, hs) = scan(x.clone(), arange(0..3, F32), |h, s| {
+            let h = cond(s.gt(0.0), || w.matmul(&h).tanh() * y, || &h * &h * &s + y);
+            (h.clone(), h)
+        });
+        (h, hs.sum(0).sin())
+    };
+    let (x, y) = (array(&[1.0f32, 2.0]), array(&[0.5f32, -2.0]));
+    let (value, tangent) = linearize(f, (&x, &y));
+    for (dx, dy) in [(ones([2], F32), zeros([2], F32)), (array(&[0.5f32, -1.0]), array(&[2.0f32, 1.0]))] {
+        let (own, expected) = jvp(f, (&x, &y), (&dx, &dy));
+        let found = tangent(&dx, &dy);
+        assert_eq!((floats(&value.0), floats(&value.1)), (floats(&own.0), floats(&own.1)));
+        for (a, b) in
+            floats(&found.0).iter().chain(&floats(&found.1)).zip(floats(&expected.0).iter().chain(&floats(&expected.1)))
+        {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+    }
+    // Inside of a program, and of other transforms.
+    let second = grad(|x: &Array| linearize(|x: &Array| x * x * x, x).1(&ones([2], F32)).sum(..));
+    assert_eq!(floats(&second(&x)), [6.0, 12.0]);
+    let kept = checkpoint(|x: &Array| x.sin() * x);
+    let (_, along) = linearize(|x: &Array| kept(x) * x, &x);
+    let expected = jvp(|x: &Array| x.sin() * x * x, &x, &ones([2], F32)).1;
+    for (a, b) in floats(&along(&ones([2], F32))).into_iter().zip(floats(&expected)) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+    let columns = vmap(|dx: &Array| tangent(dx, &zeros([2], F32)).0)(&array(&[[1.0f32, 0.0], [0.0, 1.0]]));
+    assert_eq!(columns.shape().to_vec(), [2, 2]);
+}
+
+#[test]
+fn batches_along_other_dimensions() {
+    let x = array(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    let w = array(&[1.0f32, 10.0]);
+    let f = |x: &Array, w: &Array| (x * w).sum(..);
+    assert_eq!(floats(&vmap(f).in_axes((1, None))(&x, &w)), [41.0, 52.0, 63.0]);
+    assert_eq!(floats(&vmap(f).in_axes((-1, None))(&x, &w)), [41.0, 52.0, 63.0]);
+    assert_eq!(floats(&vmap(f).in_axes((Some(0), 0))(&x, &w)), [6.0, 150.0]);
+    // Leaves of a tree have axes of their own.
+    let g = |p: &(Array, Array), k: &Array| (&p.0 + &p.1 * k, k * 2.0);
+    let p = (array(&[[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]), array(&[10.0f32, 20.0, 30.0]));
+    let (sum, twice) = vmap(g).in_axes(((0, None), None)).out_axes((1, None))(
+        &(p.0.clone(), array(&[1.0f32, 2.0])),
+        &scalar(3.0, F32),
+    );
+    assert_eq!((sum.shape().to_vec(), floats(&sum)), (vec![2, 3], vec![4.0, 6.0, 8.0, 8.0, 10.0, 12.0]));
+    assert_eq!(floats(&twice), [6.0]);
+    let by = by_path(|path, _| if path.to_string().ends_with("0") { Some(0) } else { None });
+    let (sum, _) = vmap(g).in_axes((by, None))(&(p.0.clone(), array(&[1.0f32, 2.0])), &scalar(3.0, F32));
+    assert_eq!(floats(&sum), [4.0, 8.0, 6.0, 10.0, 8.0, 12.0]);
+    // Nothing is mapped, and the size is given.
+    let (y, z) = vmap(|x: &Array| (x * 2.0, x + 1.0)).in_axes(None).axis_size(3).out_axes((0, None))(&w);
+    assert_eq!((floats(&y), floats(&z)), (vec![2.0, 20.0, 2.0, 20.0, 2.0, 20.0], vec![2.0, 11.0]));
+    // Results anywhere.
+    let y = vmap(|x: &Array| x.reshape([1, 2])).in_axes(1).out_axes(-2)(&x);
+    assert_eq!((y.shape().to_vec(), floats(&y)), (vec![1, 3, 2], vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
+}
+
+#[test]
+fn collectives_along_a_batch() {
+    let x = array(&[[1.0f32, 2.0], [3.0, 5.0], [-7.0, 4.0]]);
+    let run = |f: fn(&Array) -> Array| vmap(f).axis_name("i")(&x);
+    assert_eq!(floats(&run(|x| x.psum("i"))), [-3.0, 11.0, -3.0, 11.0, -3.0, 11.0]);
+    assert_eq!(floats(&run(|x| x.pmax("i"))), [3.0, 5.0, 3.0, 5.0, 3.0, 5.0]);
+    assert_eq!(floats(&run(|x| x.pmin("i"))), [-7.0, 2.0, -7.0, 2.0, -7.0, 2.0]);
+    assert_eq!(floats(&run(|x| x.pmean("i")).i(0)), [-1.0, 11.0 / 3.0]);
+    assert_eq!(run(|_| axis_index("i")).to_vec::<i32>().unwrap(), [0, 1, 2]);
+    assert_eq!(floats(&run(|x| x * axis_size("i") as f64).i(0)), [3.0, 6.0]);
+    assert_eq!(floats(&run(|x| x.ppermute("i", shift(1)))), [-7.0, 4.0, 1.0, 2.0, 3.0, 5.0]);
+    assert_eq!(floats(&run(|x| x.ppermute("i", [(0, 2)]))), [0.0, 0.0, 0.0, 0.0, 1.0, 2.0]);
+    assert_eq!(floats(&run(|x| x.pshuffle("i", [1, 2, 0]))), [3.0, 5.0, -7.0, 4.0, 1.0, 2.0]);
+    assert_eq!(floats(&run(|x| x.pbroadcast("i", 1)).i(2)), [3.0, 5.0]);
+    assert_eq!(floats(&run(|x| x.all_gather("i", 0)).i(1)), [1.0, 2.0, 3.0, 5.0, -7.0, 4.0]);
+    assert_eq!(floats(&run(|x| x.all_gather("i", stacked(1))).i(1)), [1.0, 3.0, -7.0, 2.0, 5.0, 4.0]);
+    let y = arange(0..18, F32).reshape([3, 6]);
+    let scattered = vmap(|x: &Array| x.psum_scatter("i", 0)).axis_name("i")(&y);
+    assert_eq!(floats(&scattered), [18.0, 21.0, 24.0, 27.0, 30.0, 33.0]);
+    let exchanged = vmap(|x: &Array| x.all_to_all("i", 0, 0)).axis_name("i")(&y);
+    assert_eq!(floats(&exchanged.i(1)), [2.0, 3.0, 8.0, 9.0, 14.0, 15.0]);
+    let started = vmap(|x: &Array| x.psum_start("i").done()).axis_name("i")(&x);
+    assert_eq!(floats(&started.i(0)), [-3.0, 11.0]);
+    // The sum is the same for all indices, so that it can leave the batch.
+    let sum = vmap(|x: &Array| x.psum("i")).axis_name("i").out_axes(None)(&x);
+    assert_eq!(floats(&sum), [-3.0, 11.0]);
+    // An inner axis hides an outer one of the same name, and both can be named at once.
+    let both = vmap(|x: &Array| vmap(|x: &Array| x.psum(("i", "j"))).axis_name("j")(x)).axis_name("i")(&x);
+    assert_eq!(floats(&both), [8.0; 6]);
+    let index = |_: &Array| axis_index("i") * 10 + axis_index(("i", "j"));
+    let index = vmap(|x: &Array| vmap(index).axis_name("j")(x)).axis_name("i")(&x);
+    assert_eq!(index.to_vec::<i32>().unwrap(), [0, 1, 12, 13, 24, 25]);
+    let hidden = vmap(|x: &Array| vmap(|x: &Array| x.psum("i")).axis_name("i")(x)).axis_name("i")(&x);
+    assert_eq!(floats(&hidden), [3.0, 3.0, 8.0, 8.0, -3.0, -3.0]);
+    // In loops and branches.
+    let looped =
+        vmap(|x: &Array| fori_loop(0..3, x.clone(), |_, h| &h + axis_index("i").astype(F32))).axis_name("i")(&x);
+    assert_eq!(floats(&looped), [1.0, 2.0, 6.0, 8.0, -1.0, 10.0]);
+    let scanned = vmap(|x: &Array| scan(x.clone(), ones([2], F32), |h, s| (h.psum("i") * s, ())).0).axis_name("i")(&x);
+    assert_eq!(floats(&scanned.i(0)), [-9.0, 33.0]);
+}
+
+#[test]
+fn derivatives_of_collectives_along_a_batch() {
+    let x = array(&[1.0f32, 2.0, 4.0]);
+    // The normalised values, x_i / sum(x).
+    let normalised = |x: &Array| vmap(|x: &Array| x / x.psum("i")).axis_name("i")(x);
+    let plain = |x: &Array| x / x.sum(..);
+    assert_eq!(floats(&jacrev(normalised)(&x)), floats(&jacrev(plain)(&x)));
+    assert_eq!(floats(&jacfwd(normalised)(&x)), floats(&jacfwd(plain)(&x)));
+    // Inside of the batch, the cotangents of all indices add up, as in JAX: d/dx_i sum_j psum(x)^2.
+    let inside = vmap(grad(|x: &Array| x.psum("i").square())).axis_name("i")(&x);
+    assert_eq!(floats(&inside), [42.0, 42.0, 42.0]);
+    let shifted = vmap(grad(|x: &Array| x.ppermute("i", shift(1)) * axis_index("i").astype(F32))).axis_name("i")(&x);
+    assert_eq!(floats(&shifted), [1.0, 2.0, 0.0]);
+    let gathered = vmap(grad(|x: &Array| x.all_gather("i", stacked(0)).i(1) * x)).axis_name("i")(&x);
+    // x_1 x_i: x_1 for each i, and at 1 the sum of all x_i in addition.
+    assert_eq!(floats(&gathered), [2.0, 9.0, 2.0]);
+}
+
+#[test]
+fn the_mapped_dimension_is_laid_on_mesh_axes() {
+    let mesh = Mesh::auto([("data", 4), ("model", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = arange(0..64, F32).reshape([8, 8]);
+        let f = |x: &Array| (x * 2.0).shard(P!("model")) + 1.0;
+        let text =
+            |f: &(dyn Fn(&Array) -> Array + Send + Sync)| jit(|x: &Array| f(x)).lower((&x,).0).unwrap().as_text();
+        let open = text(&|x| vmap(f)(x));
+        assert!(open.contains("[{?}, {\"model\"}]"), "{open}");
+        let laid = text(&|x| vmap(f).spmd_axis_name("data")(x));
+        assert!(laid.contains("[{\"data\"}, {\"model\"}]"), "{laid}");
+        let y = jit(|x: &Array| vmap(f).spmd_axis_name("data")(x))(&x).unwrap();
+        assert_eq!(y.ty().to_string(), "f32[8@data,8@model]");
+        assert_eq!(floats(&y), floats(&(&x * 2.0 + 1.0)));
+        let twice = jit(|x: &Array| vmap(f).spmd_axis_name("model")(x))(&x).unwrap_err();
+        assert_eq!(twice.diagnostics().next().unwrap().code(), "spmd-axis");
+    });
+}
+
+#[test]
+fn the_mapped_dimension_of_per_device_code_is_split() {
+    let mesh = Mesh::auto([("data", 4), ("model", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = arange(0..64, F32).reshape([8, 8]);
+        let f = |x: &Array| {
+            let own = |x: &Array| (x * 2.0).psum("model") + axis_index("model").astype(F32);
+            shard_map(own).in_specs(P!("model")).out_specs(P!("model"))(x)
+        };
+        let alone: Vec<Array> = (0..8).map(|i| f(&x.i(i))).collect();
+        let expected = floats(&stack(alone.iter().collect::<Vec<_>>(), 0));
+        assert_eq!(floats(&vmap(f)(&x)), expected);
+        let program = jit(|x: &Array| vmap(f).spmd_axis_name("data")(x));
+        let lowered = program.lower(&x).unwrap();
+        assert!(lowered.as_text().contains("[{\"data\"}, {\"model\"}]"), "{}", lowered.as_text());
+        let y = program(&x).unwrap();
+        assert_eq!((y.ty().to_string(), floats(&y)), ("f32[8@data,8@model]".into(), expected.clone()));
+        // Sums over the devices inside are those of each index.
+        let gradient = grad(|x: &Array| (vmap(f).spmd_axis_name("data")(x) * x).sum(..))(&x);
+        let own = grad(|x: &Array| (vmap(f)(x) * x).sum(..))(&x);
+        assert_eq!(floats(&gradient), floats(&own));
+        let e = jit(|x: &Array| vmap(f).spmd_axis_name("model")(x))(&x).unwrap_err();
+        assert_eq!(e.diagnostics().next().unwrap().code(), "spmd-axis");
+    });
+}
+
+#[test]
+fn in_explicit_mode_the_mapped_dimension_keeps_its_layout() {
+    let mesh = Mesh::explicit([("data", 4), ("model", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = arange(0..64, F32).reshape([8, 8]).shard(P!("data", "model"));
+        let w = arange(0..8, F32).shard(P!("model"));
+        let y =
+            jit(|x: &Array, w: &Array| vmap(|x: &Array, w: &Array| x * w).in_axes((0, None))(x, w))(&x, &w).unwrap();
+        assert_eq!(y.ty().to_string(), "f32[8@data,8@model]");
+        let y = jit(|x: &Array| vmap(|x: &Array| x.square()).in_axes(1).out_axes(1)(x))(&x).unwrap();
+        assert_eq!(y.ty().to_string(), "f32[8@data,8@model]");
+        let other = arange(0..64, F32).reshape([8, 8]).shard(P!(None, "model"));
+        let e = jit(|x: &Array, y: &Array| vmap(|x: &Array, y: &Array| x + y)(x, y))(&x, &other).unwrap_err();
+        assert_eq!(e.diagnostics().next().unwrap().code(), "batch-layout");
+    });
 }
 
 #[test]

@@ -52,7 +52,7 @@ struct File {
 /// Returns the listed checks that do not pass.
 ///
 /// # Errors
-/// Fails if a check is listed twice, or without a class or a reason.
+/// Fails if the list cannot be read, or if a check is listed twice, or without a class or a reason.
 pub fn read() -> Result<Vec<Known>> {
     checked(file()?.known)
 }
