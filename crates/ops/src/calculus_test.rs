@@ -51,6 +51,16 @@ fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec
         let mut cx =
             TangentCx { op, operands, results: &results, tangents: &tangents, cloner: &mut cloner, b, refused };
         let found = match of(&op).derivative(&op) {
+            Derivative::Linear if of(&op).linear(&op) == Linear::Each => {
+                let parts: Vec<Value> = (0..x.len())
+                    .filter_map(|i| {
+                        let mut operands = operands.to_vec();
+                        operands[i] = tangents[i]?;
+                        Some(cx.same_op(&operands)[0])
+                    })
+                    .collect();
+                vec![cx.sum(parts.into_iter().map(Some))]
+            }
             Derivative::Linear => {
                 let linear = of(&op).linear(&op);
                 let pick = |i: usize| if linear.includes(i) { cx.tangent_or_zeros(i) } else { operands[i] };

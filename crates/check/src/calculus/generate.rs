@@ -16,6 +16,9 @@ pub(super) struct Source {
 /// The bound on magnitudes of the program's values, which leaves room for its derivatives.
 const MAX_BOUND: u64 = 1 << 14;
 
+/// The number with which values are compared. No integer is equal to it, and no function of an integer that programs use.
+const THRESHOLD: f64 = 0.4375;
+
 /// Draws a program of at most `size` statements. Its ops are exact on integers if `is_exact`. It returns a scalar if
 /// `wants_scalar`.
 pub(super) fn source(choose: &mut Chooser, size: usize, is_exact: bool, wants_scalar: bool) -> Source {
@@ -27,7 +30,7 @@ pub(super) fn source(choose: &mut Chooser, size: usize, is_exact: bool, wants_sc
     let b = &mut builder;
     let count = 1 + maker.inner.choose.below(3);
     (0..count).for_each(|_| maker.arg(b));
-    let has_branches = maker.inner.choose.one_in(3);
+    let has_branches = maker.inner.choose.one_in(2);
     if has_branches {
         let index = b.arg(Type::tensor(DType::I32, vec![]));
         maker.branches.push(index);
@@ -72,7 +75,7 @@ impl Maker {
         if ty.size() == 0 || ty.size() > 400 {
             return;
         }
-        let kinds = if self.is_exact { 23 } else { 26 };
+        let kinds = if self.is_exact { 26 } else { 29 };
         match self.inner.choose.below(kinds) {
             0..=2 => self.binary(b, x),
             3 => self.inner.dot(b, x, &ty),
@@ -91,10 +94,10 @@ impl Maker {
             18 => self.update(b, x),
             19 => self.rows(b, x),
             20 => self.running_sum(b, x),
-            21 => self.repeat(b, x),
-            22 => self.branch(b, x),
-            23 => self.smooth(b, x, Opcode::Sine),
-            24 => self.smooth(b, x, Opcode::Tanh),
+            21 | 22 => self.repeat(b, x),
+            23..=25 => self.branch(b, x),
+            26 => self.smooth(b, x, Opcode::Sine),
+            27 => self.smooth(b, x, Opcode::Tanh),
             _ => self.smooth(b, x, Opcode::Logistic),
         }
     }
@@ -131,7 +134,7 @@ impl Maker {
     fn chosen(&mut self, b: &mut Builder<'_>, x: Live) {
         let (y, by) = (self.alike(b, x), self.alike(b, x));
         let ty = make::type_of(b, x.value);
-        let half = make::float(b, ty.dtype, 0.5);
+        let half = make::float(b, ty.dtype, THRESHOLD);
         let half = make::broadcast_scalar(b, half, &ty.shape);
         let is_positive = make::compare(b, "GT", by.value, half);
         let other = match self.inner.choose.one_in(2) {

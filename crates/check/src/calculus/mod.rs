@@ -25,7 +25,8 @@ use shardwise_transform::Request;
 
 /// The size of a batch.
 const BATCH: usize = 3;
-/// The number of units of the largest element by which results of inexact programs may differ.
+/// The number of units of the largest element, or of one, by which results of inexact programs may differ. The inputs are
+/// as large as one.
 const UNITS: u64 = 8;
 
 /// A program, its transforms and the transformed program with inputs.
@@ -139,7 +140,7 @@ impl Case {
         }
         let want = self.run(&self.module, &self.inputs)?;
         let local = run::partitioned(&self.module).map_err(|e| self.failed("partition", e))?.module;
-        let tolerance = if self.is_exact { Tolerance::Numbers } else { Tolerance::OfLargest(UNITS) };
+        let tolerance = if self.is_exact { Tolerance::Numbers } else { Tolerance::OfLargestOrOne(UNITS) };
         for engine in [&InterpEngine as &dyn Engine, &HostEngine::default()] {
             let got = run::on(engine, &local, &self.inputs).map_err(|e| self.failed(engine.name(), e))?;
             compare(&got, &want, |_| tolerance).map_err(|why| self.failed(engine.name(), why))?;
@@ -226,7 +227,7 @@ impl Case {
                 .collect();
             let want = self.run(&self.source, &one)?;
             let got: Vec<Literal> = found.iter().map(|x| element(x, row)).collect();
-            let tolerance = if self.is_exact { Tolerance::Numbers } else { Tolerance::OfLargest(UNITS) };
+            let tolerance = if self.is_exact { Tolerance::Numbers } else { Tolerance::OfLargestOrOne(UNITS) };
             compare(&got, &want, |_| tolerance).map_err(|why| self.failed(&format!("element {row}"), why))?;
         }
         Ok(())
