@@ -13,7 +13,7 @@ use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, RuleBuilder};
 use std::sync::Arc;
 
-pub use crate::trip_count::trip_count;
+pub use crate::trip_count::{Counter, counter, trip_count};
 
 /// Returns the region that a `case` or `if` runs, if the program decides it: the op has one region, or its operand is a
 /// constant. Otherwise, and for other ops, returns `None`. A constant index out of range selects the last region.

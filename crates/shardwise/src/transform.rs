@@ -22,6 +22,7 @@ mod custom;
 mod derivative;
 mod jacobian;
 pub(crate) mod remat;
+mod residuals;
 mod traced;
 
 pub use arguments::{Nth, NthArray, Positions};
@@ -33,6 +34,7 @@ pub use derivative::{
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
 pub use remat::{Remat, checkpoint, checkpoint_name};
+pub use residuals::{Residual, saved_residuals};
 pub use shardwise_ops::remat::Policy as CheckpointPolicy;
 
 use crate::array::Array;

@@ -20,7 +20,7 @@ use crate::jvp::{forward, is_smooth};
 use crate::states::Sums;
 use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, TensorType, Type, Value, ValueDef};
-use shardwise_ops::control::trip_count;
+use shardwise_ops::control::{counter, trip_count};
 use shardwise_ops::custom::LinearCall;
 use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
 use shardwise_ops::remat::{self, Policy};
@@ -769,13 +769,30 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, turn, &used);
-    let stacks = stack_rows(b, known, &kept, count);
+    let (mut kept, again) = sources(module, b.body, turn, &used);
+    // The counter follows from the row.
+    let counter = counter(&module.view(b.body, known.op));
+    let counted = counter.map(|c| b.body[turn].args[c.index]).filter(|v| kept.contains(v));
+    kept.retain(|v| Some(*v) != counted);
+    let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, known, &kept, count) };
     // `row` is computed first in `back`.
     let place = b.body[back].ops.len();
     let at = b.body[back].ops.iter().position(|&op| b.body[op].results.contains(&row)).expect("it is made there") + 1;
     let mut inner = Builder::at(b.body, back, b.loc.clone());
     let mut to = HashMap::new();
+    if let (Some(v), Some(counter)) = (counted, counter) {
+        let dtype = make::type_of(&inner, v).dtype;
+        let mut value = make::convert(&mut inner, row, dtype);
+        if counter.step != 1 {
+            let step = make::number(&mut inner, dtype, counter.step);
+            value = make::multiply(&mut inner, value, step);
+        }
+        if counter.first != 0 {
+            let first = make::number(&mut inner, dtype, counter.first);
+            value = make::add(&mut inner, value, first);
+        }
+        to.insert(v, value);
+    }
     for (&v, &stack) in kept.iter().zip(&stacks) {
         let shape = inner.body.ty(v).shape().to_vec();
         let starts = row_starts(&mut inner, row, shape.len());

@@ -26,6 +26,7 @@ mod optim;
 mod optim_cases;
 mod ragged;
 mod reference;
+mod residual_cases;
 mod sizes;
 mod transform;
 mod transform_manual;

@@ -161,7 +161,7 @@ pub fn test_tools(python: &Path) -> Result<()> {
 /// Returns the output of the scripts, and true if JAX still has the same answers.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
     let (mut report, mut is_right) = (String::new(), true);
-    for name in ["explicit.py", "manual.py", "random_numbers.py", "layers.py", "optimizers.py"] {
+    for name in ["explicit.py", "manual.py", "random_numbers.py", "layers.py", "optimizers.py", "residuals.py"] {
         let outcome = command::run(venv::script(python, name), "", LIMIT)?;
         is_right &= outcome.is_success();
         let why = if outcome.is_success() { String::new() } else { outcome.reason() };
