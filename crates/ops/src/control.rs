@@ -13,7 +13,7 @@ use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, RuleBuilder};
 use std::sync::Arc;
 
-pub use crate::trip_count::trip_count;
+pub use crate::trip_count::{Counter, counter, trip_count};
 
 /// Returns the region that a `case` or `if` runs, if the program decides it: the op has one region, or its operand is a
 /// constant. Otherwise, and for other ops, returns `None`. A constant index out of range selects the last region.
@@ -542,9 +542,11 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
+    /// A target that returns its operands changes no tangent, and its tangents have the layouts that propagate to them.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match known(op) {
             Some(facts) => facts.derivative(op),
+            None if is_identity_target(op) => Derivative::by(|cx| cx.tangents[..cx.results.len()].to_vec()),
             None if user::find(target(op)).is_some() => Derivative::None("the kernel states no derivative"),
             None => Derivative::None("the called function states no derivative"),
         }
@@ -558,6 +560,9 @@ impl Facts for CustomCall {
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         match (known(op), user::find(target(op))) {
             (Some(facts), _) => facts.batch(op, mapped),
+            (None, _) if is_identity_target(op) => Batched::by("its layout names no dimension for the batch", |cx| {
+                Ok((0..cx.op.results().len()).map(|i| cx.with_leading(i)).collect())
+            }),
             (None, Some(kernel)) => kernel.batch(op, mapped),
             (None, None) => Batched::None("the called function states no batch"),
         }

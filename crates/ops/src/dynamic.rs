@@ -2,10 +2,11 @@
 //! checked when they run. Each is then computed as the op of the same name without `dynamic_`.
 
 use crate::check::{self, Check, counted_tensors};
+use crate::expansion::ExpandCx;
 use crate::facts::*;
 use crate::index::{GATHER_DIMENSIONS, IndexDims};
 use crate::schema::*;
-use crate::shapes::{BroadcastInDim, Reshape};
+use crate::shapes::{BroadcastInDim, Reshape, known_operand};
 use crate::window::{CONV_DIMENSIONS, ConvDims, Convolution};
 use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
@@ -380,8 +381,28 @@ impl Dynamic {
     };
 }
 
+/// Builds the static form of an op whose sizes are constants.
+fn with_known_sizes(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
+    let form = form(Opcode::of_view(&cx.op));
+    let count = cx.op.operands().len();
+    let sizes: Option<Vec<Literal>> =
+        (form.kept..count).map(|i| known_operand(&cx.op, i).map(Literal::to_dense)).collect();
+    let sizes = sizes.ok_or("its sizes are operands, and not constants")?;
+    let (args, attrs) = (cx.operands[..form.kept].to_vec(), form.attrs(&cx.op, &sizes));
+    let declared = [cx.op.result_type(0).clone()];
+    let made = build::build_as(cx.op.module, cx.b, form.to, args, attrs, [], declared);
+    let made = made.map_err(|_| "its sizes do not lead to the type of its result")?;
+    Ok(cx.b.body[made].results.to_vec())
+}
+
 impl Facts for Dynamic {
-    answer!(calculus = none("its sizes are operands, which are replaced by constants first"));
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::expanded(with_known_sizes)
+    }
+    answer!(transpose = none("the op with known sizes is transposed"));
+    fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::expanded(with_known_sizes)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let opcode = Opcode::of_view(op);
         let form = form(opcode);

@@ -26,7 +26,7 @@ pub enum Policy {
     /// Keeps the results of products of matrices and of convolutions.
     Dots,
     /// Keeps the results of products of matrices without batch dimensions.
-    DotsWithoutBatch,
+    DotsWithNoBatchDims,
     /// Keeps the values marked with one of these names.
     Names(Vec<Arc<str>>),
     /// Keeps the values marked with any other name.
@@ -38,6 +38,26 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Returns the policy that keeps the values marked with one of these names.
+    pub fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> Policy {
+        Policy::Names(names.into_iter().map(Arc::from).collect())
+    }
+
+    /// Returns the policy that keeps the values marked with any other name.
+    pub fn other_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Policy {
+        Policy::OtherNames(names.into_iter().map(Arc::from).collect())
+    }
+
+    /// Returns the policy that keeps all values except those marked with one of these names.
+    pub fn all_but<'n>(names: impl IntoIterator<Item = &'n str>) -> Policy {
+        Policy::AllBut(names.into_iter().map(Arc::from).collect())
+    }
+
+    /// Returns the policy that keeps what this one keeps, and what `other` keeps.
+    pub fn or(self, other: Policy) -> Policy {
+        Policy::Either(Box::new(self), Box::new(other))
+    }
+
     /// Returns true if reverse mode keeps the results of an op.
     pub fn keeps(&self, op: &OpView<'_>) -> bool {
         let code = Opcode::of_view(op);
@@ -48,7 +68,7 @@ impl Policy {
             Policy::Nothing => false,
             Policy::Everything => true,
             Policy::Dots => is_dot || code == Opcode::Convolution,
-            Policy::DotsWithoutBatch => is_dot && DotDims::of(op).is_some_and(|dims| dims.lhs_batch.is_empty()),
+            Policy::DotsWithNoBatchDims => is_dot && DotDims::of(op).is_some_and(|dims| dims.lhs_batch.is_empty()),
             Policy::Names(names) => named(&|name| is_one(names, name)),
             Policy::OtherNames(names) => named(&|name| !is_one(names, name)),
             Policy::AllBut(names) => !named(&|name| is_one(names, name)),
@@ -63,7 +83,7 @@ impl Policy {
             Policy::Nothing => keeps("nothing"),
             Policy::Everything => keeps("everything"),
             Policy::Dots => keeps("dots"),
-            Policy::DotsWithoutBatch => keeps("dots_with_no_batch_dims"),
+            Policy::DotsWithNoBatchDims => keeps("dots_with_no_batch_dims"),
             Policy::Names(names) => keeps("names").with("names", listed(names)),
             Policy::OtherNames(names) => keeps("other_names").with("names", listed(names)),
             Policy::AllBut(names) => keeps("all_but").with("names", listed(names)),
@@ -81,7 +101,7 @@ impl Policy {
             "nothing" => Policy::Nothing,
             "everything" => Policy::Everything,
             "dots" => Policy::Dots,
-            "dots_with_no_batch_dims" => Policy::DotsWithoutBatch,
+            "dots_with_no_batch_dims" => Policy::DotsWithNoBatchDims,
             "names" => Policy::Names(names()?),
             "other_names" => Policy::OtherNames(names()?),
             "all_but" => Policy::AllBut(names()?),

@@ -24,7 +24,9 @@ impl Map {
 }
 
 impl Facts for Map {
-    answer!(derivative = none("its derivative is not implemented: write the ops of its region on whole arrays"));
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::expanded(|cx| cx.each(cx.op.regions()[0], cx.operands))
+    }
     answer!(transpose = none("it is not linear"));
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
         let all: Vec<usize> = (0..=op.result_shape(0).len()).collect();

@@ -4,10 +4,12 @@
 use crate::function::At;
 use crate::manual::{ManualType, Scope};
 use crate::spec::LeafSpec;
+use crate::transform::remat::composite;
 use crate::{Array, context, explicit, hlo, trace};
 use shardwise_base::{EntityVec, Sharding};
 use shardwise_ir::{Body, Cloner, Func, Op, OpData, Region, TensorType, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::remat;
 use shardwise_ops::shardy::manual_mesh_axes_in;
 use shardwise_transform::States;
 use std::collections::HashMap;
@@ -71,6 +73,7 @@ impl Copier<'_> {
         let data = &self.body[op];
         match Opcode::of(data.code) {
             Opcode::ManualComputation => return self.manual(data),
+            Opcode::NamedComputation => return self.named(op),
             Opcode::AsyncStart => return self.start(data),
             Opcode::AsyncDone => return self.finish(data),
             _ => {}
@@ -83,7 +86,15 @@ impl Copier<'_> {
         let regions = data.regions.iter().map(|&r| self.region(r, if is_loop { &layouts } else { &[] })).collect();
         let states: Vec<_> = data.results.iter().map(|&v| self.state(v)).collect();
         let made = hlo::op_in(opcode, &given, data.attrs.clone(), regions, &self.types(&data.results), &states);
-        let made = if is_loop { explicit::lay(&made, &layouts) } else { made };
+        let made = match opcode {
+            Opcode::While => explicit::lay(&made, &layouts),
+            // Explicit mode does not type the function that it runs.
+            Opcode::Composite if explicit::is_typing() => {
+                let own: Vec<_> = data.results.iter().map(|&v| self.body.sharding(v).cloned()).collect();
+                explicit::lay(&made, &own)
+            }
+            _ => made,
+        };
         for (&v, array) in data.results.iter().zip(made) {
             self.set(v, &array);
         }
@@ -139,6 +150,28 @@ impl Copier<'_> {
                 None => array,
             };
             self.values[v] = Some(array.made_in(self.state(v)));
+        }
+    }
+
+    /// Copies a region with a name: as a composite if reverse mode computes its values again, and else its ops.
+    fn named(&mut self, op: Op) {
+        let (data, at) = (&self.body[op], context::caller(Location::caller()));
+        let region = data.regions[0];
+        let policy = trace::with(|t| remat::policy(&t.module.view(self.body, op)));
+        let operands = self.arrays(&data.operands);
+        let mut inner = |args: &[Array]| {
+            for (&v, a) in self.body[region].args.iter().zip(args) {
+                self.values[v] = Some(a.clone());
+            }
+            self.ops(region);
+            self.arrays(self.body.region_results(region))
+        };
+        let made = match policy {
+            Some(policy) => composite(&operands, &policy, at, |args| Ok(inner(args))).unwrap_or_else(|_| trace::end()),
+            None => inner(&operands),
+        };
+        for (&v, array) in data.results.iter().zip(made) {
+            self.values[v] = Some(array);
         }
     }
 

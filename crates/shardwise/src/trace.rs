@@ -88,6 +88,8 @@ pub(crate) struct Trace {
     wrong: Found,
     pub mesh: Option<Mesh>,
     pub explicit: explicit::State,
+    /// The number of calls of functions with derivatives of their own.
+    customs: usize,
 }
 
 thread_local! {
@@ -235,12 +237,19 @@ impl Trace {
             wrong: Found::default(),
             explicit: explicit::State::new(mesh.as_ref()),
             mesh,
+            customs: 0,
         }
     }
 
     /// Returns a number that no other trace has.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Returns the number of the next call of a function with a derivative of its own.
+    pub fn next_custom(&mut self) -> usize {
+        self.customs += 1;
+        self.customs - 1
     }
 
     pub fn frame_id(&self) -> u64 {
@@ -365,6 +374,14 @@ impl Trace {
         let outer = open.wall.map_or(vec![], |w| w.imports).into_iter().map(|(o, _)| o);
         let outer: Vec<Value> = outer.map(|t| self.import(t).expect("it was in scope inside")).collect();
         (open.region, outer)
+    }
+
+    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns `None`
+    /// outside of per-device code.
+    pub fn recorded(&mut self, v: Value) -> Option<ManualType> {
+        let scope = self.scope()?;
+        let states = self.body().value(v).manual.as_deref().cloned().unwrap_or_default();
+        Some(ManualType { scope, states })
     }
 
     /// Returns a copy of the module that has the mesh, as a finished one does.
@@ -591,6 +608,13 @@ impl Trace {
 
     /// Closes the innermost function as [`Trace::close_func`] does, but returns it instead of adding it to the module.
     pub fn take_func(&mut self, results: &[Value], loc: &Loc) -> (Func, Vec<Value>) {
+        let (func, outer) = self.take_func_with(results, loc);
+        let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
+        (func, outer)
+    }
+
+    /// Does the same as [`Trace::take_func`], but returns the outer values as values of the functions that made them.
+    pub fn take_func_with(&mut self, results: &[Value], loc: &Loc) -> (Func, Vec<Traced>) {
         let frame = self.frames.pop().expect("a function was opened");
         let entry = frame.regions[0].wall.as_ref().expect("functions are isolated");
         let outer = entry.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
@@ -598,7 +622,6 @@ impl Trace {
         let shardings = shardings.collect();
         let mut func = frame.finish(results, shardings, loc);
         func.visibility = Visibility::Private;
-        let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
         (func, outer)
     }
 

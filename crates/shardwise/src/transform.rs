@@ -18,17 +18,24 @@
 
 mod arguments;
 mod batch;
+mod custom;
 mod derivative;
 mod jacobian;
+pub(crate) mod remat;
+mod residuals;
 mod traced;
 
 pub use arguments::{Nth, NthArray, Positions};
 pub use batch::{AxesFor, Batch, BatchAxes, vmap};
+pub use custom::{CustomJvp, CustomVjp, custom_jvp, custom_vjp};
 pub use derivative::{
-    Derivative, Grad, HasAux, Kind, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad, jvp, value_and_grad,
-    vjp, vjp_with_aux,
+    Derivative, Grad, HasAux, Kind, Linearized, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad, jvp,
+    linearize, value_and_grad, vjp, vjp_with_aux,
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
+pub use remat::{Remat, checkpoint, checkpoint_name};
+pub use residuals::{Residual, saved_residuals};
+pub use shardwise_ops::remat::Policy as CheckpointPolicy;
 
 use crate::array::Array;
 use crate::error::Mistakes;
@@ -43,6 +50,27 @@ use std::sync::Arc;
 /// A transformed function, which is called like the function: `grad(f)(&x)`.
 ///
 /// `B` is how the transform was asked for. Transforms with options have methods that change it: `grad(f).argnums(..)`.
+///
+/// # Mistakes that rustc finds
+///
+/// An argument that the function does not have:
+///
+/// ```compile_fail
+/// # use shardwise::prelude::*;
+/// # use shardwise::{Nth, grad};
+/// let gradient = grad(|x: &Array| x.sum(..)).argnums(Nth::<1>);
+/// ```
+///
+/// A parameter that is used after it was donated, that is, passed by value:
+///
+/// ```compile_fail,E0382
+/// # use shardwise::prelude::*;
+/// # use shardwise::grad;
+/// let step = jit(|w: Array| &w - grad(|w: &Array| w.square().sum(..))(&w));
+/// let w = ones([4], F32);
+/// let new = step(w);
+/// println!("{w}");
+/// ```
 pub struct Transform<'f, A: Args, R: 'static, B = ()> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, R>>,

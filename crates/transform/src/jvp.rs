@@ -5,8 +5,11 @@ use crate::depends::{Depends, callee};
 use crate::errors;
 use shardwise_base::{Diagnostics, EntityVec, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ops::control::OptimizationBarrier;
 use shardwise_ops::custom::{self, Custom, LinearCall, Rule};
 use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent, same_op};
+use shardwise_ops::expansion::expand;
+use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Linear, Opcode, make};
 
@@ -128,6 +131,14 @@ impl<'s> Scope<'s> {
         }
         match Opcode::of(op.data().code).facts().derivative(op) {
             Derivative::Structure => self.structure(op, b),
+            Derivative::Expanded(expansion) => {
+                let func = expand(op, &expansion).map_err(|why| errors::no_derivative(op, why))?;
+                self.cloner.op(op.op, b);
+                let results = self.inlined(op, &func.body, b)?;
+                let tangents = results.into_iter().map(|(_, tangent)| tangent).collect();
+                self.set_tangents(op, tangents, b);
+                Ok(())
+            }
             Derivative::Zero(_) => {
                 self.cloner.op(op.op, b);
                 Ok(())
@@ -199,7 +210,10 @@ impl<'s> Scope<'s> {
         let linear = Opcode::of(op.data().code).facts().linear(op);
         let active: Vec<usize> = (0..op.operands().len()).filter(|&i| self.tangents[op.operand(i)].is_some()).collect();
         if Opcode::of_view(op) == Opcode::OptimizationBarrier {
-            return self.barrier(op, &active, b);
+            return match OptimizationBarrier::value_name(op) {
+                Some(_) => self.tangents_of(op.operands()),
+                None => self.barrier(op, &active, b),
+            };
         }
         match linear {
             Linear::Each => {
@@ -257,21 +271,65 @@ impl<'s> Scope<'s> {
                 self.tangents[op.result(0)] = self.tangents[op.operand(0)];
                 Ok(())
             }
-            Opcode::NamedComputation => {
+            Opcode::NamedComputation if remat::policy(op).is_none() => {
                 let inner = op.regions()[0];
-                for (&arg, &v) in op.body[inner].args.iter().zip(op.operands()) {
-                    self.cloner.set(arg, self.cloner.get(v));
-                    self.tangents[arg] = self.tangents[v];
-                }
+                self.forward(op.operands(), &op.body[inner].args);
                 self.region(inner, b)?;
                 self.forward(op.body.region_results(inner), op.results());
                 Ok(())
             }
-            _ => match custom::of(op) {
-                Some(custom) => self.custom(op, custom, b),
-                None => self.call(op, b),
+            _ => match (custom::of(op), remat::policy(op)) {
+                (Some(custom), _) => self.custom(op, custom, b),
+                (_, Some(policy)) => self.remat(op, &policy, b),
+                _ => self.call(op, b),
             },
         }
+    }
+
+    /// Differentiates a function whose values are computed again: it stays a region of its own.
+    fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let operands: Vec<(Value, Option<Value>)> =
+            op.operands().iter().map(|&v| (self.cloner.get(v), self.tangents[v])).collect();
+        let made = match callee(op) {
+            Some(func) => Scope::new(self.module, &func.body).remat_region(func.body.entry(), &operands, policy, b)?,
+            None => self.remat_region(op.regions()[0], &operands, policy, b)?,
+        };
+        for (&v, (to, tangent)) in op.results().iter().zip(made) {
+            self.cloner.carry(v, to, b);
+            self.tangents[v] = tangent;
+        }
+        Ok(())
+    }
+
+    /// Builds a region with a policy from a region of this body, and returns its results, each with its tangent.
+    fn remat_region(
+        &mut self,
+        region: Region,
+        operands: &[(Value, Option<Value>)],
+        policy: &Policy,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<(Value, Option<Value>)>, Diagnostics> {
+        let (new, loc) = (b.body.add_region(), b.loc.clone());
+        let mut inner = Builder::at(b.body, new, loc.clone());
+        self.cloner.args(region, &mut inner);
+        for (&arg, (_, tangent)) in self.body[region].args.iter().zip(operands) {
+            self.tangents[arg] = tangent.map(|_| tangent_of(&mut inner, self.body, arg, |b, ty| b.arg(ty)));
+        }
+        self.region(region, &mut inner)?;
+        let results = self.body.region_results(region);
+        let tangents = self.tangents_of(results);
+        let given: Vec<Value> =
+            self.cloner.values(results).into_iter().chain(tangents.iter().copied().flatten()).collect();
+        let types: Vec<Type> = given.iter().map(|&v| inner.body.ty(v).clone()).collect();
+        inner.op(Opcode::SdyReturn, given, Attrs::new(), []);
+        b.loc = loc;
+        let operands: Vec<Value> =
+            operands.iter().map(|(v, _)| *v).chain(operands.iter().filter_map(|(_, t)| *t)).collect();
+        let made = b.op_with_regions(Opcode::NamedComputation, operands, remat::region_attrs(policy), [new], types);
+        let (values, derivatives) = b.body[made].results.split_at(results.len());
+        let mut derivatives = derivatives.iter().copied();
+        let tangents = tangents.iter().map(|t| t.and_then(|_| derivatives.next()));
+        Ok(values.iter().copied().zip(tangents).collect())
     }
 
     /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the
@@ -340,17 +398,28 @@ impl<'s> Scope<'s> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
         };
-        let mut inner = Scope::new(self.module, &func.body);
-        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+        let results = self.inlined(op, &func.body, b)?;
+        for (&v, (to, tangent)) in op.results().iter().zip(results) {
+            self.cloner.set(v, to);
+            self.tangents[v] = tangent;
+        }
+        Ok(())
+    }
+
+    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
+    fn inlined(
+        &self,
+        op: &OpView<'s>,
+        body: &Body,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<(Value, Option<Value>)>, Diagnostics> {
+        let mut inner = Scope::new(self.module, body);
+        for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.tangents[arg] = self.tangents[v];
         }
-        inner.region(func.body.entry(), b)?;
-        for (&f, &t) in func.body.results().iter().zip(op.results()) {
-            self.cloner.set(t, inner.cloner.get(f));
-            self.tangents[t] = inner.tangents[f];
-        }
-        Ok(())
+        inner.region(body.entry(), b)?;
+        Ok(body.results().iter().map(|&v| (inner.cloner.get(v), inner.tangents[v])).collect())
     }
 
     /// Returns which values of the body depend on values with tangents, if the values for which `is_given` is true have

@@ -9,6 +9,10 @@
 //! return them ([`keep`](Reverse::keep_rows)): a loop stacks the values of its turns, a branch returns zeros for the
 //! branches that did not run. Values that are small to make again are made again.
 
+mod linear;
+
+pub use linear::linearize;
+
 use crate::custom::inlined;
 use crate::depends::Depends;
 use crate::errors;
@@ -16,12 +20,13 @@ use crate::jvp::{forward, is_smooth};
 use crate::states::Sums;
 use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, TensorType, Type, Value, ValueDef};
-use shardwise_ops::control::trip_count;
+use shardwise_ops::control::{counter, trip_count};
 use shardwise_ops::custom::LinearCall;
 use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
+use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes, manual_mesh_axes_in};
 use shardwise_ops::{Effects, Opcode, ReduceKind, make, make_collective};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a complex
@@ -187,6 +192,9 @@ impl<'s> Reverse<'s> {
     /// Builds the known part of an op with linear operands. Always returns `Ok`.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let code = Opcode::of_view(op);
+        if code == Opcode::NamedComputation {
+            return self.known_of_remat(op, b);
+        }
         if !matches!(code, Opcode::While | Opcode::Case | Opcode::If | Opcode::ManualComputation) {
             return Ok(());
         }
@@ -237,6 +245,22 @@ impl<'s> Reverse<'s> {
         }
         self.split.insert(op.op, Split { op: new, regions, home: b.region });
         Ok(())
+    }
+
+    /// Copies the known ops of a region that is computed again later.
+    fn known_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        self.forward(op.operands(), &self.source[inner].args);
+        self.known(inner, b)?;
+        self.forward(self.source.region_results(inner), op.results());
+        Ok(())
+    }
+
+    /// Maps `to` to the copies of those of `from` that are known.
+    fn forward(&mut self, from: &[Value], to: &[Value]) {
+        for (&f, &t) in from.iter().zip(to).filter(|(f, _)| !self.linear[**f]) {
+            self.cloner.set(t, self.cloner.get(f));
+        }
     }
 
     // ── the linear part
@@ -358,6 +382,7 @@ impl<'s> Reverse<'s> {
                 Opcode::While => self.back_of_loop(op, b),
                 Opcode::Case | Opcode::If => self.back_of_branch(op, b),
                 Opcode::ManualComputation => self.back_of_manual(op, b),
+                Opcode::NamedComputation => self.back_of_remat(op, b),
                 _ => {
                     Err(errors::no_transpose(op, "only loops, branches and manual computations are transposed").into())
                 }
@@ -381,6 +406,70 @@ impl<'s> Reverse<'s> {
             });
             self.add(v, ct.into(), open, b);
         }
+    }
+
+    /// Builds the cotangents of a region that is computed again.
+    fn back_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        match remat::policy(op).unwrap_or_default() {
+            Policy::Everything => {}
+            policy => self.run_again(op, &policy, b)?,
+        }
+        for (&v, &given) in op.results().iter().zip(self.source.region_results(inner)) {
+            if let Some(ct) = self.cotangents[v] {
+                self.add(given, ct.into(), self.passed(v, given), b);
+            }
+        }
+        self.back(inner, b)?;
+        for (&arg, &v) in self.source[inner].args.iter().zip(op.operands()) {
+            if let Some(ct) = self.cotangents[arg] {
+                self.add(v, ct.into(), self.passed(arg, v), b);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the known ops of a region again, as far as the linear ones need them, from the arguments and from the values
+    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there.
+    fn run_again(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let inner = op.regions()[0];
+        let (mut needed, mut kept, mut again) = (HashSet::<Value>::new(), vec![], vec![]);
+        for &op in self.ops(inner).iter().rev() {
+            let view = self.module.view(self.source, op);
+            let is_linear = self.is_linear(&view);
+            let wanted = view.results().iter().copied().filter(|v| needed.contains(v)).collect::<Vec<_>>();
+            if !is_linear && !wanted.is_empty() && policy.keeps(&view) {
+                kept.extend(wanted);
+                continue;
+            }
+            if is_linear || !wanted.is_empty() {
+                needed.extend(view.operands().iter().chain(&view.captured()).filter(|v| !self.linear[**v]));
+                let has_known = !is_linear || !view.regions().is_empty();
+                again.extend(has_known.then_some(view));
+            }
+        }
+        kept.extend(self.source[inner].args.iter().filter(|v| needed.contains(v)));
+        let cotangents: Vec<Value> = op.results().iter().copied().filter(|&v| self.cotangents[v].is_some()).collect();
+        let given = cotangents.iter().map(|&v| self.cotangents[v].expect("it has one"));
+        let held: Vec<Value> = self.cloner.values(&kept).into_iter().chain(given).collect();
+        let types: Vec<Type> = held.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let barrier = b.op(Opcode::OptimizationBarrier, held.iter().copied(), Attrs::new(), types);
+        let made = b.body[barrier].results.to_vec();
+        for (&from, &to) in held.iter().zip(&made) {
+            let sharding = b.body.sharding(from).cloned();
+            b.set_sharding(to, sharding);
+        }
+        let (values, cts) = made.split_at(kept.len());
+        kept.iter().zip(values).for_each(|(&v, &to)| self.cloner.set(v, to));
+        cotangents.iter().zip(cts).for_each(|(&v, &to)| self.cotangents[v] = Some(to));
+        for view in again.iter().rev() {
+            b.loc = view.loc().clone();
+            match self.is_linear(view) {
+                true => self.known_of(view, b)?,
+                false => _ = self.cloner.op(view.op, b),
+            }
+        }
+        Ok(())
     }
 
     /// Returns the linear values from outside that the op's regions use.
@@ -621,38 +710,75 @@ fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
 }
 
 /// Returns the values, among those of the region `known`, from which the values `used` are made again, and the ops that
-/// make them, first to last. An op is run again if what it needs from the region is smaller than what it makes, and it
-/// computes nothing.
-fn sources(module: &Module, body: &Body, known: Region, used: &[Value]) -> (Vec<Value>, Vec<Op>) {
-    let (mut kept, mut again) = (vec![], vec![]);
-    let mut open: Vec<Value> = used.to_vec();
+/// make them, first to last. Ops that compute nothing are run again where less is kept then. The value `free` need not be
+/// kept.
+fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Option<Value>) -> (Vec<Value>, Vec<Op>) {
     let position: HashMap<Op, usize> = body[known].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
-    let is_inside = |v: Value| match body[v].def {
-        ValueDef::Argument { region, .. } => region == known,
-        ValueDef::Result { op, .. } => position.contains_key(&op),
-    };
-    let bytes = |v: Value| body.ty(v).as_tensor().map_or(u64::MAX, |t| t.bytes());
+    let mut sources = Sources { module, body, known, position, free, bytes: HashMap::new() };
+    sources.count();
+    let (mut kept, mut again) = (HashSet::new(), HashSet::new());
+    let mut open: Vec<Value> = used.to_vec();
     while let Some(v) = open.pop() {
-        let made = body.def_op(v).filter(|op| position.contains_key(op)).map(|op| module.view(body, op));
-        let repeated = made.filter(|op| {
-            let facts = Opcode::of_view(op).facts();
-            let needs: u64 = op.operands().iter().filter(|&&v| is_inside(v)).map(|&v| bytes(v)).sum();
-            let is_free = facts.cost(op).flops == 0.0 && facts.effects(op) == Effects::Pure;
-            op.regions().is_empty() && is_free && needs < bytes(v)
-        });
-        match repeated {
-            Some(op) if !again.contains(&op.op) => {
-                again.push(op.op);
-                open.extend(op.operands().iter().copied().filter(|&v| is_inside(v)));
-            }
+        match sources.maker(v).filter(|_| sources.bytes[&v] < sources.own_bytes(v)) {
+            Some(op) if again.insert(op.op) => open.extend(sources.inside(&op)),
             Some(_) => {}
-            None => kept.push(v),
+            None => _ = kept.insert(v),
         }
     }
+    let mut kept: Vec<Value> = kept.into_iter().collect();
+    let mut again: Vec<Op> = again.into_iter().collect();
     kept.sort_unstable();
-    kept.dedup();
-    again.sort_by_key(|op| position[op]);
+    again.sort_by_key(|op| sources.position[op]);
     (kept, again)
+}
+
+/// The least bytes to keep of a region so that its values can be made again.
+struct Sources<'a> {
+    module: &'a Module,
+    body: &'a Body,
+    known: Region,
+    position: HashMap<Op, usize>,
+    free: Option<Value>,
+    bytes: HashMap<Value, u64>,
+}
+
+impl<'a> Sources<'a> {
+    /// Returns the op of the region that makes a value, if it computes nothing.
+    fn maker(&self, v: Value) -> Option<OpView<'a>> {
+        let op = self.body.def_op(v).filter(|op| self.position.contains_key(op))?;
+        let view = self.module.view(self.body, op);
+        let facts = Opcode::of_view(&view).facts();
+        let is_free = facts.cost(&view).flops == 0.0 && facts.effects(&view) == Effects::Pure;
+        (is_free && view.regions().is_empty()).then_some(view)
+    }
+
+    /// Returns the operands of an op that are values of the region.
+    fn inside(&self, op: &OpView<'a>) -> Vec<Value> {
+        let is_inside = |v: &Value| match self.body[*v].def {
+            ValueDef::Argument { region, .. } => region == self.known,
+            ValueDef::Result { op, .. } => self.position.contains_key(&op),
+        };
+        op.operands().iter().copied().filter(is_inside).collect()
+    }
+
+    fn own_bytes(&self, v: Value) -> u64 {
+        if self.free == Some(v) { 0 } else { self.body.ty(v).as_tensor().map_or(u64::MAX, TensorType::bytes) }
+    }
+
+    /// Counts, for each value of the region, the bytes of the values that are kept to have it.
+    fn count(&mut self) {
+        for &v in &self.body[self.known].args {
+            self.bytes.insert(v, self.own_bytes(v));
+        }
+        for &op in &self.body[self.known].ops {
+            for &v in &self.body[op].results {
+                let from =
+                    |op: OpView<'a>| self.inside(&op).iter().fold(0u64, |sum, v| sum.saturating_add(self.bytes[v]));
+                let own = self.own_bytes(v);
+                self.bytes.insert(v, self.maker(v).map_or(own, |op| from(op).min(own)));
+            }
+        }
+    }
 }
 
 /// Copies the ops to the builder's position, with `to` in place of the values that they use.
@@ -682,13 +808,31 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, turn, &used);
-    let stacks = stack_rows(b, known, &kept, count);
+    // The counter follows from the row.
+    let counter = counter(&module.view(b.body, known.op));
+    let counted = counter.map(|c| b.body[turn].args[c.index]);
+    let (mut kept, again) = sources(module, b.body, turn, &used, counted);
+    let counted = counted.filter(|v| kept.contains(v));
+    kept.retain(|v| Some(*v) != counted);
+    let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, known, &kept, count) };
     // `row` is computed first in `back`.
     let place = b.body[back].ops.len();
     let at = b.body[back].ops.iter().position(|&op| b.body[op].results.contains(&row)).expect("it is made there") + 1;
     let mut inner = Builder::at(b.body, back, b.loc.clone());
     let mut to = HashMap::new();
+    if let (Some(v), Some(counter)) = (counted, counter) {
+        let dtype = make::type_of(&inner, v).dtype;
+        let mut value = make::convert(&mut inner, row, dtype);
+        if counter.step != 1 {
+            let step = make::number(&mut inner, dtype, counter.step);
+            value = make::multiply(&mut inner, value, step);
+        }
+        if counter.first != 0 {
+            let first = make::number(&mut inner, dtype, counter.first);
+            value = make::add(&mut inner, value, first);
+        }
+        to.insert(v, value);
+    }
     for (&v, &stack) in kept.iter().zip(&stacks) {
         let shape = inner.body.ty(v).shape().to_vec();
         let starts = row_starts(&mut inner, row, shape.len());
@@ -763,7 +907,7 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, known.regions[k], &used);
+    let (kept, again) = sources(module, b.body, known.regions[k], &used, None);
     let types: Vec<Type> = kept.iter().map(|&v| b.body.ty(v).clone()).collect();
     for (j, &region) in known.regions.iter().enumerate() {
         let end = b.body.terminator(region).expect("a region ends in a terminator");
@@ -806,7 +950,7 @@ fn keep_of_manual(
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, inside, &used);
+    let (kept, again) = sources(module, b.body, inside, &used, None);
     let attrs = b.body[known.op].attrs.clone();
     let (mesh, axes) = manual_mesh_axes_in(&attrs).expect("it is a manual computation");
     let end = b.body.terminator(inside).expect("a region ends in a terminator");

@@ -114,10 +114,16 @@ impl Facts for Scatter {
         if self.linear(op) != Linear::No {
             return Derivative::Linear;
         }
-        match common_kind(op).filter(|_| arity(op) == 1) {
+        let kind = reducer::reduce_kind_of_op(op).filter(|_| arity(op) == 1 && !promote::is_promoted(op));
+        match kind {
+            _ if subtracts(op) => Derivative::expanded(|cx| {
+                let updates = make::negate(cx.b, cx.operands[2]);
+                let (sum, attrs) = (Some(ReduceKind::Add), cx.op.attrs().clone());
+                Ok(vec![make::scatter(cx.b, sum, cx.operands[0], cx.operands[1], updates, attrs)])
+            }),
             Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
             Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
-            _ => Derivative::None("only sums, replacements, and products and extrema of one array have a derivative"),
+            _ => Derivative::None("only sums, differences, replacements, products and extrema have a derivative"),
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
@@ -242,6 +248,15 @@ impl Facts for Scatter {
   return %0 : tensor<12x6xf32>
 }"#
     );
+}
+
+/// Returns true if the op subtracts the updates from the elements of one input.
+fn subtracts(op: &OpView<'_>) -> bool {
+    let region = op.regions()[0];
+    let difference = op.body.region_results(region).first().and_then(|&v| op.body.def_op(v)).map(|def| op.at(def));
+    let is_difference =
+        |def: OpView<'_>| Opcode::of_view(&def) == Opcode::Subtract && *def.operands() == op.body[region].args[..];
+    arity(op) == 1 && !promote::is_promoted(op) && difference.is_some_and(is_difference)
 }
 
 /// Returns true if the program promises that no element is updated twice.

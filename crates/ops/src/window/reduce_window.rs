@@ -10,6 +10,7 @@ use super::{
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::derivative::{CotangentCx, TangentCx};
 use crate::eval;
+use crate::expansion::ExpandCx;
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::known_operand;
@@ -79,15 +80,18 @@ impl Facts for ReduceWindow {
         if select_and_gather::direction(op).is_some() {
             return Derivative::by(selected_tangents);
         }
-        let (window, kind) = (window(op), reducer::reduce_kind_of_op(op).filter(|_| !promote::is_promoted(op)));
+        let kind = reducer::reduce_kind_of_op(op).filter(|_| !promote::is_promoted(op));
+        let starts_with = |kind: ReduceKind| known_operand(op, 1) == Some(&kind.identity(op.operand_tensor(1).dtype));
+        let window = window(op);
         let direction = match kind {
-            Some(ReduceKind::Max) => "GE",
-            Some(ReduceKind::Min) => "LE",
-            Some(ReduceKind::Mul) => return Derivative::by(|cx| vec![product_tangent(cx)]),
-            _ => return Derivative::None("only sums, products, maxima and minima of one array have a derivative"),
+            Some(ReduceKind::Max) if starts_with(ReduceKind::Max) => "GE",
+            Some(ReduceKind::Min) if starts_with(ReduceKind::Min) => "LE",
+            Some(ReduceKind::Mul) if starts_with(ReduceKind::Mul) => {
+                return Derivative::by(|cx| vec![product_tangent(cx)]);
+            }
+            _ => return Derivative::expanded(expanded),
         };
         Derivative::by(move |cx| {
-            cx.refuse_tangent(1, "the initial value of a maximum or minimum has no derivative");
             vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
         })
     }
@@ -111,7 +115,7 @@ impl Facts for ReduceWindow {
         let (window, n) = (with_first(WindowDim::IDENTITY, &window(op)), arity(op));
         match mapped[n..].contains(&true) {
             false => Batched::LeadingOf((1 << n) - 1, window_attrs(&window, NAMES)),
-            true => Batched::None("its initial value differs along the batch"),
+            true => Batched::expanded(expanded),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -228,19 +232,29 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     cx.tangents[..2].iter().map(tangent).collect()
 }
 
-/// Builds the tangent of products in windows: the sum of the tangents, each times all other factors. Returns `None` if
-/// it is zero.
+/// Builds the tangent of products in windows that start with one: the sum of the tangents, each times all other factors.
+/// Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
-    cx.refuse_tangent(1, "the initial value of a product has no derivative");
     let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
     let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
     let (factors, dims) = product::windows(cx.b, cx.operands[0], init, &window);
     let (tangents, _) = product::windows(cx.b, tangent, zero, &window);
     let others = product::of_others(cx.b, factors, &dims);
     let summands = make::multiply(cx.b, tangents, others);
-    let sum = make::reduce(cx.b, ReduceKind::Add, summands, &dims);
-    let init = make::broadcast_scalar(cx.b, init, cx.op.result_shape(0));
-    Some(make::multiply(cx.b, sum, init))
+    Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
+}
+
+/// Builds the windows as arrays, whose elements the ops of the region combine pair by pair.
+fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
+    let (inputs, inits) = cx.operands.split_at(arity(&cx.op));
+    let window = window(&cx.op);
+    let (mut all, mut dims) = (vec![], vec![]);
+    for (&x, &init) in inputs.iter().zip(inits) {
+        let (lines, along) = product::windows(cx.b, x, init, &window);
+        all.push(lines);
+        dims = along;
+    }
+    cx.reduced(cx.op.regions()[0], &all, inits, &dims)
 }
 
 /// Builds the cotangents of a sum in windows.

@@ -8,6 +8,7 @@ use super::{
     WindowDim, WindowLabels, for_each_element, places, read_window, select_and_gather, verified_window, window_attrs,
 };
 use crate::check::{Check, counted_tensors, is_promotable, types_of};
+use crate::derivative::same_op;
 use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
 use crate::schema::*;
@@ -89,7 +90,16 @@ impl Facts for SelectAndScatter {
         let window = with_first(WindowDim::IDENTITY, &window(op));
         match mapped[2] {
             false => Batched::LeadingOf(0b11, window_attrs(&window, NAMES)),
-            true => Batched::None("its initial value differs along the batch"),
+            true => Batched::expanded(|cx| {
+                let (zero, init) = (make::number(cx.b, cx.op.result_tensor(0).dtype, 0), cx.operands[2]);
+                if comparison(&cx.op).is_none() {
+                    return Err("its initial value differs along the batch");
+                }
+                let operands = [cx.operands[0], cx.operands[1], zero];
+                let sums = same_op(&cx.op, &operands, cx.cloner, cx.b)[0];
+                let init = make::broadcast_scalar(cx.b, init, cx.op.result_shape(0));
+                Ok(vec![make::add(cx.b, sums, init)])
+            }),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

@@ -79,7 +79,12 @@ impl<R: Tree> Traced<R> {
         &self,
         f: impl FnOnce(&Module, &Func) -> std::result::Result<Func, Diagnostics>,
     ) -> Result<Func> {
-        f(&trace::with(|t| t.module_on_mesh()), &self.func).map_err(Error::from)
+        self.with_module(|m| f(m, &self.func)).map_err(Error::from)
+    }
+
+    /// Returns `f` of the module in which the function was traced.
+    pub fn with_module<T>(&self, f: impl FnOnce(&Module) -> T) -> T {
+        f(&trace::with(|t| t.module_on_mesh()))
     }
 
     /// Returns the batch of the function, of which these arguments are mapped. Fails if an op has no batch.

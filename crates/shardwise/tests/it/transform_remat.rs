@@ -1,0 +1,85 @@
+//! Functions whose values are computed again in reverse mode.
+
+use shardwise::prelude::*;
+use shardwise::{CheckpointPolicy, checkpoint, checkpoint_name, grad, vmap};
+
+fn floats(x: &Array) -> Vec<f32> {
+    x.to_vec::<f32>().unwrap()
+}
+
+fn ramp(shape: &[usize], scale: f64) -> Array {
+    let count: usize = shape.iter().product();
+    ((arange(0..count, F32) * 0.37).sin() * scale).reshape(shape.to_vec())
+}
+
+fn layer(h: &Array, w: &Array) -> Array {
+    checkpoint_name(&h.matmul(w).sin(), "angle").tanh() * h
+}
+
+fn policies() -> [CheckpointPolicy; 5] {
+    let names = CheckpointPolicy::names(["angle"]);
+    let both = CheckpointPolicy::DotsWithNoBatchDims.or(CheckpointPolicy::other_names(["angle"]));
+    [CheckpointPolicy::Nothing, CheckpointPolicy::Everything, CheckpointPolicy::Dots, names, both]
+}
+
+fn network(w: &Array, x: &Array, policy: Option<CheckpointPolicy>) -> Array {
+    let again = policy.map(|p| checkpoint(layer).policy(p));
+    let (h, _) = scan(x.clone(), w.clone(), |h: Array, w: Array| {
+        let h = match &again {
+            Some(layer) => layer(&h, &w),
+            None => layer(&h, &w),
+        };
+        (h, ())
+    });
+    h.square().sum(..)
+}
+
+#[test]
+fn gradients_and_batches_are_those_without() {
+    let (w, x) = (ramp(&[3, 4, 4], 0.8), ramp(&[2, 4], 1.0));
+    let expected = floats(&grad(|w: &Array| network(w, &x, None))(&w));
+    let xs = ramp(&[5, 2, 4], 1.0);
+    let each = |policy: Option<CheckpointPolicy>| {
+        floats(&grad(|w: &Array| vmap(|x: &Array| network(w, x, policy.clone()))(&xs).sum(..))(&w))
+    };
+    let of_batch = each(None);
+    for policy in policies() {
+        assert_eq!(floats(&grad(|w: &Array| network(w, &x, Some(policy.clone())))(&w)), expected, "{policy:?}");
+        assert_eq!(each(Some(policy.clone())), of_batch, "{policy:?}");
+    }
+}
+
+#[test]
+fn layouts_and_per_device_code() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
+    set_mesh(&mesh);
+    let (w, x) = (ramp(&[3, 4, 4], 0.8).shard(P!()), ramp(&[8, 4], 1.0).shard(P!("X")));
+    let expected = floats(&grad(|w: &Array| network(w, &x, None))(&w));
+    for policy in policies() {
+        let found = grad(|w: &Array| network(w, &x, Some(policy.clone())))(&w);
+        assert_eq!(floats(&found), expected, "{policy:?}");
+        let manual = |w: &Array| {
+            let step = |w: &Array, x: &Array| network(w, x, Some(policy.clone())).psum("X");
+            shard_map(step).in_specs((P!(), P!("X"))).out_specs(P!())(w, &x)
+        };
+        let found = floats(&grad(manual)(&w));
+        let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+        assert!(found.iter().zip(&expected).all(close), "{policy:?}\n{found:?}\n{expected:?}");
+    }
+}
+
+#[test]
+fn memory_falls_by_what_is_not_kept() {
+    let (w, x) = (ramp(&[8, 64, 64], 0.1), ramp(&[256, 64], 1.0));
+    let peak = |policy: Option<CheckpointPolicy>| {
+        let program = jit(|w: &Array, x: &Array| grad(|w: &Array| network(w, x, policy.clone()))(w));
+        program.lower((&w, &x)).unwrap().compile().unwrap().memory().peak_bytes
+    };
+    let value = 256 * 64 * 4;
+    let [plain, nothing, dots] =
+        [None, Some(CheckpointPolicy::Nothing), Some(CheckpointPolicy::Dots)].map(peak).map(|bytes| bytes as i64);
+    // Each turn keeps the layer's argument. With `Dots`, it keeps the product as well.
+    let kept = (dots - nothing) as f64 / (8 * value) as f64;
+    assert!((0.9..=1.1).contains(&kept), "{plain} {nothing} {dots}");
+    assert!(plain - nothing >= 2 * 8 * value, "{plain} {nothing} {dots}");
+}
