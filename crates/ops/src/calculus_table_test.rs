@@ -33,7 +33,8 @@ const ELSEWHERE: &[(Opcode, &str)] = &[
 ];
 
 /// Returns the example of an op as a module whose only op it is, with elements of `f64` in place of `f32` where the op
-/// allows them, and with an argument for each operand.
+/// allows them, and with an argument for each operand. Returns `None` if an operand is no array, or if the module is
+/// not valid.
 fn alone(opcode: Opcode) -> Option<(Module, Vec<Type>)> {
     let text = opcode.facts().example(opcode);
     of_text(opcode, &text.replace("f32", "f64")).or_else(|| of_text(opcode, text))

@@ -378,7 +378,7 @@ fn offsets(dims: &[(usize, usize)]) -> Data<usize> {
 }
 
 impl Rows {
-    /// Lists the rows of a reduction whose result has elements. If the input has none, there are no rows.
+    /// Returns the rows of a reduction whose result has elements. If the input has none, there are no rows.
     fn new(shape: &[usize], dims: &[usize]) -> Rows {
         if shape.contains(&0) {
             let count = kept_shape(shape, dims).iter().product();

@@ -640,7 +640,7 @@ fn of_cotangent(sharding: &Sharding) -> Sharding {
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }
 
-/// Gives `x` a layout, and the values from which it is made by moving elements only the layouts that follow. Values from
+/// Sets the layout of `x`, and the values from which it is made by moving elements only the layouts that follow. Values from
 /// before the op `first` of the region, and those that have a layout, stay as they are.
 fn lay(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
     let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();

@@ -210,7 +210,7 @@ fn choice_not_zero(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<
 }
 
 /// Makes a loop that runs backwards read the rows of the turn with the same number. Its row is the last one less the
-/// counter.
+/// counter. Returns `None` for other ops.
 fn turn_not_reversed(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<Value>> {
     only(op, Opcode::Subtract)?;
     let is_counter = matches!(op.body[op.operand(1)].def, ValueDef::Argument { index: 0, .. });

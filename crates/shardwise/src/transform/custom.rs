@@ -33,7 +33,7 @@ pub struct CustomVjp<'f, A: Args, R> {
     at: At,
 }
 
-/// Gives `f` a derivative of its own in forward mode, from which reverse mode follows:
+/// Returns `f` with a derivative of its own in forward mode, from which reverse mode follows:
 /// [`defjvp`](CustomJvp::defjvp) takes the rule.
 ///
 /// # Examples
@@ -59,7 +59,7 @@ where
     CustomJvp { f: Arc::new(move |args| f.apply(args).finish()), at: Location::caller() }
 }
 
-/// Gives `f` a derivative of its own in reverse mode: [`defvjp`](CustomVjp::defvjp) takes the rule. Forward mode alone, as
+/// Returns `f` with a derivative of its own in reverse mode: [`defvjp`](CustomVjp::defvjp) takes the rule. Forward mode alone, as
 /// in [`jvp`](super::jvp), is then an error.
 ///
 /// # Examples
