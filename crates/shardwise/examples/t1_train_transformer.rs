@@ -66,7 +66,7 @@ fn init(key: Key) -> Params {
     Params { embed, positions: normal(f, [SEQUENCE, D], F32) * 0.05, layers, norm: ones([D], F32) }
 }
 
-/// One layer. Its weights have no dimension of layers: bf16[b, s, D] -> bf16[b, s, D].
+/// Computes one layer. Its weights have no dimension of layers: bf16[b, s, D] -> bf16[b, s, D].
 fn layer(x: &Array, w: &Layers) -> Array {
     let h = nn::rms_norm(x, &w.norms[0], 1e-6);
     let qkv = einsum!("bsd,dthk->tbshk", h, w.wqkv);
@@ -76,7 +76,7 @@ fn layer(x: &Array, w: &Layers) -> Array {
     x + einsum!("bsf,fd->bsd", h.gelu(), w.w_out)
 }
 
-/// The logits of the next byte at each position: i32[b, s] -> f32[b, s, VOCAB].
+/// Computes the logits of the next byte at each position: i32[b, s] -> f32[b, s, VOCAB].
 fn forward(params: &Params, tokens: &Array) -> Array {
     let p = tree::map(params, |w| w.astype(BF16));
     let x = p.embed.i(tokens) + &p.positions;
@@ -84,13 +84,13 @@ fn forward(params: &Params, tokens: &Array) -> Array {
     einsum!("bsd,vd->bsv", nn::rms_norm(&x, &p.norm, 1e-6), p.embed).astype(F32)
 }
 
-/// The mean negative log-likelihood of each byte after those before it. `text: i32[b, SEQUENCE + 1]`.
+/// Computes the mean negative log-likelihood of each byte after those before it. `text: i32[b, SEQUENCE + 1]`.
 fn loss(params: &Params, text: &Array) -> Array {
     let logits = forward(params, &text.i((.., ..SEQUENCE)));
     nn::softmax_cross_entropy(&logits, &text.i((.., 1..))).mean(..)
 }
 
-/// All source files of the workspace, one after the other, in the order of their paths.
+/// Returns all source files of the workspace, one after the other, in the order of their paths.
 fn corpus() -> std::io::Result<Vec<u8>> {
     fn visit(folder: &Path, text: &mut Vec<u8>) -> std::io::Result<()> {
         let mut entries =
@@ -123,7 +123,7 @@ fn batch(text: &[u8], seed: u64) -> Array {
     array(&(0..BATCH).flat_map(|_| row()).collect::<Vec<i32>>()).reshape([BATCH, SEQUENCE + 1]).shard(P!("data"))
 }
 
-/// The conditional entropy of a byte given the one before it, in nats: what the best bigram model reaches.
+/// Returns the conditional entropy of a byte given the one before it, in nats: what the best bigram model reaches.
 fn bigram_entropy(text: &[u8]) -> f64 {
     let (mut pairs, mut firsts) = (vec![0f64; VOCAB * VOCAB], vec![0f64; VOCAB]);
     for pair in text.windows(2) {

@@ -555,7 +555,7 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
             }
         }
         EitherKind::Number(n) => traced("cond", at, || {
-            let message = "`cond`: the predicate is a number".to_string();
+            let message = "`cond`: the predicate must be an array of bool, not a number".to_string();
             give_up(
                 mistakes::with_facts("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)),
                 at,

@@ -626,7 +626,7 @@ impl Trace {
     }
 
     /// Finishes the program with these results. `shardings` are the layouts that were asked for, with `None` for a
-    /// result whose layout was not. Panics if another function than the first is still open.
+    /// result whose layout was not. Panics if a function other than the first is still open.
     pub fn finish(mut self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Finished {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");

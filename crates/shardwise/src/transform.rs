@@ -154,7 +154,8 @@ impl<A: Args, R: 'static, B> fmt::Debug for Transform<'_, A, R, B> {
     }
 }
 
-/// Runs `f` in the active trace, or as a program of its own.
+/// Runs `f` in the active trace, or as a program of its own. If `f` fails, its errors are in the result, as in those of
+/// other functions of the library.
 fn once<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> Result<R>) -> R {
     R::deliver(attempt(name, at, f))
 }
@@ -180,7 +181,7 @@ fn is_smooth(a: &Array) -> bool {
     shardwise_ops::derivative::has_tangent(a.tensor().dtype)
 }
 
-/// Checks that each tangent or cotangent, which `what` names, has the type of what it belongs to.
+/// Checks that each tangent or cotangent, which `what` names, has the type of what it belongs to. Fails otherwise.
 fn same_types(name: &str, what: &str, pairs: &[(String, &Array, &Array)], at: At) -> Result<()> {
     let wrong = pairs.iter().filter(|(_, own, given)| own.tensor() != given.tensor());
     let wrong: Vec<[String; 3]> =

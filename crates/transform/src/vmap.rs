@@ -7,6 +7,7 @@ use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorT
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
+use shardwise_ops::expansion::expand;
 use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
@@ -91,7 +92,8 @@ fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     sharding.clone().with_dims(dims)
 }
 
-/// Returns an axis that a sharding uses already, of those that are to split its leading dimension.
+/// Returns an axis that a sharding uses already, of those that are to split its leading dimension. Returns `None` if
+/// there is none.
 fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
     let used = sharding.dims.iter().flat_map(|d| &d.axes).chain(&sharding.unreduced).chain(&sharding.reduced);
     let used: Vec<AxisRef> = used.copied().collect();
@@ -172,7 +174,7 @@ impl<'s> Scope<'s> {
         if self.mapped[v] { to } else { repeated(b, to, self.size) }
     }
 
-    /// Copies the ops of a region but its terminator, as batches where they need to be.
+    /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -214,6 +216,10 @@ impl<'s> Scope<'s> {
         let made = match batched {
             How::None(why) => return Err(errors::no_batch(op, why).into()),
             How::Structure => return self.structure(op, b),
+            How::Expanded(expansion) => {
+                let func = expand(op, &expansion).map_err(|why| errors::no_batch(op, why))?;
+                return self.inlined(op, &func.body, b);
+            }
             How::Leading(attrs) => {
                 let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
@@ -284,8 +290,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over manual
-    /// axes: then each device has a part of the batch.
+    /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over
+    /// manual axes: then each device has a part of the batch. Fails if an op has no batch.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (region, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");
@@ -354,7 +360,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the call of a function with a derivative of its own for the batch, whose functions are batched.
+    /// Builds the call of a function with a derivative of its own for the batch, whose functions are batched. Fails if
+    /// an op has no batch.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
@@ -368,8 +375,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Batches the functions of a function with a derivative of its own, whose operands are mapped as given. Returns the
-    /// names. A function whose rule calls it is batched once.
+    /// Batches the functions of a function with a derivative of its own, whose operands are mapped as given. Returns
+    /// the names. A function whose rule calls it is batched once. Fails if an op has no batch.
     fn custom_functions(
         &mut self,
         op: &OpView<'s>,
@@ -406,8 +413,8 @@ impl<'s> Scope<'s> {
         Ok(names)
     }
 
-    /// Adds the batch of a function under this name. All results have the leading dimension, except those that are summed
-    /// over it.
+    /// Adds the batch of a function under this name. All results have the leading dimension, except those that are
+    /// summed over it. Fails if an op has no batch.
     fn add_batch(
         &mut self,
         func: &'s Func,
@@ -445,20 +452,26 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Inlines a function as a batch.
+    /// Inlines a function as a batch. Fails if an op has no batch.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
         };
-        let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+        self.inlined(op, &func.body, b)
+    }
+
+    /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
+    /// op.
+    fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
         inner.split = self.split.clone();
-        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+        for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];
         }
-        inner.region(func.body.entry(), b)?;
+        inner.region(body.entry(), b)?;
         self.wrong.extend(inner.wrong);
-        for (&f, &t) in func.body.results().iter().zip(op.results()) {
+        for (&f, &t) in body.results().iter().zip(op.results()) {
             self.cloner.set(t, inner.cloner.get(f));
             self.mapped[t] = inner.mapped[f];
         }
@@ -518,8 +531,8 @@ impl<'s> Scope<'s> {
         depends.values
     }
 
-    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any index,
-    /// and the values of indices for which it does not hold stay.
+    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any
+    /// index, and the values of indices for which it does not hold stay. Fails if an op has no batch.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (count, next) = (op.operands().len(), op.body.region_results(turn));
@@ -591,8 +604,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes the
-    /// results of its own.
+    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes
+    /// the results of its own. Fails if an op has no batch.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         if self.mapped[op.operand(0)] {
             return self.all_branches(op, b);

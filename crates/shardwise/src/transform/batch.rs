@@ -304,7 +304,7 @@ fn resolved<T: Tree>(
 }
 
 // ── the batch
-/// Builds `f` for a batch along the leading dimension of all arguments.
+/// Builds `f` for a batch along the leading dimension of all arguments. Fails if `f` does, or if an op has no batch.
 pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> Result<R> {
     batched(f, args, &Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] }, at)
 }

@@ -168,7 +168,7 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, 
         self.asked.same::<P, K>().transform()
     }
 
-    /// Also returns the results of the function that are not differentiated: the second part of the pair that it returns.
+    /// Returns also the results of the function that are not differentiated: the second part of the pair that it returns.
     ///
     /// # Examples
     ///
@@ -396,7 +396,7 @@ fn like(a: &Array, gradient: &Array) -> Array {
 ///
 /// # Errors
 ///
-/// `transform-types` if a tangent has another type than its argument, and those of [`grad`] but for `grad-scalar`,
+/// `transform-types` if the type of a tangent is not that of its argument, and those of [`grad`] but for `grad-scalar`,
 /// `grad-integer` and `no-transpose`.
 ///
 /// # Examples
@@ -489,7 +489,7 @@ type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>
 /// # Errors
 ///
 /// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the function reports `transform-types` for each
-/// leaf of the cotangent that has another type than its result, and `tree-form`.
+/// leaf of the cotangent whose type is not that of its result, and `tree-form`.
 ///
 /// # Examples
 ///

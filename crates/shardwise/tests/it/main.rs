@@ -28,6 +28,7 @@ mod ragged;
 mod reference;
 mod residual_cases;
 mod sizes;
+mod training_communication;
 mod transform;
 mod transform_manual;
 mod transform_remat;

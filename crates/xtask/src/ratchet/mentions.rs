@@ -11,7 +11,7 @@ use shardwise_ir::OpView;
 use shardwise_ops::{Effects, Opcode, Semantics};
 use std::collections::BTreeSet;
 
-/// Where generic code is.
+/// The folders of generic code, which asks for facts and mentions no ordinary op.
 pub const GENERIC: [&str; 5] = [
     "crates/interp/src/",
     "crates/propagate/src/",
