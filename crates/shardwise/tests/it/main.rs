@@ -32,4 +32,5 @@ mod training_communication;
 mod transform;
 mod transform_manual;
 mod transform_remat;
+mod transformer;
 mod values;
