@@ -13,6 +13,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Ops that the walk leaves out, each with the place of its cases.
 const ELSEWHERE: &[(Opcode, &str)] = &[
     (Opcode::Cholesky, "the tests of `linalg`: its operand is positive definite"),
+    (Opcode::AllGather, "the tests of the crate `transform` in manual computations: engines run it"),
+    (Opcode::AllReduce, "the tests of the crate `transform` in manual computations: engines run it"),
+    (Opcode::ReduceScatter, "the tests of the crate `transform` in manual computations: engines run it"),
+    (Opcode::AllToAll, "the tests of the crate `transform` in manual computations: engines run it"),
+    (Opcode::CollectivePermute, "the tests of the crate `transform` in manual computations: engines run it"),
+    (Opcode::CollectiveBroadcast, "the tests of the crate `transform` in manual computations: engines run it"),
+    (Opcode::CollectiveReduce, "the tests of the crate `transform` in manual computations: engines run it"),
     (Opcode::Convert, "the oracle against JAX: its results are rounded to another type"),
     (Opcode::ReducePrecision, "the oracle against JAX: its results are rounded"),
     (Opcode::Scan, "the tests of the crate `transform`: it becomes a loop"),
@@ -26,7 +33,7 @@ const ELSEWHERE: &[(Opcode, &str)] = &[
 ];
 
 /// Returns the example of an op as a module whose only op it is, with elements of `f64` in place of `f32` where the op
-/// allows them, and with an argument for each operand.
+/// allows them, and with an argument for each operand. Returns `None` if the op is not in its example.
 fn alone(opcode: Opcode) -> Option<(Module, Vec<Type>)> {
     let text = opcode.facts().example(opcode);
     of_text(opcode, &text.replace("f32", "f64")).or_else(|| of_text(opcode, text))

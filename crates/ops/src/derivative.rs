@@ -69,7 +69,7 @@ impl<'f> Derivative<'f> {
         Derivative::By(Box::new(f))
     }
 
-    /// Returns the derivative of the ops that `f` builds.
+    /// Returns the derivative of the ops that `f` builds, or reports why it cannot.
     pub fn expanded(f: impl Fn(&mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> + 'f) -> Derivative<'f> {
         Derivative::Expanded(Box::new(f))
     }

@@ -406,7 +406,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
+    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and
+    /// their tangents. Fails if one of them has no derivative.
     fn inlined(
         &self,
         op: &OpView<'s>,

@@ -101,7 +101,7 @@ fn request(choose: &mut Chooser, module: &Module, letter: char) -> String {
     }
 }
 
-/// Returns the transformed module, verified.
+/// Returns the transformed module. Fails if it cannot be transformed or the result is not valid.
 fn apply(module: &Module, text: &str) -> Result<Module, Diagnostics> {
     let module = Request::parse(text).expect("the name of a transform")?.run(module)?;
     verify(&module).or(module)
@@ -164,7 +164,7 @@ impl Case {
         }
     }
 
-    /// Compares tangents with differences of values.
+    /// Compares tangents with differences of values. Fails if they differ or cannot be computed.
     fn check_tangents(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         let (x, tangents) = inputs.split_at(inputs.len() - args.len());
@@ -183,14 +183,16 @@ impl Case {
         let largest = expected.iter().fold(1.0, |m: f64, e| m.max(e.abs()));
         for (i, e) in expected.iter().enumerate() {
             let t = tangent.get_f64(i);
-            if !((t - e).abs() <= largest / 256.0) {
+            let is_near = (t - e).abs() <= largest / 256.0;
+            if !is_near {
                 return Err(self.failed("differences", format!("tangent {i} is {t}, and differences are {e}")));
             }
         }
         Ok(())
     }
 
-    /// Compares the product of cotangents and arguments with that of results and tangents.
+    /// Compares the product of cotangents and tangents of arguments with that of cotangents and tangents of results. Fails
+    /// if they differ or cannot be computed.
     fn check_cotangents(
         &self,
         choose: &mut Chooser,
@@ -218,7 +220,7 @@ impl Case {
         }
     }
 
-    /// Compares a batch with the program on each of its elements.
+    /// Compares a batch with the program on each of its elements. Fails if they differ or cannot be computed.
     fn check_batch(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         for row in 0..BATCH {

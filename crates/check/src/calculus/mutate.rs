@@ -210,7 +210,7 @@ fn choice_not_zero(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<
 }
 
 /// Makes a loop that runs backwards read the rows of the turn with the same number. Its row is the last one less the
-/// counter.
+/// counter. Returns `None` for other ops.
 fn turn_not_reversed(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<Value>> {
     only(op, Opcode::Subtract)?;
     let is_counter = matches!(op.body[op.operand(1)].def, ValueDef::Argument { index: 0, .. });
@@ -222,7 +222,7 @@ fn update_lost(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<
     Some(vec![x[0]])
 }
 
-/// Reduces the dimension in front of each one that should be reduced, if the result has the same elements.
+/// Reduces the dimension in front of each one that should be reduced. Returns `None` if the result would have other sizes.
 fn reduction_shifted(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     is_sum(op)?;
     let dims: Vec<usize> = Reduce::dims(op).iter().map(|d| d.checked_sub(1)).collect::<Option<_>>()?;
