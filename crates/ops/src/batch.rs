@@ -39,7 +39,7 @@ impl<'f> Batched<'f> {
         Batched::By(why, Box::new(f))
     }
 
-    /// Returns the batch of the ops that `f` builds, or reports why it cannot.
+    /// Returns the batch of the ops that `f` builds. If `f` fails, the op has no batch, for the reason that it returns.
     pub fn expanded(f: impl Fn(&mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> + 'f) -> Batched<'f> {
         Batched::Expanded(Box::new(f))
     }

@@ -35,35 +35,24 @@ fn of(op: &OpView<'_>) -> &'static dyn Facts {
     Opcode::of_view(op).facts()
 }
 
-/// Returns the tangents of the results. An operand without a tangent has `None`. The last operands may be constants of the
-/// module, which are not in `x`.
+/// Returns the tangents of the results. An operand without a tangent has `None`.
 fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec<Literal> {
     let op = view(module);
     let given: Vec<Literal> = tangents.iter().flatten().cloned().collect();
     let inputs = [x, &given].concat();
     let built = built(&inputs, |b, args| {
         let mut cloner = Cloner::new(op.body);
-        let mut given = args[..x.len()].iter();
-        for &from in op.operands() {
-            match op.body.def_op(from) {
-                Some(constant) => {
-                    cloner.op(constant, b);
-                }
-                None => cloner.set(from, *given.next().expect("there is an input for each argument")),
-            }
-        }
-        let operands = cloner.values(op.operands());
+        op.operands().iter().zip(args).for_each(|(&from, &to)| cloner.set(from, to));
         let copy = cloner.op(op.op, b);
         let results = b.body[copy].results.to_vec();
         let mut next = args[x.len()..].iter().copied();
-        let mut tangents: Vec<Option<Value>> = tangents.iter().map(|t| t.as_ref().and_then(|_| next.next())).collect();
-        tangents.resize(operands.len(), None);
-        let (operands, refused) = (&operands[..], None);
+        let tangents: Vec<Option<Value>> = tangents.iter().map(|t| t.as_ref().and_then(|_| next.next())).collect();
+        let (operands, refused) = (&args[..x.len()], None);
         let mut cx =
             TangentCx { op, operands, results: &results, tangents: &tangents, cloner: &mut cloner, b, refused };
         let found = match of(&op).derivative(&op) {
             Derivative::Linear if of(&op).linear(&op) == Linear::Each => {
-                let parts: Vec<Value> = (0..operands.len())
+                let parts: Vec<Value> = (0..x.len())
                     .filter_map(|i| {
                         let mut operands = operands.to_vec();
                         operands[i] = tangents[i]?;
@@ -75,7 +64,7 @@ fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec
             Derivative::Linear => {
                 let linear = of(&op).linear(&op);
                 let pick = |i: usize| if linear.includes(i) { cx.tangent_or_zeros(i) } else { operands[i] };
-                let operands: Vec<Value> = (0..operands.len()).map(pick).collect();
+                let operands: Vec<Value> = (0..x.len()).map(pick).collect();
                 cx.same_op(&operands).into_iter().map(Some).collect()
             }
             Derivative::By(f) => f(&mut cx),

@@ -542,7 +542,7 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
-    /// A target that returns its operands changes no tangent, and its tangents have the layouts that propagate to them.
+    /// Returns the derivative. A target that returns its operands changes no tangent, and its tangents have the layouts that propagate to them.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match known(op) {
             Some(facts) => facts.derivative(op),

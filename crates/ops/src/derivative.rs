@@ -69,7 +69,8 @@ impl<'f> Derivative<'f> {
         Derivative::By(Box::new(f))
     }
 
-    /// Returns the derivative of the ops that `f` builds, or reports why it cannot.
+    /// Returns the derivative of the ops that `f` builds. If `f` fails, the op has no derivative, for the reason that it
+    /// returns.
     pub fn expanded(f: impl Fn(&mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> + 'f) -> Derivative<'f> {
         Derivative::Expanded(Box::new(f))
     }

@@ -381,7 +381,7 @@ impl Dynamic {
     };
 }
 
-/// Builds the static form of an op whose sizes are constants. Fails if they are not, or do not fit.
+/// Builds the static form of an op whose sizes are constants. Fails if a size is no constant.
 fn with_known_sizes(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let form = form(Opcode::of_view(&cx.op));
     let count = cx.op.operands().len();

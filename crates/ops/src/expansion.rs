@@ -44,14 +44,15 @@ pub fn expand(op: &OpView<'_>, expansion: &Expansion<'_>) -> Result<Func, &'stat
 
 impl ExpandCx<'_, '_, '_> {
     /// Builds the results of one of the op's regions, which computes with scalars, for each element of these arrays,
-    /// which have one shape. Fails if the region does more than arithmetic.
+    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once.
     pub fn each(&mut self, region: Region, args: &[Value]) -> Result<Vec<Value>, &'static str> {
         let shape = make::type_of(self.b, args[0]).shape.clone();
         each(self.b, self.op.module, self.op.body, region, args, &shape)
     }
 
     /// Combines the rows of `n` arrays with a region that combines two elements of each. The rows, along the leading
-    /// dimension, are combined pair by pair and keep their order. Fails as [`ExpandCx::each`] does.
+    /// dimension, are combined pair by pair and keep their order. Fails if an op of a region cannot be computed for
+    /// many elements at once.
     pub fn fold(&mut self, region: Region, mut x: Vec<Value>) -> Result<Vec<Value>, &'static str> {
         loop {
             let shape = make::type_of(self.b, x[0]).shape.clone();
@@ -79,8 +80,8 @@ impl ExpandCx<'_, '_, '_> {
         }
     }
 
-    /// Builds the reduction of `n` arrays over `dims` with a region and `n` initial values. Elements are converted to the
-    /// types of the region first. Fails as [`ExpandCx::each`] does.
+    /// Builds the reduction of `n` arrays over `dims` with a region and `n` initial values. Elements are converted to
+    /// the types of the region first. Fails if an op of a region cannot be computed for many elements at once.
     pub fn reduced(
         &mut self,
         region: Region,
@@ -122,8 +123,8 @@ impl ExpandCx<'_, '_, '_> {
     }
 }
 
-/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails with the
-/// reason why this is not possible.
+/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if an op of
+/// the region cannot be computed for many elements at once.
 fn each(
     b: &mut Builder<'_>,
     module: &Module,
@@ -151,7 +152,8 @@ fn each(
     results.collect::<Option<_>>().ok_or("its region returns values from outside")
 }
 
-/// Builds an op on scalars for each element of arrays of this shape. Fails with the reason why this is not possible.
+/// Builds an op on scalars for each element of arrays of this shape. Fails if an op of a region cannot be computed for
+/// many elements at once.
 fn each_of_op(
     b: &mut Builder<'_>,
     op: &OpView<'_>,

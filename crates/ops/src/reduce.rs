@@ -153,8 +153,8 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
 }
 
-/// Builds the reduction with the ops of its region, which combine the elements pair by pair. Fails if the region does more
-/// than arithmetic.
+/// Builds the reduction with the ops of its region, which combine the elements pair by pair. Fails as
+/// [`ExpandCx::reduced`] does.
 fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let (inputs, inits) = cx.operands.split_at(cx.op.results().len());
     cx.reduced(cx.op.regions()[0], inputs, inits, &Reduce::dims(&cx.op))
@@ -379,7 +379,7 @@ fn offsets(dims: &[(usize, usize)]) -> Data<usize> {
 }
 
 impl Rows {
-    /// Lists the rows of a reduction whose result has elements. If the input has none, there are no rows.
+    /// Returns the rows of a reduction whose result has elements. If the input has none, there are no rows.
     fn new(shape: &[usize], dims: &[usize]) -> Rows {
         if shape.contains(&0) {
             let count = kept_shape(shape, dims).iter().product();

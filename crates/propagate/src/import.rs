@@ -206,7 +206,7 @@ impl<'m> Import<'m> {
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
-    /// Gives the arguments without a sharding an open one if another argument has a sharding. If all shardings of
+    /// Sets an open sharding on the arguments without one if another argument has a sharding. If all shardings of
     /// arguments are on meshes of one device, removes them instead.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();

@@ -41,7 +41,7 @@ pub(crate) fn traced_value(ty: &str, loc: &Loc) -> Diagnostic {
         .help("return it from the traced function, and read the result of the call")
 }
 
-/// A call of a compiled function while a program is traced, with an array of this program.
+/// Builds the error for a call of a compiled function while a program is traced, with an array of this program.
 pub(crate) fn compiled_traced(ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("compiled-traced", loc, "a compiled function cannot become a part of a program that is traced")
         .facts(ty)

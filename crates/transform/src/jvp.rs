@@ -406,8 +406,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and
-    /// their tangents. Fails if one of them has no derivative.
+    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
     fn inlined(
         &self,
         op: &OpView<'s>,

@@ -461,7 +461,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
-    /// op. Fails if one of them has no batch.
+    /// op.
     fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
         inner.split = self.split.clone();

@@ -401,7 +401,7 @@ impl Tally {
         out
     }
 
-    /// Lists the ops, features, strategies and special cases that too few of the valid programs have, among those that
+    /// Returns the ops, features, strategies and special cases that too few of the valid programs have, among those that
     /// ran. Also lists the ops that the host engine does not run. Returns an empty text if no valid program ran.
     fn shares(&self) -> String {
         let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
@@ -451,7 +451,7 @@ fn named_counts(title: &str, kind: Kind, counts: &BTreeMap<(Kind, String), u64>)
     counted(&format!("{}: {title}", kind.name()), &counts)
 }
 
-/// Lists the names that are in less than one of `programs_per_name` programs. `all` is the number of programs.
+/// Returns the names that are in less than one of `programs_per_name` programs. `all` is the number of programs.
 fn share<S: AsRef<str>>(
     what: &str,
     counts: impl Iterator<Item = (S, u64)>,

@@ -101,7 +101,7 @@ fn request(choose: &mut Chooser, module: &Module, letter: char) -> String {
     }
 }
 
-/// Returns the transformed module. Fails if it cannot be transformed or the result is not valid.
+/// Returns the transformed module, verified. Fails if the transform does, or if its module is not valid.
 fn apply(module: &Module, text: &str) -> Result<Module, Diagnostics> {
     let module = Request::parse(text).expect("the name of a transform")?.run(module)?;
     verify(&module).or(module)
@@ -164,7 +164,7 @@ impl Case {
         }
     }
 
-    /// Compares tangents with differences of values. Fails if they differ or cannot be computed.
+    /// Compares tangents with differences of values. Fails if they differ by more than rounding explains.
     fn check_tangents(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         let (x, tangents) = inputs.split_at(inputs.len() - args.len());
@@ -191,8 +191,8 @@ impl Case {
         Ok(())
     }
 
-    /// Compares the product of cotangents and tangents of arguments with that of cotangents and tangents of results. Fails
-    /// if they differ or cannot be computed.
+    /// Compares the product of cotangents and arguments with that of results and tangents. Fails if they differ by more
+    /// than rounding explains.
     fn check_cotangents(
         &self,
         choose: &mut Chooser,
@@ -220,7 +220,7 @@ impl Case {
         }
     }
 
-    /// Compares a batch with the program on each of its elements. Fails if they differ or cannot be computed.
+    /// Compares a batch with the program on each of its elements. Fails if they differ.
     fn check_batch(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         for row in 0..BATCH {

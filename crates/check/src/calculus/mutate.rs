@@ -222,7 +222,7 @@ fn update_lost(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<
     Some(vec![x[0]])
 }
 
-/// Reduces the dimension in front of each one that should be reduced. Returns `None` if the result would have other sizes.
+/// Reduces the dimension in front of each one that should be reduced, if the result has the same elements.
 fn reduction_shifted(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     is_sum(op)?;
     let dims: Vec<usize> = Reduce::dims(op).iter().map(|d| d.checked_sub(1)).collect::<Option<_>>()?;

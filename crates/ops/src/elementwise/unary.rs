@@ -346,7 +346,15 @@ macro_rules! unary_ops {
                 complex: OfComplex::Real(|z| z.im),
                 linear: Linear::Jointly,
                 slope: Slope::Linear,
-                transpose: Some(|cx| { let ct = cx.cotangent(); let zeros = like(cx.b, ct, 0.0); let negative = make::negate(cx.b, ct); make::complex(cx.b, zeros, negative) }),
+                transpose: Some(|cx| {
+                    let ct = cx.cotangent();
+                    let zeros = like(cx.b, ct, 0.0);
+                    if !cx.operand_tensor(0).dtype.is_complex() {
+                        return zeros;
+                    }
+                    let negative = make::negate(cx.b, ct);
+                    make::complex(cx.b, zeros, negative)
+                }),
                 schema: stablehlo(ResultLabels::of("imag_c1", "imag_c2"), OnQuantized::Refuses, UNARY),
                 ..row!("imag")
             };
@@ -374,7 +382,14 @@ macro_rules! unary_ops {
                 complex: OfComplex::Real(|z| z.re),
                 linear: Linear::Jointly,
                 slope: Slope::Linear,
-                transpose: Some(|cx| { let ct = cx.cotangent(); let zeros = like(cx.b, ct, 0.0); make::complex(cx.b, ct, zeros) }),
+                transpose: Some(|cx| {
+                    let ct = cx.cotangent();
+                    if !cx.operand_tensor(0).dtype.is_complex() {
+                        return ct;
+                    }
+                    let zeros = like(cx.b, ct, 0.0);
+                    make::complex(cx.b, ct, zeros)
+                }),
                 schema: stablehlo(ResultLabels::of("real_c1", "real_c2"), OnQuantized::Refuses, UNARY),
                 ..row!("real")
             };

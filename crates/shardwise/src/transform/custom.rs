@@ -33,7 +33,7 @@ pub struct CustomVjp<'f, A: Args, R> {
     at: At,
 }
 
-/// Gives `f` a derivative of its own in forward mode, from which reverse mode follows:
+/// Wraps `f` for a derivative of its own in forward mode, from which reverse mode follows:
 /// [`defjvp`](CustomJvp::defjvp) takes the rule.
 ///
 /// # Examples
@@ -59,7 +59,7 @@ where
     CustomJvp { f: Arc::new(move |args| f.apply(args).finish()), at: Location::caller() }
 }
 
-/// Gives `f` a derivative of its own in reverse mode: [`defvjp`](CustomVjp::defvjp) takes the rule. Forward mode alone, as
+/// Wraps `f` for a derivative of its own in reverse mode: [`defvjp`](CustomVjp::defvjp) takes the rule. Forward mode alone, as
 /// in [`jvp`](super::jvp), is then an error.
 ///
 /// # Examples
@@ -179,7 +179,7 @@ scoped! {
 }
 
 impl<T: Tree, R: Tree> Own<'_, T, R> {
-    /// Calls the function in the active trace.
+    /// Calls the function in the active trace. Fails with the mistakes of the function and of its rule.
     fn call(self: &Arc<Self>, args: &T, at: At) -> Result<R> {
         let types: Vec<_> = tree::leaves(args).iter().map(|a| (a.tensor().clone(), explicit::layout(a))).collect();
         let key = (Arc::as_ptr(self).addr(), trace::with(|t| t.id()), tree::form(args));
@@ -266,7 +266,8 @@ struct Tracing<'a, T, R> {
 
 impl<T: Tree, R: Tree> Tracing<'_, T, R> {
     /// Traces a function. The first captured arrays are its arguments after those that `f` adds with [`Tracing::inner`],
-    /// which must be called once for each tree of arguments, before anything else.
+    /// which must be called once for each tree of arguments, before anything else. Fails with
+    /// the mistakes of `f`.
     fn function<O>(
         &mut self,
         name: &Arc<str>,
@@ -327,6 +328,8 @@ impl<T: Tree, R: Tree> Tracing<'_, T, R> {
 }
 
 /// Returns the leaves of `given`, which must have the types of those of `expected`.
+///
+/// Errors: `tree-form`, `transform-types`.
 fn results_of<R: Tree>(name: &str, what: &str, expected: &R, given: &R, at: At) -> Result<Vec<Array>> {
     let Some(pairs) = tree::pairs(expected, given) else {
         let message = format!("the {what} does not have the form of the function's");

@@ -471,12 +471,12 @@ pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
 type Results<F, M> = <<F as Function<M>>::Out as Returns>::Tree;
 /// The arguments of a function.
 type Owned<F, M> = <<F as Function<M>>::Args as Args>::Owned;
-/// What [`vjp`] returns.
+/// The result of [`vjp`].
 type ResultAndPullback<F, M> = (Results<F, M>, Pullback<Results<F, M>, Owned<F, M>>);
 /// The part of a function's results that is differentiated, and the others.
 type Value<F, M> = <<F as Function<M>>::Out as HasAux>::Value;
 type Further<F, M> = <<F as Function<M>>::Out as HasAux>::Further;
-/// What [`vjp_with_aux`] returns.
+/// The result of [`vjp_with_aux`].
 type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>>, Further<F, M>);
 
 /// Returns the result of `f` at `primals`, and the function that takes a cotangent of the result, a tree like it, and
@@ -580,7 +580,7 @@ fn pulled_back<T: Tree, R: Tree, X: Tree>(
 /// A linear function, which takes tangents of the arguments and returns the tangent of the result.
 pub type Linearized<A, R> = Transform<'static, A, R>;
 
-/// What [`linearize`] returns.
+/// The result of [`linearize`].
 type ResultAndTangent<F, M> = (Results<F, M>, Linearized<<F as Function<M>>::Args, Results<F, M>>);
 
 /// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of the

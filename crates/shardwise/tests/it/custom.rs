@@ -5,6 +5,11 @@ use shardwise::prelude::*;
 use shardwise::{Nth, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// A function of two arrays.
+type Binary = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
+/// A function of one array.
+type Unary = Box<dyn Fn(&Array) -> Array + Send + Sync>;
+
 fn floats(x: &Array) -> Vec<f32> {
     x.to_vec::<f32>().unwrap()
 }
@@ -69,7 +74,7 @@ fn reverse_mode_uses_a_rule_for_cotangents() {
 #[test]
 fn rules_survive_programs_loops_and_branches() {
     let (x, y) = (scalar(3.0, F32), scalar(2.0, F32));
-    for f in [Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, Box::new(marked_vjp())] {
+    for f in [Box::new(marked_jvp()) as Binary, Box::new(marked_vjp())] {
         let inner = jit(|x: &Array, y: &Array| f(x, y));
         let gradient = jit(|x: &Array, y: &Array| grad(|x: &Array| inner(x, y))(x));
         assert_eq!(floats(&gradient(&x, &y).unwrap()), [120.0]);
@@ -90,7 +95,7 @@ fn rules_survive_programs_loops_and_branches() {
 fn rules_are_batched() {
     let xs = array(&[1.0f32, 2.0, 3.0]);
     let y = scalar(2.0, F32);
-    for f in [Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, Box::new(marked_vjp())] {
+    for f in [Box::new(marked_jvp()) as Binary, Box::new(marked_vjp())] {
         assert_eq!(floats(&vmap(|x: &Array| f(x, &y))(&xs)), [2.0, 8.0, 18.0]);
         assert_eq!(floats(&vmap(grad(|x: &Array| f(x, &y)))(&xs)), [40.0, 80.0, 120.0]);
         // The batch, differentiated: an argument that all indices share gets the sum.
@@ -108,8 +113,7 @@ fn rules_are_batched() {
 fn rules_work_in_per_device_code() {
     let mesh = Mesh::auto([("X", 2)]).unwrap();
     with_mesh(&mesh, || {
-        for f in [Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, Box::new(marked_vjp())]
-        {
+        for f in [Box::new(marked_jvp()) as Binary, Box::new(marked_vjp())] {
             let mapped = shard_map(|x: &Array| f(x, x)).in_specs(P!("X")).out_specs(P!("X"));
             assert_eq!(floats(&mapped(&array(&[1.0f32, 2.0]))), [1.0, 8.0]);
             // Around the map: 20 x y + x^2 at y = x.
@@ -138,8 +142,7 @@ fn in_explicit_mode_a_rule_has_the_types_of_its_arguments() {
     with_mesh(&mesh, || {
         let x = arange(0..64, F32).reshape([8, 8]).shard(P!("data", "model"));
         let y = ones([8, 8], F32).shard(P!("data", "model"));
-        for f in [Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, Box::new(marked_vjp())]
-        {
+        for f in [Box::new(marked_jvp()) as Binary, Box::new(marked_vjp())] {
             let value = jit(|x: &Array, y: &Array| f(x, y))(&x, &y).unwrap();
             assert_eq!(value.ty().to_string(), "f32[8@data,8@model]");
             let gradient = jit(|x: &Array, y: &Array| grad(|x: &Array| f(x, y).sum(..))(x))(&x, &y).unwrap();
@@ -170,7 +173,7 @@ fn a_rule_may_call_its_own_function() {
     let e = floats(&x.exp());
     assert_eq!(floats(&grad(grad(exponential))(&x)), e);
     // A rule that calls the function with the rule again.
-    static RULE: std::sync::OnceLock<Box<dyn Fn(&Array) -> Array + Send + Sync>> = std::sync::OnceLock::new();
+    static RULE: std::sync::OnceLock<Unary> = std::sync::OnceLock::new();
     let scale = array(&[2.0f32]);
     let own = RULE.get_or_init(|| {
         let f = custom_jvp(move |x: &Array| x.exp() * scale.i(0)).defjvp(|x, dx| {
@@ -233,10 +236,9 @@ fn integers_in_rules_are_float0() {
 
 #[test]
 fn rules_are_printed_and_parsed() {
-    for (f, name) in [
-        (Box::new(marked_jvp()) as Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>, "shardwise.custom_jvp"),
-        (Box::new(marked_vjp()), "shardwise.custom_vjp"),
-    ] {
+    for (f, name) in
+        [(Box::new(marked_jvp()) as Binary, "shardwise.custom_jvp"), (Box::new(marked_vjp()), "shardwise.custom_vjp")]
+    {
         let x = Array::of_type([2], F32);
         let text = jit(|x: &Array, y: &Array| f(x, y)).lower((&x, &x)).unwrap().as_text();
         assert!(text.contains(name), "{text}");
@@ -252,11 +254,9 @@ fn rules_are_printed_and_parsed() {
 #[test]
 fn wrong_rules_name_each_leaf() {
     let x = (array(&[1.0f32, 2.0]), scalar(1.0, F32));
-    let line = line!() + 1;
     let f = |bwd: fn(&Array) -> (Array, Array)| {
         custom_vjp(|p: &(Array, Array)| &p.0 * &p.1).defvjp(|p| (&p.0 * &p.1, ()), move |(), ct| bwd(ct))
     };
-    let _ = line;
     let called = |bwd: fn(&Array) -> (Array, Array)| {
         let f = f(bwd);
         jit(|p: &(Array, Array)| grad(|p: &(Array, Array)| f(p).sum(..))(p))(&x).unwrap_err()

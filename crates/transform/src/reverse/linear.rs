@@ -37,7 +37,7 @@ pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, D
 }
 
 impl<'s> Reverse<'s> {
-    /// Builds the linear ops of a region but its terminator, after the known ones.
+    /// Builds the linear ops of a region but its terminator, after the known ones. Fails for a loop of unknown length.
     fn forth(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
@@ -57,7 +57,7 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the linear part of a loop: it carries the tangents, and the number of the turn.
+    /// Builds the linear part of a loop: it carries the tangents, and the number of the turn. Fails if the length is unknown.
     fn forth_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
@@ -95,6 +95,7 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the linear ops of a region that would be computed again in reverse mode. All of its values are kept.
+    /// Fails as [`Reverse::forth`] does.
     fn forth_of_computation(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         let args = self.source[inner].args.iter().zip(op.operands());
