@@ -11,7 +11,7 @@ pub struct Counter {
     pub index: usize,
     /// Its value in the first iteration.
     pub first: i64,
-    /// What is added to it after each iteration.
+    /// The number that is added to it after each iteration.
     pub step: i64,
     /// The number of iterations.
     pub count: u64,

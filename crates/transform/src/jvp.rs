@@ -286,7 +286,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Differentiates a function whose values are computed again: it stays a region of its own.
+    /// Differentiates a function whose values are computed again: it stays a region of its own. Fails if an op has no
+    /// derivative.
     fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let operands: Vec<(Value, Option<Value>)> =
             op.operands().iter().map(|&v| (self.cloner.get(v), self.tangents[v])).collect();
@@ -301,7 +302,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds a region with a policy from a region of this body, and returns its results, each with its tangent.
+    /// Builds a region with a policy from a region of this body, and returns its results, each with its tangent. Fails if an
+    /// op has no derivative.
     fn remat_region(
         &mut self,
         region: Region,
@@ -406,7 +408,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
+    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents. Fails
+    /// if an op has no derivative.
     fn inlined(
         &self,
         op: &OpView<'s>,

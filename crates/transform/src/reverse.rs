@@ -247,7 +247,7 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Copies the known ops of a region that is computed again later.
+    /// Copies the known ops of a region that is computed again later. Fails if an op has no transpose.
     fn known_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         self.forward(op.operands(), &self.source[inner].args);
@@ -408,7 +408,7 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Builds the cotangents of a region that is computed again.
+    /// Builds the cotangents of a region that is computed again. Fails if an op has no transpose.
     fn back_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         match remat::policy(op).unwrap_or_default() {
@@ -430,7 +430,8 @@ impl<'s> Reverse<'s> {
     }
 
     /// Copies the known ops of a region again, as far as the linear ones need them, from the arguments and from the values
-    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there.
+    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there. Fails if an op has
+    /// no transpose.
     fn run_again(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         let (mut needed, mut kept, mut again) = (HashSet::<Value>::new(), vec![], vec![]);

@@ -461,7 +461,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
-    /// op.
+    /// op. Fails if an op has no batch.
     fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
         inner.split = self.split.clone();
@@ -478,7 +478,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds the batch of a function whose values are computed again: it stays a region of its own.
+    /// Builds the batch of a function whose values are computed again: it stays a region of its own. Fails if an op has
+    /// no batch.
     fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (new, loc) = (b.body.add_region(), b.loc.clone());
@@ -506,6 +507,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies a region of this body, of whose arguments some are mapped. Returns its results, and which are mapped.
+    /// Fails if an op has no batch.
     fn remat_region(
         &mut self,
         region: Region,

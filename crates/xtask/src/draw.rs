@@ -120,7 +120,7 @@ mod tests {
                       struct S {\n    /// The number.\n    n: u8,\n}\n/// Ends.\n";
         let expected = [
             ("/// Returns 1.\n///\n/// # Errors", "pub fn f( a: u8, ) -> u8 {", 10),
-            ("/// The number.", "n: u8,", 16),
+            ("/// The number.", "n: u8,", 17),
         ];
         let found = comments("a.rs", source);
         let shown: Vec<(&str, &str, usize)> =

@@ -154,7 +154,7 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
     /// # use shardwise::prelude::*;
     /// # use shardwise::vmap;
     /// # fn main() -> Result<()> {
-    /// let f = vmap(|x: &Array| x / x.psum("i") + axis_index("i")).axis_name("i");
+    /// let f = vmap(|x: &Array| x / x.psum("i") + axis_index("i").astype(F32)).axis_name("i");
     /// assert_eq!(f(&array(&[1.0f32, 3.0])).to_vec::<f32>()?, [0.25, 1.75]);
     /// # Ok(())
     /// # }

@@ -107,7 +107,8 @@ pub fn checkpoint_name(x: &Array, name: &str) -> Array {
     })
 }
 
-/// Builds a composite that runs `f` on stand-ins for these arrays. Returns its results.
+/// Builds a composite that runs `f` on stand-ins for these arrays. Returns its results. Fails if `f` does, or if a result
+/// cannot be used.
 pub(crate) fn composite(
     args: &[Array],
     policy: &Policy,

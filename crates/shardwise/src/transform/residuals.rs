@@ -1,4 +1,4 @@
-//! What reverse mode keeps of a function.
+//! The values that reverse mode keeps of a function.
 
 use super::traced::Traced;
 use super::{attempt, is_smooth, or_end};

@@ -16,7 +16,7 @@ const ACTIVATIONS: u64 = (ROWS * WIDTH * 4) as u64;
 const SCALARS: u64 = 64;
 
 fn mesh<const N: usize>(axes: [(&str, usize); N]) {
-    set_mesh(&Mesh::auto(axes).unwrap());
+    set_mesh(Mesh::auto(axes).unwrap());
 }
 
 /// The bytes that each of `n` devices receives to gather parts of an array of `bytes` bytes, or to sum it into parts.
@@ -132,7 +132,7 @@ fn tied_weights() {
     let step = |table: &Array, ids: &Array| {
         let loss = |table: &Array| {
             let h = table.i(ids).tanh();
-            let logits = h.matmul(&table.t());
+            let logits = h.matmul(table.t());
             (logits.log_softmax(-1) * ids.one_hot(vocabulary, F32)).sum(..)
         };
         value_and_grad(loss)(table)

@@ -4,7 +4,6 @@
 use shardwise::prelude::*;
 use shardwise::{npz, value_and_grad};
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 const LEARNING_RATE: f64 = 0.125;
 
@@ -24,7 +23,6 @@ struct Config {
 }
 
 const TINY: Config = Config { layers: 2, width: 16, heads: 4, ff: 64, vocabulary: 32, tokens: 8, batch: 4 };
-const BENCH: Config = Config { layers: 4, width: 256, heads: 8, ff: 1024, vocabulary: 1024, tokens: 128, batch: 8 };
 
 impl Config {
     fn shapes(&self) -> Vec<Vec<usize>> {
@@ -85,7 +83,7 @@ fn step(params: &Params, tokens: &Array, targets: &Array) -> (Array, Params) {
 
 #[test]
 fn a_step_is_that_of_jax() {
-    set_mesh(&Mesh::auto([("data", 2), ("model", 4)]).unwrap());
+    set_mesh(Mesh::auto([("data", 2), ("model", 4)]).unwrap());
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/transformer");
     let like = |prefix: &str, types: Vec<(Vec<usize>, DType)>| -> BTreeMap<String, Array> {
         types.into_iter().enumerate().map(|(i, (shape, dtype))| (format!("{prefix}{i}"), zeros(shape, dtype))).collect()
@@ -107,30 +105,4 @@ fn a_step_is_that_of_jax() {
         let largest = b.iter().fold(0f32, |m, x| m.max(x.abs()));
         assert!(a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 1e-5 * largest), "result {i}");
     }
-}
-
-/// Prints how long the bench's step takes to trace, differentiate and compile.
-#[test]
-#[ignore = "it measures time"]
-fn time_to_compile() {
-    set_mesh(&Mesh::auto([("data", 2), ("model", 4)]).unwrap());
-    let layers = BENCH.layers;
-    let params: Params =
-        BENCH.shapes().into_iter().zip(specs(layers)).map(|(shape, spec)| zeros(shape, F32).shard(spec)).collect();
-    let ids = zeros([BENCH.batch, BENCH.tokens], I32).shard(P!("data"));
-    let mut times: Vec<[f64; 2]> = vec![];
-    for _ in 0..15 {
-        let start = Instant::now();
-        let lowered = jit(step).out_shardings((P!(), specs(layers))).lower((&params, &ids, &ids)).unwrap();
-        let traced = start.elapsed().as_secs_f64();
-        lowered.compile().unwrap();
-        times.push([traced * 1e3, start.elapsed().as_secs_f64() * 1e3]);
-    }
-    times.sort_by(|a, b| a[1].total_cmp(&b[1]));
-    let program = jit(step).out_shardings((P!(), specs(layers)));
-    drop(program(&params, &ids, &ids).unwrap());
-    let start = Instant::now();
-    (0..5).for_each(|_| _ = program(&params, &ids, &ids).unwrap().0.item::<f32>());
-    println!("a step {:.1} ms", start.elapsed().as_secs_f64() * 200.0);
-    println!("tracing and differentiating {:.1} ms, with compiling {:.1} ms (medians of 15)", times[7][0], times[7][1]);
 }

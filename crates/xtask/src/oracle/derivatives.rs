@@ -71,7 +71,7 @@ impl Case {
     }
 }
 
-/// Returns the transformed program, after it was printed and read again.
+/// Returns the transformed program, after it was printed and read again. Fails with the message of a step that fails.
 fn transformed(case: &Case) -> Result<Module, String> {
     let read = |text: &str| parse("case.mlir", text, &OPS).map_err(|e| e.to_string());
     let mut module = read(&case.text)?;
@@ -113,7 +113,7 @@ fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     Ok(worst)
 }
 
-/// Compares our results for a case with JAX's.
+/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run.
 fn compared(case: &Case, theirs: &[Array]) -> Result<Outcome, String> {
     let theirs = theirs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
     let mut worst: f64 = 0.0;
@@ -124,7 +124,7 @@ fn compared(case: &Case, theirs: &[Array]) -> Result<Outcome, String> {
 }
 
 /// Returns true if our results are as close to `exact`, JAX's results in `f64`, as JAX's own in the case's types are, or
-/// as close as is allowed.
+/// as close as is allowed. Fails if the program cannot be transformed or run.
 fn is_as_exact(case: &Case, exact: &Case) -> Result<bool, String> {
     let read = |of: &Option<Vec<Array>>| -> Result<Vec<Literal>, String> {
         of.as_deref().unwrap_or(&[]).iter().map(Array::literal).collect()

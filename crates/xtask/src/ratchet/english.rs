@@ -253,7 +253,13 @@ mod tests {
     #[test]
     fn comments_do_not_start_as_fragments() {
         check("/// Returns it.\n/// What follows is fine.\nfn f() {}\n", &[]);
-        check("/// Whether it is.\nfn f() {}\n", &["1: the comment starts with `Whether`"]);
+        check(
+            "/// Whether it is.\nfn f() {}\n",
+            &[
+                "1: the comment starts with `Whether`",
+                "2: the summary of `f` does not start with a verb: Whether it is.",
+            ],
+        );
         check("macro_rules! m { () => {\n    /// Of all.\n    fn f() {}\n} }\n", &["2: the comment starts with `Of`"]);
     }
 
