@@ -100,7 +100,7 @@ fn batches_have_batched_rules() {
         let all = with_main(&batch, all);
         let ct = numbers(&all, 1).pop().unwrap();
         let found = run(&all, &[args[0].clone(), args[1].clone(), ct.clone()]);
-        let mut sum = vec![0.0; 3];
+        let mut sum = [0.0; 3];
         for i in 0..2 {
             let row =
                 |x: &shardwise_base::Literal| shardwise_base::Literal::new(vec![3usize], &values(x)[3 * i..3 * i + 3]);
