@@ -104,9 +104,6 @@ fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
         }
     }
     saving.map_or(Ok(()), checkpoint::Saving::wait)?;
-    if let Some(picture) = record.draw()? {
-        println!("the losses are in {}", picture.display());
-    }
     Ok((state, record))
 }
 
@@ -139,6 +136,10 @@ fn run(options: &Options) -> Result<()> {
         return Err(std::io::Error::other(message).into());
     }
     if let Some(folder) = &options.save {
+        if !options.resume && folder.join("model.safetensors").exists() {
+            let message = format!("{0} has a run; continue it with --resume {0}, or remove it", folder.display());
+            return Err(std::io::Error::other(message).into());
+        }
         let changed = write_settings(folder, &options.settings(&text), options.resume)?;
         if !changed.is_empty() {
             eprintln!("note: the run does not continue bit for bit: {}", changed.join(", "));

@@ -49,11 +49,14 @@ impl Record {
     }
 
     /// Adds a row to the table, and shows it: on a terminal as a line that the next one replaces, elsewhere if it has a
-    /// loss of the evaluation.
+    /// loss of the evaluation. Such a row also draws the picture anew.
     pub fn add(&mut self, row: Row) -> io::Result<()> {
         self.rows.push(row);
-        if let Some((_, table)) = &mut self.files {
+        if let Some((folder, table)) = &mut self.files {
             table.write_all(line(&row).as_bytes())?;
+            if row.test.is_some() {
+                fs::write(folder.join("loss.svg"), picture(&self.rows, self.bigram))?;
+            }
         }
         let time = self.begin.elapsed().as_secs_f64() / (row.step - self.first) as f64;
         let losses = row.test.map_or(String::new(), |test| format!(", test {test:.4}"));
@@ -68,14 +71,6 @@ impl Record {
             (false, None) => {}
         }
         io::stdout().flush()
-    }
-
-    /// Draws the picture of all losses so far, and returns its path. A record without a folder has none.
-    pub fn draw(&self) -> io::Result<Option<PathBuf>> {
-        let Some((folder, _)) = &self.files else { return Ok(None) };
-        let path = folder.join("loss.svg");
-        fs::write(&path, picture(&self.rows, self.bigram))?;
-        Ok(Some(path))
     }
 }
 
