@@ -42,7 +42,7 @@ impl State {
     }
 }
 
-/// AdamW, after clipping, with a warm-up of at most 50 steps.
+/// Returns AdamW after clipping, with a warm-up of at most 50 steps.
 fn optimizer(steps: usize) -> Chain {
     let schedule = warmup_cosine(3e-3, 3e-4, steps.div_ceil(10).min(50), steps.max(2));
     chain((clip_by_global_norm(1.0), adamw(schedule).b2(0.95).weight_decay(0.1)))
@@ -70,7 +70,7 @@ fn step(options: &Options, state: State, text: &Array) -> (Params, optim::State<
     (params, optimizer, objective)
 }
 
-/// Trains, and returns the last state and the losses.
+/// Trains, and returns the last state and the losses. Fails if a step fails, or if a file cannot be read or written.
 fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
     let specs = options.model.specs();
     let mut state = State::new(options)?;
@@ -107,7 +107,8 @@ fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
     Ok((state, record))
 }
 
-/// Continues a text by `count` bytes, each drawn from the model's distribution.
+/// Continues a text by `count` bytes, each drawn from the model's distribution. Fails if the model cannot
+/// be run.
 fn sample(options: &Options, params: &Params, prompt: &str, count: usize) -> Result<String> {
     let (model, [rows, _]) = (&options.model, options.mesh);
     let next = jit(|params: &Params, tokens: &Array, last: &Array, key: Key| {

@@ -18,6 +18,7 @@ impl Text {
     }
 
     /// Reads a file, or the source files of this workspace, one after the other, in the order of their paths.
+    /// Fails if one cannot be read.
     pub fn read(file: Option<&Path>) -> io::Result<Text> {
         let mut text = vec![];
         match file {

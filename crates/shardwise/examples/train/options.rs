@@ -29,11 +29,11 @@ Model:
                       The sizes of the model (4, 128, 4, 512, 128)
   --experts N         Use a mixture of N experts in each layer, which are split over the M devices
   --f32               Compute in f32 instead of bf16
-  --remat on|off      Compute values inside of layers again in the backward pass, which saves memory (off)
+  --remat on|off      Compute values inside of layers again in the backward pass, which saves memory (on)
   --help              Print this help
 ";
 
-/// What a run does. [`HELP`] explains it.
+/// The options of a run. [`HELP`] explains them.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub steps: usize,
@@ -71,7 +71,7 @@ impl Default for Options {
                 sequence: 128,
                 experts: 0,
                 compute: BF16,
-                remat: false,
+                remat: true,
             },
         }
     }

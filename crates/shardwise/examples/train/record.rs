@@ -1,4 +1,4 @@
-//! What a run leaves behind: a line on the terminal, a table of losses, and a picture of them.
+//! The record of a run: a line on the terminal, a table of losses, and a picture of them.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ pub struct Record {
 
 impl Record {
     /// Begins or continues a record after `first` of `steps` steps. `folder` gets `loss.csv` and `loss.svg`. Rows of
-    /// steps after `first` are dropped: they will be made again.
+    /// steps after `first` are dropped: they will be made again. Fails if a file cannot be read or written.
     pub fn new(folder: Option<&Path>, first: usize, steps: usize, bigram: f64) -> io::Result<Record> {
         let (mut rows, mut files) = (vec![], None);
         if let Some(folder) = folder {
@@ -49,7 +49,7 @@ impl Record {
     }
 
     /// Adds a row to the table, and shows it: on a terminal as a line that the next one replaces, elsewhere if it has a
-    /// loss of the evaluation. Such a row also draws the picture anew.
+    /// loss of the evaluation. Such a row also draws the picture anew. Fails if a file cannot be written.
     pub fn add(&mut self, row: Row) -> io::Result<()> {
         self.rows.push(row);
         if let Some((folder, table)) = &mut self.files {
@@ -75,7 +75,7 @@ impl Record {
 }
 
 /// Writes the settings of a run to `settings.txt` in its folder. Returns those that differ from the settings with which
-/// the run was last started, if it is resumed.
+/// the run was last started, if it is resumed. Fails if a file cannot be written.
 pub fn write_settings(folder: &Path, settings: &str, resume: bool) -> io::Result<Vec<String>> {
     fs::create_dir_all(folder)?;
     let path = folder.join("settings.txt");
