@@ -9,6 +9,7 @@ A question is a line of JSON; each is answered by a forked child, because jaxlib
     {"id": 4, "kind": "lit", "file": TEST.mlir, "passes": "sdy-x,sdy-y", "prefixes": ["CHECK"], "output": OUT.mlir or null}
     {"id": 5, "kind": "passes", "passes": "sdy-x,sdy-y", "files": [[X.mlir, OURS.mlir or null], ...]}
     {"id": 6, "kind": "evaluate", "system": "interpreter" or "jax", "programs": [{"text": .., "inputs": [..]}, ...]}
+    {"id": 7, "kind": "derivatives", "seed": 0, "count": 600, "positions": [20, 21], "exact": false}
     {"id": 3, "kind": "interpret", "file": DENSE.mlir, "layout": LOCAL.mlir, "inputs": IN.npz, "expected": OUT.npz}
 An answer is a line too, in the order in which they are found: {"id": 0, "ok": false, "reason": "out1: ..."}; those to
 "shardings" also have the counts that were compared. `interpret` takes and expects global arrays; how they lie on the
@@ -192,7 +193,17 @@ def answer_evaluate(question: dict) -> dict:
     return {"ok": True, "reason": "", "values": found}
 
 
+def answer_derivatives(question: dict) -> dict:
+    """The cases of a seed at these positions; `derivatives.py` says how they are written."""
+    import derivatives
+
+    all = derivatives.selected(question["seed"], question["count"])
+    how = derivatives.exact if question["exact"] else derivatives.case
+    return {"ok": True, "reason": "", "cases": [derivatives.answered(*all[i], how) for i in question["positions"]]}
+
+
 ANSWERS = {
+    "derivatives": answer_derivatives,
     "evaluate": answer_evaluate,
     "passes": answer_passes,
     "lit": answer_lit,
@@ -312,6 +323,8 @@ def main() -> None:
     questions = [json.loads(line) for line in sys.stdin if line.strip()]
     if any(question.get("system") == "jax" for question in questions):
         evaluate.load_jax()  # once, before the children are forked
+    if any(question["kind"] == "derivatives" for question in questions):
+        import derivatives  # noqa: F401  once, as well
     for found in run_all(questions, arguments.children, arguments.limit):
         print(json.dumps(found), flush=True)
 

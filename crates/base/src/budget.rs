@@ -57,12 +57,33 @@ pub struct OutOfMemory {
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OutOfMemory { requested, limit, in_use, is_refused_by_system } = self;
-        let refused = if *is_refused_by_system { ", but the system has no more memory" } else { "" };
-        write!(f, "out of memory: {requested} bytes requested, {in_use} of {limit} bytes in use{refused}")
+        if *is_refused_by_system {
+            return write!(
+                f,
+                "out of memory: {requested} bytes requested, {in_use} of {limit} bytes in use, but the system has no \
+                 more memory"
+            );
+        }
+        write!(f, "out of memory: {requested} bytes requested, {in_use} of {limit} bytes in use")
     }
 }
 
 impl std::error::Error for OutOfMemory {}
+
+impl OutOfMemory {
+    /// Returns the message for the person who ran the program; `loc` is the place of the op that needed the memory.
+    pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
+        let error = Diagnostic::error("run-memory", loc, self.to_string());
+        if self.is_refused_by_system {
+            return error
+                .note("the memory limit was not reached: other programs use the memory, or the system limits this process")
+                .help("use smaller arrays, or make memory available");
+        }
+        error
+            .note("the limit is for the data of all devices together")
+            .help("use smaller arrays, or raise the memory limit")
+    }
+}
 
 impl Account {
     /// Returns an account whose reservations sum to at most `limit` bytes.
@@ -420,12 +441,7 @@ impl Stop {
     /// Returns the message for the person who ran the program; `loc` is the place in the program that was running.
     pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
         match self {
-            Stop::Memory(e) if e.is_refused_by_system => Diagnostic::error("run-memory", loc, e.to_string())
-                .note("the memory limit was not reached: other programs use the memory, or the system limits this process")
-                .help("use smaller arrays, or make memory available"),
-            Stop::Memory(e) => Diagnostic::error("run-memory", loc, e.to_string())
-                .note("the limit is for the data of all devices together")
-                .help("use smaller arrays, or raise the memory limit"),
+            Stop::Memory(e) => e.diagnostic(loc),
             Stop::Steps(max) => {
                 Diagnostic::error("run-steps", loc, format!("the program did not end within {max} steps"))
                     .help("raise the limit of steps, or look for a loop whose condition never becomes false")

@@ -107,7 +107,7 @@ impl Literal {
     /// elements, which is not checked.
     ///
     /// # Panics
-    /// Panics if `element` has another size than an element of `dtype`.
+    /// Panics if the size of `element` is not that of an element of `dtype`.
     pub fn splat(dtype: DType, shape: impl Into<Vec<usize>>, element: &[u8]) -> Literal {
         assert_eq!(element.len(), dtype.storage_bytes(), "one element");
         Literal { dtype: dtype.storage(), shape: shape.into(), words: words_of(element), is_splat: true }
@@ -389,7 +389,7 @@ impl LiteralWriter {
     /// Writes the next element.
     ///
     /// # Panics
-    /// Panics if `element` has another size than the elements, or if all elements are written already.
+    /// Panics if the size of `element` differs from that of the elements, or if all elements are written already.
     pub fn push(&mut self, element: &[u8]) {
         let width = self.literal.dtype.storage_bytes();
         self.literal.bytes_mut()[self.at * width..][..width].copy_from_slice(element);

@@ -63,18 +63,6 @@ impl Loc {
         Loc::new(LocKind::Name { name: name.into(), child: self })
     }
 
-    /// Returns the location of something that `pass` made from what is at `self`. If `self` is already the location of
-    /// something that `pass` made, returns `self`.
-    pub fn derived(&self, pass: &str) -> Loc {
-        match self.kind() {
-            Some(LocKind::Fused { metadata: Some(Metadata::Pass(p)), .. }) if &**p == pass => self.clone(),
-            _ => {
-                let metadata = Some(Metadata::Pass(pass.into()));
-                Loc::new(LocKind::Fused { metadata, locs: vec![self.clone()] })
-            }
-        }
-    }
-
     /// Returns the content of the location, or `None` if it is unknown.
     pub fn kind(&self) -> Option<&LocKind> {
         self.0.as_deref()

@@ -1,6 +1,6 @@
 //! Meshes: devices in a grid with named axes.
 
-use crate::{AxisIndex, AxisRef, did_you_mean};
+use crate::{AxisIndex, AxisRef, Diagnostic, Loc, did_you_mean};
 use std::fmt;
 use std::sync::Arc;
 
@@ -310,6 +310,13 @@ impl fmt::Display for MeshError {
 }
 
 impl std::error::Error for MeshError {}
+
+impl MeshError {
+    /// Returns the message for the person who wrote the mesh at `loc`.
+    pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
+        Diagnostic::error("mesh", loc, self.to_string())
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -60,16 +60,6 @@ impl Varying {
         }
     }
 
-    /// Returns the number of distinct values.
-    pub fn instance_count(&self, mesh: &Mesh) -> usize {
-        self.axes(mesh).iter().map(|a| a.size(mesh)).product()
-    }
-
-    /// Returns the number of the distinct value that the device at `coordinates` holds.
-    pub fn instance(&self, mesh: &Mesh, coordinates: &[usize]) -> usize {
-        AxisRef::index_in(mesh, &self.axes(mesh), coordinates)
-    }
-
     /// Returns the printed form: `{X,Y}`, `{}` or `{*}`.
     pub fn display<'a>(&'a self, mesh: &'a Mesh) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {

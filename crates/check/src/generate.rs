@@ -27,7 +27,7 @@ pub fn case(seed: u64) -> Case {
     let mut choose = Chooser::new(seed);
     let mesh = mesh(&mut choose);
     let mut func = Func::new("main", shardwise_base::Loc::UNKNOWN);
-    let mut generator = Generator { choose, mesh: mesh.clone(), live: vec![] };
+    let mut generator = Generator::new(choose, mesh.clone());
     let mut builder = Builder::new(&mut func.body);
     let inputs = generator.args(&mut builder);
     let op_count = 3 + generator.choose.below(10);
@@ -46,7 +46,7 @@ pub fn case(seed: u64) -> Case {
     Case { seed, module, inputs }
 }
 
-fn mesh(choose: &mut Chooser) -> Arc<Mesh> {
+pub(crate) fn mesh(choose: &mut Chooser) -> Arc<Mesh> {
     let shapes: [&[(&str, usize)]; 9] = [
         &[("x", 2)],
         &[("x", 4)],
@@ -63,18 +63,22 @@ fn mesh(choose: &mut Chooser) -> Arc<Mesh> {
 
 /// A value, and the bound on its elements.
 #[derive(Clone, Copy)]
-struct Live {
-    value: Value,
-    bound: u64,
+pub(crate) struct Live {
+    pub value: Value,
+    pub bound: u64,
 }
 
-struct Generator {
-    choose: Chooser,
+pub(crate) struct Generator {
+    pub choose: Chooser,
     mesh: Arc<Mesh>,
-    live: Vec<Live>,
+    pub live: Vec<Live>,
 }
 
 impl Generator {
+    pub fn new(choose: Chooser, mesh: Arc<Mesh>) -> Generator {
+        Generator { choose, mesh, live: vec![] }
+    }
+
     fn args(&mut self, b: &mut Builder<'_>) -> Vec<Literal> {
         let count = 1 + self.choose.below(3);
         (0..count).map(|_| self.arg(b)).collect()
@@ -106,7 +110,7 @@ impl Generator {
 
     /// Returns a sharding with any axes on any dimensions that are not empty, including sub-axes and uneven splits.
     /// Returns `None` in a third of the cases.
-    fn maybe_sharding(&mut self, shape: &[usize]) -> Option<Sharding> {
+    pub fn maybe_sharding(&mut self, shape: &[usize]) -> Option<Sharding> {
         if self.choose.one_in(3) {
             return None;
         }
@@ -146,11 +150,11 @@ impl Generator {
         axes
     }
 
-    fn any(&mut self) -> Live {
+    pub fn any(&mut self) -> Live {
         *self.choose.of(&self.live)
     }
 
-    fn push(&mut self, value: Value, bound: u64) {
+    pub fn push(&mut self, value: Value, bound: u64) {
         self.live.push(Live { value, bound });
     }
 
@@ -189,7 +193,7 @@ impl Generator {
     }
 
     /// Returns one of the live values of exactly this type, which may be `x` itself, or `x` if there are none.
-    fn alike(&mut self, b: &Builder<'_>, x: Live, ty: &TensorType) -> Live {
+    pub fn alike(&mut self, b: &Builder<'_>, x: Live, ty: &TensorType) -> Live {
         let same: Vec<Live> =
             self.live.iter().copied().filter(|l| b.body.ty(l.value).as_tensor() == Some(ty)).collect();
         if same.is_empty() { x } else { *self.choose.of(&same) }
@@ -226,7 +230,7 @@ impl Generator {
 
     /// Contracts one dimension of `x` with a live value that has a dimension of the same size, which may be `x` itself.
     /// Does nothing if the bound on elements or the rank would become too large.
-    fn dot(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn dot(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let Some(contracted) = (0..ty.rank()).find(|&d| ty.shape[d] as u64 * x.bound * 2 <= MAX_BOUND) else { return };
         let candidates: Vec<(Live, usize)> = self
             .live
@@ -265,7 +269,7 @@ impl Generator {
     /// Sums over a dimension that all axes of the mesh split, and splits another dimension over these axes in any
     /// order: a reduce-scatter. Does nothing if there are fewer than two axes or dimensions of more than one element,
     /// or if the bound on elements would become too large.
-    fn scattered_sum(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn scattered_sum(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let mut axes = self.axes();
         let mut dims: Vec<usize> = (0..ty.rank()).filter(|&d| ty.shape[d] > 1).collect();
         self.choose.shuffle(&mut dims);
@@ -291,7 +295,7 @@ impl Generator {
         value
     }
 
-    fn broadcast(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn broadcast(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         if ty.rank() >= 3 {
             return;
         }
@@ -303,7 +307,7 @@ impl Generator {
         self.push(value, x.bound);
     }
 
-    fn transpose(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn transpose(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let mut permutation: Vec<usize> = (0..ty.rank()).collect();
         self.choose.shuffle(&mut permutation);
         let value = make::transpose(b, x.value, &permutation);
@@ -312,7 +316,7 @@ impl Generator {
 
     /// Splits a dimension, or merges two dimensions, and makes the result live. Does nothing if `x` is a scalar, or if
     /// the dimension to split is empty.
-    fn reshape(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn reshape(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         if ty.rank() == 0 {
             return;
         }
@@ -331,7 +335,7 @@ impl Generator {
         self.push(value, x.bound);
     }
 
-    fn slice(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn slice(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let (mut start, mut limit, mut strides) = (vec![], ty.shape.clone(), vec![]);
         for (d, &n) in ty.shape.iter().enumerate() {
             let whole = self.choose.one_in(2);
@@ -343,7 +347,7 @@ impl Generator {
         self.push(value, x.bound);
     }
 
-    fn pad(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn pad(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let amount = |g: &mut Generator| (0..ty.rank()).map(|_| g.choose.below(3) as i64).collect::<Vec<i64>>();
         let (low, high) = (amount(self), amount(self));
         let interior: Vec<i64> = (0..ty.rank()).map(|_| i64::from(self.choose.one_in(4))).collect();
@@ -352,7 +356,7 @@ impl Generator {
         self.push(value, x.bound.max(1));
     }
 
-    fn concatenate(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn concatenate(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         if ty.rank() == 0 {
             return;
         }
@@ -362,7 +366,7 @@ impl Generator {
         self.push(value, x.bound.max(y.bound));
     }
 
-    fn reverse(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn reverse(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let dims: Vec<usize> = (0..ty.rank()).filter(|_| self.choose.one_in(2)).collect();
         let value = make::reverse(b, x.value, &dims);
         self.push(value, x.bound);
@@ -375,7 +379,7 @@ impl Generator {
         self.push(value, x.bound.max(y.bound));
     }
 
-    fn dynamic_slice(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn dynamic_slice(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let sizes: Vec<usize> = ty
             .shape
             .iter()
@@ -387,7 +391,7 @@ impl Generator {
         self.push(value, x.bound);
     }
 
-    fn constraint(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
+    pub fn constraint(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let Some(sharding) = self.maybe_sharding(&ty.shape) else { return };
         let value = b.value(Opcode::ShardingConstraint, [x.value], Attrs::new(), Type::Tensor(ty.clone()));
         b.set_sharding(value, Some(sharding));

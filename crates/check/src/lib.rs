@@ -1,6 +1,7 @@
 //! Helpers for tests and tools: generated programs, how they are run and compared, and mutants of partitioned programs.
 #![forbid(unsafe_code)]
 
+pub mod calculus;
 pub mod choose;
 pub mod coverage;
 #[cfg(test)]

@@ -18,6 +18,7 @@ use std::io::{self, Read};
 const CHUNK: usize = 1 << 20;
 
 /// Fills `out` with as many bytes as the reader has, and returns their number. Checks for cancellation in between.
+/// Fails if the reader does.
 fn read_as_much(reader: &mut (impl Read + ?Sized), out: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < out.len() {

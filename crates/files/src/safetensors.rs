@@ -184,7 +184,7 @@ impl Reader {
     }
 }
 
-/// Opens an ordinary file, and returns it with its length.
+/// Opens an ordinary file, and returns it with its length. Fails if it cannot be opened, or if it is a folder or a device.
 fn open(path: &Path) -> io::Result<(File, u64)> {
     let found = std::fs::metadata(path)?;
     match found.is_file() {
@@ -197,7 +197,8 @@ fn malformed(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Reads `length` bytes of text, and parses them. The memory for both is charged to the account.
+/// Reads `length` bytes of text, and parses them. The memory for both is charged to the account. A text that ends too
+/// early is parsed as far as it goes. Fails if the file cannot be read, or if `parse` fails.
 fn read_json<T>(file: &mut impl Read, length: usize, parse: impl FnOnce(&[u8]) -> io::Result<T>) -> io::Result<T> {
     let _parsed = Account::current().reserve_or_stop(length.saturating_mul(PARSED));
     let mut text = Data::<u8>::zeroed(length);

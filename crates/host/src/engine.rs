@@ -373,10 +373,14 @@ fn no_function(loc: &Loc) -> Diagnostic {
 fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
     let given = TensorType::new(given.dtype(), given.shape().to_vec()).short();
     let expected = TensorType::new(ty.dtype, part.shape.clone()).short();
-    Diagnostic::error("run-wrong-shard", &Loc::UNKNOWN, format!("a shard of {} was given as {given}", ty.short()))
-        .facts(format!("the shard starts at {:?}", part.offset))
-        .expected(expected)
-        .help("give each shard with the shape that was asked for")
+    Diagnostic::error(
+        "run-wrong-shard",
+        &Loc::UNKNOWN,
+        format!("a shard of an array of type {} was given with type {given}", ty.short()),
+    )
+    .facts(format!("the shard starts at {:?}", part.offset))
+    .expected(expected)
+    .help("give each shard with the shape that was asked for")
 }
 
 #[cfg(test)]
@@ -519,7 +523,7 @@ mod tests {
         let put = |x: Literal| engine.put_shards(&ty, &|_, _| x.clone()).map(|_| ()).map_err(|e| e.to_string());
         assert!(put(Literal::new([4], &[1.0f32; 4])).is_ok());
         let text = put(Literal::new([2], &[1.0f32; 2])).unwrap_err();
-        assert!(text.contains("a shard of f32[4] was given as f32[2]"), "{text}");
+        assert!(text.contains("a shard of an array of type f32[4] was given with type f32[2]"), "{text}");
         assert!(put(Literal::new([4], &[1i64; 4])).is_err());
     }
 

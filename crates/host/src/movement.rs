@@ -65,7 +65,7 @@ pub fn copy_short(from: &[u8], to: &mut [u8]) {
 /// Fills an array with rows of `row_bytes` bytes: row `i` is a copy of `from(i)`.
 ///
 /// # Panics
-/// Panics if `from(i)` has another length than the row, or if `row_bytes` is 0 and `to` is not empty.
+/// Panics if the length of `from(i)` differs from that of the row, or if `row_bytes` is 0 and `to` is not empty.
 pub fn gather_rows<'a>(workers: &Workers, row_bytes: usize, to: &mut [u8], from: impl Fn(usize) -> &'a [u8] + Sync) {
     if row_bytes > PART {
         return copy(workers, to.chunks_mut(row_bytes).enumerate().map(|(i, row)| (from(i), row)));

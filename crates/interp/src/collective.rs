@@ -381,7 +381,7 @@ fn is_resized_as_typed(view: &OpView<'_>, i: usize, part: &[usize], made: &[usiz
     (0..to.len()).all(|d| product(made[d], from[d]) == product(part[d], to[d]))
 }
 
-/// Returns the error for a result of another shape than the collective's type, which is made if several members of a
+/// Returns the error for a result whose shape differs from the collective's type, which is made if several members of a
 /// group are one process of this grid.
 fn other_size(view: &OpView<'_>, size: usize) -> Diagnostic {
     let message = format!("`{}` runs in a group of {size} processes, and its types are for another size", view.name());

@@ -58,7 +58,7 @@ pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     let mut machine = machine::Machine::new(module);
     let results = machine.run_main(func, frame::Frame::single(), args);
     let first = |r: Vec<Vec<Literal>>| r.into_iter().map(|mut per_process| per_process.remove(0)).collect();
-    Outcome { results: results.map(first), printed: machine.bench.printed }
+    Outcome { results: results.map(first), printed: machine.dialect.printed }
 }
 
 /// Runs a localized module on `process_count` processes, as many as its mesh has devices if it has a mesh. `args[i][p]`
@@ -118,7 +118,7 @@ fn argument_count(loc: &Loc, expected: usize, found: usize) -> Diagnostic {
 }
 
 fn argument_type(loc: &Loc, index: usize, expected: &str, found: &Literal) -> Diagnostic {
-    Diagnostic::error("run-argument-type", loc, format!("argument {index} has another type than the program takes"))
+    Diagnostic::error("run-argument-type", loc, format!("argument {index} differs in type from the program's"))
         .facts(format!("given: {}{:?}", found.dtype(), found.shape()))
         .expected(expected)
 }

@@ -2,7 +2,7 @@
 
 use crate::datum::Datum;
 use crate::frame::{Active, Frame};
-use crate::testing::Bench;
+use crate::testing::DialectState;
 use shardwise_base::{Account, AxisRef, Data, Diagnostic, Diagnostics, Literal, Loc, Reservation, Stop, budget};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::callee;
@@ -31,7 +31,7 @@ pub struct Machine<'m> {
     /// The manual axes of the regions that are run by shards.
     pub(crate) manual: Vec<AxisRef>,
     /// The state of the `interpreter` dialect.
-    pub(crate) bench: Bench<'m>,
+    pub(crate) dialect: DialectState<'m>,
 }
 
 /// The values of one run of a function.
@@ -96,7 +96,7 @@ impl<'m> Machine<'m> {
             main: None,
             is_by_shards: false,
             manual: vec![],
-            bench: Bench::default(),
+            dialect: DialectState::default(),
         }
     }
 

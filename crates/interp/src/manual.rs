@@ -60,7 +60,7 @@ impl<'m> Machine<'m> {
 }
 
 fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
-    let message = "a manual computation is over another mesh than the program or the manual computation around it";
+    let message = "a manual computation is over a mesh that differs from that of the program or of the manual computation around it";
     Diagnostic::error("manual-mesh", view.loc(), message).mesh(mesh).help("use one mesh for both")
 }
 

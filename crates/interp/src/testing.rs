@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The state that programs share through the dialect.
 #[derive(Default)]
-pub(crate) struct Bench<'m> {
+pub(crate) struct DialectState<'m> {
     /// The values that probes have recorded, by the probe's name, first to last.
     probes: BTreeMap<String, Vec<Literal>>,
     /// The text that `interpreter.print` has written.
@@ -33,7 +33,7 @@ impl<'m> Machine<'m> {
         };
         let find = |name: &&str| self.module.func(name).ok_or_else(|| cannot_run(view));
         let funcs: Vec<&'m Func> = names.iter().map(find).collect::<Result<_, _>>()?;
-        self.bench.infeed = RunParallel::infeed(view).iter().map(find).collect::<Result<_, _>>()?;
+        self.dialect.infeed = RunParallel::infeed(view).iter().map(find).collect::<Result<_, _>>()?;
         let grid = Frame::replicas(names.len() / partitions, partitions);
         let mut operands = view.operands().iter();
         let args: Vec<Vec<Datum>> = funcs
@@ -55,14 +55,14 @@ impl<'m> Machine<'m> {
 
     pub(crate) fn probe(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
         let value = env.get(view.operand(0)).clone();
-        let seen = self.bench.probes.entry(Probe::id(view).to_string()).or_default();
+        let seen = self.dialect.probes.entry(Probe::id(view).to_string()).or_default();
         seen.extend(active_values(&value, active).map(|(_, d)| d.tensor().clone()));
         Ok(vec![value])
     }
 
     pub(crate) fn expect_probed(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
         let iteration = ExpectProbed::iteration(view);
-        let seen = self.bench.probes.get(Probe::id(view)).and_then(|seen| seen.get(iteration));
+        let seen = self.dialect.probes.get(Probe::id(view)).and_then(|seen| seen.get(iteration));
         let seen = seen.ok_or_else(|| not_probed(view, iteration))?;
         for (_, d) in active_values(env.get(view.operand(0)), active) {
             expect::compare(view, Nearness::Equal, d.tensor(), seen)?;
@@ -73,8 +73,8 @@ impl<'m> Machine<'m> {
     /// Appends `tensor<..> {..}` to the printed text for each active process. Never fails.
     pub(crate) fn print_value(&mut self, env: &Env<'m>, view: &OpView<'_>, active: &Active) -> Results {
         for (_, d) in active_values(env.get(view.operand(0)), active) {
-            self.bench.printed.push_str(&written(d.tensor()));
-            self.bench.printed.push('\n');
+            self.dialect.printed.push_str(&written(d.tensor()));
+            self.dialect.printed.push('\n');
         }
         Ok(vec![])
     }
@@ -85,7 +85,7 @@ impl<'m> Machine<'m> {
         let (_, operands) = view.operands().split_last().expect("verified: a token");
         for p in (0..frame.process_count).filter(|&p| active[p]) {
             let values = operands.iter().map(|&v| env.get(v)[p].clone().expect("active")).collect();
-            self.bench.channels.entry(Host::channel(view)).or_default().push_back(values);
+            self.dialect.channels.entry(Host::channel(view)).or_default().push_back(values);
         }
         Ok(vec![tokens(frame)])
     }
@@ -94,7 +94,7 @@ impl<'m> Machine<'m> {
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len() - 1];
         for p in (0..frame.process_count).filter(|&p| active[p]) {
             let channel = Host::channel(view);
-            let queue = self.bench.channels.entry(channel).or_default();
+            let queue = self.dialect.channels.entry(channel).or_default();
             let values = queue.pop_front().ok_or_else(|| nothing_sent(view, channel))?;
             self.check_received(view, &values)?;
             results.iter_mut().zip(values).for_each(|(r, v)| r[p] = Some(v));
@@ -106,7 +106,7 @@ impl<'m> Machine<'m> {
     pub(crate) fn infeed(&mut self, frame: &Frame, view: &OpView<'_>, active: &Active) -> Results {
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len() - 1];
         for p in (0..frame.process_count).filter(|&p| active[p]) {
-            let func = self.bench.infeed.pop_front().ok_or_else(|| nothing_fed(view))?;
+            let func = self.dialect.infeed.pop_front().ok_or_else(|| nothing_fed(view))?;
             let values = self.call(func, &Frame::single(), vec![], &vec![true])?;
             let values: Vec<Datum> = values.iter().map(|v| only(v).clone()).collect();
             self.check_received(view, &values)?;

@@ -8,54 +8,54 @@ pub trait Lanes: Copy {
     /// One truth value for each lane.
     type Mask: Copy;
 
-    /// `x` in every lane.
+    /// Returns `x` in every lane.
     fn splat(x: f32) -> Self;
-    /// The word `bits` in every lane.
+    /// Returns the word `bits` in every lane.
     fn splat_bits(bits: u32) -> Self;
-    /// `self + o`.
+    /// Returns `self + o`.
     fn add(self, o: Self) -> Self;
-    /// `self - o`.
+    /// Returns `self - o`.
     fn sub(self, o: Self) -> Self;
-    /// `self * o`.
+    /// Returns `self * o`.
     fn mul(self, o: Self) -> Self;
-    /// `self / o`.
+    /// Returns `self / o`.
     fn div(self, o: Self) -> Self;
-    /// `self * m + a`, rounded once.
+    /// Returns `self * m + a`, rounded once.
     fn fma(self, m: Self, a: Self) -> Self;
-    /// The square root of each lane, rounded once.
+    /// Returns the square root of each lane, rounded once.
     fn sqrt(self) -> Self;
-    /// `self < o ? self : o`; `o` where either is NaN.
+    /// Returns `self < o ? self : o`; `o` where either is NaN.
     fn lesser(self, o: Self) -> Self;
-    /// `self > o ? self : o`; `o` where either is NaN.
+    /// Returns `self > o ? self : o`; `o` where either is NaN.
     fn greater(self, o: Self) -> Self;
-    /// `self & o` of the words.
+    /// Returns `self & o` of the words.
     fn bit_and(self, o: Self) -> Self;
-    /// `self | o` of the words.
+    /// Returns `self | o` of the words.
     fn bit_or(self, o: Self) -> Self;
-    /// `self ^ o` of the words.
+    /// Returns `self ^ o` of the words.
     fn bit_xor(self, o: Self) -> Self;
-    /// `self + o` of the words, wrapping.
+    /// Returns `self + o` of the words, wrapping.
     fn int_add(self, o: Self) -> Self;
-    /// `self - o` of the words, wrapping.
+    /// Returns `self - o` of the words, wrapping.
     fn int_sub(self, o: Self) -> Self;
-    /// The words shifted left by `N` bits, filled with zeros. `N` must be less than 32.
+    /// Returns the words shifted left by `N` bits, filled with zeros. `N` must be less than 32.
     fn int_shl<const N: u32>(self) -> Self;
-    /// The words shifted right by `N` bits, filled with zeros. `N` must be less than 32.
+    /// Returns the words shifted right by `N` bits, filled with zeros. `N` must be less than 32.
     fn int_shr<const N: u32>(self) -> Self;
-    /// The words shifted right by `N` bits, filled with the sign. `N` must be less than 32.
+    /// Returns the words shifted right by `N` bits, filled with the sign. `N` must be less than 32.
     fn int_sar<const N: u32>(self) -> Self;
-    /// The words, as signed integers, rounded to floats.
+    /// Returns the words, as signed integers, rounded to floats.
     fn int_to_float(self) -> Self;
-    /// `self == o`.
+    /// Returns `self == o`.
     fn eq(self, o: Self) -> Self::Mask;
-    /// `self < o`.
+    /// Returns `self < o`.
     fn lt(self, o: Self) -> Self::Mask;
-    /// `mask ? a : b`.
+    /// Returns `mask ? a : b`.
     fn choose(mask: Self::Mask, a: Self, b: Self) -> Self;
-    /// `mask ? f(x) : self`, lane by lane; `x` and `self` are two vectors.
+    /// Returns `mask ? f(x) : self`, lane by lane; `x` and `self` are two vectors.
     fn patch(self, mask: Self::Mask, x: Self, f: fn(f32) -> f32) -> Self;
 
-    /// `self * 2^n` for integral `n` in `-150..=128` and finite `self` in `0.5..2`, rounded once.
+    /// Returns `self * 2^n` for integral `n` in `-150..=128` and finite `self` in `0.5..2`, rounded once.
     #[inline(always)]
     fn scale(self, n: Self) -> Self {
         let magic = Self::splat(12_582_912.0);
@@ -65,7 +65,7 @@ pub trait Lanes: Copy {
     }
 }
 
-/// `2^n` of integer words `n` in `-126..=127`.
+/// Returns `2^n` of integer words `n` in `-126..=127`.
 #[inline(always)]
 pub(crate) fn power_of_two<V: Lanes>(n: V) -> V {
     n.int_add(V::splat_bits(127)).int_shl::<23>()

@@ -4,6 +4,7 @@
 //! batch, with attributes that name dimensions one further back. Such an op only states its attributes
 //! ([`Batched::Leading`]). An op for which the attributes cannot say this builds its batch itself ([`Batched::By`]).
 
+use crate::expansion::{ExpandCx, Expansion};
 use crate::make;
 use shardwise_base::Diagnostic;
 use shardwise_ir::{Attrs, Builder, Cloner, OpView, Region, TensorType, Type, Value};
@@ -18,6 +19,8 @@ pub enum Batched<'f> {
     LeadingOf(u64, Attrs),
     /// This function builds the batch, because the op with other attributes cannot compute it, for this reason.
     By(&'static str, Batch<'f>),
+    /// The batch is that of the ops that this function builds, which compute the same.
+    Expanded(Expansion<'f>),
     /// The transform batches the regions or the function that the op runs.
     Structure,
     /// The op cannot be batched, for this reason.
@@ -34,6 +37,11 @@ impl<'f> Batched<'f> {
         f: impl Fn(&mut BatchCx<'_, '_, '_>) -> Result<Vec<Value>, Diagnostic> + 'f,
     ) -> Batched<'f> {
         Batched::By(why, Box::new(f))
+    }
+
+    /// Returns the batch of the ops that `f` builds. If `f` fails, the op has no batch, for the reason that it returns.
+    pub fn expanded(f: impl Fn(&mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> + 'f) -> Batched<'f> {
+        Batched::Expanded(Box::new(f))
     }
 }
 

@@ -1,13 +1,14 @@
 //! `batch_norm_inference`, `batch_norm_training`, `batch_norm_grad`. A feature is all elements with one index along
 //! `feature_index`.
 
-use crate::Opcode;
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
+use crate::expansion::ExpandCx;
 use crate::facts::*;
 use crate::schema::*;
-use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use crate::{Opcode, make};
+use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// The facts of the three batch normalizations.
@@ -140,7 +141,13 @@ impl BatchNorm {
 }
 
 impl Facts for BatchNorm {
-    answer!(calculus = none("its parts are differentiated: write it as means, variances and products"));
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::expanded(|cx| Ok(Parts::of(cx).expanded()))
+    }
+    answer!(transpose = none("its parts are transposed"));
+    fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::expanded(|cx| Ok(Parts::of(cx).expanded()))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let form = form(op);
         let types = counted_tensors(op, form.operands.len()..=form.operands.len(), 0)?;
@@ -183,14 +190,11 @@ impl Facts for BatchNorm {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     fn eval_copies(&self, op: &OpView<'_>) -> bool {
         Opcode::of_view(op) != Opcode::BatchNormInference
     }
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let values: Vec<Data<f64>> = x.iter().map(read).collect();
@@ -211,7 +215,6 @@ impl Facts for BatchNorm {
     }
 
     answer!(linear = No);
-    answer!(explicit = by_rule);
 
     fn example(&self, op: Opcode) -> &'static str {
         match op {
@@ -234,6 +237,120 @@ impl Facts for BatchNorm {
 }"#
             }
         }
+    }
+}
+
+/// Builds one of the ops as means, variances and products, in `f32` if its elements are narrower.
+struct Parts<'a, 'b> {
+    b: &'a mut Builder<'b>,
+    opcode: Opcode,
+    /// The type of the operand, with the elements in which the parts are computed.
+    wide: TensorType,
+    dtype: DType,
+    feature: usize,
+    /// The number of elements of one feature.
+    size: usize,
+    epsilon: f64,
+    x: Vec<Value>,
+}
+
+impl<'a, 'b> Parts<'a, 'b> {
+    fn of(cx: &'a mut ExpandCx<'_, '_, 'b>) -> Parts<'a, 'b> {
+        let from = cx.op.operand_tensor(0);
+        let is_narrow = from.dtype.bits() < 32;
+        let wide = TensorType::new(if is_narrow { DType::F32 } else { from.dtype }, from.shape.to_vec());
+        let x = cx.operands.iter().map(|&v| make::convert(cx.b, v, wide.dtype)).collect();
+        let features = Features::new(&cx.op);
+        let feature = cx.op.attrs().size("feature_index").expect("verified");
+        let (size, epsilon, opcode) = (features.size, features.epsilon, Opcode::of_view(&cx.op));
+        Parts { b: &mut *cx.b, opcode, wide, dtype: from.dtype, feature, size, epsilon, x }
+    }
+
+    fn expanded(mut self) -> Vec<Value> {
+        let x = self.x.clone();
+        let made = match self.opcode {
+            Opcode::BatchNormInference => vec![self.normalized(x[0], x[3], x[4], x[1], x[2])],
+            Opcode::BatchNormTraining => {
+                let mean = self.mean(x[0]);
+                let centered = self.centered(x[0], mean);
+                let square = make::multiply(self.b, centered, centered);
+                let variance = self.mean(square);
+                vec![self.normalized(x[0], mean, variance, x[1], x[2]), mean, variance]
+            }
+            _ => self.grad(x[0], x[1], x[2], x[3], x[4]),
+        };
+        made.into_iter().map(|v| make::convert(self.b, v, self.dtype)).collect()
+    }
+
+    /// Repeats a value of each feature for its elements.
+    fn repeated(&mut self, v: Value) -> Value {
+        make::broadcast_in_dim(self.b, v, &self.wide.shape, &[self.feature])
+    }
+
+    fn sum(&mut self, x: Value) -> Value {
+        let others: Vec<usize> = (0..self.wide.rank()).filter(|&d| d != self.feature).collect();
+        make::reduce(self.b, ReduceKind::Add, x, &others)
+    }
+
+    /// Builds `x / size`, where `x` has a value for each feature or for each element.
+    fn over_size(&mut self, x: Value) -> Value {
+        let size = self.number(x, self.size as f64);
+        make::divide(self.b, x, size)
+    }
+
+    /// Builds an array of the shape of `like` whose elements are all `value`.
+    fn number(&mut self, like: Value, value: f64) -> Value {
+        let shape = make::type_of(self.b, like).shape.clone();
+        let value = make::float(self.b, self.wide.dtype, value);
+        make::broadcast_scalar(self.b, value, &shape)
+    }
+
+    fn mean(&mut self, x: Value) -> Value {
+        let sum = self.sum(x);
+        self.over_size(sum)
+    }
+
+    fn centered(&mut self, x: Value, mean: Value) -> Value {
+        let mean = self.repeated(mean);
+        make::subtract(self.b, x, mean)
+    }
+
+    /// Builds the square root of the variance and epsilon.
+    fn deviation(&mut self, variance: Value) -> Value {
+        let spread = self.spread(variance);
+        make::sqrt(self.b, spread)
+    }
+
+    fn spread(&mut self, variance: Value) -> Value {
+        let epsilon = self.number(variance, self.epsilon);
+        make::add(self.b, variance, epsilon)
+    }
+
+    fn normalized(&mut self, x: Value, mean: Value, variance: Value, scale: Value, offset: Value) -> Value {
+        let (centered, deviation) = (self.centered(x, mean), self.deviation(variance));
+        let [scale, deviation, offset] = [scale, deviation, offset].map(|v| self.repeated(v));
+        let scaled = make::multiply(self.b, scale, centered);
+        let normalized = make::divide(self.b, scaled, deviation);
+        make::add(self.b, normalized, offset)
+    }
+
+    /// Builds the gradients of operand, scale and offset, as [`Features::grad`] computes them.
+    fn grad(&mut self, x: Value, scale: Value, mean: Value, variance: Value, grad: Value) -> Vec<Value> {
+        let (centered, deviation, spread) = (self.centered(x, mean), self.deviation(variance), self.spread(variance));
+        let product = make::multiply(self.b, grad, centered);
+        let (offset, projected) = (self.sum(grad), self.sum(product));
+        let part = make::divide(self.b, projected, spread);
+        let [part, of_offset] = [part, offset].map(|v| self.repeated(v));
+        let along = make::multiply(self.b, part, centered);
+        let size = self.number(grad, self.size as f64);
+        let all = make::multiply(self.b, grad, size);
+        let rest = make::subtract(self.b, all, of_offset);
+        let rest = make::subtract(self.b, rest, along);
+        let factor = make::divide(self.b, scale, deviation);
+        let factor = self.over_size(factor);
+        let factor = self.repeated(factor);
+        let of_scale = make::divide(self.b, projected, deviation);
+        vec![make::multiply(self.b, factor, rest), of_scale, offset]
     }
 }
 

@@ -51,6 +51,16 @@ fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec
         let mut cx =
             TangentCx { op, operands, results: &results, tangents: &tangents, cloner: &mut cloner, b, refused };
         let found = match of(&op).derivative(&op) {
+            Derivative::Linear if of(&op).linear(&op) == Linear::Each => {
+                let parts: Vec<Value> = (0..x.len())
+                    .filter_map(|i| {
+                        let mut operands = operands.to_vec();
+                        operands[i] = tangents[i]?;
+                        Some(cx.same_op(&operands)[0])
+                    })
+                    .collect();
+                vec![cx.sum(parts.into_iter().map(Some))]
+            }
             Derivative::Linear => {
                 let linear = of(&op).linear(&op);
                 let pick = |i: usize| if linear.includes(i) { cx.tangent_or_zeros(i) } else { operands[i] };
@@ -124,7 +134,8 @@ pub(crate) fn check_transpose(module: &Module, x: &[Literal], of: &[usize]) {
         let operands: Vec<Option<Value>> =
             (0..x.len()).map(|i| if of.contains(&i) { None } else { next.next() }).collect();
         let cotangents: Vec<Option<Value>> = next.map(Some).collect();
-        let mut cx = CotangentCx { op, operands: &operands, cotangents: &cotangents, cloner: &mut cloner, b };
+        let mut cx =
+            CotangentCx { op, operands: &operands, cotangents: &cotangents, is_shared: false, cloner: &mut cloner, b };
         let Transposed::By(f) = self::of(&op).transpose(&op) else { panic!("no transpose") };
         let found = f(&mut cx);
         let whole = |i: &usize| match found[*i].clone() {

@@ -46,20 +46,22 @@ impl<'a, 'v> Check<'a, 'v> {
         std::mem::take(&mut self.found).or(types.into_iter().collect())
     }
 
-    /// Returns one tensor type if no constraint was broken, as [`Check::give`] does.
+    /// Returns one tensor type, or the errors of the constraints that were broken, as [`Check::give`] does.
     pub fn give_tensor(&mut self, dtype: DType, shape: impl Into<Vec<usize>>) -> Result<Vec<Type>, Diagnostics> {
         self.give([Type::tensor(dtype, shape)])
     }
 }
 
-/// Returns the types of exactly `N` operands, which must all be tensors, of an op without regions.
+/// Returns the types of exactly `N` operands, which must all be tensors, of an op without regions. Fails otherwise,
+/// with a diagnostic for each rule that is broken.
 pub(crate) fn tensors<'v, const N: usize>(op: &OpView<'v>) -> Result<[&'v TensorType; N], Diagnostics> {
     counts(op, 0..=MANY, 0)?;
     let all = all_tensors(op)?;
     <[&TensorType; N]>::try_from(all).map_err(|all| operand_count(op, all.len(), &N.to_string()).into())
 }
 
-/// Returns the types of all operands, which must all be tensors.
+/// Returns the types of all operands, which must all be tensors. Fails otherwise, with a diagnostic for each rule that
+/// is broken.
 pub(crate) fn all_tensors<'v>(op: &OpView<'v>) -> Result<Vec<&'v TensorType>, Diagnostics> {
     (0..op.operands().len())
         .map(|i| op.operand_type(i).as_tensor().ok_or_else(|| operand_not_tensor(op, i).into()))
@@ -81,22 +83,23 @@ pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
     declared(op).map_or(otherwise, |t| t.dtype)
 }
 
-/// Returns a required attribute that is a list of dimensions or sizes.
+/// Returns a required attribute that is a list of dimensions or sizes. Fails if the op has no such attribute.
 pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, Diagnostics> {
     op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
 }
 
-/// Returns a required attribute that is a list of integers.
+/// Returns a required attribute that is a list of integers. Fails if the op has no such attribute.
 pub(crate) fn ints(op: &OpView<'_>, name: &'static str) -> Result<Vec<i64>, Diagnostics> {
     op.attrs().ints(name).ok_or_else(|| bad_attribute(op, name, "a list of integers").into())
 }
 
-/// Returns a required attribute that is a dimension or size.
+/// Returns a required attribute that is a dimension or size. Fails if the op has no such attribute.
 pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
 }
 
-/// Returns a required attribute that is a word (a string or the value of an enum).
+/// Returns a required attribute that is a word (a string or the value of an enum). Fails if the op has no such
+/// attribute.
 pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, Diagnostics> {
     op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
 }
@@ -201,7 +204,8 @@ pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diag
 /// The upper bound for an op that takes any number of operands.
 pub(crate) const MANY: usize = usize::MAX;
 
-/// Checks the numbers of operands and of regions. Every other check relies on them.
+/// Checks the numbers of operands and of regions, on which every other check relies. Fails if one is wrong, with a diagnostic
+/// for each rule that is broken.
 pub(crate) fn counts(
     op: &OpView<'_>,
     operands: std::ops::RangeInclusive<usize>,
@@ -224,6 +228,7 @@ pub(crate) fn counts(
 }
 
 /// Checks the numbers of operands and of regions, and returns the types of the operands, which must all be tensors.
+/// Fails otherwise, with a diagnostic for each rule that is broken.
 pub(crate) fn counted_tensors<'v>(
     op: &OpView<'v>,
     operands: std::ops::RangeInclusive<usize>,

@@ -13,7 +13,7 @@ use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, RuleBuilder};
 use std::sync::Arc;
 
-pub use crate::trip_count::trip_count;
+pub use crate::trip_count::{Counter, counter, trip_count};
 
 /// Returns the region that a `case` or `if` runs, if the program decides it: the op has one region, or its operand is a
 /// constant. Otherwise, and for other ops, returns `None`. A constant index out of range selects the last region.
@@ -96,10 +96,14 @@ impl Facts for While {
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let predicate = vec![Type::tensor(DType::I1, vec![])];
         Check::new(op)
-            .that("while_c1", args(cond) == carried, "the condition must take the carried values")
-            .that("while_c1", gives(cond) == predicate, "the condition must give one tensor<i1>")
-            .that("while_c2", args(body) == carried, "the body must take the carried values")
-            .that("while_c2", gives(body) == carried, "the body must give what it takes")
+            .that(
+                "while_c1",
+                args(cond) == carried,
+                "the condition's arguments must have the types of the carried values",
+            )
+            .that("while_c1", gives(cond) == predicate, "the condition must return one tensor<i1>")
+            .that("while_c2", args(body) == carried, "the body's arguments must have the types of the carried values")
+            .that("while_c2", gives(body) == carried, "the body must return values of the types that it takes")
             .give(carried)
     }
     answer!(usual);
@@ -164,7 +168,7 @@ impl Facts for Branch {
         let [operand, takes, gives_same] =
             if is_if { ["if_i1", "if_c1", "if_c2"] } else { ["case_i1", "case_c2", "case_c3"] };
         check.that(operand, *op.operand_type(0) == index, &format!("the operand must be a {index}"));
-        check.that("case_c1", !op.regions().is_empty(), "there must be a branch").so_far()?;
+        check.that("case_c1", !op.regions().is_empty(), "there must be at least one branch").so_far()?;
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let results = gives(op.regions()[0]);
         let takes_nothing = op.regions().iter().all(|&r| op.body[r].args.is_empty());
@@ -320,12 +324,13 @@ impl Composite {
         role: Role::Plain,
     };
 
-    /// Returns the name of the op that the composite implements.
+    /// Returns the name of the op that the composite implements. Returns `None` if the attribute is missing or broken.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
 
-    /// Returns the name of the function that computes the composite.
+    /// Returns the name of the function that computes the composite. Returns `None` if the attribute is missing or
+    /// broken.
     pub fn decomposition<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("decomposition")
     }
@@ -346,7 +351,11 @@ impl Facts for Composite {
         let callee = op.attrs().str("decomposition");
         let name = op.attrs().str("name");
         let mut check = Check::new(op);
-        check.that("composite_c1", name.is_some_and(is_namespaced), "`name` must be a namespaced name");
+        check.that(
+            "composite_c1",
+            name.is_some_and(is_namespaced),
+            "`name` must start with a namespace, as in `dialect.name`",
+        );
         let func = callee.and_then(|c| op.module.func(c));
         check.that("composite_c2", func.is_some(), "`decomposition` must name a function of the module");
         if let Some(f) = func {
@@ -354,7 +363,7 @@ impl Facts for Composite {
             check.that(
                 "composite_c3",
                 takes == types_of(op, op.operands()),
-                "the decomposition must take the operands",
+                "the decomposition's arguments must have the types of the operands",
             );
         }
         check.so_far()?;
@@ -394,7 +403,8 @@ impl NamedComputation {
         role: Role::Isolated,
     };
 
-    /// Returns the name of the region, which is that of the function that it replaces.
+    /// Returns the name of the region, which is that of the function that it replaces. Returns `None` if the attribute
+    /// is missing or broken.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
@@ -532,9 +542,11 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
+    /// Returns the derivative. A target that returns its operands changes no tangent, and its tangents have the layouts that propagate to them.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match known(op) {
             Some(facts) => facts.derivative(op),
+            None if is_identity_target(op) => Derivative::by(|cx| cx.tangents[..cx.results.len()].to_vec()),
             None if user::find(target(op)).is_some() => Derivative::None("the kernel states no derivative"),
             None => Derivative::None("the called function states no derivative"),
         }
@@ -548,6 +560,9 @@ impl Facts for CustomCall {
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         match (known(op), user::find(target(op))) {
             (Some(facts), _) => facts.batch(op, mapped),
+            (None, _) if is_identity_target(op) => Batched::by("its layout names no dimension for the batch", |cx| {
+                Ok((0..cx.op.results().len()).map(|i| cx.with_leading(i)).collect())
+            }),
             (None, Some(kernel)) => kernel.batch(op, mapped),
             (None, None) => Batched::None("the called function states no batch"),
         }
@@ -589,18 +604,11 @@ impl Facts for CustomCall {
         foreign::propagation_rule(op).map_or_else(|| self.rule(op), RuleFact::Rule)
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
+    answer!(usual but splits, propagation_rule, eval_copies);
     /// Returns that a call whose rule is written on it is split evenly: the rule has the sizes of the whole dimensions.
     fn splits(&self, op: &OpView<'_>) -> Splits {
         if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
     }
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
     answer!(eval_copies = true);
     /// Returns `PassThrough` for calls that move a tensor between a device and its host.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {

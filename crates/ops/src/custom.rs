@@ -89,7 +89,8 @@ fn takes(func: &Func) -> Vec<Type> {
     func.body.args().iter().map(|&v| func.body.ty(v).clone()).collect()
 }
 
-/// Checks that the functions that a composite of this kind names exist and have the types that the table shows.
+/// Checks that the functions that a composite of this kind names exist and have the types that the table shows. Fails
+/// otherwise.
 pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
     if !matches!(Composite::name(op), Some(JVP | VJP)) {
         return Ok(());
@@ -137,7 +138,7 @@ pub struct LinearCall<'a> {
 }
 
 impl<'a> LinearCall<'a> {
-    /// Returns the function of an op that is a call of one.
+    /// Returns the function of an op that is a call of one. Returns `None` for other ops.
     pub fn of(op: &OpView<'a>) -> Option<LinearCall<'a>> {
         CustomCall::target(op).filter(|t| *t == LINEAR)?;
         let bwd = op.module.func(op.attrs().str("shardwise.bwd")?)?;

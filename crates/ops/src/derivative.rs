@@ -7,6 +7,7 @@
 //!
 //! Zeros are symbolic: a tangent or cotangent that is `None` is zero, and no op computes with it.
 
+use crate::expansion::{ExpandCx, Expansion};
 use crate::make;
 use shardwise_base::DType;
 use shardwise_ir::{Builder, Cloner, OpView, Region, TensorType, Value};
@@ -20,6 +21,8 @@ pub enum Derivative<'f> {
     Zero(&'static str),
     /// This function builds the tangent of each result from ops that are linear in the operands' tangents.
     By(Tangents<'f>),
+    /// The derivative is that of the ops that this function builds, which compute the same.
+    Expanded(Expansion<'f>),
     /// The transform differentiates the regions or the function that the op runs.
     Structure,
     /// The op has no derivative, for this reason.
@@ -64,6 +67,12 @@ impl<'f> Derivative<'f> {
     /// Returns the derivative whose tangents `f` builds.
     pub fn by(f: impl Fn(&mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> + 'f) -> Derivative<'f> {
         Derivative::By(Box::new(f))
+    }
+
+    /// Returns the derivative of the ops that `f` builds. If `f` fails, the op has no derivative, for the reason that it
+    /// returns.
+    pub fn expanded(f: impl Fn(&mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> + 'f) -> Derivative<'f> {
+        Derivative::Expanded(Box::new(f))
     }
 }
 

@@ -45,8 +45,8 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// Reads the dimensions of a `dot_general` or `dot`. Returns `None` if the attribute of a `dot_general` is missing
-    /// or broken, or if the first operand of a `dot` is a scalar.
+    /// Reads the dimensions of a `dot_general` or `dot`. Returns `None` for an op without the attribute
+    /// `dot_dimension_numbers`, if this attribute is broken, or if the first operand of a `dot` is a scalar.
     pub fn of(op: &OpView<'_>) -> Option<DotDims> {
         if Opcode::of_view(op) == Opcode::Dot {
             let rank = op.operand_shape(0).len();
@@ -207,7 +207,7 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     .that(
         "dot_general_c12",
         shape_fits(op, &dims, x, y),
-        "the result must have the batching, left and right dimensions in this order",
+        "the result must have the batching dimensions, then the free ones of the left operand, then those of the right one",
     )
     .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
@@ -221,7 +221,7 @@ fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
         _ => true,
     };
     let counts = |name: &str| algorithm.int(name).is_none_or(|n| n > 0);
-    c.that("dot_general_c21", is_default, "with an algorithm, each precision must be DEFAULT")
+    c.that("dot_general_c21", is_default, "if `algorithm` is given, each precision must be DEFAULT")
         .that("dot_general_c22", counts("lhs_component_count"), "`lhs_component_count` must be positive")
         .that("dot_general_c23", counts("rhs_component_count"), "`rhs_component_count` must be positive")
         .that("dot_general_c24", counts("num_primitive_operations"), "`num_primitive_operations` must be positive");
@@ -238,12 +238,12 @@ fn check_dims(c: &mut Check<'_, '_>, dims: &DotDims, x: &TensorType, y: &TensorT
     c.that(
         "dot_general_c1",
         dims.lhs_batch.len() == dims.rhs_batch.len(),
-        "the operands must have as many batching dimensions",
+        "both operands must have the same number of batching dimensions",
     )
     .that(
         "dot_general_c2",
         dims.lhs_contract.len() == dims.rhs_contract.len(),
-        "the operands must have as many contracting dimensions",
+        "both operands must have the same number of contracting dimensions",
     )
     .that("dot_general_c3", check::is_unique(&lhs), "no dimension of the left operand may be named twice")
     .that("dot_general_c4", check::is_unique(&rhs), "no dimension of the right operand may be named twice")

@@ -2,10 +2,11 @@
 //! checked when they run. Each is then computed as the op of the same name without `dynamic_`.
 
 use crate::check::{self, Check, counted_tensors};
+use crate::expansion::ExpandCx;
 use crate::facts::*;
 use crate::index::{GATHER_DIMENSIONS, IndexDims};
 use crate::schema::*;
-use crate::shapes::{BroadcastInDim, Reshape};
+use crate::shapes::{BroadcastInDim, Reshape, known_operand};
 use crate::window::{CONV_DIMENSIONS, ConvDims, Convolution};
 use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
@@ -103,7 +104,8 @@ impl Form {
 }
 
 impl Dynamic {
-    /// Checks that the static form, with the sizes in the result's type, is valid.
+    /// Checks that the static form, with the sizes in the result's type, is valid. Fails with the errors of the static
+    /// form.
     fn as_static(&self, op: &OpView<'_>, form: &Form) -> Result<(), Diagnostics> {
         let module = Module::new("static", &OPS);
         let mut body = Body::new();
@@ -379,8 +381,28 @@ impl Dynamic {
     };
 }
 
+/// Builds the static form of an op whose sizes are constants. Fails if a size is no constant.
+fn with_known_sizes(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
+    let form = form(Opcode::of_view(&cx.op));
+    let count = cx.op.operands().len();
+    let sizes: Option<Vec<Literal>> =
+        (form.kept..count).map(|i| known_operand(&cx.op, i).map(Literal::to_dense)).collect();
+    let sizes = sizes.ok_or("its sizes are operands, and not constants")?;
+    let (args, attrs) = (cx.operands[..form.kept].to_vec(), form.attrs(&cx.op, &sizes));
+    let declared = [cx.op.result_type(0).clone()];
+    let made = build::build_as(cx.op.module, cx.b, form.to, args, attrs, [], declared);
+    let made = made.map_err(|_| "its sizes do not lead to the type of its result")?;
+    Ok(cx.b.body[made].results.to_vec())
+}
+
 impl Facts for Dynamic {
-    answer!(calculus = none("its sizes are operands, which are replaced by constants first"));
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::expanded(with_known_sizes)
+    }
+    answer!(transpose = none("the op with known sizes is transposed"));
+    fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::expanded(with_known_sizes)
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let opcode = Opcode::of_view(op);
         let form = form(opcode);
@@ -404,23 +426,27 @@ impl Facts for Dynamic {
             check.that(
                 "dynamic_pad_c1",
                 x.dtype == value.dtype && x.dtype == to.dtype,
-                "there must be one element type",
+                "the operand, the padding value and the result must have the same element type",
             );
             let each = types[form.kept..].iter().all(|t| t.shape == [x.rank()]);
-            check.that("dynamic_pad_c2", each, "there must be a padding for each dimension");
+            check.that("dynamic_pad_c2", each, "low, high and interior padding must have a number for each dimension");
             check.that("dynamic_pad_i2", value.rank() == 0, "the padding value must be a scalar");
             check.that("dynamic_pad_c4", to.rank() == x.rank(), "the result must have the operand's rank");
         }
         let rank = types.first().map_or(0, |t| t.rank());
         if opcode == Opcode::RealDynamicSlice {
             let each = types[form.kept..].iter().all(|t| t.shape == [rank]);
-            check.that("real_dynamic_slice_c1", types[0].dtype == to.dtype, "there must be one element type");
+            check.that(
+                "real_dynamic_slice_c1",
+                types[0].dtype == to.dtype,
+                "operand and result must have the same element type",
+            );
             check.that("real_dynamic_slice_c2", each, "there must be a start, a limit and a stride for each dimension");
             check.that("real_dynamic_slice_c4", to.rank() == rank, "the result must have the operand's rank");
         }
         if opcode == Opcode::DynamicGather {
             let each = types[2].shape == [rank];
-            check.that("dynamic_gather_c11", each, "there must be a slice's size for each dimension");
+            check.that("dynamic_gather_c11", each, "there must be one slice size for each dimension of the operand");
         }
         if opcode == Opcode::DynamicConv {
             let each = types[2].shape == [rank.saturating_sub(2), 2];
@@ -436,11 +462,8 @@ impl Facts for Dynamic {
     }
 
     answer!(usual);
-    answer!(pure);
+    answer!(per_part = Other);
     answer!(rule = none("its sizes are known only when it runs"));
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
 
     /// Evaluates the static form, with the sizes that are the values of operands. Fails if these sizes do not lead to
     /// the type of the result.
@@ -466,7 +489,6 @@ impl Facts for Dynamic {
 
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
 
     fn example(&self, op: Opcode) -> &'static str {
         match op {
@@ -525,7 +547,7 @@ impl Facts for Dynamic {
 }
 
 pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
-    let message = format!("`{}` is asked for another shape than its result has", op.name());
+    let message = format!("`{}` computes a shape that differs from its result's", op.name());
     Diagnostic::error("dynamic-shape", op.loc(), message)
         .facts(format!("asked for: {asked:?}"))
         .expected(format!("{:?}", op.result_shape(0)))

@@ -102,59 +102,44 @@ macro_rules! test_facts {
     };
 }
 
+/// Describes an op that belongs to tests, with these attributes and this form.
+const fn schema(attributes: &'static [AttrSpec], syntax: Syntax) -> Schema {
+    Schema {
+        attributes,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax,
+        names: Names::Numbered,
+        role: Role::Plain,
+    }
+}
+
 impl Expect {
-    pub(crate) const EXPECT_EQ: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand], Types::OperandsSame),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const EXPECT_EQ: Schema =
+        schema(NONE, Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand], Types::OperandsSame));
 
-    pub(crate) const EXPECT_EQ_CONST: Schema = Schema {
-        attributes: &[
-            required("value", None, AttrKind::Dense),
-            optional("tolerance", None, AttrKind::Float, "it is not used"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Attr("value", Written::Any), TOLERANCE], Types::None),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const EXPECT_EQ_CONST: Schema = schema(
+        &[required("value", None, AttrKind::Dense), optional("tolerance", None, AttrKind::Float, "it is not used")],
+        Syntax::pieces(&[Piece::Operand, COMMA, Piece::Attr("value", Written::Any), TOLERANCE], Types::None),
+    );
 
-    pub(crate) const EXPECT_ALMOST_EQ: Schema = Schema {
-        attributes: &[optional("tolerance", None, AttrKind::Float, "0.0001")],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand, TOLERANCE], Types::OperandsSame),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const EXPECT_ALMOST_EQ: Schema = schema(
+        &[optional("tolerance", None, AttrKind::Float, "0.0001")],
+        Syntax::pieces(&[Piece::Operand, COMMA, Piece::Operand, TOLERANCE], Types::OperandsSame),
+    );
 
-    pub(crate) const EXPECT_ALMOST_EQ_CONST: Schema = Schema {
-        attributes: &[required("value", None, AttrKind::Dense), optional("tolerance", None, AttrKind::Float, "0.0001")],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand, COMMA, Piece::Attr("value", Written::Any), TOLERANCE], Types::None),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const EXPECT_ALMOST_EQ_CONST: Schema = schema(
+        &[required("value", None, AttrKind::Dense), optional("tolerance", None, AttrKind::Float, "0.0001")],
+        Syntax::pieces(&[Piece::Operand, COMMA, Piece::Attr("value", Written::Any), TOLERANCE], Types::None),
+    );
 
-    pub(crate) const EXPECT_CLOSE: Schema = Schema {
-        attributes: &[
+    pub(crate) const EXPECT_CLOSE: Schema = schema(
+        &[
             optional("max_ulp_difference", None, AttrKind::Int(DType::U64), "3"),
             optional("min_ulp_difference", None, AttrKind::Int(DType::U64), "0"),
         ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(
+        Syntax::pieces(
             &[
                 Piece::Operand,
                 COMMA,
@@ -168,9 +153,7 @@ impl Expect {
             ],
             Types::Operands,
         ),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    );
 }
 
 impl Facts for Expect {
@@ -184,7 +167,11 @@ impl Facts for Expect {
         let is_number = types[0].dtype.is_float() || types[0].dtype.is_complex();
         Check::new(op)
             .that("expect_c1", expected == Some(types[0].clone().into()), "both values must have the same type")
-            .that("expect_c2", form.nearness == Nearness::Equal || is_number, "only floats can be almost equal")
+            .that(
+                "expect_c2",
+                form.nearness == Nearness::Equal || is_number,
+                "only floats and complex numbers can be compared with a tolerance",
+            )
             .give([])
     }
     answer!(usual);
@@ -217,15 +204,9 @@ impl Facts for Expect {
 }
 
 impl ExpectProbed {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("probe_id", None, AttrKind::Word),
-            optional("iteration", None, AttrKind::Int(DType::U32), "0"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(
+    pub(crate) const SCHEMA: Schema = schema(
+        &[required("probe_id", None, AttrKind::Word), optional("iteration", None, AttrKind::Int(DType::U32), "0")],
+        Syntax::pieces(
             &[
                 Piece::Operand,
                 PROBE,
@@ -234,9 +215,7 @@ impl ExpectProbed {
             ],
             Types::OperandsSame,
         ),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    );
 
     /// Returns the index of the compared value among those that the probe recorded, which is 0 if the attribute
     /// `iteration` is missing. The first value has the index 0.
@@ -261,15 +240,10 @@ impl Facts for ExpectProbed {
 }
 
 impl Probe {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[required("probe_id", None, AttrKind::Word)],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand, PROBE, PROBE_ID], Types::AlwaysSame),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SCHEMA: Schema = schema(
+        &[required("probe_id", None, AttrKind::Word)],
+        Syntax::pieces(&[Piece::Operand, PROBE, PROBE_ID], Types::AlwaysSame),
+    );
 
     /// Returns the name of a probe, or of the probe whose values are compared. It is empty if the attribute is missing.
     pub fn id<'a>(op: &OpView<'a>) -> &'a str {
@@ -298,15 +272,7 @@ impl Facts for Probe {
 }
 
 impl Print {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand], Types::OperandsSame),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SCHEMA: Schema = schema(NONE, Syntax::pieces(&[Piece::Operand], Types::OperandsSame));
 }
 
 impl Facts for Print {
@@ -349,18 +315,13 @@ impl RunParallel {
 }
 
 impl RunParallel {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
+    pub(crate) const SCHEMA: Schema = schema(
+        &[
             required("programs", None, AttrKind::Own("rows of names of functions")),
             optional("infeed", None, AttrKind::Own("names of functions"), "nothing is fed"),
         ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        GENERIC,
+    );
 }
 
 impl Facts for RunParallel {
@@ -375,7 +336,7 @@ impl Facts for RunParallel {
             return check.that("run_parallel_c2", false, "each program must be a function of the module").give([]);
         };
         let takes: Vec<Type> = funcs.iter().flat_map(|f| f.body.args().iter().map(|&v| f.body.ty(v).clone())).collect();
-        let rule = "the operands must be what the programs take, process by process";
+        let rule = "the operands must have the types of the programs' arguments, process by process";
         check.that("run_parallel_c3", takes == types_of(op, op.operands()), rule);
         let takes_nothing = |name: &&str| op.module.func(name).is_some_and(|f| f.body.args().is_empty());
         let rule = "what `infeed` reads must be functions of the module without arguments";
@@ -500,7 +461,7 @@ fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic 
 mod tests {
     use super::*;
 
-    /// Runs the only op of a program, a custom call, on zeros.
+    /// Runs the only op of a program, a custom call, on zeros. Returns `None` if the call is no check.
     fn run_call(call: &str) -> Option<Result<Vec<Literal>, EvalError>> {
         let text = format!("func.func @main(%a: tensor<2xi32>) {{\n  {call}\n  return\n}}");
         let module = shardwise_ir::text::parse("test", &text, &crate::OPS).unwrap();

@@ -301,7 +301,8 @@ pub type EvalError = Diagnostic;
 
 /// Runs the regions of an op that is being evaluated: reducers, comparators.
 pub trait RegionEval {
-    /// Returns the results of the region for these arguments. Its steps count against the caller's fuel.
+    /// Returns the results of the region for these arguments. Its steps count against the caller's fuel. Fails if an op
+    /// of the region does, or if the fuel is used up.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
 }
 
@@ -310,7 +311,7 @@ pub struct NoRegions;
 
 impl RegionEval for NoRegions {
     fn region(&mut self, _: Region, _: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
-        Err(Diagnostic::error("fold-region", &Loc::UNKNOWN, "an op that runs a region is not folded to a constant"))
+        Err(Diagnostic::error("fold-region", &Loc::UNKNOWN, "an op with a region cannot be folded to a constant"))
     }
 }
 
@@ -376,7 +377,8 @@ pub trait Facts: Sync {
     /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's
     /// (`add_c1`).
     ///
-    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones.
+    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones. Fails with all
+    /// constraints that are broken.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
     /// Returns the op's factors, from its types and attributes.
@@ -392,7 +394,8 @@ pub trait Facts: Sync {
     /// unchanged. Returns `None` if no such element is known: then the factor can only be split evenly.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal>;
 
-    /// Builds the per-device ops, and returns their results, one for each result of the op.
+    /// Builds the per-device ops, and returns their results, one for each result of the op. Fails if the op cannot be
+    /// computed in the parts that the shardings say.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic>;
 
     fn semantics(&self, op: &OpView<'_>) -> Semantics;
@@ -401,7 +404,7 @@ pub trait Facts: Sync {
     /// [`Semantics::Pure`].
     ///
     /// Operands are plain values of the types that the op's reducer takes. [`evaluate`](crate::evaluate) handles
-    /// others.
+    /// others. Fails if a region does, or if the values break a condition of the op.
     fn eval(
         &self,
         op: &OpView<'_>,
@@ -481,33 +484,49 @@ macro_rules! answer {
     };
     // A function of the elements at the same position of all operands.
     (elementwise) => {
-        answer!(pure);
+        answer!(per_part = Elementwise);
         answer!(rule = pointwise);
-        answer!(class = Elementwise);
+    };
+    // A function of its operands that reduces nothing. A device computes its part of the results by the same op.
+    (per_part = $class:ident) => {
+        answer!(pure);
+        answer!(class = $class);
         answer!(combine = none);
         answer!(localize = same_op);
         answer!(explicit = by_rule);
     };
+    // The same for an op whose results consist of elements of its operands, which it does not change.
+    (moves_elements = $class:ident) => {
+        answer!(per_part = $class);
+        answer!(cost = streams(0.0));
+        answer!(linear = Jointly);
+    };
+    // The engine runs the op, and a device runs it as the program has it.
+    (run_by_engine) => {
+        answer!(class = Other);
+        answer!(data_flow = none);
+        answer!(combine = none);
+        answer!(localize = same_op);
+        answer!(semantics = Control);
+        answer!(eval = engine);
+    };
     // No pass treats the op in a special way, and its evaluation needs only the literals.
     (usual) => {
-        answer!(usual_for_passes);
-        answer!(eval_copies = false);
+        answer!(usual but);
     };
-    (usual_for_passes) => {
-        answer!(usual_beside_reducer);
-        answer!(reducer = none);
-    };
-    // The same for an op that states its reducer.
-    (usual_beside_reducer) => {
-        answer!(forwards = none);
-        answer!(enlarged = by_types);
-        answer!(splits = Anywhere);
-        answer!(partial_result = rewritten);
-        answer!(movement = none);
-        answer!(read_through = none);
-        answer!(propagation_rule = as_rule);
-        answer!(constness = by_class);
-        answer!(number = none);
+    // The same, except for facts that the op answers itself.
+    (usual but $($own:ident),*) => {
+        usual!(forwards: $($own)*);
+        usual!(enlarged: $($own)*);
+        usual!(splits: $($own)*);
+        usual!(partial_result: $($own)*);
+        usual!(movement: $($own)*);
+        usual!(read_through: $($own)*);
+        usual!(propagation_rule: $($own)*);
+        usual!(constness: $($own)*);
+        usual!(number: $($own)*);
+        usual!(reducer: $($own)*);
+        usual!(eval_copies: $($own)*);
     };
     // The operand, if the result has its type.
     (forwards = same_type) => {
@@ -748,6 +767,35 @@ macro_rules! answer {
     };
 }
 pub(crate) use answer;
+
+/// Writes the usual answer of a fact, unless the fact is among those behind the colon, which the op answers itself.
+#[rustfmt::skip]
+macro_rules! usual {
+    (forwards: forwards $($own:ident)*) => {};
+    (enlarged: enlarged $($own:ident)*) => {};
+    (splits: splits $($own:ident)*) => {};
+    (partial_result: partial_result $($own:ident)*) => {};
+    (movement: movement $($own:ident)*) => {};
+    (read_through: read_through $($own:ident)*) => {};
+    (propagation_rule: propagation_rule $($own:ident)*) => {};
+    (constness: constness $($own:ident)*) => {};
+    (number: number $($own:ident)*) => {};
+    (reducer: reducer $($own:ident)*) => {};
+    (eval_copies: eval_copies $($own:ident)*) => {};
+    ($fact:ident: $other:ident $($own:ident)*) => { usual!($fact: $($own)*); };
+    (forwards:) => { answer!(forwards = none); };
+    (enlarged:) => { answer!(enlarged = by_types); };
+    (splits:) => { answer!(splits = Anywhere); };
+    (partial_result:) => { answer!(partial_result = rewritten); };
+    (movement:) => { answer!(movement = none); };
+    (read_through:) => { answer!(read_through = none); };
+    (propagation_rule:) => { answer!(propagation_rule = as_rule); };
+    (constness:) => { answer!(constness = by_class); };
+    (number:) => { answer!(number = none); };
+    (reducer:) => { answer!(reducer = none); };
+    (eval_copies:) => { answer!(eval_copies = false); };
+}
+pub(crate) use usual;
 
 /// Returns true if the first result has the type of the first operand.
 pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {

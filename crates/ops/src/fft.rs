@@ -57,7 +57,7 @@ impl Fft {
 
 impl Facts for Fft {
     answer!(derivative = linear);
-    /// A complex transform is symmetric. A real one is composed of a complex one and the choice of a half, and its
+    /// Returns the transpose. A complex transform is symmetric. A real one is composed of a complex one and the choice of a half, and its
     /// transpose of the transposes of these.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (kind, lengths) = (op.attrs().str("fft_type").unwrap_or("").to_owned(), op.sizes("fft_length"));
@@ -122,12 +122,9 @@ impl Facts for Fft {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let y = transform(op, &x[0].to_dense());
@@ -140,7 +137,6 @@ impl Facts for Fft {
     }
 
     answer!(linear = Jointly);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<6x4xcomplex<f32>>) -> tensor<6x4xcomplex<f32>> {
   %0 = stablehlo.fft %arg0, type = FFT, length = [4] : (tensor<6x4xcomplex<f32>>) -> tensor<6x4xcomplex<f32>>

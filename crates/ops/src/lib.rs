@@ -10,11 +10,14 @@ pub mod batch;
 pub mod batch_norm;
 mod build;
 #[cfg(test)]
+mod calculus_table_test;
+#[cfg(test)]
 mod calculus_test;
 pub(crate) mod check;
 pub mod derivative;
 pub(crate) mod eval;
 mod evaluate;
+pub mod expansion;
 pub mod expect;
 mod facts;
 mod foreign;

@@ -129,7 +129,7 @@ impl Facts for Cholesky {
         let n = t.rank();
         let mut check = Check::new(op);
         check.that("cholesky_i1", is_field(t), "the operand must be of floats or complex numbers");
-        check.that("cholesky_c2", n >= 2, "the operand must be of rank 2 or more").so_far()?;
+        check.that("cholesky_c2", n >= 2, "the operand must have at least two dimensions").so_far()?;
         check.that("cholesky_c3", t.shape[n - 2] == t.shape[n - 1], "the matrices must be square");
         check.give([t.clone().into()])
     }
@@ -150,14 +150,10 @@ impl Facts for Cholesky {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64 / 3.0)
     }
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<6x3x3xf32>) -> tensor<6x3x3xf32> {
   %0 = stablehlo.cholesky %arg0, lower = true : tensor<6x3x3xf32>
@@ -356,8 +352,8 @@ impl Facts for TriangularSolve {
         let n = a.rank();
         let mut check = Check::new(op);
         check.that("triangular_solve_i1", is_field(a), "the operands must be of floats or complex numbers");
-        check.that("triangular_solve_c1", a.dtype == b.dtype, "both operands must have one element type");
-        check.that("triangular_solve_c2", n >= 2 && n == b.rank(), "both operands must have one rank, at least 2");
+        check.that("triangular_solve_c1", a.dtype == b.dtype, "both operands must have the same element type");
+        check.that("triangular_solve_c2", n >= 2 && n == b.rank(), "both operands must have the same rank, at least 2");
         let system = System::of(op);
         check.that("triangular_solve_i6", system.is_some(), "`transpose_a` must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
         check.so_far()?;
@@ -366,7 +362,7 @@ impl Facts for TriangularSolve {
         check.that(
             "triangular_solve_c3",
             fits && a.shape[..n - 2] == b.shape[..n - 2],
-            "the shapes must fit the system",
+            "`a` must consist of square matrices, and `b` must have its batch dimensions and its size along the side that `left_side` selects",
         );
         check.give([b.clone().into()])
     }
@@ -386,22 +382,10 @@ impl Facts for TriangularSolve {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
         Cost::streams(op, n as f64)
     }
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
+    answer!(usual but propagation_rule, eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
     answer!(linear = In(2));
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x3x3xf32>, %arg1: tensor<6x3x2xf32>) -> tensor<6x3x2xf32> {
   %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<6x3x3xf32>, tensor<6x3x2xf32>) -> tensor<6x3x2xf32>

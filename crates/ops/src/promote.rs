@@ -63,7 +63,8 @@ fn convert(b: &mut Builder<'_>, x: Value, to: DType) -> Value {
     }
 }
 
-/// Returns the operands in the element types that the reducer takes, or `None` if no operand is converted.
+/// Returns the operands in the element types that the reducer takes, or `None` if no operand is converted. Fails as
+/// [`operand`] does.
 pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Literal>>, EvalError> {
     if !is_promoted(op) {
         return Ok(None);
@@ -71,7 +72,8 @@ pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Lite
     x.iter().enumerate().map(|(i, x)| operand(op, i, x)).collect::<Result<_, _>>().map(Some)
 }
 
-/// Returns the value `x` of operand `index`, converted to the element type that the reducer takes.
+/// Returns the value `x` of operand `index`, converted to the element type that the reducer takes. Fails as the
+/// conversion to a quantized type does.
 pub fn operand(op: &OpView<'_>, index: usize, x: &Literal) -> Result<Literal, EvalError> {
     match (op.operand_type(index).as_tensor(), promoted(op, index)) {
         (Some(from), Some(to)) if to.quantized().is_some() => quantized::requantized(x, from.dtype, to, op.loc()),

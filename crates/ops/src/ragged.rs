@@ -8,14 +8,16 @@
 //!
 //! Sizes of groups may differ for each batch, `[b, g]`. Results for elements after the last group are zero.
 
+use crate::batch::BatchCx;
 use crate::check::{self, Check};
+use crate::derivative::CotangentCx;
 use crate::dot::{self, DotDims, linear_product};
 use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, index};
-use shardwise_base::{Diagnostic, Diagnostics, Literal, LiteralWriter};
-use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
+use crate::{Opcode, index, make};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, LiteralWriter};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// The kind of `ragged_dot_dimension_numbers`.
@@ -98,6 +100,152 @@ impl Dims {
     }
 }
 
+/// The dimensions of an operand or of the result, each with a name.
+type Named = Vec<Name>;
+
+/// A dimension of a ragged dot. Numbers count the dimensions of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Name {
+    Batch(usize),
+    Contract(usize),
+    /// A free dimension of the left operand.
+    Left(usize),
+    /// A free dimension of the right operand.
+    Right(usize),
+    Group,
+}
+
+impl Dims {
+    /// Returns the names of the dimensions of the left operand, the right operand and the result, and the name of the
+    /// ragged dimension.
+    fn names(&self, lhs_rank: usize, rhs_rank: usize) -> ([Named; 3], Name) {
+        let place = |list: &[usize], d: usize| list.iter().position(|&x| x == d);
+        let named =
+            |rank: usize, batch: &[usize], contract: &[usize], group: Option<usize>, free: fn(usize) -> Name| {
+                let mut count = 0;
+                let name = |d: usize| match (place(batch, d), place(contract, d)) {
+                    (Some(i), _) => Name::Batch(i),
+                    (_, Some(i)) => Name::Contract(i),
+                    _ if group == Some(d) => Name::Group,
+                    _ => {
+                        count += 1;
+                        free(count - 1)
+                    }
+                };
+                (0..rank).map(name).collect::<Named>()
+            };
+        let dot = &self.dot;
+        let left = named(lhs_rank, &dot.lhs_batch, &dot.lhs_contract, None, Name::Left);
+        let right = named(rhs_rank, &dot.rhs_batch, &dot.rhs_contract, self.group, Name::Right);
+        let group = (self.mode == Mode::Contracting).then_some(Name::Group);
+        let batches = (0..dot.lhs_batch.len()).map(Name::Batch);
+        let frees = left.iter().chain(&right).copied().filter(|n| matches!(n, Name::Left(_) | Name::Right(_)));
+        let result = group.into_iter().chain(batches).chain(frees).collect();
+        let ragged = left[self.ragged];
+        ([left, right, result], ragged)
+    }
+
+    /// Builds the cotangent of the left operand: a ragged dot of the cotangent or the right operand with the other.
+    fn left_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
+        let ([left, right, result], ragged) = self.names(cx.operand_tensor(0).rank(), cx.operand_tensor(1).rank());
+        let (ct, y) = (cx.cotangent(), cx.known(1));
+        match self.mode {
+            Mode::Contracting => ragged_product(cx, [(y, &right), (ct, &result)], ragged, &left, 0),
+            Mode::Free | Mode::Batching => ragged_product(cx, [(ct, &result), (y, &right)], ragged, &left, 0),
+        }
+    }
+
+    fn right_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
+        let ([left, right, result], ragged) = self.names(cx.operand_tensor(0).rank(), cx.operand_tensor(1).rank());
+        let (ct, x) = (cx.cotangent(), cx.known(0));
+        ragged_product(cx, [(x, &left), (ct, &result)], ragged, &right, 1)
+    }
+
+    /// Builds a batch of ragged dots. The new dimension is the first batching dimension.
+    fn batch(&self, cx: &mut BatchCx<'_, '_, '_>) -> Value {
+        let op = cx.op;
+        let sizes = match (cx.mapped[2], op.operand_shape(2).len() - 1, self.dot.lhs_batch.len()) {
+            (false, 0, _) => cx.operands[2],
+            (true, 0, batches) if batches > 0 => {
+                let to: Vec<usize> = self.dot.lhs_batch.iter().map(|&d| op.operand_shape(0)[d]).collect();
+                let count = op.operand_shape(2)[0];
+                let shape = [&[cx.size], &to[..], &[count]].concat();
+                make::broadcast_in_dim(cx.b, cx.operands[2], &shape, &[0, shape.len() - 1])
+            }
+            _ => cx.with_leading(2),
+        };
+        let batched = Dims {
+            dot: DotDims {
+                lhs_batch: with_first(0, &further(&self.dot.lhs_batch)),
+                rhs_batch: with_first(0, &further(&self.dot.rhs_batch)),
+                lhs_contract: further(&self.dot.lhs_contract),
+                rhs_contract: further(&self.dot.rhs_contract),
+            },
+            ragged: self.ragged + 1,
+            group: self.group.map(|d| d + 1),
+            mode: self.mode,
+        };
+        let operands = [cx.with_leading(0), cx.with_leading(1), sizes];
+        let made = batched.build(cx.b, operands, op.result_tensor(0).dtype, op.attrs());
+        if self.mode == Mode::Contracting { make::move_to_front(cx.b, made, 1) } else { made }
+    }
+
+    /// Builds the op with these dimension numbers, and other attributes as in `like`.
+    fn build(&self, b: &mut Builder<'_>, operands: [Value; 3], dtype: DType, like: &Attrs) -> Value {
+        let [x, y, sizes] = operands.map(|v| make::type_of(b, v).shape.clone());
+        let shape = self.result_shape(&x, &y, sizes[sizes.len() - 1]);
+        let group: Vec<usize> = self.group.into_iter().collect();
+        let attrs = RaggedDot::attrs(&self.dot, self.ragged, &group);
+        let dims = attrs.get("ragged_dot_dimension_numbers").expect("written just now").clone();
+        let attrs = like.clone().with("ragged_dot_dimension_numbers", dims);
+        let op = b.op(Opcode::RaggedDot, operands, attrs, [Type::tensor(dtype, shape)]);
+        b.body[op].results[0]
+    }
+}
+
+/// Builds the ragged dot of two arrays with named dimensions, and returns it with the dimensions `to`, in the element type
+/// of operand `like`. Dimensions in both arrays and in `to` are batches, others in both arrays are contracted. The first
+/// array has the ragged dimension.
+fn ragged_product(
+    cx: &mut CotangentCx<'_, '_, '_>,
+    [(x, of_x), (y, of_y)]: [(Value, &Named); 2],
+    ragged: Name,
+    to: &Named,
+    like: usize,
+) -> Value {
+    let shared: Vec<Name> = of_x.iter().copied().filter(|n| of_y.contains(n)).collect();
+    let mut batches: Vec<Name> = shared.iter().copied().filter(|n| matches!(n, Name::Batch(_))).collect();
+    batches.sort_unstable_by_key(|n| match n {
+        Name::Batch(i) => *i,
+        _ => 0,
+    });
+    let contracted: Vec<Name> = shared.iter().copied().filter(|n| !batches.contains(n)).collect();
+    let places = |of: &Named, names: &[Name]| -> Vec<usize> {
+        names.iter().map(|n| of.iter().position(|m| m == n).expect("the array has the dimension")).collect()
+    };
+    let dot = DotDims {
+        lhs_batch: places(of_x, &batches),
+        rhs_batch: places(of_y, &batches),
+        lhs_contract: places(of_x, &contracted),
+        rhs_contract: places(of_y, &contracted),
+    };
+    let mode = match ragged {
+        Name::Batch(_) => Mode::Batching,
+        name if contracted.contains(&name) => Mode::Contracting,
+        _ => Mode::Free,
+    };
+    let group = of_y.iter().position(|n| *n == Name::Group).filter(|_| mode == Mode::Free);
+    let dims = Dims { dot, ragged: places(of_x, &[ragged])[0], group, mode };
+    let dtype = cx.operand_tensor(like).dtype;
+    let sizes = cx.known(2);
+    let made = dims.build(cx.b, [x, y, sizes], dtype, cx.op.attrs());
+    let is_free = |of: &Named, n: &Name| of.contains(n) && !shared.contains(n) && *n != Name::Group;
+    let first = (mode == Mode::Contracting).then_some(Name::Group);
+    let frees = of_x.iter().filter(|n| is_free(of_x, n)).chain(of_y.iter().filter(|n| is_free(of_y, n)));
+    let has: Named = first.into_iter().chain(batches.iter().copied()).chain(frees.copied()).collect();
+    make::transpose(cx.b, made, &places(&has, to))
+}
+
 /// A dot of rows in groups, each with its own matrix: `[m, k], [g, k, n], [g] -> [m, n]`.
 ///
 /// The operands may have their dimensions in any order.
@@ -136,13 +284,20 @@ impl RaggedDot {
 
     /// Builds the attributes of `[m, k], [g, k, n], [g] -> [m, n]`.
     pub fn row_group_attrs() -> Attrs {
+        let dot = DotDims { lhs_contract: vec![1], rhs_contract: vec![1], ..DotDims::default() };
+        RaggedDot::attrs(&dot, 0, &[0])
+    }
+
+    /// Builds the attributes of a dot with this ragged dimension of the left operand, and these group dimensions of the
+    /// right one.
+    fn attrs(dot: &DotDims, ragged: usize, groups: &[usize]) -> Attrs {
         let dims: [(&str, &[usize]); 6] = [
-            ("lhs_batching_dimensions", &[]),
-            ("rhs_batching_dimensions", &[]),
-            ("lhs_contracting_dimensions", &[1]),
-            ("rhs_contracting_dimensions", &[1]),
-            ("lhs_ragged_dimensions", &[0]),
-            ("rhs_group_dimensions", &[0]),
+            ("lhs_batching_dimensions", &dot.lhs_batch),
+            ("rhs_batching_dimensions", &dot.rhs_batch),
+            ("lhs_contracting_dimensions", &dot.lhs_contract),
+            ("rhs_contracting_dimensions", &dot.rhs_contract),
+            ("lhs_ragged_dimensions", &[ragged]),
+            ("rhs_group_dimensions", groups),
         ];
         let fields = dims.iter().map(|(name, list)| (*name, Attr::sizes(list))).collect();
         let dims = Attr::Record { name: "chlo.ragged_dot".into(), fields };
@@ -151,7 +306,31 @@ impl RaggedDot {
 }
 
 impl Facts for RaggedDot {
-    answer!(calculus = none("its derivative is not implemented"));
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::by(|cx| {
+            let [x, y, sizes] = [0, 1, 2].map(|i| cx.operands[i]);
+            let left = cx.tangents[0].map(|t| cx.same_op(&[t, y, sizes])[0]);
+            let right = cx.tangents[1].map(|t| cx.same_op(&[x, t, sizes])[0]);
+            vec![cx.sum([left, right])]
+        })
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::by(|cx| {
+            let dims = Dims::of(&cx.op).expect("verified");
+            let left = cx.is_linear(0).then(|| dims.left_cotangent(cx).into());
+            let right = cx.is_linear(1).then(|| dims.right_cotangent(cx).into());
+            vec![left, right, None]
+        })
+    }
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        if mapped[2] && Dims::of(op).expect("verified").mode == Mode::Batching {
+            return Batched::None("the groups of batches differ along the batch");
+        }
+        Batched::by("its sizes are given once or for each batch", |cx| {
+            let dims = Dims::of(&cx.op).expect("verified");
+            Ok(vec![dims.batch(cx)])
+        })
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y, sizes] = check::tensors(op)?;
         let dims = Dims::of(op).ok_or_else(|| {
@@ -162,14 +341,18 @@ impl Facts for RaggedDot {
         let group: Vec<usize> = dims.group.into_iter().collect();
         let rhs = [&dims.dot.rhs_batch[..], &dims.dot.rhs_contract, &group].concat();
         let known = check::are_dims(&lhs, x.rank()) && check::are_dims(&rhs, y.rank()) && dims.ragged < x.rank();
-        check.that("ragged_dot_c1", known, "all dimensions must be dimensions of their operands");
+        check.that("ragged_dot_c1", known, "the attributes must name dimensions that the operands have");
         let unique = check::is_unique(&lhs) && check::is_unique(&rhs);
-        check.that("ragged_dot_c2", unique, "no dimension may be named twice");
+        check.that("ragged_dot_c2", unique, "no dimension of an operand may be named twice");
         let pairs = dims.dot.lhs_batch.len() == dims.dot.rhs_batch.len()
             && dims.dot.lhs_contract.len() == dims.dot.rhs_contract.len();
-        check.that("ragged_dot_c3", pairs, "the operands must have as many batching and contracting dimensions");
+        check.that(
+            "ragged_dot_c3",
+            pairs,
+            "both operands must have the same numbers of batching and of contracting dimensions",
+        );
         let grouped = dims.group.is_some() == (dims.mode == Mode::Free);
-        check.that("ragged_dot_c4", grouped, "there is a group dimension exactly where the ragged one is free");
+        check.that("ragged_dot_c4", grouped, "`rhs_group_dimensions` must name a dimension if the ragged one is neither batching nor contracting, and none otherwise");
         check.that("ragged_dot_c5", sizes.dtype.is_integer() && sizes.rank() > 0, "the group sizes must be integers");
         check.so_far()?;
         let lhs = lhs.iter().map(|&d| x.shape[d]);
@@ -178,9 +361,9 @@ impl Facts for RaggedDot {
         let count = sizes.shape[sizes.rank() - 1];
         let batches: Vec<usize> = dims.dot.lhs_batch.iter().map(|&d| x.shape[d]).collect();
         let per_batch = dims.mode != Mode::Batching && sizes.shape[..sizes.rank() - 1] == batches[..];
-        check.that("ragged_dot_c7", sizes.rank() == 1 || per_batch, "group sizes are given once, or for each batch");
+        check.that("ragged_dot_c7", sizes.rank() == 1 || per_batch, "the group sizes must be a vector, or have the batching dimensions in front; they must be a vector if the ragged dimension is batching");
         let fits = dims.group.is_none_or(|d| y.shape[d] == count);
-        check.that("ragged_dot_c8", fits, "there must be a size for each group");
+        check.that("ragged_dot_c8", fits, "the group dimension must have as many elements as there are group sizes");
         check.that("ragged_dot_c9", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE);
         check.so_far()?;
         check.give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape, count))
@@ -238,7 +421,7 @@ impl Facts for RaggedDot {
         Cost::streams(op, 2.0 * contracted as f64)
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

@@ -71,17 +71,8 @@ impl Facts for RngBitGenerator {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
+    answer!(usual but splits);
     answer!(splits = Evenly);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);
@@ -228,11 +219,17 @@ impl Facts for Rng {
             .that("rng_i2", b.rank() == 0, "`b` must be a scalar")
             .that("rng_i3", shape.rank() == 1 && shape.dtype.is_integer(), "the shape must be a vector of integers")
             .that("rng_i4", ["UNIFORM", "NORMAL"].contains(&distribution), "the distribution must be UNIFORM or NORMAL")
-            .that("rng_c1", a.dtype == b.dtype && b.dtype == to.dtype, "operands and result must have one element type")
+            .that(
+                "rng_c1",
+                a.dtype == b.dtype && b.dtype == to.dtype,
+                "operands and result must have the same element type",
+            )
             .that("rng_c2", distribution != "NORMAL" || a.dtype.is_float(), "NORMAL is a distribution of floats");
         let known = shapes::constant_operand(op, 2);
         let fits = known.is_none_or(|s| is_shape(s, to)) && shape.shape == [to.rank()];
-        check.that("rng_c3", fits, "the result must have the shape that is asked for").give([to.clone().into()])
+        check
+            .that("rng_c3", fits, "the result must have the shape that the operand `shape` states")
+            .give([to.clone().into()])
     }
 
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -286,20 +283,12 @@ impl Facts for Rng {
         Cost::streams(op, 50.0)
     }
 
-    answer!(eval_copies = false);
+    answer!(usual but splits, number);
     fn number_attr(&self, _: &OpView<'_>) -> Option<&'static str> {
         Some(STREAM)
     }
 
-    answer!(reducer = none);
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
     answer!(splits = Evenly);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

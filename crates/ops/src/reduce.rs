@@ -1,6 +1,7 @@
 //! `stablehlo.reduce`: combines the elements along some dimensions with a region.
 
 use crate::derivative::{CotangentCx, TangentCx};
+use crate::expansion::ExpandCx;
 use crate::facts::*;
 use crate::schema::*;
 use crate::{
@@ -125,7 +126,8 @@ fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Optio
     taken.collect()
 }
 
-/// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it.
+/// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it. Returns
+/// `None` if it is zero.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (dims, x) = (Reduce::dims(&cx.op), cx.operands[0]);
     let shape = make::type_of(cx.b, x).shape.clone();
@@ -140,21 +142,26 @@ fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::divide(cx.b, sum, count))
 }
 
-/// Builds the tangent of a product: the sum of the tangents, each times all other factors.
+/// Builds the tangent of a product that starts with one: the sum of the tangents, each times all other factors. Returns
+/// `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
-    cx.refuse_tangent(1, "the initial value of a product has no derivative");
     let mut dims = Reduce::dims(&cx.op);
     dims.sort_unstable();
     let tangent = cx.tangents[0]?;
     let others = product::of_others(cx.b, cx.operands[0], &dims);
     let summands = make::multiply(cx.b, tangent, others);
-    let sum = make::reduce(cx.b, ReduceKind::Add, summands, &dims);
-    let init = make::broadcast_scalar(cx.b, cx.operands[1], cx.op.result_shape(0));
-    Some(make::multiply(cx.b, sum, init))
+    Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
+}
+
+/// Builds the reduction with the ops of its region, which combine the elements pair by pair.
+fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
+    let (inputs, inits) = cx.operands.split_at(cx.op.results().len());
+    cx.reduced(cx.op.regions()[0], inputs, inits, &Reduce::dims(&cx.op))
 }
 
 impl Facts for Reduce {
-    /// The largest or smallest elements share the tangent, as in JAX.
+    /// Returns the derivative. The tangent of a maximum or minimum is the mean of the tangents of the elements that are equal
+    /// to it, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -162,10 +169,14 @@ impl Facts for Reduce {
         if let Some(counter) = counter(op) {
             return Derivative::by(move |cx| counted_tangents(cx, counter));
         }
-        match partial_kind(op).filter(|_| op.results().len() == 1) {
-            Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
-            Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
-            _ => Derivative::None("only sums, products, maxima, minima and their positions have a derivative"),
+        match common_kind(op).filter(|_| op.results().len() == 1 && !promote::is_promoted(op)) {
+            Some(kind @ (ReduceKind::Max | ReduceKind::Min)) if is_identity(op, 1, kind) => {
+                Derivative::by(|cx| vec![chosen_tangent(cx)])
+            }
+            Some(ReduceKind::Mul) if is_identity(op, 1, ReduceKind::Mul) => {
+                Derivative::by(|cx| vec![product_tangent(cx)])
+            }
+            _ => Derivative::expanded(expanded),
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
@@ -189,7 +200,7 @@ impl Facts for Reduce {
         let count = op.results().len();
         match mapped[count..].contains(&true) {
             false => Batched::LeadingOf((1 << count) - 1, Reduce::attrs(&further(&Reduce::dims(op)))),
-            true => Batched::None("its initial value differs along the batch"),
+            true => Batched::expanded(expanded),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -302,14 +313,7 @@ impl Facts for Reduce {
         PartialResult::OfSlices { once: count / 2..count }
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
+    answer!(usual but partial_result, reducer, eval_copies);
     answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
     answer!(pure);
@@ -349,9 +353,8 @@ fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
 }
 
 /// Returns true if operand `i`, an initial value, is a constant that is equal, as a number, to the identity of `kind`.
-/// Returns false for complex constants.
 fn is_identity(op: &OpView<'_>, i: usize, kind: ReduceKind) -> bool {
-    let value = shapes::constant_operand(op, i).filter(|v| !v.dtype().is_complex());
+    let value = shapes::constant_operand(op, i).filter(|v| !v.dtype().is_complex() || v.imaginary_f64(0) == 0.0);
     let identity = kind.identity(op.operand_tensor(i).dtype);
     // The values are compared as numbers: a sum may start from -0 too.
     value.is_some_and(|v| v.get_f64(0) == identity.get_f64(0))
@@ -375,7 +378,7 @@ fn offsets(dims: &[(usize, usize)]) -> Data<usize> {
 }
 
 impl Rows {
-    /// Lists the rows of a reduction whose result has elements. If the input has none, there are no rows.
+    /// Returns the rows of a reduction whose result has elements. If the input has none, there are no rows.
     fn new(shape: &[usize], dims: &[usize]) -> Rows {
         if shape.contains(&0) {
             let count = kept_shape(shape, dims).iter().product();
@@ -459,7 +462,7 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
     Some(eval::convert(&out, x.dtype()))
 }
 
-/// Reduces by running the region for each element, from the left in row-major order.
+/// Reduces by running the region for each element, from the left in row-major order. Fails if the region does.
 fn reduce_by_region(
     op: &OpView<'_>,
     x: &[Literal],

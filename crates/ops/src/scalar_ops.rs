@@ -24,7 +24,9 @@ impl Map {
 }
 
 impl Facts for Map {
-    answer!(derivative = none("its derivative is not implemented: write the ops of its region on whole arrays"));
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::expanded(|cx| cx.each(cx.op.regions()[0], cx.operands))
+    }
     answer!(transpose = none("it is not linear"));
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
         let all: Vec<usize> = (0..=op.result_shape(0).len()).collect();
@@ -46,7 +48,11 @@ impl Facts for Map {
                 check::sizes_or(op, "dimensions", all.clone())? == all,
                 "`dimensions` must be all dimensions of the operands, in order",
             )
-            .that("map_c4", takes && element.is_some(), "the computation must take a scalar of each input and give one")
+            .that(
+                "map_c4",
+                takes && element.is_some(),
+                "the computation must take a scalar of each input's type, and return one scalar",
+            )
             .so_far()?;
         check.give(element.map(|t| Type::tensor(t.dtype, types[0].shape.to_vec())))
     }

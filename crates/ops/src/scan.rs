@@ -1,12 +1,13 @@
 //! `chlo.scan`: a body that runs along one dimension, with values that are carried from step to step.
 
-use crate::Opcode;
 use crate::check::{self, Check, MANY, counted_tensors, types_of};
 use crate::eval::{self, Layout};
+use crate::expansion::{self, ExpandCx};
 use crate::facts::*;
 use crate::schema::*;
+use crate::{Opcode, make};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
+use shardwise_ir::{Attr, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// The `scan` op: its operands are the inputs, then the first carries. The body's arguments are a slice of each input
@@ -78,13 +79,21 @@ impl Scan {
 }
 
 impl Facts for Scan {
-    answer!(calculus = none("its derivative is not implemented"));
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::expanded(|cx| Ok(as_loop(cx)))
+    }
+    answer!(transpose = none("the loop that computes the same is transposed"));
+    fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::expanded(|cx| Ok(as_loop(cx)))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = counted_tensors(op, 1..=MANY, 1)?;
         let dim = check::size(op, "dimension")?;
         let mut check = Check::new(op);
         let count = input_count(op);
-        check.that("scan_c1", count.is_some(), "`operandSegmentSizes` must count inputs and carries").so_far()?;
+        check
+            .that("scan_c1", count.is_some(), "`operandSegmentSizes` must be the numbers of inputs and carries")
+            .so_far()?;
         let (inputs, carries) = types.split_at(count.unwrap_or(0));
         let shapes: Vec<&[usize]> = inputs.iter().map(|t| &t.shape[..]).collect();
         let size = step_count(op, &shapes, dim);
@@ -98,16 +107,20 @@ impl Facts for Scan {
         let carried: Vec<Type> = carries.iter().map(|&t| t.clone().into()).collect();
         let takes = [inputs.iter().map(|t| without(t, dim)).collect(), carried.clone()].concat();
         let region = op.regions()[0];
-        check.that("scan_c3", types_of(op, &op.body[region].args) == takes, "the body must take slices and carries");
+        check.that(
+            "scan_c3",
+            types_of(op, &op.body[region].args) == takes,
+            "the body's arguments must have the types of the inputs without `dimension`, and then those of the carries",
+        );
         let gives = types_of(op, op.body.region_results(region));
         let split = gives.len().checked_sub(carried.len());
         let fits = split.is_some_and(|n| gives[n..] == carried[..]);
-        check.that("scan_c4", fits, "the last values that the body gives must be the next carries");
+        check.that("scan_c4", fits, "the last results of the body must have the types of the carries");
         let is_counted = split.is_none_or(|outputs| counts_results(op, outputs, carried.len()));
-        check.that("scan_c6", is_counted, "`resultSegmentSizes` must count outputs and carries");
+        check.that("scan_c6", is_counted, "`resultSegmentSizes` must be the numbers of outputs and carries");
         let slices: Option<Vec<&TensorType>> = gives.iter().map(Type::as_tensor).collect();
         let fits = slices.as_ref().is_some_and(|s| s.iter().take(split.unwrap_or(0)).all(|t| dim <= t.rank()));
-        check.that("scan_c5", fits, "the body's slices must have room for `dimension`").so_far()?;
+        check.that("scan_c5", fits, "`dimension` must not exceed the rank of an output of the body").so_far()?;
         let outputs = slices.unwrap_or_default().into_iter().take(split.unwrap_or(0));
         check.give(outputs.map(|t| with(t, dim, size.unwrap_or(0))).chain(carried))
     }
@@ -129,10 +142,7 @@ impl Facts for Scan {
     }
 
     answer!(usual);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let dim = op.attrs().size("dimension").expect("verified");
@@ -156,7 +166,6 @@ impl Facts for Scan {
 
     answer!(cost = streams(1.0));
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<f32>) -> tensor<4xf32> {
   %0:2 = chlo.scan(%arg0) inits(%arg1) dimension=0 {
@@ -167,6 +176,57 @@ impl Facts for Scan {
   return %0#0 : tensor<4xf32>
 }"
     );
+}
+
+/// Builds a loop that reads a slice of each input, computes the body and writes a slice of each output.
+fn as_loop(cx: &mut ExpandCx<'_, '_, '_>) -> Vec<Value> {
+    let (op, dim) = (cx.op, cx.op.attrs().size("dimension").expect("verified"));
+    let (inputs, carries) = cx.operands.split_at(input_count(&op).expect("verified"));
+    let outputs = op.results().len() - carries.len();
+    let shapes: Vec<Vec<usize>> = inputs.iter().map(|&v| cx.b.body.ty(v).shape().to_vec()).collect();
+    let count = step_count(&op, &shapes.iter().map(Vec::as_slice).collect::<Vec<_>>(), dim).expect("verified");
+    let zeros: Vec<Value> = (0..outputs).map(|i| make::zeros(cx.b, op.result_tensor(i))).collect();
+    let start = [zeros, carries.to_vec()].concat();
+    if count == 0 {
+        return start;
+    }
+    let (region, cloner) = (op.regions()[0], &mut *cx.cloner);
+    expansion::repeat(cx.b, count, start, |b, turn, carried| {
+        let at = match op.attrs().flag("is_reverse") {
+            true => {
+                let last = make::number(b, DType::I64, count as i64 - 1);
+                make::subtract(b, last, turn)
+            }
+            false => turn,
+        };
+        let starts = |b: &mut Builder<'_>, rank: usize| {
+            let zero = make::number(b, DType::I64, 0);
+            (0..rank).map(|d| if d == dim { at } else { zero }).collect::<Vec<_>>()
+        };
+        let mut slices = vec![];
+        for (&x, shape) in inputs.iter().zip(&shapes) {
+            let (starts, mut sizes) = (starts(b, shape.len()), shape.clone());
+            sizes[dim] = 1;
+            let slice = make::dynamic_slice(b, x, &starts, &sizes);
+            sizes.remove(dim);
+            slices.push(make::reshape(b, slice, &sizes));
+        }
+        let (written, carries) = carried.split_at(outputs);
+        let given = slices.iter().chain(carries);
+        op.body[region].args.iter().zip(given).for_each(|(&from, &to)| cloner.set(from, to));
+        let ops = &op.body[region].ops;
+        ops[..ops.len() - 1].iter().for_each(|&inner| {
+            cloner.op(inner, b);
+        });
+        let mut results = cloner.values(op.body.region_results(region));
+        for (i, &whole) in written.iter().enumerate() {
+            let (starts, mut sizes) = (starts(b, op.result_shape(i).len()), op.result_shape(i).to_vec());
+            sizes[dim] = 1;
+            let slice = make::reshape(b, results[i], &sizes);
+            results[i] = make::dynamic_update_slice(b, whole, slice, &starts);
+        }
+        results
+    })
 }
 
 /// Returns the slice at one position along `dim`, without that dimension.

@@ -69,7 +69,7 @@ fn positions(cx: &mut TangentCx<'_, '_, '_>, dim: usize) -> Value {
 }
 
 impl Facts for Sort {
-    /// Tangents are taken from where the elements are taken from.
+    /// Returns the derivative: tangents move as the elements do.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         let dim = dimension(op).expect("verified");
         Derivative::by(move |cx| {
@@ -93,7 +93,11 @@ impl Facts for Sort {
         Check::new(op)
             .that("sort_c3", same, "all inputs must have the same shape")
             .that("sort_c4", dimension(op).is_some(), "`dimension` must be a dimension of the inputs")
-            .that("sort_c5", takes && gives, "the comparator must take two scalars of each input and give a tensor<i1>")
+            .that(
+                "sort_c5",
+                takes && gives,
+                "the comparator must take two scalars of each input, and return a tensor<i1>",
+            )
             .give(types_of(op, op.operands()))
     }
 
@@ -113,12 +117,9 @@ impl Facts for Sort {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let dim = dimension(op).expect("verified");
@@ -136,7 +137,6 @@ impl Facts for Sort {
     }
 
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x5xf32>) -> tensor<6x5xf32> {
   %0 = "stablehlo.sort"(%arg0) <{dimension = 1 : i64, is_stable = true}> ({
@@ -149,14 +149,14 @@ impl Facts for Sort {
     );
 }
 
-/// Runs the comparator on elements `a` and `b` of each input.
+/// Runs the comparator on elements `a` and `b` of each input. Fails if the comparator does.
 fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize, b: usize) -> Result<bool, EvalError> {
     let args = x.iter().flat_map(|x| [x.element(a), x.element(b)]).collect();
     Ok(regions.region(region, args)?[0].element_bytes(0)[0] != 0)
 }
 
 /// Returns, for each position of the array sorted along `dim`, the position in the input from which its element comes.
-/// Positions are row-major. The order is stable.
+/// Positions are row-major. The order is stable. Fails if `is_less` does.
 fn order_by(
     shape: &[usize],
     dim: usize,
@@ -201,7 +201,7 @@ pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> R
     Ok(())
 }
 
-/// Merges two sorted runs. Of equal elements, those on the left come first.
+/// Merges two sorted runs. Of equal elements, those on the left come first. Fails if `is_less` does.
 fn merge<'a, T: Copy, E>(
     mut left: &'a [T],
     mut right: &'a [T],
@@ -371,7 +371,7 @@ impl KeyPattern {
         steps
     }
 
-    /// Computes the key of one element by running its steps.
+    /// Computes the key of one element by running its steps. Fails if a step does.
     fn key(
         &self,
         op: &OpView<'_>,
@@ -448,7 +448,7 @@ impl TopK {
         role: Role::Plain,
     };
 
-    /// Returns how many elements are kept.
+    /// Returns how many elements are kept. Returns `None` if the attribute is missing or broken.
     pub fn k(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("k")
     }
@@ -476,7 +476,7 @@ impl Facts for TopK {
         let mut check = Check::new(op);
         check.that("top_k_i1", last.is_some(), "the operand must have a dimension");
         check.that("top_k_c1", last.is_none_or(|n| k <= n), "`k` must not exceed the last dimension");
-        check.that("top_k_i2", !t.dtype.is_complex(), "complex numbers have no order");
+        check.that("top_k_i2", !t.dtype.is_complex(), "the operand's elements must not be complex");
         check.so_far()?;
         let mut shape = t.shape.to_vec();
         shape[t.rank() - 1] = k;
@@ -487,12 +487,9 @@ impl Facts for TopK {
         RuleFact::Rule(top_k_rule(op))
     }
 
-    answer!(usual_for_passes);
+    answer!(usual but eval_copies);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     /// Sorts the largest elements first, in the total order of floats. Of equal elements, the first comes first.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
@@ -513,7 +510,6 @@ impl Facts for TopK {
     }
 
     answer!(linear = No);
-    answer!(explicit = by_rule);
     answer!(
         example = "func.func @main(%arg0: tensor<6x5xf32>) -> tensor<6x2xf32> {
   %0:2 = chlo.top_k(%arg0, k = 2) : tensor<6x5xf32> -> (tensor<6x2xf32>, tensor<6x2xi32>)

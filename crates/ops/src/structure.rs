@@ -33,16 +33,6 @@ impl Return {
         names: Names::Numbered,
         role: Role::Terminator,
     };
-
-    pub(crate) const SDY_RETURN: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Dict, Piece::Operands], Types::Operands),
-        names: Names::Numbered,
-        role: Role::Terminator,
-    };
 }
 
 impl Facts for Return {
@@ -77,12 +67,7 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     }
     answer!(usual);
     answer!(rule = none("its operands are what the region gives"));
-    answer!(class = Other);
-    answer!(data_flow = none);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(semantics = Control);
-    answer!(eval = engine);
+    answer!(run_by_engine);
     answer!(cost = streams(0.0));
     answer!(effects = Ordered);
     answer!(linear = Jointly);
@@ -132,12 +117,7 @@ impl Facts for Call {
     }
     answer!(usual);
     answer!(rule = none("calls are inlined before propagation"));
-    answer!(class = Other);
-    answer!(data_flow = none);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(semantics = Control);
-    answer!(eval = engine);
+    answer!(run_by_engine);
     answer!(cost = streams(0.0));
     answer!(effects = Ordered);
     answer!(linear = Jointly);

@@ -104,8 +104,8 @@ elementwise::unary::unary_ops! { with_unary_ops!
 
         // ── shapes and movement
         Constant "stablehlo.constant" shapes::Constant, shapes::Constant::CONSTANT;
-        SdyConstant "sdy.constant" shapes::Constant, shapes::Constant::SDY_CONSTANT;
-        ChloConstant "chlo.constant" shapes::Constant, shapes::Constant::CHLO_CONSTANT;
+        SdyConstant "sdy.constant" shapes::Constant, shapes::Constant::WITHOUT_LABELS;
+        ChloConstant "chlo.constant" shapes::Constant, shapes::Constant::WITHOUT_LABELS;
         Iota "stablehlo.iota" shapes::Iota, shapes::Iota::SCHEMA;
         BroadcastInDim "stablehlo.broadcast_in_dim" shapes::BroadcastInDim, shapes::BroadcastInDim::SCHEMA;
         Reshape "stablehlo.reshape" shapes::Reshape, shapes::Reshape::SCHEMA;
@@ -180,8 +180,8 @@ elementwise::unary::unary_ops! { with_unary_ops!
         CollectivePermute "stablehlo.collective_permute" collective::CollectivePermute, collective::CollectivePermute::SCHEMA;
         CollectiveBroadcast "stablehlo.collective_broadcast" collective::CollectiveBroadcast, collective::CollectiveBroadcast::SCHEMA;
         CollectiveReduce "stablehlo.collective_reduce" collective::CollectiveReduce, collective::CollectiveReduce::SCHEMA;
-        PartitionId "stablehlo.partition_id" collective::ProcessId, collective::ProcessId::PARTITION_ID;
-        ReplicaId "stablehlo.replica_id" collective::ProcessId, collective::ProcessId::REPLICA_ID;
+        PartitionId "stablehlo.partition_id" collective::ProcessId, collective::ProcessId::SCHEMA;
+        ReplicaId "stablehlo.replica_id" collective::ProcessId, collective::ProcessId::SCHEMA;
         Join "shardwise.join" shapes::Join, shapes::Join::SCHEMA;
         Resize "shardwise.resize" shapes::Resize, shapes::Resize::SCHEMA;
         AxisIndex "shardwise.axis_index" collective::AxisIndexOp, collective::AxisIndexOp::SCHEMA;
@@ -189,8 +189,8 @@ elementwise::unary::unary_ops! { with_unary_ops!
         AsyncDone "stablehlo.async_done" collective::Async, collective::Async::ASYNC_DONE;
 
         // ── shardings
-        ShardingConstraint "sdy.sharding_constraint" shardy::Mark, shardy::Mark::SHARDING_CONSTRAINT;
-        Reshard "sdy.reshard" shardy::Mark, shardy::Mark::RESHARD;
+        ShardingConstraint "sdy.sharding_constraint" shardy::Mark, shardy::Mark::WITH_SHARDING;
+        Reshard "sdy.reshard" shardy::Mark, shardy::Mark::WITH_SHARDING;
         DataFlowEdgeOp "sdy.data_flow_edge" shardy::Mark, shardy::Mark::DATA_FLOW_EDGE_OP;
         FuncDataFlowEdge "sdy.func_data_flow_edge" shardy::Mark, shardy::Mark::FUNC_DATA_FLOW_EDGE;
         PropagationBarrier "sdy.propagation_barrier" shardy::Mark, shardy::Mark::PROPAGATION_BARRIER;
@@ -199,8 +199,8 @@ elementwise::unary::unary_ops! { with_unary_ops!
         SdyAllGather "sdy.all_gather" shardy::Collective, shardy::Collective::SDY_ALL_GATHER;
         SdyAllSlice "sdy.all_slice" shardy::Collective, shardy::Collective::SDY_ALL_SLICE;
         SdyAllToAll "sdy.all_to_all" shardy::Collective, shardy::Collective::SDY_ALL_TO_ALL;
-        SdyCollectivePermute "sdy.collective_permute" shardy::Collective, shardy::Collective::SDY_COLLECTIVE_PERMUTE;
-        Exchange "shardwise.exchange" shardy::Collective, shardy::Collective::EXCHANGE;
+        SdyCollectivePermute "sdy.collective_permute" shardy::Collective, shardy::Collective::PERMUTE;
+        Exchange "shardwise.exchange" shardy::Collective, shardy::Collective::PERMUTE;
         SdyAllReduce "sdy.all_reduce" shardy::Collective, shardy::Collective::SDY_ALL_REDUCE;
         SdyReduceScatter "sdy.reduce_scatter" shardy::Collective, shardy::Collective::SDY_REDUCE_SCATTER;
         ReplicatedToUnreduced "sdy.replicated_to_unreduced" shardy::Collective, shardy::Collective::REPLICATED_TO_UNREDUCED;
@@ -219,7 +219,7 @@ elementwise::unary::unary_ops! { with_unary_ops!
 
         // ── structure
         RegionReturn "stablehlo.return" structure::Return, structure::Return::REGION_RETURN;
-        SdyReturn "sdy.return" structure::Return, structure::Return::SDY_RETURN;
+        SdyReturn "sdy.return" structure::Return, structure::Return::RETURN;
     }
 }
 

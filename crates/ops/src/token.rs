@@ -19,12 +19,7 @@ pub struct Host;
 /// Writes the facts of ops whose values are no tensors.
 macro_rules! no_tensor {
     () => {
-        answer!(class = Other);
-        answer!(data_flow = none);
-        answer!(combine = none);
-        answer!(localize = same_op);
-        answer!(semantics = Control);
-        answer!(eval = engine);
+        answer!(run_by_engine);
         answer!(cost = nothing);
         answer!(linear = Jointly);
         answer!(explicit = not("its values are no arrays"));
@@ -83,57 +78,39 @@ impl Facts for Token {
     no_tensor!();
 }
 
+/// Describes an op with these attributes that exchanges values with the host.
+const fn in_generic_form(attributes: &'static [AttrSpec]) -> Schema {
+    Schema {
+        attributes,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: GENERIC,
+        names: Names::Numbered,
+        role: Role::Plain,
+    }
+}
+
 impl Host {
-    pub(crate) const SEND: Schema = Schema {
-        attributes: &[
-            optional("channel_handle", Some("send_i3"), CHANNEL_HANDLE, "channel 0"),
-            optional("is_host_transfer", Some("send_i5"), AttrKind::Flag, "`false`"),
-            optional("source_target_pairs", Some("send_i6"), AttrKind::Pairs, "none"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SEND: Schema = in_generic_form(&[
+        optional("channel_handle", Some("send_i3"), CHANNEL_HANDLE, "channel 0"),
+        optional("is_host_transfer", Some("send_i5"), AttrKind::Flag, "`false`"),
+        optional("source_target_pairs", Some("send_i6"), AttrKind::Pairs, "none"),
+    ]);
 
-    pub(crate) const RECV: Schema = Schema {
-        attributes: &[
-            optional("channel_handle", Some("recv_i2"), CHANNEL_HANDLE, "channel 0"),
-            optional("is_host_transfer", Some("recv_i4"), AttrKind::Flag, "`false`"),
-            optional("source_target_pairs", Some("recv_i5"), AttrKind::Pairs, "none"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const RECV: Schema = in_generic_form(&[
+        optional("channel_handle", Some("recv_i2"), CHANNEL_HANDLE, "channel 0"),
+        optional("is_host_transfer", Some("recv_i4"), AttrKind::Flag, "`false`"),
+        optional("source_target_pairs", Some("recv_i5"), AttrKind::Pairs, "none"),
+    ]);
 
-    pub(crate) const INFEED: Schema = Schema {
-        attributes: &[
-            optional("infeed_config", Some("infeed_i2"), AttrKind::Word, "empty"),
-            optional("layout", None, AttrKind::Layouts, "the default layouts"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const INFEED: Schema = in_generic_form(&[
+        optional("infeed_config", Some("infeed_i2"), AttrKind::Word, "empty"),
+        optional("layout", None, AttrKind::Layouts, "the default layouts"),
+    ]);
 
-    pub(crate) const OUTFEED: Schema = Schema {
-        attributes: &[optional("outfeed_config", Some("outfeed_i3"), AttrKind::Word, "empty")],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const OUTFEED: Schema =
+        in_generic_form(&[optional("outfeed_config", Some("outfeed_i3"), AttrKind::Word, "empty")]);
 
     /// Returns the number of the channel of a `send` or `recv`, or 0 if it has none.
     pub fn channel(op: &OpView<'_>) -> i64 {
@@ -165,12 +142,7 @@ impl Facts for Host {
     }
     answer!(usual);
     answer!(rule = none("the host has no sharding"));
-    answer!(class = Other);
-    answer!(data_flow = none);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(semantics = Control);
-    answer!(eval = engine);
+    answer!(run_by_engine);
     answer!(cost = nothing);
     answer!(effects = Ordered);
     answer!(linear = No);
@@ -249,7 +221,7 @@ fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         return;
     }
     let results = types_of(op, op.results());
-    check.that("infeed_c1", !results.is_empty(), "there must be a result");
+    check.that("infeed_c1", !results.is_empty(), "there must be at least one result, the token");
     let fed = results.split_last().map_or(&[][..], |(_, fed)| fed);
     let rule = "the results before the token must be tensors";
     check.that("infeed_c2", fed.iter().all(|t| t.as_tensor().is_some()), rule);
@@ -289,7 +261,8 @@ impl Tuple {
         role: Role::Plain,
     };
 
-    /// Returns the index of the part that `get_tuple_element` returns.
+    /// Returns the index of the part that `get_tuple_element` returns. Returns `None` if the attribute is missing or
+    /// broken.
     pub fn index(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("index")
     }
@@ -311,23 +284,15 @@ impl Facts for Tuple {
         let rule = "the operand must be a tuple with more than `index` elements";
         Check::new(op).that("get_tuple_element_c1", element.is_some(), rule).give(element.clone())
     }
-    /// Returns the operand of a `tuple` op that `get_tuple_element` selects.
+    /// Returns the operand of a `tuple` op that `get_tuple_element` selects. Returns `None` for other ops, and if
+    /// another op makes the tuple.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
         let is = |op: &OpView<'_>, opcode| Opcode::of_view(op) == opcode;
         let tuple = is(op, Opcode::GetTupleElement).then(|| op.operand_def(0))?.filter(|t| is(t, Opcode::Tuple))?;
         tuple.operands().get(Tuple::index(op)?).copied()
     }
 
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but forwards);
     answer!(rule = none("tuples"));
     answer!(effects = Pure);
     fn example(&self, _: Opcode) -> &'static str {

@@ -4,32 +4,52 @@ use crate::Opcode;
 use crate::shapes::constant_value;
 use shardwise_ir::{OpView, Region, ValueDef};
 
-/// Returns the number of iterations of a `while` loop, or `None` if the loop is of another form. The loop must add a
-/// positive constant integer to a carried scalar, starting from a constant, as long as the scalar is less than (`LT`),
-/// or less than or equal to (`LE`), a constant limit. The scalar must be the first operand of the sum and of the
-/// comparison. Returns `None` too if the last sum overflows the scalar's type.
-pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
+/// The carried scalar that determines the number of iterations of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counter {
+    /// Its index among the carried values.
+    pub index: usize,
+    /// Its value in the first iteration.
+    pub first: i64,
+    /// What is added to it after each iteration.
+    pub step: i64,
+    /// The number of iterations.
+    pub count: u64,
+}
+
+/// Returns the counter of a `while` loop, or `None` if the loop is of another form. The loop must add a positive constant
+/// integer to a carried scalar, starting from a constant, as long as the scalar is less than (`LT`), or less than or equal
+/// to (`LE`), a constant limit. The scalar must be the first operand of the sum and of the comparison. Returns `None` too
+/// if the last sum overflows the scalar's type, or a number is too large for i64.
+pub fn counter(view: &OpView<'_>) -> Option<Counter> {
     let [cond, body] = *view.regions() else { return None };
     let test = view.at(view.body.def_op(*view.body.region_results(cond).first()?)?);
     let direction = test.attrs().str("comparison_direction").filter(|_| Opcode::of_view(&test) == Opcode::Compare)?;
-    let counter = argument_index(&test, 0, view, cond)?;
-    let (limit, init) = (constant_number(&test, 1)?, constant_number(view, counter)?);
-    let next = *view.body.region_results(body).get(counter)?;
+    let index = argument_index(&test, 0, view, cond)?;
+    let (limit, first) = (constant_number(&test, 1)?, constant_number(view, index)?);
+    let next = *view.body.region_results(body).get(index)?;
     let step = view.at(view.body.def_op(next)?);
-    if Opcode::of_view(&step) != Opcode::Add || argument_index(&step, 0, view, body) != Some(counter) {
+    if Opcode::of_view(&step) != Opcode::Add || argument_index(&step, 0, view, body) != Some(index) {
         return None;
     }
     let step = constant_number(&step, 1).filter(|&s| s > 0)?;
     let distance = match direction {
-        "LT" => limit - init,
-        "LE" => limit - init + 1,
+        "LT" => limit - first,
+        "LE" => limit - first + 1,
         _ => return None,
     };
     let count = (distance.max(0) + step - 1) / step;
     // A counter that wraps around starts again.
-    let dtype = view.operand_tensor(counter).dtype;
+    let dtype = view.operand_tensor(index).dtype;
     let value_bits = dtype.bits() - usize::from(dtype.is_signed());
-    (init + count * step < 1 << value_bits).then_some(u64::try_from(count).ok()?)
+    let count = (first + count * step < 1 << value_bits).then_some(u64::try_from(count).ok()?)?;
+    let (first, step) = (i64::try_from(first).ok()?, i64::try_from(step).ok()?);
+    Some(Counter { index, first, step, count })
+}
+
+/// Returns the number of iterations of a `while` loop, or `None` if it has no [`counter`].
+pub fn trip_count(view: &OpView<'_>) -> Option<u64> {
+    Some(counter(view)?.count)
 }
 
 /// Returns the index of the argument of `region` that is operand `i` of `op`, or `None` if there is no such operand or

@@ -247,7 +247,7 @@ pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
 }
 
 /// Returns the first reduction factor that a result has. A partial result has all of its dimensions, so that there can
-/// be none.
+/// be none. Returns `None` if there is none.
 fn kept_reduction(rule: &Rule) -> Option<Factor> {
     let is_kept = |f: &Factor| rule.kind(*f) == FactorKind::Reduction && rule.results.iter().any(|m| m.contains(*f));
     rule.all_factors().find(is_kept)
@@ -323,7 +323,7 @@ fn reduced_result(target: &str, text: &str, factor: &str) -> Diagnostic {
 }
 
 fn twice(target: &str) -> Diagnostic {
-    Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("there is a kernel `{target}` already"))
+    Diagnostic::error("kernel-twice", &Loc::UNKNOWN, format!("a kernel `{target}` is already registered"))
         .help("register each kernel once, before the first program that uses it")
 }
 
@@ -342,7 +342,7 @@ fn other_results(op: &OpView<'_>, given: &[TensorType], expected: &[TensorType])
     Diagnostic::error(
         "kernel-results",
         op.loc(),
-        format!("kernel `{target}` gave results of other types than the op has"),
+        format!("kernel `{target}` returned results whose types differ from the op's"),
     )
     .facts(format!("{given:?}"))
     .expected(format!("{expected:?}"))

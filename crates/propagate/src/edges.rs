@@ -142,8 +142,8 @@ impl Manual {
     pub fn of(draft: &Draft<'_>, op: OpId) -> Option<Manual> {
         let view = draft.source(op).filter(|v| Opcode::of_view(v) == Opcode::ManualComputation)?;
         let (axes, given) = (manual_axes(&view), in_shardings(view.attrs()));
-        let tidy = |s: &Sharding| s.without_unit_axes().with_rest_replicated(axes);
-        let in_shardings = if draft.is_as_written { given.to_vec() } else { given.iter().map(tidy).collect() };
+        let normalized = |s: &Sharding| s.without_unit_axes().with_rest_replicated(axes);
+        let in_shardings = if draft.is_as_written { given.to_vec() } else { given.iter().map(normalized).collect() };
         Some(Manual { axes: axes.to_vec(), in_shardings })
     }
 

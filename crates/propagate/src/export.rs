@@ -315,8 +315,9 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns `value` at the boundary of a function. If the program declares a sharding there and the value has
-    /// another layout than was found for the boundary, adds a constraint to that layout and returns its result instead.
+    /// Returns `value` at the boundary of a function. If the program declares a sharding there and the
+    /// layout of the value is not the one that was found for the boundary, adds a constraint to the latter and returns
+    /// its result instead.
     fn constrained(&mut self, boundary: ValueId, value: Value, region: Region) -> Value {
         let is_declared =
             self.draft.value(boundary).sharding.as_ref().is_some_and(|s| !s.is_replicated() || is_said(s));

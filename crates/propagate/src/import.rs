@@ -38,7 +38,7 @@ impl Replaced {
 }
 
 /// Returns the draft of all functions as they are. Data-flow edges are ordinary ops in it, see
-/// [`super::edges::adopt_edges`].
+/// [`super::edges::adopt_edges`]. Fails if the blocks of a function nest too deep.
 pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let draft = import_funcs(module, &module.funcs.iter().collect::<Vec<_>>(), Replaced::None)?;
     Ok(with_calls(draft))
@@ -206,8 +206,8 @@ impl<'m> Import<'m> {
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
-    /// Makes the arguments without a sharding open if another argument has a sharding. If all of these are on meshes of
-    /// one device, removes them instead.
+    /// Sets an open sharding on the arguments without one if another argument has a sharding. If all shardings of
+    /// arguments are on meshes of one device, removes them instead.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();
         let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
@@ -238,8 +238,8 @@ fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: 
         return vec![None; declared.len()];
     };
     let open = |v: ValueId| Sharding::open(mesh, draft.value(v).ty.shape().len());
-    let tidy = |s: &Sharding| if draft.is_as_written { s.clone() } else { s.without_unit_axes() };
-    declared.iter().zip(values).map(|(s, &v)| Some(s.as_ref().map_or_else(|| open(v), tidy))).collect()
+    let normalized = |s: &Sharding| if draft.is_as_written { s.clone() } else { s.without_unit_axes() };
+    declared.iter().zip(values).map(|(s, &v)| Some(s.as_ref().map_or_else(|| open(v), normalized))).collect()
 }
 
 /// Returns the calls that take the bodies of their callees: for each function, the first call in the order that visits

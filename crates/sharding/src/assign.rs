@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// The op to choose a sharding for.
 #[derive(Clone, Copy, Debug)]
-pub struct Parties<'a> {
+pub struct AssignInput<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Arc<Mesh>,
     /// The shardings of the operands, then of the results. A tensor without one is replicated.
@@ -77,8 +77,8 @@ pub struct Price {
 pub struct Assignment {
     /// The axes of each factor, by factor index.
     pub axes: Vec<AxisList>,
-    /// A verdict for each factor on which the tensors did not agree.
-    pub verdicts: Vec<Verdict>,
+    /// A conflict for each factor on which the tensors did not agree.
+    pub conflicts: Vec<FactorConflict>,
     /// An estimate of the bytes that the device that receives most receives, over all tensors.
     pub bytes_moved: u64,
     /// The price: these bytes, those of starting the collectives, and those of the op's work on one device.
@@ -89,7 +89,7 @@ pub struct Assignment {
 
 /// The tensors, by index (operands, then results), whose axes for a factor were chosen (`won`) and were not (`lost`).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Verdict {
+pub struct FactorConflict {
     pub factor: Factor,
     pub won: Vec<usize>,
     pub lost: Vec<usize>,
@@ -105,7 +105,7 @@ pub struct RunnerUp {
 impl Assignment {
     /// Returns true if every tensor already has exactly the chosen axes for each of its factors.
     pub fn is_unanimous(&self) -> bool {
-        self.verdicts.is_empty()
+        self.conflicts.is_empty()
     }
 
     /// Returns the closed sharding of tensor `index` (operands, then results) with which the op runs.
@@ -126,7 +126,7 @@ impl Assignment {
 
 /// Chooses the axes of each factor. Factors that need replication are not split, and neither are pass-through factors
 /// that no result has, unless the op has no results.
-pub fn assign(parties: Parties<'_>, prices: &dyn Prices) -> Assignment {
+pub fn assign(parties: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
     Search::new(parties, prices).assignment()
 }
 
@@ -152,7 +152,7 @@ const MAX_COMBINATIONS: usize = 4096;
 type Choice = (Vec<usize>, Cost);
 
 struct Search<'a> {
-    parties: Parties<'a>,
+    parties: AssignInput<'a>,
     prices: &'a dyn Prices,
     known: Known,
     /// For each tensor, the factors that its price depends on.
@@ -172,8 +172,8 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(parties: Parties<'a>, prices: &'a dyn Prices) -> Search<'a> {
-        let Parties { rule, mesh, shardings, .. } = parties;
+    fn new(parties: AssignInput<'a>, prices: &'a dyn Prices) -> Search<'a> {
+        let AssignInput { rule, mesh, shardings, .. } = parties;
         let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
         let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
         let mut search = Search {
@@ -293,7 +293,13 @@ impl<'a> Search<'a> {
         let runner_up =
             best.second.map(|(other, cost)| RunnerUp { axes: self.all_axes(&other), bytes_moved: cost.bytes_moved });
         let axes = self.all_axes(&picks);
-        Assignment { verdicts: self.verdicts(&axes), bytes_moved: cost.bytes_moved, price: cost.total, runner_up, axes }
+        Assignment {
+            conflicts: self.conflicts(&axes),
+            bytes_moved: cost.bytes_moved,
+            price: cost.total,
+            runner_up,
+            axes,
+        }
     }
 
     fn run(&self) -> Best {
@@ -374,7 +380,7 @@ impl<'a> Search<'a> {
 
     fn cost(&self, picks: &Picks) -> Cost {
         budget::poll();
-        let Parties { rule, work, .. } = self.parties;
+        let AssignInput { rule, work, .. } = self.parties;
         let shards: usize = rule.all_factors().map(|f| self.shards(f, picks)).product();
         let sum = (0..rule.tensor_count()).map(|i| self.price(i, picks)).fold(Price::default(), Price::plus);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
@@ -385,7 +391,7 @@ impl<'a> Search<'a> {
     /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, and `known` holds it from
     /// then on. A tensor without a sharding costs nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
-        let Parties { rule, mesh, shardings, .. } = self.parties;
+        let AssignInput { rule, mesh, shardings, .. } = self.parties;
         if shardings[index].is_none() {
             return Price::default();
         }
@@ -402,13 +408,13 @@ impl<'a> Search<'a> {
         price
     }
 
-    fn verdicts(&self, axes: &[AxisList]) -> Vec<Verdict> {
+    fn conflicts(&self, axes: &[AxisList]) -> Vec<FactorConflict> {
         let judge = |factor: Factor| {
             let holders = self.projection.tensors.iter().enumerate().filter_map(|(i, t)| Some((i, t.get(factor)?)));
             let has_chosen = |own: &crate::FactorSharding| own.axes == axes[factor.index()] && own.overflow.is_empty();
             let (won, lost): (Vec<_>, Vec<_>) = holders.partition(|(_, own)| has_chosen(own));
             let indices = |list: Vec<(usize, _)>| list.into_iter().map(|(i, _)| i).collect();
-            Verdict { factor, won: indices(won), lost: indices(lost) }
+            FactorConflict { factor, won: indices(won), lost: indices(lost) }
         };
         self.parties.rule.all_factors().map(judge).filter(|v| !v.lost.is_empty()).collect()
     }

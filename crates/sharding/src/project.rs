@@ -130,14 +130,14 @@ impl TensorFactors {
         dim
     }
 
-    /// Returns the sharding of a factor, or `None` if the tensor does not have it or if it was left out behind
-    /// overflow.
+    /// Returns the sharding of a factor. Returns `None` if the tensor does not have the factor, or if [`new`] left it out.
+    ///
+    /// [`new`]: TensorFactors::new
     pub fn get(&self, factor: Factor) -> Option<&FactorSharding> {
         self.factors.iter().find(|(f, _)| *f == factor).map(|(_, s)| s)
     }
 
-    /// Returns the sharding of a factor for changes, or `None` if the tensor does not have it or if it was left out
-    /// behind overflow.
+    /// Returns the sharding of a factor for changes, and `None` as [`get`](TensorFactors::get) does.
     pub fn get_mut(&mut self, factor: Factor) -> Option<&mut FactorSharding> {
         self.factors.iter_mut().find(|(f, _)| *f == factor).map(|(_, s)| s)
     }

@@ -25,14 +25,14 @@ fn moe_ragged_dot(w: &Array, a: &Array, b: &Array) -> Array {
     out.i(by_expert.argsort(0))
 }
 
-/// 2.3.1: every device sees all tokens, and computes the results of its own experts.
+/// Computes 2.3.1: every device sees all tokens, and computes the results of its own experts.
 fn moe_all_gather(w: &Array, a: &Array, b: &Array) -> Array {
     let first = axis_index("X") * w.dim(0);
     let (a, b) = (a.all_gather("X", 0), b.all_gather("X", 0) - first);
     moe_local(w, &a, &b).psum_scatter("X", 0)
 }
 
-/// 2.3.2: sends a few tokens to each device at a time, until all are sent. The results are sent back.
+/// Computes 2.3.2: sends a few tokens to each device at a time, until all are sent. The results are sent back.
 fn moe_all_to_all(w: &Array, a: &Array, b: &Array) -> Array {
     let ([s, _], [experts, _, f]) = (a.dims(), w.dims());
     let (n, first) = (axis_size("X"), axis_index("X") * experts);
@@ -111,7 +111,7 @@ fn over_y(moe: Moe) -> impl Fn(&Array, &Array, &Array) -> Array {
     move |w, a, b| moe(w, &a.all_gather("Y", 1), b)
 }
 
-/// 2.4: returns a function that uses k experts for each token, b: i32[S, k], and averages their results.
+/// Returns the function of 2.4, which uses k experts for each token, b: i32[S, k], and averages their results.
 fn top_k<F: Fn(&Array, &Array, &Array) -> Array>(moe: F) -> impl Fn(&Array, &Array, &Array) -> Array {
     move |w, a, b| {
         let [s, k] = b.dims();

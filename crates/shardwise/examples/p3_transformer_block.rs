@@ -6,13 +6,13 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// 3.1 `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: each tile's all-reduce overlaps with the next tile's matmul.
+/// Computes 3.1, `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: each tile's all-reduce overlaps with the next tile's matmul.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
     let tile = w.dim(1) / 8;
     concatenate((0..8).map(|i| a.matmul(w.i((.., i * tile..(i + 1) * tile))).psum("Y")), 1)
 }
 
-/// 3.2 `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: a partial sum visits every device and ends at its owner.
+/// Computes 3.2, `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: a partial sum visits every device and ends at its owner.
 fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let chunk = w.dim(1) / n;
@@ -24,7 +24,7 @@ fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     acc
 }
 
-/// `A[B_X, D_Y] · W[D, F_Y] -> Out[B_X, F_Y]`, from the chapter.
+/// Computes `A[B_X, D_Y] · W[D, F_Y] -> Out[B_X, F_Y]`, from the chapter.
 fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
     let (n, me, chunk) = (axis_size("Y"), axis_index("Y"), lhs.dim(1));
     let mut lhs = lhs.clone();
@@ -36,7 +36,7 @@ fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
     acc
 }
 
-/// 3.3 `In[B_X, D_Y] -> Out[B_X, D_Y]` through `W_in[D, F_Y]` and `W_out[F_Y, D]`.
+/// Computes 3.3, `In[B_X, D_Y] -> Out[B_X, D_Y]` through `W_in[D, F_Y]` and `W_out[F_Y, D]`.
 fn block(x: &Array, w_in: &Array, w_out: &Array) -> Array {
     reduce_scatter_matmul(&allgather_matmul(x, w_in).gelu(), w_out)
 }

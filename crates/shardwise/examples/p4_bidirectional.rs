@@ -6,7 +6,7 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: half of each sum is sent up the ring, and half down.
+/// Computes `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: half of each sum is sent up the ring, and half down.
 fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let half = w.dim(1) / n / 2;
@@ -21,7 +21,7 @@ fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     concatenate([up, down], 1)
 }
 
-/// `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: the sums are gathered after all matmuls.
+/// Computes `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: the sums are gathered after all matmuls.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
     reduce_scatter_matmul(a, w).all_gather_replicated("Y", 1)
 }

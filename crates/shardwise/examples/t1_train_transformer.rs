@@ -48,7 +48,8 @@ fn optimizer(steps: usize) -> Chain {
     chain((clip_by_global_norm(1.0), adamw(schedule).b2(0.95).weight_decay(0.1)))
 }
 
-/// Returns the objective and its gradient, as the means over microbatches. `text: i32[microbatches, rows, sequence + 1]`.
+/// Returns the objective and its gradient, as the means over microbatches.
+/// `text: i32[microbatches, rows, sequence + 1]`.
 fn gradient(model: &Model, params: &Params, text: &Array) -> (Array, Params) {
     let of_part = value_and_grad(|params: &Params, text: &Array| model.objective(params, text));
     let count = text.dim(0);

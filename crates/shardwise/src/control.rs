@@ -120,6 +120,12 @@ pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     unreachable!("an unknown type ends the trace")
 }
 
+/// Records mistakes and ends the trace, since no result can be returned.
+pub(crate) fn give_up_with(wrong: &Mistakes) -> ! {
+    trace::record(wrong);
+    trace::end()
+}
+
 /// Ends the trace with the mistake `too-large` if the number of steps or the last step does not fit an `i32`. Outside
 /// of a trace, panics.
 fn check_steps(name: &str, steps: &Range<usize>, at: At) {
@@ -549,7 +555,7 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
             }
         }
         EitherKind::Number(n) => traced("cond", at, || {
-            let message = "`cond`: the predicate is a number".to_string();
+            let message = "`cond`: the predicate must be an array of bool, not a number".to_string();
             give_up(
                 mistakes::with_facts("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)),
                 at,

@@ -135,7 +135,11 @@ impl From<base::Diagnostics> for Error {
 impl From<std::io::Error> for Error {
     #[track_caller]
     fn from(e: std::io::Error) -> Error {
-        Error::one(base::Diagnostic::error("io", &Loc::caller(Location::caller()), e.to_string()))
+        Error::one(base::Diagnostic::error(
+            "io",
+            &Loc::caller(Location::caller()),
+            format!("input or output failed: {e}"),
+        ))
     }
 }
 

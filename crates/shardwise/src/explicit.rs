@@ -420,7 +420,8 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending.
+/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending. Does nothing if
+/// the function has no Explicit axes.
 ///
 /// Errors: those of [`of_op`].
 pub(crate) fn of_done(t: &mut Trace, op: Op, result: Value) -> Result<(), Diagnostic> {

@@ -714,6 +714,9 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         let call = A::bind(Callee::of(&ready), move |args, called| {
             let (args, at) = (args?, called.or(made_at));
             check_types(&args, &form, &types, at)?;
+            if let Some(traced) = tree::leaves(&args).into_iter().find(|a| a.traced().is_some()) {
+                return Err(Error::one(mistakes::compiled_traced(&traced.short_type(), &context::loc(at))));
+            }
             limits::run(at, || callee.run(args, &donated, at))
         });
         Ok(Compiled { ready, call, given_away })

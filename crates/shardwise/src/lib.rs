@@ -43,6 +43,7 @@ mod explicit;
 mod function;
 mod hlo;
 mod index;
+pub mod kernel;
 mod layout;
 mod limits;
 mod manual;
@@ -67,25 +68,6 @@ mod tensors;
 mod trace;
 mod transform;
 pub mod tree;
-
-/// User-defined kernels, which programs call as `stablehlo.custom_call @name`.
-pub mod kernel {
-    pub use shardwise_base::Literal;
-    pub use shardwise_ir::{Attrs, TensorType};
-    pub use shardwise_ops::ReduceKind;
-    pub use shardwise_ops::user::{Call, Kernel};
-
-    /// Registers `kernel` for custom calls of `target` in this process.
-    ///
-    /// # Errors
-    ///
-    /// - `kernel-twice` if a kernel is already registered for `target`.
-    /// - `kernel-rule` if the kernel's sharding rule cannot be parsed.
-    pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
-        let registered = shardwise_ops::user::register(target, kernel);
-        registered.map_err(|d| shardwise_base::Diagnostics::from(d).into())
-    }
-}
 
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
 pub use collective::{
@@ -118,9 +100,10 @@ pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
 pub use transform::{
-    AxesFor, Batch, BatchAxes, CheckpointPolicy, Derivative, Grad, HasAux, Hessian, Jacfwd, Jacrev, Kind, Loss, Nth,
-    NthArray, Positions, Pullback, Remat, Reverse, Transform, ValueAndGrad, WithAux, checkpoint, checkpoint_name,
-    float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vjp_with_aux, vmap,
+    AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd,
+    Jacrev, Kind, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
+    ValueAndGrad, WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev,
+    jvp, linearize, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
 };
 pub use tree::{MapLeaves, Path, Tree};
 

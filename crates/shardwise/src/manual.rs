@@ -141,7 +141,8 @@ impl ManualType {
         self.with_states(self.states.of_cotangent())
     }
 
-    /// Returns the type of a value that is one of two ([`ManualAxes::join`]).
+    /// Returns the type of a value that is one of two ([`ManualAxes::join`]). Returns `None` if the axes over which
+    /// they are unreduced differ.
     pub fn join(&self, other: &ManualType) -> Option<ManualType> {
         Some(self.with_states(self.states.join(&other.states, self.mesh())?))
     }

@@ -3,7 +3,7 @@
 use crate::ambient::scoped;
 use crate::{Error, P, Result, Sharding};
 pub use shardwise_base::Communicate;
-use shardwise_base::{self as base, AxisKind, Diagnostic, Loc, MeshAxis, MeshError};
+use shardwise_base::{self as base, AxisKind, Loc, MeshAxis, MeshError};
 use std::borrow::Borrow;
 use std::fmt;
 use std::panic::Location;
@@ -141,7 +141,7 @@ impl Mesh {
 }
 
 fn checked(mesh: Result<base::Mesh, MeshError>, at: &Location<'_>) -> Result<Mesh> {
-    mesh.map(|m| Mesh(Arc::new(m))).map_err(|e| Error::one(Diagnostic::error("mesh", &Loc::caller(at), e.to_string())))
+    mesh.map(|m| Mesh(Arc::new(m))).map_err(|e| Error::one(e.diagnostic(&Loc::caller(at))))
 }
 
 /// Formats the mesh as `X=4, Y=2`.

@@ -41,6 +41,13 @@ pub(crate) fn traced_value(ty: &str, loc: &Loc) -> Diagnostic {
         .help("return it from the traced function, and read the result of the call")
 }
 
+/// Builds the error for a call of a compiled function while a program is traced, with an array of this program.
+pub(crate) fn compiled_traced(ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("compiled-traced", loc, "a compiled function cannot become a part of a program that is traced")
+        .facts(ty)
+        .help("call the function itself or its `jit`, which become a part of the program")
+}
+
 pub(crate) fn no_value(ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("no-value", loc, "the array is only a type and has no value")
         .facts(ty)
@@ -494,7 +501,7 @@ pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Dia
 }
 
 pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("in-specs", loc, format!("the shard_map of {name} has no in specs"))
+    Diagnostic::error("in-specs", loc, format!("the `shard_map` of {name} has no `in_specs`"))
         .facts(types)
         .note("they can only be left out if all axes of the `shard_map` are Explicit")
         .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")
@@ -612,7 +619,7 @@ pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
         .help("pass it as an argument with its own spec, or gather it first: `.shard(P!())`")
 }
 
-/// An integer or boolean leaf of a tree that is differentiated. `path` is its place.
+/// Returns the error for a leaf of integers or booleans, at `path` of a tree that is differentiated.
 pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
@@ -620,7 +627,7 @@ pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
         .help("select other arguments by `.argnums(..)`, convert it to a float, or write `.allow_int()` for a gradient of `float0`")
 }
 
-/// A use of a `float0` array, the gradient of an array of type `of`.
+/// Returns the error for a use of a `float0` array, the gradient of an array of type `of`.
 pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("float0", loc, "a `float0` array has no elements to compute with")
         .facts(format!("the gradient of {}", of.short()))
@@ -628,16 +635,16 @@ pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
         .help("leave it out: functions of trees, optimizers and collectives do so by themselves")
 }
 
-/// Tangents or cotangents, which `what` names, of other types than what they belong to. `wrong` has the path, the type and
+/// Returns the error for a tangent or cotangent, which `what` names, whose type differs from that of its value. `wrong` has the path, the type and
 /// the expected type of each.
 pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc: &Loc) -> Diagnostic {
     let list = |k: usize| wrong.iter().map(|w| format!("{}: {}", w[0], w[k])).collect::<Vec<_>>().join(", ");
-    Diagnostic::error("transform-types", loc, format!("`{name}`: a {what} has another type than what it belongs to"))
+    Diagnostic::error("transform-types", loc, format!("`{name}`: the type of a {what} differs from that of its value"))
         .facts(list(1))
         .expected(list(2))
 }
 
-/// Arguments of `vmap` with mapped dimensions of different sizes, or without one. `found` shows the dimension, path and type
+/// Returns the error for arguments of `vmap` whose mapped dimensions have different sizes or are missing. `found` shows the dimension, path and type
 /// of each. `asked` is the size that was asked for.
 pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error(
@@ -653,34 +660,34 @@ pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagn
     }
 }
 
-/// A `vmap` of which no argument is mapped.
+/// Returns the error for a `vmap` of which no argument is mapped.
 pub(crate) fn batch_nothing(loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-size", loc, "`vmap`: no argument is mapped, so the size of the batch is not known")
         .help("map an argument with a dimension in `in_axes`, or set the size with `.axis_size(n)`")
 }
 
-/// A collective over axes of a batch and of the mesh at once.
+/// Returns the error for a collective over axes of a batch and of the mesh at once.
 pub(crate) fn mixed_axes(name: &str, along: &str, of_mesh: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("mixed-axes", loc, format!("`{name}` names axes of a batch and of the mesh"))
         .facts(format!("of a batch: {along}, of the mesh: \"{of_mesh}\""))
         .help("call it once for each kind of axes")
 }
 
-/// Axes of a `vmap`, which `what` names, that do not fit the arrays.
+/// Returns the error for axes of a `vmap`, which `what` names, that do not fit the arrays.
 pub(crate) fn batch_axes(what: &str, found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-axes", loc, format!("`vmap`: the `{what}` do not fit the arrays"))
         .facts(found)
         .help("write one dimension or `None` for all arrays, or one for each")
 }
 
-/// Results of a `vmap` that differ along the batch, although they are to have no mapped dimension.
+/// Returns the error for results of a `vmap` that differ along the batch, although they are to have no mapped dimension.
 pub(crate) fn batch_result(found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-result", loc, "`vmap`: a result differs along the batch, and its `out_axes` is `None`")
         .facts(found)
         .help("name a dimension for it in `out_axes`, or reduce it over the batch: `.psum(name)` with an `axis_name`")
 }
 
-/// Arguments of a `vmap` whose mapped dimensions are split differently over Explicit axes.
+/// Returns the error for arguments of a `vmap` whose mapped dimensions are split differently over Explicit axes.
 pub(crate) fn batch_layouts(found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-layout", loc, "`vmap`: the mapped dimensions of the arguments are split differently")
         .facts(found)

@@ -93,7 +93,8 @@ pub trait Optimizer: Send + Sync {
     #[doc(hidden)]
     fn transform(&self, updates: Vec<Array>, state: &mut Parts, params: &Params) -> Vec<Array>;
 
-    /// Returns what is wrong with the settings: the name of the setting, its value, and what is expected.
+    /// Returns what is wrong with the settings: the name of the setting, its value, and what is expected. Returns
+    /// `None` if all settings are right.
     #[doc(hidden)]
     fn wrong_setting(&self) -> Option<[String; 3]> {
         None
@@ -224,7 +225,7 @@ fn of_active<P: Tree>(params: &P, is_active: &[bool], states_over: Option<String
 }
 
 /// Returns what keeps the optimizer from being used for these parameters: a setting, or parameters whose types are not
-/// known because they are mistakes.
+/// known because they are mistakes. Returns `None` if nothing does.
 fn unusable<P: Tree>(optimizer: &impl Optimizer, params: &P, loc: &Loc) -> Option<Mistakes> {
     if let Some([name, value, expected]) = optimizer.wrong_setting() {
         return Some(Mistakes::one(mistakes::optimizer_setting(&name, &value, &expected, loc)));

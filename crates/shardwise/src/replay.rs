@@ -86,7 +86,15 @@ impl Copier<'_> {
         let regions = data.regions.iter().map(|&r| self.region(r, if is_loop { &layouts } else { &[] })).collect();
         let states: Vec<_> = data.results.iter().map(|&v| self.state(v)).collect();
         let made = hlo::op_in(opcode, &given, data.attrs.clone(), regions, &self.types(&data.results), &states);
-        let made = if is_loop { explicit::lay(&made, &layouts) } else { made };
+        let made = match opcode {
+            Opcode::While => explicit::lay(&made, &layouts),
+            // Explicit mode does not type the function that it runs.
+            Opcode::Composite if explicit::is_typing() => {
+                let own: Vec<_> = data.results.iter().map(|&v| self.body.sharding(v).cloned()).collect();
+                explicit::lay(&made, &own)
+            }
+            _ => made,
+        };
         for (&v, array) in data.results.iter().zip(made) {
             self.set(v, &array);
         }

@@ -60,7 +60,7 @@ pub fn save<T: Tree>(tree: &T, path: impl AsRef<Path>) -> Result<()> {
     })
 }
 
-/// Writes these leaves to a file, or leaves an older file unchanged.
+/// Writes these leaves to a file, or leaves an older file unchanged. Fails if the file cannot be written.
 pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
     let tensors: Vec<Tensor> = leaves.iter().map(|leaf| leaf.tensor.clone()).collect();
     let (start, order) = header(&tensors);

@@ -517,8 +517,8 @@ fn counts(specs: usize, arrays: usize) -> String {
     format!("{specs} spec{} for {arrays} array{}", s(specs), s(arrays))
 }
 
-/// Returns the specs for the leaves of `of`, one for each, or the places where the form of the specs differs from that
-/// of the tree.
+/// Returns the specs for the leaves of `of`, one for each. The error has the places where the form of the specs differs
+/// from that of the tree.
 pub(crate) fn collect<T: Tree>(spec: &impl SpecFor<T>, of: &T) -> Result<Vec<LeafSpec>, Vec<String>> {
     let mut out = Specs::default();
     spec.specs(of, &mut out);

@@ -82,7 +82,8 @@ pub(crate) fn leaves<T: Tree>(tree: &T, format: Format, at: &'static Location<'s
     if wrong.is_empty() { Ok(leaves) } else { Err(wrong) }
 }
 
-/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise.
+/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails if the array
+/// has no value, with its mistakes.
 fn value(array: &Array, at: &'static Location<'static>) -> Result<ArrayHandle> {
     match array.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
         Some(s) => array.handle_as(Some(&s.with_unreduced(vec![])), at),
@@ -103,7 +104,7 @@ fn of_names<'a>(names: impl Iterator<Item = &'a str>, format: Format, loc: &Loc)
 }
 
 impl Leaf {
-    /// Writes the elements of the whole array, row-major.
+    /// Writes the elements of the whole array, row-major. Fails if `out` does.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let element = self.tensor.dtype.storage_bytes();
         let mut piece = Data::<u8>::zeroed(PIECE.min(self.tensor.bytes() as usize));
@@ -150,7 +151,8 @@ pub(crate) fn wanted_as<T: Tree>(
     })
 }
 
-/// Resolves the spec of a leaf, whose own layout is `own`.
+/// Resolves the spec of a leaf, whose own layout is `own`. Fails if the spec does not fit the type, if nothing decides
+/// a part of it, or if it asks for an unreduced sum that the array does not have.
 fn resolve(spec: &LeafSpec, ty: &TensorType, own: Option<&base::Sharding>, loc: &Loc) -> Result<base::Sharding> {
     let mesh = own.map(|own| Mesh(own.mesh.clone()));
     let sharding = spec.resolve(mesh.as_ref(), ty, loc).map_err(Error::one)?;
@@ -192,7 +194,7 @@ impl Wanted {
         &self.ty.ty
     }
 
-    /// Makes the array from its elements, row-major, of which `next` fills in the next ones.
+    /// Makes the array from its elements, row-major, of which `next` fills in the next ones. Fails if `next` does.
     pub fn read<E>(&self, mut next: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Array, E> {
         let stated = self.ty.sharding.as_ref();
         let ty = ShardedType { ty: self.ty.ty.clone(), sharding: stated.map(base::Sharding::canonical) };

@@ -88,6 +88,8 @@ pub(crate) struct Trace {
     wrong: Found,
     pub mesh: Option<Mesh>,
     pub explicit: explicit::State,
+    /// The number of calls of functions with derivatives of their own.
+    customs: usize,
 }
 
 thread_local! {
@@ -235,12 +237,19 @@ impl Trace {
             wrong: Found::default(),
             explicit: explicit::State::new(mesh.as_ref()),
             mesh,
+            customs: 0,
         }
     }
 
     /// Returns a number that no other trace has.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Returns the number of the next call of a function with a derivative of its own.
+    pub fn next_custom(&mut self) -> usize {
+        self.customs += 1;
+        self.customs - 1
     }
 
     pub fn frame_id(&self) -> u64 {
@@ -599,6 +608,13 @@ impl Trace {
 
     /// Closes the innermost function as [`Trace::close_func`] does, but returns it instead of adding it to the module.
     pub fn take_func(&mut self, results: &[Value], loc: &Loc) -> (Func, Vec<Value>) {
+        let (func, outer) = self.take_func_with(results, loc);
+        let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
+        (func, outer)
+    }
+
+    /// Does the same as [`Trace::take_func`], but returns the outer values as values of the functions that made them.
+    pub fn take_func_with(&mut self, results: &[Value], loc: &Loc) -> (Func, Vec<Traced>) {
         let frame = self.frames.pop().expect("a function was opened");
         let entry = frame.regions[0].wall.as_ref().expect("functions are isolated");
         let outer = entry.imports.iter().map(|(o, _)| *o).collect::<Vec<_>>();
@@ -606,12 +622,11 @@ impl Trace {
         let shardings = shardings.collect();
         let mut func = frame.finish(results, shardings, loc);
         func.visibility = Visibility::Private;
-        let outer = outer.into_iter().map(|t| self.import(t).expect("it was in scope inside")).collect();
         (func, outer)
     }
 
     /// Finishes the program with these results. `shardings` are the layouts that were asked for, with `None` for a
-    /// result whose layout was not. Panics if another function than the first is still open.
+    /// result whose layout was not. Panics if a function other than the first is still open.
     pub fn finish(mut self, results: &[Value], shardings: Vec<Option<base::Sharding>>, loc: &Loc) -> Finished {
         let mut main = self.frames.pop().expect("a trace has a function");
         assert!(self.frames.is_empty(), "every function but the first has been closed");

@@ -18,19 +18,23 @@
 
 mod arguments;
 mod batch;
+mod custom;
 mod derivative;
 mod jacobian;
 pub(crate) mod remat;
+mod residuals;
 mod traced;
 
 pub use arguments::{Nth, NthArray, Positions};
 pub use batch::{AxesFor, Batch, BatchAxes, vmap};
+pub use custom::{CustomJvp, CustomVjp, custom_jvp, custom_vjp};
 pub use derivative::{
-    Derivative, Grad, HasAux, Kind, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad, jvp, value_and_grad,
-    vjp, vjp_with_aux,
+    Derivative, Grad, HasAux, Kind, Linearized, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad, jvp,
+    linearize, value_and_grad, vjp, vjp_with_aux,
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
 pub use remat::{Remat, checkpoint, checkpoint_name};
+pub use residuals::{Residual, saved_residuals};
 pub use shardwise_ops::remat::Policy as CheckpointPolicy;
 
 use crate::array::Array;
@@ -46,6 +50,27 @@ use std::sync::Arc;
 /// A transformed function, which is called like the function: `grad(f)(&x)`.
 ///
 /// `B` is how the transform was asked for. Transforms with options have methods that change it: `grad(f).argnums(..)`.
+///
+/// # Mistakes that rustc finds
+///
+/// An argument that the function does not have:
+///
+/// ```compile_fail
+/// # use shardwise::prelude::*;
+/// # use shardwise::{Nth, grad};
+/// let gradient = grad(|x: &Array| x.sum(..)).argnums(Nth::<1>);
+/// ```
+///
+/// A parameter that is used after it was donated, that is, passed by value:
+///
+/// ```compile_fail,E0382
+/// # use shardwise::prelude::*;
+/// # use shardwise::grad;
+/// let step = jit(|w: Array| &w - grad(|w: &Array| w.square().sum(..))(&w));
+/// let w = ones([4], F32);
+/// let new = step(w);
+/// println!("{w}");
+/// ```
 pub struct Transform<'f, A: Args, R: 'static, B = ()> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, R>>,
@@ -129,7 +154,8 @@ impl<A: Args, R: 'static, B> fmt::Debug for Transform<'_, A, R, B> {
     }
 }
 
-/// Runs `f` in the active trace, or as a program of its own.
+/// Runs `f` in the active trace, or as a program of its own. If `f` fails, its errors are in the result, as in those of
+/// other functions of the library.
 fn once<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> Result<R>) -> R {
     R::deliver(attempt(name, at, f))
 }
@@ -155,7 +181,7 @@ fn is_smooth(a: &Array) -> bool {
     shardwise_ops::derivative::has_tangent(a.tensor().dtype)
 }
 
-/// Checks that each tangent or cotangent, which `what` names, has the type of what it belongs to.
+/// Checks that each tangent or cotangent, which `what` names, has the type of what it belongs to. Fails otherwise.
 fn same_types(name: &str, what: &str, pairs: &[(String, &Array, &Array)], at: At) -> Result<()> {
     let wrong = pairs.iter().filter(|(_, own, given)| own.tensor() != given.tensor());
     let wrong: Vec<[String; 3]> =

@@ -8,7 +8,7 @@
 use crate::collectives::equivalent;
 use crate::edit::Place;
 use crate::settings::Settings;
-use crate::tidy::edit_funcs;
+use crate::small_passes::edit_funcs;
 use shardwise_base::{Diagnostics, Loc, Sharding};
 use shardwise_ir::{Attr, Body, Func, FuncId, Module, Op, Type, Value};
 use shardwise_ops::calls as call_graph;

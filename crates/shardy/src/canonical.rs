@@ -6,7 +6,7 @@
 use crate::collectives::equivalent;
 use crate::edit::{Edit, Place};
 use crate::settings::Settings;
-use crate::tidy::edit_funcs;
+use crate::small_passes::edit_funcs;
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, Mesh, Sharding};
 use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_ops};
 use shardwise_ir::{Attrs, Builder, Cloner, Module, Op, OpView, Type, Value};

@@ -11,7 +11,7 @@
 use crate::edit::{Edit, Place};
 use crate::reshards::bypassing_barriers;
 use crate::settings::Settings;
-use crate::tidy::edit_funcs;
+use crate::small_passes::edit_funcs;
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Sharding};
 use shardwise_ir::{Module, Op};
 use shardwise_ops::Opcode;
@@ -65,7 +65,7 @@ fn reshard(edit: &mut Edit, op: Op, keeps_redundant: bool) {
     edit.erase(op);
 }
 
-/// Returns true if both distribute a tensor in the same way. A value without a sharding is treated as replicated.
+/// Returns true if both distribute a tensor in the same conversion. A value without a sharding is treated as replicated.
 pub(crate) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     let is_replicated = |s: Option<&Sharding>| s.is_none_or(Sharding::is_replicated);
     match (a, b) {
@@ -82,24 +82,24 @@ pub(crate) fn same_axes(a: &Mesh, b: &Mesh) -> bool {
 
 /// Returns the collectives that turn one layout of a tensor of this shape into another, each with the layout after it.
 pub(crate) fn steps(source: &Sharding, target: &Sharding, shape: &[usize]) -> Vec<(ShardyCollective, Sharding)> {
-    let mut way = Way::new(source, target, shape);
+    let mut conversion = Conversion::new(source, target, shape);
     for _ in 0..2 {
-        if way.is_done() {
+        if conversion.is_done() {
             break;
         }
-        way.slice();
-        way.permute();
-        way.exchange(false);
-        way.exchange(true);
-        way.gather();
+        conversion.slice();
+        conversion.permute();
+        conversion.exchange(false);
+        conversion.exchange(true);
+        conversion.gather();
     }
-    way.steps
+    conversion.steps
 }
 
 /// The axes of each dimension.
 type Axes = Vec<VecDeque<AxisRef>>;
 
-struct Way<'a> {
+struct Conversion<'a> {
     shape: &'a [usize],
     mesh: Arc<Mesh>,
     target_mesh: Arc<Mesh>,
@@ -115,8 +115,8 @@ struct Way<'a> {
     steps: Vec<(ShardyCollective, Sharding)>,
 }
 
-impl<'a> Way<'a> {
-    fn new(source: &Sharding, target: &Sharding, shape: &'a [usize]) -> Way<'a> {
+impl<'a> Conversion<'a> {
+    fn new(source: &Sharding, target: &Sharding, shape: &'a [usize]) -> Conversion<'a> {
         let mesh = &source.mesh;
         let axes = |s: &Sharding| -> Axes { s.dims.iter().map(|d| d.axes.iter().copied().collect()).collect() };
         let (mut ins, mut outs) = (axes(source), axes(target));
@@ -129,7 +129,7 @@ impl<'a> Way<'a> {
                 outs.pop_front();
             }
         }
-        Way {
+        Conversion {
             shape,
             mesh: mesh.clone(),
             target_mesh: target.mesh.clone(),

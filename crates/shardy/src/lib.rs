@@ -15,7 +15,7 @@ mod meshes;
 mod mistakes;
 mod reshards;
 mod settings;
-mod tidy;
+mod small_passes;
 mod unreduced;
 
 use settings::Settings;
@@ -61,17 +61,17 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-apply-sharding-constraints" NOTES
         |m, _| steps::apply_constraints(m), "applies constraints to their inputs";
     "sdy-constant-or-scalar-splitter" [] |m, _| steps::split_constants(m), "gives each use of a constant its own copy";
-    "sdy-manual-axes-cleanup" [] tidy::clean_manual_axes, "sorts manual axes, and replicates unused ones";
-    "sdy-remove-size-one-axes" [] tidy::remove_unit_axes, "removes axes of size 1 from shardings";
-    "sdy-propagate-sharding-from-func-to-call" [] tidy::results_to_calls,
+    "sdy-manual-axes-cleanup" [] small_passes::clean_manual_axes, "sorts manual axes, and replicates unused ones";
+    "sdy-remove-size-one-axes" [] small_passes::remove_unit_axes, "removes axes of size 1 from shardings";
+    "sdy-propagate-sharding-from-func-to-call" [] small_passes::results_to_calls,
         "copies shardings of functions to their calls";
     "sdy-flatten-call-graph" [] calls::flatten, "gives each call its own function";
     "sdy-import-func-calls" ["add-data-flow-edges-on-named-computations"] calls::import,
         "replaces calls by named computations";
     "sdy-add-func-data-flow-edges" [] |m, _| steps::add_func_edges(m), "adds ops for the data-flow edges of calls";
-    "sdy-pre-order-funcs" [] tidy::order_funcs, "orders functions before their callees";
-    "sdy-sharding-group-import" [] tidy::import_groups, "merges sharding groups that share a value";
-    "symbol-dce" [] tidy::drop_unused_funcs, "removes private functions that are not referred to";
+    "sdy-pre-order-funcs" [] small_passes::order_funcs, "orders functions before their callees";
+    "sdy-sharding-group-import" [] small_passes::import_groups, "merges sharding groups that share a value";
+    "symbol-dce" [] small_passes::drop_unused_funcs, "removes private functions that are not referred to";
     "sdy-basic-propagate" BASIC |m, s| spread(m, s, Level::Basic),
         "propagates along factors on which all tensors agree";
     "sdy-aggressive-propagate" AGGRESSIVE |m, s| spread(m, s, Level::Aggressive),
@@ -80,7 +80,7 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
         "propagates in rounds, by kind of op";
     "sdy-user-priority-propagate" PRIORITIES |m, s| spread(m, s, Level::UserPriority),
         "propagates in rounds, by the user's priorities";
-    "sdy-populate-op-sharding-rules" ["conservative-propagation"] tidy::populate_rules,
+    "sdy-populate-op-sharding-rules" ["conservative-propagation"] small_passes::populate_rules,
         "adds each op's sharding rule as an attribute";
     "sdy-sink-func-data-flow-edges" [] |m, _| steps::sink_func_edges(m),
         "moves shardings of calls' edges to the edges' owners";
@@ -89,29 +89,29 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-unflatten-call-graph" ["dedup-functions-fully"] calls::unflatten,
         "merges equal functions with the same origin";
     "sdy-insert-func-call-reshards" [] calls::insert_reshards, "reshards results of calls to those of their functions";
-    "sdy-constant-or-scalar-merger" [] tidy::merge_constants, "merges equal constants of a region";
+    "sdy-constant-or-scalar-merger" [] small_passes::merge_constants, "merges equal constants of a region";
     "sdy-sink-data-flow-edges" ["sink-debug-sharding-origins", "sink-debug-propagation-edge-sharding"]
         |m, _| steps::sink_edges(m), "moves shardings of edges to the edges' owners";
-    "sdy-remove-sharding-groups" [] tidy::remove_groups, "removes sharding groups";
-    "sdy-sharding-constraint-to-reshard" [] tidy::constraints_to_reshards, "replaces constraints by reshards";
-    "sdy-update-non-divisible-input-output-shardings" [] tidy::make_divisible,
+    "sdy-remove-sharding-groups" [] small_passes::remove_groups, "removes sharding groups";
+    "sdy-sharding-constraint-to-reshard" [] small_passes::constraints_to_reshards, "replaces constraints by reshards";
+    "sdy-update-non-divisible-input-output-shardings" [] small_passes::make_divisible,
         "makes shards of arguments and results even";
-    "sdy-remove-sub-axes-in-input-output-shardings" [] tidy::remove_sub_axes,
+    "sdy-remove-sub-axes-in-input-output-shardings" [] small_passes::remove_sub_axes,
         "removes sub-axes from shardings of the main function's arguments and results";
-    "sdy-propagate-to-func-results" [] tidy::body_to_results, "copies shardings of function bodies to function results";
-    "sdy-close-shardings" [] tidy::close, "closes all dimensions, and removes replicated axes";
+    "sdy-propagate-to-func-results" [] small_passes::body_to_results, "copies shardings of function bodies to function results";
+    "sdy-close-shardings" [] small_passes::close, "closes all dimensions, and removes replicated axes";
     "sdy-verify-unreduced-axes" [] unreduced::verify, "checks that no unreduced sum is lost";
     "sdy-insert-explicit-reshards" ["enable-full-version"] reshards::run, "inserts reshards where an op needs them";
     "sdy-reshard-to-collectives" ["keep-redundant-reshards"] collectives::run, "replaces reshards by collectives";
-    "sdy-remove-all-gather-reduce-scatter-for-cmv1" [] tidy::leave_to_products,
+    "sdy-remove-all-gather-reduce-scatter-for-cmv1" [] small_passes::leave_to_products,
         "removes gathers and scatters around products";
-    "sdy-remove-propagation-debug-info" [] tidy::drop_notes, "removes records of where shardings come from";
+    "sdy-remove-propagation-debug-info" [] small_passes::drop_notes, "removes records of where shardings come from";
     "canonicalize" [] canonical::all, "removes collectives and regions without effect, and merges adjacent ones";
-    "sdy-drop-sharding-rules" [] tidy::drop_rules, "removes sharding rules that the user did not write";
+    "sdy-drop-sharding-rules" [] small_passes::drop_rules, "removes sharding rules that the user did not write";
     "sdy-import-pipeline" ["dedup-functions-fully"] import, "runs all passes before propagation";
     "sdy-export-pipeline" EXPORT export_inline, "runs all passes after propagation";
     "sdy-propagation-pipeline" ["dedup-functions-fully"] pipeline, "runs import, propagation and export";
-    "sdy-drop-sharding-and-mesh" [] tidy::drop_shardings, "removes shardings and meshes";
+    "sdy-drop-sharding-and-mesh" [] small_passes::drop_shardings, "removes shardings and meshes";
 };
 
 /// Runs passes, each requested as `name{option=value other=value}`, in this order.
@@ -180,9 +180,9 @@ fn spread(module: &Module, settings: &Settings, level: Level) -> Result<Module, 
     };
     let out = steps::propagate_as_written(module, &options)?;
     if settings.is_on("keep-sharding-rules") {
-        return tidy::populate_rules(&out, settings);
+        return small_passes::populate_rules(&out, settings);
     }
-    tidy::drop_rules(&out, settings)
+    small_passes::drop_rules(&out, settings)
 }
 
 /// Runs passes one after the other with the same settings. Fails if a pass does.
@@ -198,18 +198,18 @@ type Run = fn(&Module, &Settings) -> Result<Module, Diagnostics>;
 
 fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let before: &[Run] = &[
-        tidy::drop_unused_funcs,
+        small_passes::drop_unused_funcs,
         meshes::lift,
-        tidy::remove_unit_axes,
-        tidy::results_to_calls,
+        small_passes::remove_unit_axes,
+        small_passes::results_to_calls,
         |m, _| steps::split_constants(m),
-        tidy::drop_unused_funcs,
-        tidy::clean_manual_axes,
+        small_passes::drop_unused_funcs,
+        small_passes::clean_manual_axes,
         |m, _| steps::add_edges(m),
     ];
     let out = chain(module, before, settings)?;
     match settings.is_on("dedup-functions-fully") {
-        true => chain(&out, &[|m, _| steps::apply_constraints(m), tidy::import_groups], settings),
+        true => chain(&out, &[|m, _| steps::apply_constraints(m), small_passes::import_groups], settings),
         false => Ok(out),
     }
 }
@@ -218,14 +218,19 @@ fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
 /// depends on this order. Fails if a step does.
 fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let before: &[Run] = &[
-        tidy::drop_unused_funcs,
+        small_passes::drop_unused_funcs,
         meshes::lift,
-        tidy::remove_unit_axes,
-        tidy::results_to_calls,
-        tidy::clean_manual_axes,
+        small_passes::remove_unit_axes,
+        small_passes::results_to_calls,
+        small_passes::clean_manual_axes,
     ];
-    let after: &[Run] =
-        &[tidy::body_to_results, calls::unflatten, tidy::drop_unused_funcs, calls::insert_reshards, export];
+    let after: &[Run] = &[
+        small_passes::body_to_results,
+        calls::unflatten,
+        small_passes::drop_unused_funcs,
+        calls::insert_reshards,
+        export,
+    ];
     let tidied = chain(module, before, settings)?;
     let propagate = match settings.is_on("dedup-functions-fully") {
         true => steps::propagate_in_place,
@@ -246,23 +251,23 @@ fn export_inline(module: &Module, settings: &Settings) -> Result<Module, Diagnos
 
 fn export(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let after: &[Run] = &[
-        tidy::merge_constants,
+        small_passes::merge_constants,
         |m, _| steps::sink_edges(m),
-        tidy::remove_groups,
-        tidy::constraints_to_reshards,
-        tidy::make_divisible,
-        tidy::remove_sub_axes,
-        tidy::close,
+        small_passes::remove_groups,
+        small_passes::constraints_to_reshards,
+        small_passes::make_divisible,
+        small_passes::remove_sub_axes,
+        small_passes::close,
     ];
     let mut out = chain(module, after, settings)?;
     if settings.is_on("enable-insert-explicit-collectives") {
         let collectives: &[Run] = &[reshards::run_fully, canonical::reshards, collectives::run, canonical::collectives];
         out = chain(&out, collectives, &Settings::default())?;
         if settings.is_on("remove-all-gather-reduce-scatter-for-cmv1") {
-            out = tidy::leave_to_products(&out, settings)?;
+            out = small_passes::leave_to_products(&out, settings)?;
         }
     } else {
         out = chain(&out, &[reshards::run, canonical::collectives], &Settings::default())?;
     }
-    tidy::drop_rules(&out, settings)
+    small_passes::drop_rules(&out, settings)
 }

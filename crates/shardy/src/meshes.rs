@@ -1,7 +1,7 @@
 //! Passes that write meshes as symbols or inline.
 
 use crate::settings::Settings;
-use crate::tidy::map_shardings;
+use crate::small_passes::map_shardings;
 use shardwise_base::{Diagnostics, Mesh};
 use shardwise_ir::{Attr, Attrs, Module};
 use std::cell::RefCell;

@@ -27,7 +27,7 @@ pub(crate) fn unknown_option(pass: &ShardyPass, name: &str) -> Diagnostic {
 }
 
 pub(crate) fn no_flag(pass: &str, name: &str, value: &str) -> Diagnostic {
-    let message = format!("`{name}` of `{pass}` is `{value}`");
+    let message = format!("option `{name}` of `{pass}` is `{value}`, which is no boolean");
     Diagnostic::error("pass-option", &Loc::UNKNOWN, message).help("it is true or false")
 }
 
@@ -62,8 +62,12 @@ pub(crate) fn new_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
 }
 
 pub(crate) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
-    Diagnostic::error("unreduced", loc, format!("`{op}` loses the sum over {axis} that is still to be taken"))
-        .help("take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
+    Diagnostic::error(
+        "unreduced",
+        loc,
+        format!("the operand of `{op}` is unreduced over {axis}, and its result is not"),
+    )
+    .help("take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
 }
 
 /// Builds the error for a value that is passed on with other unreduced axes. `what` is the value, `to` what it becomes.

@@ -10,7 +10,7 @@ use crate::collectives::{equivalent, same_axes};
 use crate::common_axes::{FactorAxes, common_axes, common_axes_of_reshape};
 use crate::edit::{Edit, Place};
 use crate::settings::Settings;
-use crate::tidy::{edit_funcs, rule_of};
+use crate::small_passes::{edit_funcs, rule_of};
 use shardwise_base::{AxisRef, Diagnostics, Mesh, Sharding};
 use shardwise_ir::{Func, Module, Op, Value, ValueDef};
 use shardwise_ops::ReduceKind;

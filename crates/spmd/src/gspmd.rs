@@ -308,7 +308,7 @@ fn malformed(loc: &Loc, text: &str, error: &HloShardingError) -> Diagnostic {
 
 fn too_many_dims(loc: &Loc, count: usize) -> Diagnostic {
     let message = format!(
-        "a list of devices in an order of its own has {count} dimensions, and a mesh has at most {} axes",
+        "the order of a sharding's devices needs a mesh of {count} axes, and a mesh has at most {}",
         Mesh::MAX_AXES
     );
     Diagnostic::error("gspmd-sharding", loc, message)

@@ -52,5 +52,5 @@ pub use pipeline::{
     run_steps, run_until,
 };
 pub use stages::{Guarantee, verify_stage};
-pub use strategy::{Way, ways};
+pub use strategy::{RunMode, run_modes};
 pub use unshard::unsharded;

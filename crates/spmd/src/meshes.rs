@@ -71,7 +71,7 @@ fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<
     rewriter.found.or(Some(out))
 }
 
-/// Returns the first place in the functions that run where a layout is over another mesh than the main mesh, and that
+/// Returns the first place in the functions that run where the mesh of a layout is not the main mesh, and that
 /// other mesh as text. Returns `None` if there is no such place. If the module has no main mesh, every layout counts.
 pub(crate) fn other_mesh(module: &Module) -> Option<(Loc, String)> {
     let main = module.main_mesh();
@@ -102,7 +102,7 @@ fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
 struct Used {
     /// Every mesh that is used, once.
     meshes: Vec<Use>,
-    /// True if a list of axes is not in normal form, or a sharding has another rank than its tensor. The latter is
+    /// True if a list of axes is not in normal form, or the rank of a sharding is not that of its tensor. The latter is
     /// allowed for a mesh of one device.
     is_irregular: bool,
 }
@@ -183,8 +183,8 @@ fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     declared.filter(is_meant).cloned().or_else(first)
 }
 
-/// Returns the mesh with a name. A mesh without one, which is written out where it is used, gets a name that no mesh of
-/// `taken` has.
+/// Returns a mesh that has a name as it is, and a mesh without one, which is written out where it is used, with a name
+/// that no mesh of `taken` has.
 fn named(mesh: &Arc<Mesh>, taken: &[Arc<Mesh>]) -> Arc<Mesh> {
     if !mesh.name.is_empty() {
         return mesh.clone();

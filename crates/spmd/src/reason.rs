@@ -5,7 +5,7 @@ use crate::plan::local_bytes;
 use crate::strategy::{Cause, Decision, Task};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
-use shardwise_sharding::{Assignment, Factor, FactorKind, Verdict};
+use shardwise_sharding::{Assignment, Factor, FactorConflict, FactorKind};
 
 /// The facts of a decision, as the pass that decides knows them.
 pub(crate) struct Facts<'a> {
@@ -109,9 +109,9 @@ fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
     Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
 }
 
-/// Returns the first verdict by which the axes of tensor `index` were not kept, or `None` if all were kept.
-fn lost(decided: &Assignment, index: usize) -> Option<&Verdict> {
-    decided.verdicts.iter().find(|v| v.lost.contains(&index))
+/// Returns the first conflict by which the axes of tensor `index` were not kept, or `None` if all were kept.
+fn lost(decided: &Assignment, index: usize) -> Option<&FactorConflict> {
+    decided.conflicts.iter().find(|v| v.lost.contains(&index))
 }
 
 /// Returns the indices (operands, then results) of the op's tensors whose layouts led to a collective:
@@ -129,10 +129,10 @@ pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
     match cause {
         Cause::Tensor(index) if index >= task.operand_count => vec![index],
         Cause::Tensor(index) => {
-            let Some(verdict) = lost(&decided.assignment, index) else { return vec![index] };
-            match verdict.won.first() {
+            let Some(conflict) = lost(&decided.assignment, index) else { return vec![index] };
+            match conflict.won.first() {
                 Some(&winner) => vec![index, winner],
-                None => with(&|f| f == verdict.factor),
+                None => with(&|f| f == conflict.factor),
             }
         }
         Cause::Sum => {
@@ -152,13 +152,13 @@ fn is_split(decided: &Decision, f: Factor) -> bool {
 pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
-    let verdict = lost(decided, index);
-    let factor = verdict.map(|v| v.factor.to_string()).unwrap_or_default();
-    let winner = verdict.and_then(|v| v.won.first()).and_then(|&i| Some((i, task.shardings[i].as_ref()?)));
+    let conflict = lost(decided, index);
+    let factor = conflict.map(|v| v.factor.to_string()).unwrap_or_default();
+    let winner = conflict.and_then(|v| v.won.first()).and_then(|&i| Some((i, task.shardings[i].as_ref()?)));
     let won = winner.map(|(i, s)| format!("{} {}", task.tensor_name(i), dims(s))).unwrap_or_default();
     let op = short(view.name());
-    let is_whole = verdict.is_some_and(|v| task.rule.kind(v.factor) == FactorKind::NeedReplication);
-    let split = verdict.map(|v| &decided.axes[v.factor.index()]).filter(|axes| !axes.is_empty());
+    let is_whole = conflict.is_some_and(|v| task.rule.kind(v.factor) == FactorKind::NeedReplication);
+    let split = conflict.map(|v| &decided.axes[v.factor.index()]).filter(|axes| !axes.is_empty());
     let way = split.map_or("whole".into(), |list| format!("over {}", axes(&task.mesh, list)));
     let text = match winner {
         _ if is_whole => {

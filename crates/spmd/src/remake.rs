@@ -5,7 +5,7 @@
 //! wanted layout than to move it.
 
 use crate::rewrite::{facts, sharding_or_replicated};
-use crate::strategy::{Way, way};
+use crate::strategy::{RunMode, run_mode};
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 use shardwise_ir::{Body, Builder, Module, OpView, Value};
@@ -136,7 +136,7 @@ impl<'a> Sources<'a> {
         let (fact, facts) = (facts(view).rule(view), facts(view));
         let rule = fact.rule()?;
         let axes = self.factor_axes(rule, count, to)?;
-        let runs = |f: Factor| axes[f.index()].is_empty() || way(view, facts, rule, f) == Way::Parts;
+        let runs = |f: Factor| axes[f.index()].is_empty() || run_mode(view, facts, rule, f) == RunMode::Parts;
         if !rule.all_factors().all(runs) || !self.fits_compounds(rule, &axes) {
             return None;
         }

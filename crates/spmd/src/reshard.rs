@@ -213,7 +213,7 @@ impl Resharder<'_, '_, '_> {
         let names = [&*value, &*target];
         let changes = ends.iter().zip(names).filter_map(|(v, name)| self.changes.get((*v)?, name)).collect();
         let reason = || Reason { forced, ..reason::edge(consumer, &target, &value, &from, to, bytes) };
-        self.bring(v, to, |_| with_changes(Arc::new(reason()), changes), b)
+        self.reshard_to(v, to, |_| with_changes(Arc::new(reason()), changes), b)
     }
 
     /// Returns the move to the layout `to` if the program requires it of an argument: `v` is an argument, perhaps after
@@ -378,7 +378,7 @@ impl Resharder<'_, '_, '_> {
                         let reason = with_text(reason, origin(module, source, view.operand(i), i));
                         with_changes(reason, changes_at(&changes, view, &decided, cause))
                     };
-                    let value = self.bring(v, &own, why, b);
+                    let value = self.reshard_to(v, &own, why, b);
                     if value != v && self.turns.served(view.operand(i), 0) > 1 {
                         self.turns.keep(live::bytes(b.body, value));
                     }
@@ -468,7 +468,7 @@ impl Resharder<'_, '_, '_> {
             let reason = with_text(reason, demand(module, source, uses, view.result(index), wanted));
             with_changes(reason, changes_at(&changes, view, decided, cause))
         };
-        self.bring(value, wanted, why, b)
+        self.reshard_to(value, wanted, why, b)
     }
 }
 
@@ -534,7 +534,13 @@ impl Resharder<'_, '_, '_> {
     /// Returns the value in the layout `to`, for which it is computed again from sources, or summed over unreduced axes
     /// that `to` does not have and then resharded. `why` returns the reason from the number of bytes that are received.
     /// It is not called if the value has the layout already, or is computed again from sources.
-    fn bring(&mut self, v: Value, to: &Sharding, why: impl FnOnce(u64) -> Arc<Reason>, b: &mut Builder<'_>) -> Value {
+    fn reshard_to(
+        &mut self,
+        v: Value,
+        to: &Sharding,
+        why: impl FnOnce(u64) -> Arc<Reason>,
+        b: &mut Builder<'_>,
+    ) -> Value {
         let from = self.current(v, b);
         if from.same_layout(to) {
             return v;

@@ -65,6 +65,9 @@ fn broken(after: &str, pass: &Pass, guarantee: &Guarantee, loc: &Loc, what: &str
 macro_rules! guarantees {
     ($($name:ident: $says:literal, until $until:expr, $broken_at:expr;)*) => {
         $(pub(crate) const $name: Guarantee = Guarantee { says: $says, until: $until, broken_at: $broken_at };)*
+        /// The names of all guarantees, and what they say.
+        #[cfg(test)]
+        const NAMES: &[(&str, &str)] = &[$((stringify!($name), $says)),*];
     };
 }
 

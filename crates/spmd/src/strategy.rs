@@ -9,7 +9,9 @@ use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::local_work;
-use shardwise_sharding::{Assignment, DimFactors, Factor, FactorKind, Mapping, Parties, Price, Prices, Rule, assign};
+use shardwise_sharding::{
+    AssignInput, Assignment, DimFactors, Factor, FactorKind, Mapping, Price, Prices, Rule, assign,
+};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
@@ -220,7 +222,7 @@ impl Task {
     fn assign(&self, view: &OpView<'_>, prices: &MovePrices, free: &[AxisRef]) -> Assignment {
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.work, &self.asked_sums(view)[..]);
-        let parties = Parties { rule, mesh, shardings: &shardings, work, summed, free };
+        let parties = AssignInput { rule, mesh, shardings: &shardings, work, summed, free };
         assign(parties, &Priced { task: self, view, prices })
     }
 
@@ -276,11 +278,11 @@ impl Task {
     fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
         let needs_even = facts.splits(view) == Splits::Evenly;
         for factor in self.rule.all_factors() {
-            let fits = match way(view, facts, &self.rule, factor) {
-                Way::Whole(_) => false,
-                Way::Combined(_) | Way::Gathered => self.can_pad(view, facts, factor),
-                Way::Exchanged => true,
-                Way::Parts => !(needs_even && self.is_uneven(factor)),
+            let fits = match run_mode(view, facts, &self.rule, factor) {
+                RunMode::Whole(_) => false,
+                RunMode::Combined(_) | RunMode::Gathered => self.can_pad(view, facts, factor),
+                RunMode::Exchanged => true,
+                RunMode::Parts => !(needs_even && self.is_uneven(factor)),
             };
             if !fits && self.rule.kind(factor) != FactorKind::Permutation {
                 self.rule.factors[factor.index()].kind = FactorKind::NeedReplication;
@@ -393,7 +395,7 @@ fn is_product(rule: &Rule, types: &[Option<TensorType>], flops: f64) -> bool {
 
 /// How an op runs if its operands are split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum RunMode {
     /// On the parts.
     Parts,
     /// On the parts; the results are then combined.
@@ -408,27 +410,27 @@ pub enum Way {
 
 /// Returns, for each factor of its rule, how an op runs if its operands are split along the factor. Uneven parts may
 /// need more than this.
-pub fn ways(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, Way)> {
+pub fn run_modes(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, RunMode)> {
     let facts = Opcode::of_view(view).facts();
-    rule.all_factors().map(|f| (f, way(view, facts, rule, f))).collect()
+    rule.all_factors().map(|f| (f, run_mode(view, facts, rule, f))).collect()
 }
 
-pub(crate) fn way(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> Way {
+pub(crate) fn run_mode(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor: Factor) -> RunMode {
     let needs_all = facts.splits(view) == Splits::Shared;
     let is_exchanged = halo::blocks_of(view, rule, factor).is_some();
     match (rule.kind(factor), facts.combine(view)) {
-        (FactorKind::NeedReplication, _) => Way::Whole("each element needs all of it"),
-        (FactorKind::Permutation, _) if is_exchanged => Way::Exchanged,
-        (FactorKind::Permutation, _) => Way::Whole("elements move along it"),
+        (FactorKind::NeedReplication, _) => RunMode::Whole("each element needs all of it"),
+        (FactorKind::Permutation, _) if is_exchanged => RunMode::Exchanged,
+        (FactorKind::Permutation, _) => RunMode::Whole("elements move along it"),
         _ if !is_exchanged && !is_same_size_everywhere(view, rule, factor) => {
-            Way::Whole("its blocks differ between tensors")
+            RunMode::Whole("its blocks differ between tensors")
         }
-        _ if needs_all && !rule.mappings().all(|m| m.contains(factor)) => Way::Whole("one side lacks it"),
-        (FactorKind::Reduction, Combine::With(kind)) => Way::Combined(kind),
-        (FactorKind::Reduction, Combine::Gather) if is_reduced_first(rule, factor) => Way::Gathered,
-        (FactorKind::Reduction, Combine::Gather) => Way::Whole("elements of other dimensions come before its own"),
-        (FactorKind::Reduction, Combine::No(why)) => Way::Whole(why),
-        (FactorKind::PassThrough, _) => Way::Parts,
+        _ if needs_all && !rule.mappings().all(|m| m.contains(factor)) => RunMode::Whole("one side lacks it"),
+        (FactorKind::Reduction, Combine::With(kind)) => RunMode::Combined(kind),
+        (FactorKind::Reduction, Combine::Gather) if is_reduced_first(rule, factor) => RunMode::Gathered,
+        (FactorKind::Reduction, Combine::Gather) => RunMode::Whole("elements of other dimensions come before its own"),
+        (FactorKind::Reduction, Combine::No(why)) => RunMode::Whole(why),
+        (FactorKind::PassThrough, _) => RunMode::Parts,
     }
 }
 

@@ -4,7 +4,7 @@
 //! Tools that print a program store them, and tools that read it may show them. No pass reads them.
 
 use crate::explain::{Communication, Row, size};
-use shardwise_base::{Diagnostic, Loc, NoteKind};
+use shardwise_base::{Diagnostic, Loc, NoteKind, Severity};
 use shardwise_ir::{Attr, Attrs, Module};
 
 const NAME: &str = "shardwise.warnings";
@@ -57,6 +57,10 @@ pub fn is_same_line(a: &Loc, b: &Loc) -> bool {
     line(a).is_some() && line(a) == line(b)
 }
 
+/// The fields of a stored warning that hold its location and its message.
+const AT: &str = "at";
+const MESSAGE: &str = "message";
+/// The fields that hold the notes of each kind.
 const KINDS: [(NoteKind, &str); 2] = [(NoteKind::Facts, "facts"), (NoteKind::Help, "help")];
 
 fn to_attr(warning: &Diagnostic) -> Attr {
@@ -64,15 +68,20 @@ fn to_attr(warning: &Diagnostic) -> Attr {
         let texts = warning.notes.iter().filter(|n| n.kind == kind).map(|n| Attr::str(&n.text));
         Attr::Array(texts.collect())
     };
-    let head =
-        Attrs::new().with("at", Attr::str(&warning.loc.to_string())).with("message", Attr::str(&warning.message));
+    let head = Attrs::new().with(AT, Attr::str(&warning.loc.to_string())).with(MESSAGE, Attr::str(&warning.message));
     Attr::Dict(KINDS.iter().fold(head, |attrs, &(kind, name)| attrs.with(name, texts(kind))))
 }
 
 fn of_attr(fields: &Attrs) -> Option<Diagnostic> {
-    let mut at = fields.str("at")?.rsplitn(3, ':');
+    let mut at = fields.str(AT)?.rsplitn(3, ':');
     let (column, line) = (at.next()?.parse().ok()?, at.next()?.parse().ok()?);
-    let warning = Diagnostic::warning("communication", &Loc::file(at.next()?, line, column), fields.str("message")?);
+    let warning = Diagnostic {
+        severity: Severity::Warning,
+        code: "communication",
+        message: fields.str(MESSAGE)?.to_string(),
+        loc: Loc::file(at.next()?, line, column),
+        notes: vec![],
+    };
     Some(KINDS.iter().fold(warning, |warning, &(kind, name)| {
         let Some(Attr::Array(texts)) = fields.get(name) else { return warning };
         texts.iter().filter_map(Attr::as_str).fold(warning, |warning, text| match kind {

@@ -5,21 +5,22 @@ use shardwise_base::Diagnostic;
 use shardwise_ir::{OpView, Type};
 use shardwise_ops::control::CustomCall;
 
-/// An op on the way from the arguments to the results has no derivative.
+/// Returns the error for an op on the way from the arguments to the results that has no derivative, for the reason `why`.
 pub(crate) fn no_derivative(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-derivative", op.loc(), format!("{} has no derivative", shown(op)))
         .note(why)
         .help("stop the gradient in front of it, or give the function a derivative of its own")
 }
 
-/// The derivative of a function is only known in reverse mode, and forward mode is asked for.
+/// Returns the error for the call of a function whose derivative is only known in reverse mode, in forward mode.
 pub(crate) fn reverse_only(op: &OpView<'_>) -> Diagnostic {
     Diagnostic::error("custom-vjp-forward", op.loc(), "a function with `custom_vjp` has no derivative in forward mode")
         .note("its rule computes cotangents from cotangents")
         .help("use reverse mode (`grad`, `vjp`, `jacrev`), or give the function a rule by `custom_jvp`, which both modes use")
 }
 
-/// A value that a function with a derivative of its own captures depends on what is differentiated.
+/// Returns the error for a value of type `ty` that a function with a derivative of its own captures, and that depends on
+/// what is differentiated.
 pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
     let message = "a function with a derivative of its own captures an array that is differentiated";
     Diagnostic::error("custom-captured", op.loc(), message)
@@ -28,14 +29,14 @@ pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
         .help("pass the array as an argument, or stop its gradient: `.stop_gradient()`")
 }
 
-/// An op on the way from the arguments to the results has no transpose.
+/// Returns the error for an op on the way from the arguments to the results that has no transpose, for the reason `why`.
 pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-transpose", op.loc(), format!("{} has no derivative in reverse mode", shown(op)))
         .note(why)
         .help("use forward mode (`jvp`), or give the function a derivative of its own")
 }
 
-/// A loop is differentiated in reverse mode, and its number of steps is not known.
+/// Returns the error for a loop that is differentiated in reverse mode and whose number of steps is not known.
 pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
     let message = "this loop has no derivative in reverse mode, because its number of steps is not known";
     Diagnostic::error("loop-length", op.loc(), message)
@@ -43,7 +44,7 @@ pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
         .help("use `scan` or `fori_loop` with a constant number of steps, or forward mode (`jvp`)")
 }
 
-/// An op cannot be computed for a batch.
+/// Returns the error for an op that cannot be computed for a batch, for the reason `why`.
 pub(crate) fn no_batch(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-batch", op.loc(), format!("{} cannot be computed for a batch", shown(op)))
         .note(why)
@@ -58,7 +59,7 @@ fn shown(op: &OpView<'_>) -> String {
     }
 }
 
-/// A layout inside of a batch that names an axis over which the new dimension is split.
+/// Returns the error for a layout inside of a batch that names an axis over which the new dimension is split.
 pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
     let message =
         format!("a layout inside of `vmap` names the axis \"{axis}\", over which the mapped dimension is split");
@@ -66,7 +67,7 @@ pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
         .help("leave the axis out of the layout: `spmd_axis_name` adds it for the mapped dimension")
 }
 
-/// An argument for which a derivative is asked has no tangent.
+/// Returns the error for argument `index`, with respect to which a derivative is asked for and whose type has no tangents.
 pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("argument {index} has no derivative"))
         .facts(ty.to_string())
@@ -74,28 +75,28 @@ pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> 
         .help("leave the argument out, or convert it to a float first")
 }
 
-/// An argument is asked for that the function does not have.
+/// Returns the error for a transform of argument `index` of a function that has `count` arguments.
 pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc) -> Diagnostic {
     let message = format!("the function has {count} arguments, and no argument {index}");
     Diagnostic::error("transform-argument", loc, message).help("arguments are counted from 0")
 }
 
-/// A gradient is asked of a function that does not return one real scalar.
+/// Returns the error for the gradient of a function that does not return one real scalar.
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
     let types: Vec<String> = results.iter().map(Type::to_string).collect();
-    Diagnostic::error("grad-scalar", loc, "a gradient is that of a function which returns one real scalar")
+    Diagnostic::error("grad-scalar", loc, "only a function that returns one real scalar has a gradient")
         .facts(format!("the function returns ({})", types.join(", ")))
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }
 
-/// The options of a transform on a command line are wrong.
+/// Returns the error for a transform on a command line whose options are wrong: `text` is the transform, `why` the reason.
 pub(crate) fn bad_request(text: &str, why: &str) -> Diagnostic {
     Diagnostic::error("transform-options", &COMMAND_LINE, format!("cannot read the transform `{text}`"))
         .note(why)
         .help("write `value-and-grad{args=0+2}`, or `vmap{args=0+2,size=8}`")
 }
 
-/// The module has no function to transform.
+/// Returns the error for a module without a function to transform.
 pub(crate) fn no_main(loc: &shardwise_base::Loc) -> Diagnostic {
     Diagnostic::error("module-main", loc, "the module has no functions")
         .help("add the function to transform: `func.func public @main`")

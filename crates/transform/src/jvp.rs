@@ -8,6 +8,7 @@ use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, T
 use shardwise_ops::control::OptimizationBarrier;
 use shardwise_ops::custom::{self, Custom, LinearCall, Rule};
 use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent, same_op};
+use shardwise_ops::expansion::expand;
 use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Linear, Opcode, make};
@@ -24,8 +25,8 @@ pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnos
     Ok(out)
 }
 
-/// Does the same as [`jvp`], with [linear calls](shardwise_ops::custom::LinearCall) for functions whose derivative is only
-/// known in reverse mode.
+/// Does the same as [`jvp`], with [linear calls](shardwise_ops::custom::LinearCall) for functions whose derivative is
+/// only known in reverse mode. Fails as [`jvp`] does.
 pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     check_arguments(func, args)?;
     let mut out = func.without_body();
@@ -53,7 +54,7 @@ pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Fu
     Ok(out)
 }
 
-/// Checks that the arguments exist and have tangents.
+/// Checks that the arguments exist and have tangents. Fails otherwise, with an error for each wrong one.
 pub(crate) fn check_arguments(func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
     let mut wrong = Diagnostics::default();
     let all = func.body.args();
@@ -112,7 +113,7 @@ impl<'s> Scope<'s> {
             .unwrap_or_else(|| make::zeros(b, self.body.ty(v).as_tensor().expect("only tensors have tangents")))
     }
 
-    /// Copies the ops of a region but its terminator, with their tangents.
+    /// Copies the ops of a region but its terminator, with their tangents. Fails if an op has no derivative.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -130,6 +131,14 @@ impl<'s> Scope<'s> {
         }
         match Opcode::of(op.data().code).facts().derivative(op) {
             Derivative::Structure => self.structure(op, b),
+            Derivative::Expanded(expansion) => {
+                let func = expand(op, &expansion).map_err(|why| errors::no_derivative(op, why))?;
+                self.cloner.op(op.op, b);
+                let results = self.inlined(op, &func.body, b)?;
+                let tangents = results.into_iter().map(|(_, tangent)| tangent).collect();
+                self.set_tangents(op, tangents, b);
+                Ok(())
+            }
             Derivative::Zero(_) => {
                 self.cloner.op(op.op, b);
                 Ok(())
@@ -323,8 +332,8 @@ impl<'s> Scope<'s> {
         Ok(values.iter().copied().zip(tangents).collect())
     }
 
-    /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the function's
-    /// `fwd`, and a linear call that its `bwd` transposes.
+    /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the
+    /// function's `fwd`, and a linear call that its `bwd` transposes. Fails if an op has no derivative.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (args, captured) = op.operands().split_at(custom.args);
         if let Some(&v) = captured.iter().find(|&&v| self.tangents[v].is_some()) {
@@ -357,6 +366,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Differentiates an op that is started. Its tangent is computed at once, and waits as the tangent of the future.
+    /// Fails if an op has no derivative.
     fn start(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         self.cloner.op(op.op, b);
         let inner = op.regions()[0];
@@ -383,22 +393,33 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function with its tangents.
+    /// Inlines a function with its tangents. Fails if an op has no derivative.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
         };
-        let mut inner = Scope::new(self.module, &func.body);
-        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+        let results = self.inlined(op, &func.body, b)?;
+        for (&v, (to, tangent)) in op.results().iter().zip(results) {
+            self.cloner.set(v, to);
+            self.tangents[v] = tangent;
+        }
+        Ok(())
+    }
+
+    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
+    fn inlined(
+        &self,
+        op: &OpView<'s>,
+        body: &Body,
+        b: &mut Builder<'_>,
+    ) -> Result<Vec<(Value, Option<Value>)>, Diagnostics> {
+        let mut inner = Scope::new(self.module, body);
+        for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.tangents[arg] = self.tangents[v];
         }
-        inner.region(func.body.entry(), b)?;
-        for (&f, &t) in func.body.results().iter().zip(op.results()) {
-            self.cloner.set(t, inner.cloner.get(f));
-            self.tangents[t] = inner.tangents[f];
-        }
-        Ok(())
+        inner.region(body.entry(), b)?;
+        Ok(body.results().iter().map(|&v| (inner.cloner.get(v), inner.tangents[v])).collect())
     }
 
     /// Returns which values of the body depend on values with tangents, if the values for which `is_given` is true have
@@ -416,6 +437,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Differentiates a loop: it carries the tangents beside the values. Values that no turn changes are not carried.
+    /// Fails if an op has no derivative.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (args, next) = (&op.body[turn].args, op.body.region_results(turn));
@@ -494,7 +516,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Differentiates a branch: each region also returns the tangents.
+    /// Differentiates a branch: each region also returns the tangents. Fails if an op has no derivative.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let loc = b.loc.clone();
         let mut regions = vec![];
@@ -531,7 +553,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Differentiates a manual computation: tangents are split as the values are.
+    /// Differentiates a manual computation: tangents are split as the values are. Fails if an op has no derivative.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (source, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");

@@ -1,9 +1,8 @@
 //! Transforms of programs by name: `value-and-grad{args=0+2}`.
 
-use crate::{errors, jvp, value_and_gradient, vjp, vmap};
+use crate::{Batch, errors, jvp, value_and_gradient, vjp, vmap_with};
 use shardwise_base::{Diagnostics, Loc};
-use shardwise_ir::{Func, FuncId, Module};
-use shardwise_ops::calls;
+use shardwise_ir::{Func, Module, symbols};
 
 /// A transform of a program's first function, as it is written on a command line.
 ///
@@ -82,6 +81,7 @@ impl Request {
         let Some(main) = module.main() else { return Err(errors::no_main(&module.loc).into()) };
         let all: Vec<usize> = (0..main.body.args().len()).collect();
         let args = self.args.as_ref().unwrap_or(&all);
+        let mut added = vec![];
         let func = match self.transform {
             Transform::Jvp => jvp(module, main, args)?,
             Transform::Vjp => vjp(module, main, args)?,
@@ -89,22 +89,29 @@ impl Request {
                 return Err(errors::not_scalar(&main.result_types, &main.loc).into());
             }
             Transform::ValueAndGrad => value_and_gradient(module, main, args)?,
-            Transform::Vmap { size } => vmap(module, main, args, size)?,
+            Transform::Vmap { size } => {
+                let batch = Batch { size, has_all: true, axis: None, layout: &[] };
+                let made = vmap_with(module, main, args, batch)?;
+                added = made.added;
+                made.func
+            }
         };
-        Ok(with_main(module, func))
+        Ok(with_main(module, func, added))
     }
 }
 
-/// Returns the module with `main` in place of its function of this name, and the functions that it calls.
-fn with_main(module: &Module, main: Func) -> Module {
+/// Returns the module with `main` in place of its function of this name, and those of its functions and of `added` to which
+/// `main` refers.
+fn with_main(module: &Module, main: Func, added: Vec<Func>) -> Module {
     let mut all = module.without_funcs();
-    let is_main = |f: &Func| f.name == main.name;
+    let name = main.name.clone();
     all.funcs.push(main.clone());
-    module.funcs.iter().filter(|f| !is_main(f)).for_each(|f| all.funcs.push(f.clone()));
-    let called = calls::callees_first(&all, vec![FuncId::new(0)]);
+    all.funcs.extend(module.funcs.iter().filter(|f| f.name != name).cloned().chain(added));
+    let mut referred = module.without_funcs();
+    referred.funcs.push(main);
+    symbols::keep_referenced(&all, &mut referred);
     let mut out = module.without_funcs();
-    let kept = (0..all.funcs.len()).filter(|&i| called.contains(&FuncId::new(i)));
-    kept.for_each(|i| out.funcs.push(all.funcs[i].clone()));
+    out.funcs = all.funcs.iter().filter(|f| referred.func(&f.name).is_some()).cloned().collect();
     out
 }
 

@@ -9,6 +9,10 @@
 //! return them ([`keep`](Reverse::keep_rows)): a loop stacks the values of its turns, a branch returns zeros for the
 //! branches that did not run. Values that are small to make again are made again.
 
+mod linear;
+
+pub use linear::linearize;
+
 use crate::custom::inlined;
 use crate::depends::Depends;
 use crate::errors;
@@ -16,7 +20,7 @@ use crate::jvp::{forward, is_smooth};
 use crate::states::Sums;
 use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, TensorType, Type, Value, ValueDef};
-use shardwise_ops::control::trip_count;
+use shardwise_ops::control::{counter, trip_count};
 use shardwise_ops::custom::LinearCall;
 use shardwise_ops::derivative::{Cotangent, CotangentCx, Transposed};
 use shardwise_ops::remat::{self, Policy};
@@ -67,7 +71,8 @@ pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Resul
     transposed(module, func, &forward, args, Seed::One(first.dtype))
 }
 
-/// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results.
+/// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results. Fails if an op has
+/// no transpose.
 fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed: Seed) -> Result<Func, Diagnostics> {
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = func.without_body();
@@ -169,7 +174,7 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the known part
-    /// Copies the known ops of a region but its terminator.
+    /// Copies the known ops of a region but its terminator. Always returns `Ok`.
     fn known(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
@@ -184,7 +189,7 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the known part of an op with linear operands.
+    /// Builds the known part of an op with linear operands. Always returns `Ok`.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let code = Opcode::of_view(op);
         if code == Opcode::NamedComputation {
@@ -331,7 +336,7 @@ impl<'s> Reverse<'s> {
         self.cotangents[v].unwrap_or_else(|| self.zeros(v, b))
     }
 
-    /// Transposes the linear ops of a region, from the last to the first.
+    /// Transposes the linear ops of a region, from the last to the first. Fails if an op has no transpose.
     fn back(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region).iter().rev() {
             let view = self.module.view(self.source, op);
@@ -473,7 +478,7 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the transposed loop: it runs the turns from the last to the first, and carries the cotangents of the
-    /// carried values and of the values that the turns use from outside.
+    /// carried values and of the values that the turns use from outside. Fails if an op has no transpose.
     fn back_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
@@ -530,7 +535,8 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses.
+    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses. Fails if
+    /// an op has no transpose.
     fn back_of_branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let outer = self.captured(op);
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
@@ -572,8 +578,8 @@ impl<'s> Reverse<'s> {
         known.map(|&v| (self.cloner.get(v), sums.own(v).and(manual, &sums.mesh))).collect()
     }
 
-    /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and returns
-    /// those of the arguments in the arguments' layouts.
+    /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and
+    /// returns those of the arguments in the arguments' layouts. Fails if an op has no transpose.
     fn back_of_manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         let (args, given) = (&self.source[inner].args, self.source.region_results(inner));
@@ -634,7 +640,7 @@ fn of_cotangent(sharding: &Sharding) -> Sharding {
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }
 
-/// Gives `x` a layout, and the values from which it is made by moving elements only the layouts that follow. Values from
+/// Sets the layout of `x`, and the values from which it is made by moving elements only the layouts that follow. Values from
 /// before the op `first` of the region, and those that have a layout, stay as they are.
 fn lay(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
     let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
@@ -704,38 +710,75 @@ fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
 }
 
 /// Returns the values, among those of the region `known`, from which the values `used` are made again, and the ops that
-/// make them, first to last. An op is run again if what it needs from the region is smaller than what it makes, and it
-/// computes nothing.
-fn sources(module: &Module, body: &Body, known: Region, used: &[Value]) -> (Vec<Value>, Vec<Op>) {
-    let (mut kept, mut again) = (vec![], vec![]);
-    let mut open: Vec<Value> = used.to_vec();
+/// make them, first to last. Ops that compute nothing are run again where less is kept then. The value `free` need not be
+/// kept.
+fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Option<Value>) -> (Vec<Value>, Vec<Op>) {
     let position: HashMap<Op, usize> = body[known].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
-    let is_inside = |v: Value| match body[v].def {
-        ValueDef::Argument { region, .. } => region == known,
-        ValueDef::Result { op, .. } => position.contains_key(&op),
-    };
-    let bytes = |v: Value| body.ty(v).as_tensor().map_or(u64::MAX, |t| t.bytes());
+    let mut sources = Sources { module, body, known, position, free, bytes: HashMap::new() };
+    sources.count();
+    let (mut kept, mut again) = (HashSet::new(), HashSet::new());
+    let mut open: Vec<Value> = used.to_vec();
     while let Some(v) = open.pop() {
-        let made = body.def_op(v).filter(|op| position.contains_key(op)).map(|op| module.view(body, op));
-        let repeated = made.filter(|op| {
-            let facts = Opcode::of_view(op).facts();
-            let needs: u64 = op.operands().iter().filter(|&&v| is_inside(v)).map(|&v| bytes(v)).sum();
-            let is_free = facts.cost(op).flops == 0.0 && facts.effects(op) == Effects::Pure;
-            op.regions().is_empty() && is_free && needs < bytes(v)
-        });
-        match repeated {
-            Some(op) if !again.contains(&op.op) => {
-                again.push(op.op);
-                open.extend(op.operands().iter().copied().filter(|&v| is_inside(v)));
-            }
+        match sources.maker(v).filter(|_| sources.bytes[&v] < sources.own_bytes(v)) {
+            Some(op) if again.insert(op.op) => open.extend(sources.inside(&op)),
             Some(_) => {}
-            None => kept.push(v),
+            None => _ = kept.insert(v),
         }
     }
+    let mut kept: Vec<Value> = kept.into_iter().collect();
+    let mut again: Vec<Op> = again.into_iter().collect();
     kept.sort_unstable();
-    kept.dedup();
-    again.sort_by_key(|op| position[op]);
+    again.sort_by_key(|op| sources.position[op]);
     (kept, again)
+}
+
+/// The least bytes to keep of a region so that its values can be made again.
+struct Sources<'a> {
+    module: &'a Module,
+    body: &'a Body,
+    known: Region,
+    position: HashMap<Op, usize>,
+    free: Option<Value>,
+    bytes: HashMap<Value, u64>,
+}
+
+impl<'a> Sources<'a> {
+    /// Returns the op of the region that makes a value, if it computes nothing.
+    fn maker(&self, v: Value) -> Option<OpView<'a>> {
+        let op = self.body.def_op(v).filter(|op| self.position.contains_key(op))?;
+        let view = self.module.view(self.body, op);
+        let facts = Opcode::of_view(&view).facts();
+        let is_free = facts.cost(&view).flops == 0.0 && facts.effects(&view) == Effects::Pure;
+        (is_free && view.regions().is_empty()).then_some(view)
+    }
+
+    /// Returns the operands of an op that are values of the region.
+    fn inside(&self, op: &OpView<'a>) -> Vec<Value> {
+        let is_inside = |v: &Value| match self.body[*v].def {
+            ValueDef::Argument { region, .. } => region == self.known,
+            ValueDef::Result { op, .. } => self.position.contains_key(&op),
+        };
+        op.operands().iter().copied().filter(is_inside).collect()
+    }
+
+    fn own_bytes(&self, v: Value) -> u64 {
+        if self.free == Some(v) { 0 } else { self.body.ty(v).as_tensor().map_or(u64::MAX, TensorType::bytes) }
+    }
+
+    /// Counts, for each value of the region, the bytes of the values that are kept to have it.
+    fn count(&mut self) {
+        for &v in &self.body[self.known].args {
+            self.bytes.insert(v, self.own_bytes(v));
+        }
+        for &op in &self.body[self.known].ops {
+            for &v in &self.body[op].results {
+                let from =
+                    |op: OpView<'a>| self.inside(&op).iter().fold(0u64, |sum, v| sum.saturating_add(self.bytes[v]));
+                let own = self.own_bytes(v);
+                self.bytes.insert(v, self.maker(v).map_or(own, |op| from(op).min(own)));
+            }
+        }
+    }
 }
 
 /// Copies the ops to the builder's position, with `to` in place of the values that they use.
@@ -765,13 +808,31 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, turn, &used);
-    let stacks = stack_rows(b, known, &kept, count);
+    // The counter follows from the row.
+    let counter = counter(&module.view(b.body, known.op));
+    let counted = counter.map(|c| b.body[turn].args[c.index]);
+    let (mut kept, again) = sources(module, b.body, turn, &used, counted);
+    let counted = counted.filter(|v| kept.contains(v));
+    kept.retain(|v| Some(*v) != counted);
+    let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, known, &kept, count) };
     // `row` is computed first in `back`.
     let place = b.body[back].ops.len();
     let at = b.body[back].ops.iter().position(|&op| b.body[op].results.contains(&row)).expect("it is made there") + 1;
     let mut inner = Builder::at(b.body, back, b.loc.clone());
     let mut to = HashMap::new();
+    if let (Some(v), Some(counter)) = (counted, counter) {
+        let dtype = make::type_of(&inner, v).dtype;
+        let mut value = make::convert(&mut inner, row, dtype);
+        if counter.step != 1 {
+            let step = make::number(&mut inner, dtype, counter.step);
+            value = make::multiply(&mut inner, value, step);
+        }
+        if counter.first != 0 {
+            let first = make::number(&mut inner, dtype, counter.first);
+            value = make::add(&mut inner, value, first);
+        }
+        to.insert(v, value);
+    }
     for (&v, &stack) in kept.iter().zip(&stacks) {
         let shape = inner.body.ty(v).shape().to_vec();
         let starts = row_starts(&mut inner, row, shape.len());
@@ -846,7 +907,7 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, known.regions[k], &used);
+    let (kept, again) = sources(module, b.body, known.regions[k], &used, None);
     let types: Vec<Type> = kept.iter().map(|&v| b.body.ty(v).clone()).collect();
     for (j, &region) in known.regions.iter().enumerate() {
         let end = b.body.terminator(region).expect("a region ends in a terminator");
@@ -889,7 +950,7 @@ fn keep_of_manual(
     if used.is_empty() {
         return;
     }
-    let (kept, again) = sources(module, b.body, inside, &used);
+    let (kept, again) = sources(module, b.body, inside, &used, None);
     let attrs = b.body[known.op].attrs.clone();
     let (mesh, axes) = manual_mesh_axes_in(&attrs).expect("it is a manual computation");
     let end = b.body.terminator(inside).expect("a region ends in a terminator");

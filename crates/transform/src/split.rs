@@ -14,39 +14,77 @@ use shardwise_ops::{Constness, Opcode};
 /// ```
 pub fn split(module: &Module, func: &Func, args: usize, results: usize) -> (Func, Func) {
     let body = &func.body;
-    let ops = &body[body.entry()].ops;
-    let ops = &ops[..ops.len().saturating_sub(1)];
-    let mut later: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
-    body.args()[args..].iter().for_each(|&v| later[v] = true);
-    let (mut first, mut second): (Vec<Op>, Vec<Op>) = (vec![], vec![]);
-    for &op in ops {
-        let view = module.view(body, op);
-        match uses(&view).iter().any(|&v| later[v]) {
-            true => {
-                view.results().iter().for_each(|&v| later[v] = true);
-                second.push(op);
-            }
-            false => first.push(op),
-        }
-    }
-    let second = with_constants(module, body, second, &later);
-    let mut made: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
-    let (mut kept, mut is_kept) = (vec![], made.clone());
-    let mut needed = vec![];
-    for &op in &second {
-        let view = module.view(body, op);
-        needed.extend(uses(&view));
-        view.results().iter().for_each(|&v| made[v] = true);
-    }
-    needed.extend(&body.results()[results..]);
-    for v in needed {
-        if !later[v] && !made[v] && !std::mem::replace(&mut is_kept[v], true) {
-            kept.push(v);
-        }
-    }
+    let Parts { first, second, kept } = Parts::of(module, body, args, results);
     let out: Vec<Value> = body.results()[..results].iter().chain(&kept).copied().collect();
     let takes: Vec<Value> = kept.iter().chain(&body.args()[args..]).copied().collect();
     (part(func, &body.args()[..args], &first, &out), part(func, &takes, &second, &body.results()[results..]))
+}
+
+/// Returns the values that [`split`] keeps of the first part for the second. In a function and its cotangents, these are the
+/// residuals: what reverse mode keeps of the function until it needs it.
+pub fn residuals(module: &Module, func: &Func, args: usize, results: usize) -> Vec<Value> {
+    Parts::of(module, &func.body, args, results).kept
+}
+
+/// The two parts of a body.
+struct Parts {
+    first: Vec<Op>,
+    second: Vec<Op>,
+    /// The values of the first part that the second one uses.
+    kept: Vec<Value>,
+}
+
+impl Parts {
+    fn of(module: &Module, body: &Body, args: usize, results: usize) -> Parts {
+        let ops = &body[body.entry()].ops;
+        let ops = &ops[..ops.len().saturating_sub(1)];
+        let mut later: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
+        body.args()[args..].iter().for_each(|&v| later[v] = true);
+        let (mut first, mut second): (Vec<Op>, Vec<Op>) = (vec![], vec![]);
+        for &op in ops {
+            let view = module.view(body, op);
+            match uses(&view).iter().any(|&v| later[v]) {
+                true => {
+                    view.results().iter().for_each(|&v| later[v] = true);
+                    second.push(op);
+                }
+                false => first.push(op),
+            }
+        }
+        let derivatives = &body.results()[results..];
+        let second = with_constants(module, body, wanted(module, body, second, derivatives), &later);
+        let mut made: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
+        let (mut kept, mut is_kept) = (vec![], made.clone());
+        let mut needed = vec![];
+        for &op in &second {
+            let view = module.view(body, op);
+            needed.extend(uses(&view));
+            view.results().iter().for_each(|&v| made[v] = true);
+        }
+        needed.extend(derivatives);
+        for v in needed {
+            if !later[v] && !made[v] && !std::mem::replace(&mut is_kept[v], true) {
+                kept.push(v);
+            }
+        }
+        Parts { first, second, kept }
+    }
+}
+
+/// Returns those of the ops whose results are needed for `results`, or that do more than compute results.
+fn wanted(module: &Module, body: &Body, ops: Vec<Op>, results: &[Value]) -> Vec<Op> {
+    let mut needed: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
+    results.iter().for_each(|&v| needed[v] = true);
+    let mut wanted = vec![];
+    for &op in ops.iter().rev() {
+        let view = module.view(body, op);
+        if view.results().is_empty() || view.results().iter().any(|&v| needed[v]) {
+            uses(&view).into_iter().for_each(|v| needed[v] = true);
+            wanted.push(op);
+        }
+    }
+    wanted.reverse();
+    wanted
 }
 
 /// Returns the operands of an op, and the values from outside that its regions use.
@@ -63,15 +101,29 @@ fn with_constants(module: &Module, body: &Body, ops: Vec<Op>, later: &EntityVec<
     let mut constants = vec![];
     let uses = ops.iter().flat_map(|&op| uses(&module.view(body, op)));
     for v in uses.chain(body.results().iter().copied()).filter(|&v| !later[v]) {
-        let Some(def) = body.def_op(v) else { continue };
-        let view = module.view(body, def);
-        let is_constant = Opcode::of_view(&view).facts().constness(&view) == Constness::Literal;
-        if is_constant && !constants.contains(&def) {
-            constants.push(def);
-        }
+        add_constant(module, body, v, &mut constants);
     }
     constants.extend(ops);
     constants
+}
+
+/// Adds the ops that make `v`, operands first, if it is a constant. Returns true if it is one.
+fn add_constant(module: &Module, body: &Body, v: Value, constants: &mut Vec<Op>) -> bool {
+    let Some(op) = body.def_op(v) else { return false };
+    let view = module.view(body, op);
+    let known = constants.len();
+    let is_constant = constants.contains(&op)
+        || match Opcode::of_view(&view).facts().constness(&view) {
+            Constness::Literal => true,
+            Constness::OfOperands => view.operands().iter().all(|&v| add_constant(module, body, v, constants)),
+            Constness::No => false,
+        };
+    match is_constant {
+        true if !constants.contains(&op) => constants.push(op),
+        true => {}
+        false => constants.truncate(known),
+    }
+    is_constant
 }
 
 /// Returns a function with these arguments, ops and results of `func`.

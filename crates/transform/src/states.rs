@@ -360,29 +360,7 @@ impl<'s> Sums<'s> {
         let (body, inner) = (self.body, op.regions());
         let results = |region: Region| body.region_results(region).to_vec();
         match Opcode::of_view(op) {
-            Opcode::While => {
-                let (args, next) = (&body[inner[1]].args, results(inner[1]));
-                let carried: Vec<usize> = (0..args.len()).filter(|&i| linear[args[i]]).collect();
-                for &i in &carried {
-                    let axes = self.pending[op.result(i)].clone();
-                    self.add(args[i], &axes);
-                }
-                loop {
-                    for &i in &carried {
-                        let axes = self.passed(args[i], next[i]);
-                        self.add(next[i], &axes);
-                    }
-                    let before: Vec<AxisSet> = carried.iter().map(|&i| self.pending[args[i]].clone()).collect();
-                    self.region(inner[1], linear);
-                    if carried.iter().zip(before).all(|(&i, old)| self.pending[args[i]] == old) {
-                        break;
-                    }
-                }
-                for &i in &carried {
-                    let axes = self.passed(args[i], op.operand(i));
-                    self.add(op.operand(i), &axes);
-                }
-            }
+            Opcode::While => self.while_loop(op, linear),
             Opcode::Case | Opcode::If => {
                 for &branch in inner {
                     for (&v, given) in op.results().iter().zip(results(branch)) {
@@ -427,6 +405,32 @@ impl<'s> Sums<'s> {
                     self.add(v, &axes);
                 }
             }
+        }
+    }
+
+    /// Finds the pending axes of what a loop carries, and of the values in its body: runs the body until they do not change.
+    fn while_loop(&mut self, op: &OpView<'s>, linear: &EntityVec<Value, bool>) {
+        let (body, turn) = (self.body, op.regions()[1]);
+        let (args, next) = (&body[turn].args, body.region_results(turn).to_vec());
+        let carried: Vec<usize> = (0..args.len()).filter(|&i| linear[args[i]]).collect();
+        for &i in &carried {
+            let axes = self.pending[op.result(i)].clone();
+            self.add(args[i], &axes);
+        }
+        loop {
+            for &i in &carried {
+                let axes = self.passed(args[i], next[i]);
+                self.add(next[i], &axes);
+            }
+            let before: Vec<AxisSet> = carried.iter().map(|&i| self.pending[args[i]].clone()).collect();
+            self.region(turn, linear);
+            if carried.iter().zip(before).all(|(&i, old)| self.pending[args[i]] == old) {
+                break;
+            }
+        }
+        for &i in &carried {
+            let axes = self.passed(args[i], op.operand(i));
+            self.add(op.operand(i), &axes);
         }
     }
 

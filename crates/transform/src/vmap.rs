@@ -2,11 +2,12 @@
 
 use crate::depends::{Depends, callee};
 use crate::errors;
-use shardwise_base::{AxisRef, DType, Diagnostics, DimSharding, EntityVec, Sharding};
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
+use shardwise_ops::expansion::expand;
 use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 /// # Errors
 /// `transform-argument` if an argument is not there, and `no-batch` for an op that has no batch.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Func, Diagnostics> {
-    Ok(batched(module, func, args, Batch { size, axis: None, layout: &[] }, true)?.func)
+    Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
 }
 
 /// How a function is batched.
@@ -29,6 +30,8 @@ pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result
 pub struct Batch<'a> {
     /// The size of the new leading dimension.
     pub size: usize,
+    /// True if results that are the same for all indices have the leading dimension, too.
+    pub has_all: bool,
     /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces.
     pub axis: Option<&'a str>,
     /// The axes of a mesh over which the new dimension is split where the function states a layout, major to minor.
@@ -45,22 +48,11 @@ pub struct Batched {
     pub mapped: Vec<bool>,
 }
 
-/// Returns the batch of a function as [`vmap`] does, except that results which are the same for all indices have no leading
-/// dimension.
+/// Returns the batch of a function, as [`vmap`] does, and the functions to which it refers.
 ///
 /// # Errors
 /// Those of [`vmap`], and `spmd-axis` for a layout that names an axis of the new dimension.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
-    batched(module, func, args, batch, false)
-}
-
-fn batched(
-    module: &Module,
-    func: &Func,
-    args: &[usize],
-    batch: Batch<'_>,
-    has_all: bool,
-) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     if let Some(&i) = args.iter().find(|&&i| i >= all.len()) {
         return Err(errors::no_argument(i, all.len(), &func.loc).into());
@@ -73,7 +65,7 @@ fn batched(
     }
     scope.region(func.body.entry(), &mut b)?;
     let results = func.body.results();
-    let mapped: Vec<bool> = results.iter().map(|&v| has_all || scope.mapped[v]).collect();
+    let mapped: Vec<bool> = results.iter().map(|&v| batch.has_all || scope.mapped[v]).collect();
     let value = |(&v, &is_mapped): (&Value, &bool)| match is_mapped {
         true => scope.with_leading(v, &mut b),
         false => scope.cloner.get(v),
@@ -100,7 +92,8 @@ fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     sharding.clone().with_dims(dims)
 }
 
-/// Returns an axis that a sharding uses already, of those that are to split its leading dimension.
+/// Returns an axis that a sharding uses already, of those that are to split its leading dimension. Returns `None` if
+/// there is none.
 fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
     let used = sharding.dims.iter().flat_map(|d| &d.axes).chain(&sharding.unreduced).chain(&sharding.reduced);
     let used: Vec<AxisRef> = used.copied().collect();
@@ -117,15 +110,20 @@ struct Scope<'s> {
     cloner: Cloner<'s>,
     mapped: EntityVec<Value, bool>,
     made: Rc<RefCell<Made>>,
+    /// The manual axes over which the batch is split, inside a manual computation.
+    split: Option<(Arc<Mesh>, AxisSet)>,
     wrong: Diagnostics,
 }
+
+/// A function, which of its operands are mapped, and the size of the batch.
+type Mapped = (Arc<str>, Vec<bool>, usize);
 
 /// Functions that were batched, which the module does not have.
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
-    /// The names of the batches of functions with derivatives of their own, by the function and its mapped operands.
-    names: HashMap<(Arc<str>, Vec<bool>), (Arc<str>, RuleNames)>,
+    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and the size.
+    names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     /// Names that are taken.
     taken: HashSet<Arc<str>>,
 }
@@ -145,7 +143,7 @@ impl<'s> Scope<'s> {
     fn new(module: &'s Module, body: &'s shardwise_ir::Body, batch: Batch<'s>, made: Rc<RefCell<Made>>) -> Scope<'s> {
         let mapped = EntityVec::filled(body.value_count(), false);
         let (cloner, wrong) = (Cloner::new(body), Diagnostics::default());
-        Scope { module, body, size: batch.size, batch, cloner, mapped, made, wrong }
+        Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
     }
 
     /// Maps `v` to `to`, which has the leading dimension if `is_mapped`.
@@ -159,6 +157,9 @@ impl<'s> Scope<'s> {
             }
             let sharding = sharding.map(|s| leading_sharding(s, self.batch.layout));
             b.set_sharding(to, sharding);
+            if let (Some((mesh, axes)), Some(states)) = (&self.split, &self.body.value(v).manual) {
+                b.body.value_mut(to).manual = Some(Arc::new(states.with_varying(axes, mesh)));
+            }
         }
     }
 
@@ -173,7 +174,7 @@ impl<'s> Scope<'s> {
         if self.mapped[v] { to } else { repeated(b, to, self.size) }
     }
 
-    /// Copies the ops of a region but its terminator, as batches where they need to be.
+    /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -215,6 +216,10 @@ impl<'s> Scope<'s> {
         let made = match batched {
             How::None(why) => return Err(errors::no_batch(op, why).into()),
             How::Structure => return self.structure(op, b),
+            How::Expanded(expansion) => {
+                let func = expand(op, &expansion).map_err(|why| errors::no_batch(op, why))?;
+                return self.inlined(op, &func.body, b);
+            }
             How::Leading(attrs) => {
                 let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
@@ -285,8 +290,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over manual
-    /// axes: then each device has a part of the batch.
+    /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over
+    /// manual axes: then each device has a part of the batch. Fails if an op has no batch.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (region, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");
@@ -315,6 +320,11 @@ impl<'s> Scope<'s> {
             self.size = if is_split { self.size / parts } else { self.size };
             self.batch = Batch { size: self.size, layout: &[], ..self.batch };
         }
+        let outer_split = self.split.clone();
+        if is_split {
+            let all = outer_split.iter().flat_map(|(_, axes)| axes.iter()).chain(split.iter().copied());
+            self.split = Some((mesh.clone(), AxisSet::new(mesh, all)));
+        }
         let new = b.body.add_region();
         let mut inner = Builder::at(b.body, new, loc.clone());
         for (&arg, &v) in op.body[region].args.iter().zip(op.operands()) {
@@ -322,6 +332,7 @@ impl<'s> Scope<'s> {
         }
         let made = self.region(region, &mut inner);
         (self.size, self.batch) = outer;
+        self.split = outer_split;
         made?;
         let given = op.body.region_results(region);
         inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
@@ -349,7 +360,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the call of a function with a derivative of its own for the batch, whose functions are batched.
+    /// Builds the call of a function with a derivative of its own for the batch, whose functions are batched. Fails if
+    /// an op has no batch.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
@@ -363,15 +375,15 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Batches the functions of a function with a derivative of its own, whose operands are mapped as given. Returns the
-    /// names. A function whose rule calls it is batched once.
+    /// Batches the functions of a function with a derivative of its own, whose operands are mapped as given. Returns
+    /// the names. A function whose rule calls it is batched once. Fails if an op has no batch.
     fn custom_functions(
         &mut self,
         op: &OpView<'s>,
         custom: Custom<'s>,
         mapped: &[bool],
     ) -> Result<(Arc<str>, RuleNames), Diagnostics> {
-        let key = (custom.func.name.clone(), mapped.to_vec());
+        let key = (custom.func.name.clone(), mapped.to_vec(), self.size);
         if let Some(names) = self.made.borrow().names.get(&key) {
             return Ok(names.clone());
         }
@@ -401,8 +413,8 @@ impl<'s> Scope<'s> {
         Ok(names)
     }
 
-    /// Adds the batch of a function under this name. All results have the leading dimension, except those that are summed
-    /// over it.
+    /// Adds the batch of a function under this name. All results have the leading dimension, except those that are
+    /// summed over it. Fails if an op has no batch.
     fn add_batch(
         &mut self,
         func: &'s Func,
@@ -414,6 +426,7 @@ impl<'s> Scope<'s> {
         out.name = name.clone();
         let mut b = Builder::new(&mut out.body);
         let mut scope = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+        scope.split = self.split.clone();
         for (&v, &is_mapped) in func.body.args().iter().zip(mapped) {
             scope.arg(v, is_mapped, &mut b);
         }
@@ -439,19 +452,26 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Inlines a function as a batch.
+    /// Inlines a function as a batch. Fails if an op has no batch.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
         };
-        let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
-        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+        self.inlined(op, &func.body, b)
+    }
+
+    /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
+    /// op.
+    fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
+        inner.split = self.split.clone();
+        for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];
         }
-        inner.region(func.body.entry(), b)?;
+        inner.region(body.entry(), b)?;
         self.wrong.extend(inner.wrong);
-        for (&f, &t) in func.body.results().iter().zip(op.results()) {
+        for (&f, &t) in body.results().iter().zip(op.results()) {
             self.cloner.set(t, inner.cloner.get(f));
             self.mapped[t] = inner.mapped[f];
         }
@@ -466,6 +486,7 @@ impl<'s> Scope<'s> {
         let made = match callee(op) {
             Some(func) => {
                 let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
+                inner.split = self.split.clone();
                 let made = inner.remat_region(func.body.entry(), &mapped, &mut inside);
                 self.wrong.extend(inner.wrong);
                 made?
@@ -510,8 +531,8 @@ impl<'s> Scope<'s> {
         depends.values
     }
 
-    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any index,
-    /// and the values of indices for which it does not hold stay.
+    /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any
+    /// index, and the values of indices for which it does not hold stay. Fails if an op has no batch.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (count, next) = (op.operands().len(), op.body.region_results(turn));
@@ -583,8 +604,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes the
-    /// results of its own.
+    /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes
+    /// the results of its own. Fails if an op has no batch.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         if self.mapped[op.operand(0)] {
             return self.all_branches(op, b);

@@ -3,51 +3,66 @@
 mod common;
 
 use common::{check, check_batch, parse, printed, with_main};
+use shardwise_ir::{text, verify};
+use shardwise_ops::derivative::Derivative;
+use shardwise_ops::{OPS, Opcode, PropagationClass};
 use shardwise_transform::{jvp, vjp, vmap};
 
 /// Checks the derivatives and the batch of a program, and the derivatives of its batch.
 fn check_all(source: &str) {
+    check_all_within(source, 0.0);
+}
+
+/// Checks what [`check_all`] checks. Numbers of a batch may differ by this part of themselves or of one.
+fn check_all_within(source: &str, part: f64) {
     check(source);
-    check_batch(source);
+    check_batch(source, part);
     let module = parse(source);
     let main = module.main().unwrap();
     let all: Vec<usize> = (0..main.body.args().len()).collect();
     check(&printed(&with_main(&module, vmap(&module, main, &all, 2).unwrap())));
 }
 
-fn unary(op: &str) -> String {
-    format!(
-        "func.func @main(%arg0: tensor<3x2xf64>) -> tensor<3x2xf64> {{\n  %0 = {op}\n  return %0 : tensor<3x2xf64>\n}}"
-    )
+/// Returns a program that applies an op to one array, or `None` if this is no valid program. The numbers are in the
+/// domain of the op: inverse functions are not defined everywhere.
+fn of_one_number(op: Opcode) -> Option<String> {
+    let (moved, number) = match op {
+        Opcode::ChloAsin | Opcode::ChloAcos | Opcode::ChloAtanh | Opcode::ChloErfInv => ("multiply", "0.5"),
+        Opcode::ChloAcosh => ("add", "1.0"),
+        _ => ("multiply", "1.0"),
+    };
+    let arrow = if op.name().starts_with("chlo.") { "tensor<3x2xf64> -> " } else { "" };
+    let text = format!(
+        "func.func @main(%arg0: tensor<3x2xf64>) -> tensor<3x2xf64> {{
+  %0 = stablehlo.constant dense<{number}> : tensor<3x2xf64>
+  %1 = stablehlo.{moved} %arg0, %0 : tensor<3x2xf64>
+  %2 = {} %1 : {arrow}tensor<3x2xf64>
+  return %2 : tensor<3x2xf64>
+}}",
+        op.name()
+    );
+    let module = text::parse("test.mlir", &text, &OPS).ok()?;
+    verify(&module).is_empty().then_some(text)
 }
 
+/// Checks all elementwise ops of one operand, so that a new one whose derivative is wrong or forgotten is found.
 #[test]
 fn functions_of_one_number() {
-    for op in [
-        "abs",
-        "cbrt",
-        "ceil",
-        "cosine",
-        "exponential",
-        "exponential_minus_one",
-        "floor",
-        "log",
-        "log_plus_one",
-        "logistic",
-        "negate",
-        "rsqrt",
-        "sign",
-        "sine",
-        "sqrt",
-        "tan",
-        "tanh",
-        "round_nearest_even",
-    ] {
-        check_all(&unary(&format!("stablehlo.{op} %arg0 : tensor<3x2xf64>")));
+    let mut without = vec![];
+    for (&op, text) in Opcode::ALL.iter().filter_map(|op| Some((op, of_one_number(*op)?))) {
+        let module = parse(&text);
+        let main = module.main().unwrap();
+        let last = *main.body.region(main.body.entry()).ops.iter().rev().nth(1).unwrap();
+        let view = module.view(&main.body, last);
+        if op.facts().propagation_class(&view) != PropagationClass::Elementwise {
+            continue;
+        }
+        match op.facts().derivative(&view) {
+            Derivative::None(why) => without.push(format!("{}: {why}", op.name())),
+            _ => check_all(&text),
+        }
     }
-    for op in ["square", "erf", "erfc", "lgamma", "digamma", "sinh", "cosh", "atan", "asinh", "tan", "conj"] {
-        check_all(&unary(&format!("chlo.{op} %arg0 : tensor<3x2xf64> -> tensor<3x2xf64>")));
-    }
+    assert!(without.is_empty(), "{without:?}");
 }
 
 #[test]
@@ -250,7 +265,7 @@ fn scatter(combine: &str, indices: &str, is_unique: bool) -> String {
 fn scatters() {
     check_all(&scatter("stablehlo.return %b : tensor<f64>", INDICES, false));
     let combine = |op: &str| format!("%c = stablehlo.{op} %a, %b : tensor<f64>\n    stablehlo.return %c : tensor<f64>");
-    for op in ["add", "maximum", "minimum"] {
+    for op in ["add", "subtract", "maximum", "minimum"] {
         check_all(&scatter(&combine(op), INDICES, false));
     }
     let indices = "\n  %indices = stablehlo.constant dense<[[2], [0], [9], [-1]]> : tensor<4x1xi32>";
@@ -412,7 +427,7 @@ fn convolutions() {
     let dilated =
         "stride = [2, 1], pad = [[0, 1], [1, 0]], lhs_dilate = [2, 3], rhs_dilate = [1, 2], reverse = [false, true]";
     check_all(&convolution(dilated, [4, 2, 6], [2, 1], "4x6x15x6"));
-    check(&convolution(plain, [3, 3, 4], [1, 2], "2x5x5x4"));
+    check_all(&convolution(plain, [3, 3, 4], [1, 2], "2x5x5x4"));
 }
 
 #[test]
@@ -487,4 +502,234 @@ fn fourier_transforms() {
         check_all(&fourier("RFFT", whole, half, lengths));
         check_all(&fourier("IRFFT", half, whole, lengths));
     }
+}
+
+/// The largest difference, as a part of a number, between an op and the ops of which it consists.
+const REORDERED: f64 = 1e-12;
+
+/// A region that combines two numbers by the logarithm of the sum of their exponentials.
+const SOFT_MAXIMUM: &str = "({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %m = stablehlo.maximum %a, %b : tensor<f64>
+    %d = stablehlo.subtract %a, %b : tensor<f64>
+    %s = stablehlo.abs %d : tensor<f64>
+    %n = stablehlo.negate %s : tensor<f64>
+    %e = stablehlo.exponential %n : tensor<f64>
+    %l = stablehlo.log_plus_one %e : tensor<f64>
+    %r = stablehlo.add %m, %l : tensor<f64>
+    stablehlo.return %r : tensor<f64>
+  })";
+
+#[test]
+fn reductions_by_any_function_and_with_any_initial_value() {
+    for op in ["add", "multiply", "maximum", "minimum"] {
+        check_all_within(
+            &format!(
+                "func.func @main(%arg0: tensor<3x2x4xf64>, %arg1: tensor<f64>) -> tensor<2xf64> {{
+  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.{op} across dimensions = [2, 0] : (tensor<3x2x4xf64>, tensor<f64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}}"
+            ),
+            REORDERED,
+        );
+    }
+    check_all_within(
+        &format!(
+            "func.func @main(%arg0: tensor<3x5xf64>, %arg1: tensor<f64>) -> tensor<3xf64> {{
+  %0 = \"stablehlo.reduce\"(%arg0, %arg1) <{{dimensions = array<i64: 1>}}> {SOFT_MAXIMUM} : (tensor<3x5xf64>, tensor<f64>) -> tensor<3xf64>
+  return %0 : tensor<3xf64>
+}}"
+        ),
+        REORDERED,
+    );
+}
+
+#[test]
+fn affine_functions_are_composed_by_a_reduction() {
+    check_all_within(
+        "func.func @main(%arg0: tensor<2x5xf64>, %arg1: tensor<2x5xf64>) -> (tensor<2xf64>, tensor<2xf64>) {
+  %one = stablehlo.constant dense<1.0> : tensor<f64>
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %0:2 = \"stablehlo.reduce\"(%arg0, %arg1, %one, %zero) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>, %d: tensor<f64>):
+    %m = stablehlo.multiply %a, %c : tensor<f64>
+    %n = stablehlo.multiply %b, %c : tensor<f64>
+    %s = stablehlo.add %n, %d : tensor<f64>
+    stablehlo.return %m, %s : tensor<f64>, tensor<f64>
+  }) : (tensor<2x5xf64>, tensor<2x5xf64>, tensor<f64>, tensor<f64>) -> (tensor<2xf64>, tensor<2xf64>)
+  return %0#0, %0#1 : tensor<2xf64>, tensor<2xf64>
+}",
+        REORDERED,
+    );
+}
+
+#[test]
+fn windows_by_any_function_and_with_any_initial_value() {
+    let window = "window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 1, 2>, base_dilations = array<i64: 2, 1>, padding = dense<[[1, 0], [0, 2]]> : tensor<2x2xi64>";
+    let combine = |op: &str| {
+        format!(
+            "({{\n  ^bb0(%a: tensor<f64>, %b: tensor<f64>):\n    %r = stablehlo.{op} %a, %b : tensor<f64>\n    stablehlo.return %r : tensor<f64>\n  }})"
+        )
+    };
+    let regions = [combine("add"), combine("multiply"), combine("maximum"), SOFT_MAXIMUM.to_owned()];
+    for region in regions {
+        check_all_within(
+            &format!(
+                "func.func @main(%arg0: tensor<3x4xf64>, %arg1: tensor<f64>) -> tensor<5x2xf64> {{
+  %0 = \"stablehlo.reduce_window\"(%arg0, %arg1) <{{{window}}}> {region} : (tensor<3x4xf64>, tensor<f64>) -> tensor<5x2xf64>
+  return %0 : tensor<5x2xf64>
+}}"
+            ),
+            REORDERED,
+        );
+    }
+}
+
+#[test]
+fn a_function_of_each_element() {
+    check_all(
+        "func.func @main(%arg0: tensor<3x2xf64>, %arg1: tensor<3x2xf64>) -> tensor<3x2xf64> {
+  %0 = \"stablehlo.map\"(%arg0, %arg1) <{dimensions = array<i64: 0, 1>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %half = stablehlo.constant dense<0.53> : tensor<f64>
+    %p = stablehlo.compare GT, %a, %half : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %m = stablehlo.multiply %a, %b : tensor<f64>
+    %s = stablehlo.sine %b : tensor<f64>
+    %r = stablehlo.select %p, %m, %s : tensor<i1>, tensor<f64>
+    stablehlo.return %r : tensor<f64>
+  }) : (tensor<3x2xf64>, tensor<3x2xf64>) -> tensor<3x2xf64>
+  return %0 : tensor<3x2xf64>
+}",
+    );
+}
+
+#[test]
+fn scans_along_a_dimension() {
+    for direction in ["", " attributes {is_reverse = true}"] {
+        check_all(&format!(
+            "func.func @main(%arg0: tensor<2x4xf64>, %arg1: tensor<2xf64>) -> (tensor<2x4xf64>, tensor<2xf64>) {{
+  %0:2 = chlo.scan(%arg0) inits(%arg1) dimension=1{direction} {{
+  ^bb0(%x: tensor<2xf64>, %c: tensor<2xf64>):
+    %s = stablehlo.sine %c : tensor<2xf64>
+    %m = stablehlo.multiply %s, %x : tensor<2xf64>
+    %n = stablehlo.add %m, %c : tensor<2xf64>
+    stablehlo.return %m, %n : tensor<2xf64>, tensor<2xf64>
+  }} : (tensor<2x4xf64>, tensor<2xf64>) -> (tensor<2x4xf64>, tensor<2xf64>)
+  return %0#0, %0#1 : tensor<2x4xf64>, tensor<2xf64>
+}}"
+        ));
+    }
+}
+
+#[test]
+fn batch_normalizations() {
+    let (x, f) = ("tensor<2x3x2xf64>", "tensor<3xf64>");
+    let attrs = "<{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}>";
+    check_all_within(
+        &format!(
+            "func.func @main(%arg0: {x}, %arg1: {f}, %arg2: {f}, %arg3: {f}, %arg4: {f}) -> {x} {{
+  %0 = \"stablehlo.batch_norm_inference\"(%arg0, %arg1, %arg2, %arg3, %arg4) {attrs} : ({x}, {f}, {f}, {f}, {f}) -> {x}
+  return %0 : {x}
+}}"
+        ),
+        REORDERED,
+    );
+    check_all_within(
+        &format!(
+            "func.func @main(%arg0: {x}, %arg1: {f}, %arg2: {f}) -> ({x}, {f}, {f}) {{
+  %0:3 = \"stablehlo.batch_norm_training\"(%arg0, %arg1, %arg2) {attrs} : ({x}, {f}, {f}) -> ({x}, {f}, {f})
+  return %0#0, %0#1, %0#2 : {x}, {f}, {f}
+}}"
+        ),
+        REORDERED,
+    );
+    check_all_within(
+        &format!(
+            "func.func @main(%arg0: {x}, %arg1: {f}, %arg2: {f}, %arg3: {f}, %arg4: {x}) -> ({x}, {f}, {f}) {{
+  %0:3 = \"stablehlo.batch_norm_grad\"(%arg0, %arg1, %arg2, %arg3, %arg4) {attrs} : ({x}, {f}, {f}, {f}, {x}) -> ({x}, {f}, {f})
+  return %0#0, %0#1, %0#2 : {x}, {f}, {f}
+}}"
+        ),
+        REORDERED,
+    );
+}
+
+/// Returns a program with one ragged dot.
+fn ragged_dot(x: &str, y: &str, sizes: &str, result: &str, dims: [&str; 6]) -> String {
+    let [xb, yb, xc, yc, ragged, group] = dims;
+    let count = sizes.matches('[').count();
+    let shape = if count == 1 { "3" } else { "2x3" };
+    format!(
+        "func.func @main(%arg0: tensor<{x}xf64>, %arg1: tensor<{y}xf64>) -> tensor<{result}xf64> {{
+  %sizes = stablehlo.constant dense<{sizes}> : tensor<{shape}xi32>
+  %0 = \"chlo.ragged_dot\"(%arg0, %arg1, %sizes) <{{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [{xb}], rhs_batching_dimensions = [{yb}], lhs_contracting_dimensions = [{xc}], rhs_contracting_dimensions = [{yc}], lhs_ragged_dimensions = [{ragged}], rhs_group_dimensions = [{group}]>}}> : (tensor<{x}xf64>, tensor<{y}xf64>, tensor<{shape}xi32>) -> tensor<{result}xf64>
+  return %0 : tensor<{result}xf64>
+}}"
+    )
+}
+
+#[test]
+fn dots_of_groups() {
+    // The ragged dimension is free.
+    check_all(&ragged_dot("6x4", "3x4x2", "[1, 2, 2]", "6x2", ["", "", "1", "1", "0", "0"]));
+    check_all(&ragged_dot("4x6", "2x3x4", "[0, 6, 0]", "6x2", ["", "", "0", "2", "1", "1"]));
+    check_all(&ragged_dot("5x2x4", "4x3x2x3", "[1, 3, 1]", "2x5x3", ["1", "2", "2", "0", "0", "1"]));
+    check_all(&ragged_dot("2x5x4", "2x3x4x3", "[[1, 3, 1], [2, 0, 2]]", "2x5x3", ["0", "0", "2", "2", "1", "1"]));
+    // It is contracted.
+    check_all(&ragged_dot("6x4", "6x2", "[1, 2, 3]", "3x4x2", ["", "", "0", "0", "0", ""]));
+    check_all(&ragged_dot("2x4x5", "3x5x2", "[2, 1, 1]", "3x2x4x3", ["0", "2", "2", "1", "2", ""]));
+    // It is a batch.
+    check_all(&ragged_dot("5x4x2", "5x2x3", "[2, 1, 1]", "5x4x3", ["0", "0", "2", "1", "0", ""]));
+}
+
+#[test]
+fn ops_whose_sizes_are_constants() {
+    check_all(
+        "func.func @main(%arg0: tensor<2xf64>) -> tensor<6xf64> {
+  %c = stablehlo.constant dense<[3, 2]> : tensor<2xi32>
+  %d = stablehlo.constant dense<[6]> : tensor<1xi32>
+  %0 = stablehlo.dynamic_broadcast_in_dim %arg0, %c, dims = [1] : (tensor<2xf64>, tensor<2xi32>) -> tensor<3x2xf64>
+  %1 = stablehlo.multiply %0, %0 : tensor<3x2xf64>
+  %2 = stablehlo.dynamic_reshape %1, %d : (tensor<3x2xf64>, tensor<1xi32>) -> tensor<6xf64>
+  return %2 : tensor<6xf64>
+}",
+    );
+    check_all(
+        "func.func @main(%arg0: tensor<2xf64>, %arg1: tensor<f64>) -> tensor<2xf64> {
+  %c = stablehlo.constant dense<1> : tensor<1xi32>
+  %d = stablehlo.constant dense<5> : tensor<1xi32>
+  %s = stablehlo.constant dense<2> : tensor<1xi32>
+  %0 = stablehlo.dynamic_pad %arg0, %arg1, %c, %c, %c : (tensor<2xf64>, tensor<f64>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<5xf64>
+  %1 = stablehlo.multiply %0, %0 : tensor<5xf64>
+  %2 = stablehlo.real_dynamic_slice %1, %c, %d, %s : (tensor<5xf64>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<2xf64>
+  return %2 : tensor<2xf64>
+}",
+    );
+    check_all(
+        "func.func @main(%arg0: tensor<6x4xf64>) -> tensor<3x4xf64> {
+  %c = stablehlo.constant dense<[1, 4]> : tensor<2xi32>
+  %i = stablehlo.constant dense<[2, 0, 2]> : tensor<3xi32>
+  %0 = \"stablehlo.dynamic_gather\"(%arg0, %i, %c) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<6x4xf64>, tensor<3xi32>, tensor<2xi32>) -> tensor<3x4xf64>
+  return %0 : tensor<3x4xf64>
+}",
+    );
+    check_all(
+        "func.func @main(%arg0: tensor<1x4x1xf64>, %arg1: tensor<3x1x1xf64>) -> tensor<1x4x1xf64> {
+  %c = stablehlo.constant dense<1> : tensor<1x2xi32>
+  %0 = \"stablehlo.dynamic_conv\"(%arg0, %arg1, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<1x4x1xf64>, tensor<3x1x1xf64>, tensor<1x2xi32>) -> tensor<1x4x1xf64>
+  return %0 : tensor<1x4x1xf64>
+}",
+    );
+}
+
+#[test]
+fn sizes_that_are_no_constants_are_refused() {
+    let module = parse(
+        "func.func @main(%arg0: tensor<6xf64>, %arg1: tensor<2xi32>) -> tensor<3x2xf64> {
+  %0 = stablehlo.dynamic_reshape %arg0, %arg1 : (tensor<6xf64>, tensor<2xi32>) -> tensor<3x2xf64>
+  return %0 : tensor<3x2xf64>
+}",
+    );
+    let found = jvp(&module, module.main().unwrap(), &[0]).unwrap_err().to_string();
+    assert!(found.contains("its sizes are operands, and not constants"), "{found}");
 }

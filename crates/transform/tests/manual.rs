@@ -47,7 +47,7 @@ const WHOLE: (&str, &str, &str) = (r#"[{}, {}]"#, "2x3xf64", "2x3xf64");
 
 fn checked(source: &str) {
     check(source);
-    check_batch(source);
+    check_batch(source, 0.0);
 }
 
 #[test]

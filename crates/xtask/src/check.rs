@@ -3,7 +3,7 @@
 
 use crate::command::in_parallel;
 use anyhow::Result;
-use shardwise_check::{generate, run};
+use shardwise_check::{calculus, generate, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Compare partitioned programs with unpartitioned ones, at every stage and on both engines.
@@ -12,16 +12,58 @@ pub struct Options {
     /// The number of generated programs
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     programs: u64,
+    /// Run this many programs with derivatives and batches in them, in place of the others
+    #[arg(long, value_name = "COUNT")]
+    derivatives: Option<u64>,
     /// The first seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }
 
 pub fn run(options: &Options) -> Result<(String, bool)> {
+    if let Some(count) = options.derivatives {
+        return Ok(derivatives(options.seed, count));
+    }
     let seeds: Vec<u64> = (options.seed..options.seed + options.programs).collect();
     let wrong: Vec<String> = in_parallel(&seeds, |&seed| check(seed).err()).into_iter().flatten().collect();
     let report = format!("{} programs, {} differ\n{}", seeds.len(), wrong.len(), wrong.join("\n"));
     Ok((report, wrong.is_empty()))
+}
+
+/// Checks programs with derivatives and batches, and counts for each mutant of a transform in how many of the first
+/// programs it changes something, and in how many of these it is found.
+fn derivatives(seed: u64, count: u64) -> (String, bool) {
+    let seeds: Vec<u64> = (seed..seed + count).collect();
+    let checked = in_parallel(&seeds, |&seed| {
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            let case = calculus::case(seed)?;
+            case.check().map(|()| case.is_exact)
+        }));
+        found.unwrap_or_else(|_| Err(format!("seed {seed}: a panic, shown above")))
+    });
+    let exact = checked.iter().filter(|c| matches!(c, Ok(true))).count();
+    let mut wrong: Vec<String> = checked.into_iter().filter_map(Result::err).collect();
+    let mut report = format!("{count} programs, {exact} of them exact, {} differ\n", wrong.len());
+    let of_mutants = &seeds[..seeds.len().min(MUTATED)];
+    for mutant in calculus::MUTANTS {
+        let outcomes = in_parallel(of_mutants, |&seed| is_killed(seed, mutant));
+        let (made, killed) = (outcomes.iter().flatten().count(), outcomes.iter().flatten().filter(|k| **k).count());
+        report += &format!("mutant \"{}\": {killed} of {made} killed\n", mutant.name);
+        if killed == 0 && of_mutants.len() == MUTATED {
+            wrong.push(format!("mutant \"{}\" lives", mutant.name));
+        }
+    }
+    (report + &wrong.join("\n"), wrong.is_empty())
+}
+
+/// The number of programs to which mutants are applied.
+const MUTATED: usize = 400;
+
+/// Returns whether a mutant is found in the program of a seed, or `None` if it changes nothing there.
+fn is_killed(seed: u64, mutant: &calculus::Mutant) -> Option<bool> {
+    let case = calculus::case(seed).ok()?;
+    let changed = mutant.apply(&case.first().ok()?, case.argument_count())?;
+    Some(catch_unwind(AssertUnwindSafe(|| case.check_meaning(&changed).is_err())).unwrap_or(true))
 }
 
 /// Checks the program of a seed. Returns an error if its results differ, if it cannot be run, or if something panics.

@@ -168,11 +168,12 @@ impl Campaign<'_> {
         loop {
             match reports.recv_timeout(limit) {
                 Ok(Report::Begins(seed)) => running = Some(Running::begins(seed, &child)),
-                Ok(Report::Ended { reached, ops, features, strategies, injected, found }) => {
+                Ok(Report::Ended { reached, ops, features, strategies, injected, not_compared, found }) => {
                     let Running { seed, began, .. } =
                         running.take().context("a worker ended a case that it never began")?;
                     let took = began.elapsed();
-                    self.note(Case { kind, seed, reached, ops, features, strategies, injected, took }, found)?;
+                    let case = Case { kind, seed, reached, ops, features, strategies, injected, not_compared, took };
+                    self.note(case, found)?;
                     next = seed + 1;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) if running.as_ref().is_some_and(|r| r.waits(&child, limit)) => {}
@@ -229,6 +230,7 @@ impl Campaign<'_> {
             features: vec![],
             strategies: vec![],
             injected: vec![],
+            not_compared: None,
             took: Duration::ZERO,
         };
         self.note(case, Some((what, "see target/fuzz/stderr.txt".into())))?;
@@ -315,6 +317,7 @@ struct Case {
     features: Vec<String>,
     strategies: Vec<String>,
     injected: Vec<String>,
+    not_compared: Option<String>,
     took: Duration,
 }
 
@@ -329,6 +332,8 @@ struct Tally {
     strategies: BTreeMap<(Kind, String), u64>,
     /// The number of injected failures, by kind and by whether the run had ended before.
     injected: BTreeMap<String, u64>,
+    /// The number of programs whose results were not compared with those of the whole program, by reason.
+    not_compared: BTreeMap<(Kind, String), u64>,
     slowest: BTreeMap<Kind, (Duration, u64)>,
     /// The seeds of each finding.
     found: BTreeMap<(Kind, String), Vec<u64>>,
@@ -340,6 +345,9 @@ impl Tally {
         let slowest = self.slowest.entry(case.kind).or_default();
         *slowest = (*slowest).max((case.took, case.seed));
         case.injected.into_iter().for_each(|name| *self.injected.entry(name).or_default() += 1);
+        if let Some(why) = case.not_compared {
+            *self.not_compared.entry((case.kind, why)).or_default() += 1;
+        }
         case.ops.sort_unstable();
         case.ops.dedup();
         if case.reached == Reached::Ran {
@@ -385,13 +393,15 @@ impl Tally {
             };
             row("all", all);
             Reached::ALL.into_iter().for_each(|reached| row(reached.describes(), count(reached)));
+            let of_kind = self.not_compared.iter().filter(|((k, _), _)| *k == kind);
+            of_kind.for_each(|((_, why), &n)| row(&format!("not compared with the whole: {why}"), n));
             let (slowest, seed) = self.slowest.get(&kind).copied().unwrap_or_default();
             let _ = writeln!(out, "{table}slowest: {:.2} s, seed {seed}\n", slowest.as_secs_f64());
         }
         out
     }
 
-    /// Lists the ops, features, strategies and special cases that too few of the valid programs have, among those that
+    /// Returns the ops, features, strategies and special cases that too few of the valid programs have, among those that
     /// ran. Also lists the ops that the host engine does not run. Returns an empty text if no valid program ran.
     fn shares(&self) -> String {
         let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
@@ -441,7 +451,7 @@ fn named_counts(title: &str, kind: Kind, counts: &BTreeMap<(Kind, String), u64>)
     counted(&format!("{}: {title}", kind.name()), &counts)
 }
 
-/// Lists the names that are in less than one of `programs_per_name` programs. `all` is the number of programs.
+/// Returns the names that are in less than one of `programs_per_name` programs. `all` is the number of programs.
 fn share<S: AsRef<str>>(
     what: &str,
     counts: impl Iterator<Item = (S, u64)>,

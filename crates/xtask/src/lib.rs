@@ -10,6 +10,7 @@
 //! - [`stablehlo`]: runs StableHLO's own interpreter tests through our command.
 //! - [`deny`]: checks licences, sources and versions of the dependencies.
 //! - [`docs`]: writes the generated pages under `docs/generated`.
+//! - [`draw`]: draws documentation comments and diagnostics for a reader.
 //! - [`engines`]: determines the element types for which the host engine has kernels, by op.
 //! - [`ratchet`]: checks rules of the source tree that may only become stricter.
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod communication;
 pub mod cost;
 pub mod deny;
 pub mod docs;
+pub mod draw;
 pub mod engines;
 pub mod fuzz;
 pub mod lit;

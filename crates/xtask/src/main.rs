@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, check, communication, cost, deny, docs, fuzz, lit, oracle, stablehlo};
+use xtask::{bench, check, communication, cost, deny, docs, draw, fuzz, lit, oracle, stablehlo};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -23,6 +23,7 @@ enum Task {
     Cost(cost::Options),
     Deny(deny::Options),
     Docs(docs::Options),
+    Draw(draw::Options),
     Fuzz(fuzz::Options),
     Lit(lit::Options),
     Stablehlo(stablehlo::Options),
@@ -37,6 +38,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Cost(options) => cost::run(&options)?,
         Task::Deny(options) => deny::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,
+        Task::Draw(options) => draw::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,
         Task::Stablehlo(options) => stablehlo::run(&options)?,

@@ -213,7 +213,7 @@ impl Case<'_> {
 
     /// Checks that the texts of one in [`STAGES_APART`] stages read back, in one of the notations. Leaves out stages
     /// that changed nothing. The seed chooses the stages and the notation, so that other cases check the others. Ends
-    /// the case with a finding if one does not.
+    /// the case with a finding if one does not. Ends the case with a finding if one does not.
     fn expect_stages_read_back(&self, stages: &[(String, Module)]) -> Result<(), End> {
         let turn = self.seed as usize;
         let form = if turn.is_multiple_of(2) { PLAIN } else { GENERIC };
@@ -260,6 +260,7 @@ impl Case<'_> {
         let host = self.on(&HostEngine::default(), local, inputs)?;
         self.outcome.reached = Reached::Ran;
         let Some(want) = want else {
+            self.outcome.not_compared = Some("the whole program does not run to its end");
             return self.expect_equal_unless_rounded(module, local, &[&host, &interp]);
         };
         match self.input {
@@ -285,7 +286,8 @@ impl Case<'_> {
 
     /// Compares results with the first ones. If some differ, runs the program again on small inputs, and ends the case
     /// with a finding if those results differ by more than rounding explains. The results of the whole program are then
-    /// left out if it does not run to its end, if [`regroups`] is true for it, or if a claim of it is unproved.
+    /// left out, which the outcome records, if it does not run to its end, if a claim of it is unproved, or if
+    /// [`regroups`] is true for it.
     fn expect_equal_unless_rounded(
         &mut self,
         module: &Module,
@@ -306,8 +308,13 @@ impl Case<'_> {
         self.outcome.reached = Reached::Ran;
         let through = equal::types_behind(module);
         expect_near("host differs from the interpreter on the partitioned program", &host, &interp, &through)?;
-        let is_definite = !self.is_claim_unproved && !regroups(module);
-        let Some(whole) = whole.filter(|_| is_definite) else { return Ok(()) };
+        self.outcome.not_compared = match &whole {
+            None => Some("the whole program does not run to its end"),
+            Some(_) if self.is_claim_unproved => Some("a claim is unproved"),
+            Some(_) if regroups(module) => Some("a reducer may not be associative"),
+            Some(_) => None,
+        };
+        let Some(whole) = whole.filter(|_| self.outcome.not_compared.is_none()) else { return Ok(()) };
         expect_near("the partitioned program differs from the whole", &interp, &whole, &through)
     }
 }

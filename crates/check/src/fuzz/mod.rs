@@ -124,6 +124,9 @@ pub struct Outcome {
     pub strategies: Vec<String>,
     /// Each injected failure, and whether it occurred before the end of the run.
     pub injected: Vec<&'static str>,
+    /// The reason why the partitioned program's results were not compared with the whole program's, if they were not
+    /// although it ran.
+    pub not_compared: Option<&'static str>,
     /// The finding, if there is one.
     pub found: Option<Found>,
 }

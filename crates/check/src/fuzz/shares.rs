@@ -11,14 +11,14 @@ use shardwise_ops::{ExplicitPolicy, OPS, Opcode};
 use shardwise_spmd::STRATEGIES;
 use std::collections::BTreeMap;
 
-/// One of this many valid programs contains an op.
+/// Each op must be in at least one of this many valid programs.
 pub const PROGRAMS_PER_OP: u64 = 10_000;
-/// One of this many valid programs has a feature.
+/// Each feature must be in at least one of this many valid programs.
 pub const PROGRAMS_PER_FEATURE: u64 = 50;
 
-/// One of this many valid programs has an op that runs by a strategy.
+/// Each strategy must be that of an op in at least one of this many valid programs.
 pub const PROGRAMS_PER_STRATEGY: u64 = 500;
-/// One of this many valid programs has an op that is a special case of a strategy.
+/// Each special case of a strategy must be that of an op in at least one of this many valid programs.
 pub const PROGRAMS_PER_SPECIAL_CASE: u64 = 5_000;
 
 /// The features to which the share applies, beside the element types.

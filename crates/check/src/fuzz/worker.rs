@@ -19,6 +19,7 @@ pub enum Report {
         features: Vec<String>,
         strategies: Vec<String>,
         injected: Vec<String>,
+        not_compared: Option<String>,
         found: Option<(String, String)>,
     },
 }
@@ -42,7 +43,9 @@ fn line(outcome: &Outcome) -> String {
     let reached = outcome.reached as usize;
     let [features, injected] = [&outcome.features, &outcome.injected].map(|names| names.join(","));
     let (ops, strategies) = (ops.join(","), outcome.strategies.join(","));
-    format!("ended\t{reached}\t{ops}\t{features}\t{strategies}\t{injected}\t{}\t{}", texts[0], texts[1])
+    let not_compared = outcome.not_compared.unwrap_or("");
+    let [what, details] = texts;
+    format!("ended\t{reached}\t{ops}\t{features}\t{strategies}\t{injected}\t{not_compared}\t{what}\t{details}")
 }
 
 impl Report {
@@ -51,7 +54,7 @@ impl Report {
         let parts: Vec<&str> = line.split('\t').collect();
         match parts[..] {
             ["begins", seed] => Some(Report::Begins(seed.parse().ok()?)),
-            ["ended", reached, ops, features, strategies, injected, what, details] => {
+            ["ended", reached, ops, features, strategies, injected, not_compared, what, details] => {
                 let text = |text: &str| text.replace(LINE_END, "\n");
                 Some(Report::Ended {
                     reached: *Reached::ALL.get(reached.parse::<usize>().ok()?)?,
@@ -59,6 +62,7 @@ impl Report {
                     features: list(features).map(str::to_string).collect(),
                     strategies: list(strategies).map(str::to_string).collect(),
                     injected: list(injected).map(str::to_string).collect(),
+                    not_compared: (!not_compared.is_empty()).then(|| not_compared.to_string()),
                     found: (!what.is_empty()).then(|| (text(what), text(details))),
                 })
             }
@@ -85,6 +89,7 @@ mod tests {
             features: vec!["size 0", "dead code"],
             strategies: vec!["halo".into(), "halo: uneven".into()],
             injected: vec!["write reported"],
+            not_compared: Some("a claim is unproved"),
             found: Some(Found::new("a\tb", "c\nd")),
         };
         let expected = Report::Ended {
@@ -93,6 +98,7 @@ mod tests {
             features: vec!["size 0".into(), "dead code".into()],
             strategies: vec!["halo".into(), "halo: uneven".into()],
             injected: vec!["write reported".into()],
+            not_compared: Some("a claim is unproved".into()),
             found: Some(("a b".into(), "c\nd".into())),
         };
         assert_eq!(Report::parse(&line(&outcome)), Some(expected));

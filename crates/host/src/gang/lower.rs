@@ -6,7 +6,7 @@
 
 use super::literal::fill;
 use crate::kernels::{self, KERNELS, PlanCx};
-use crate::memory::{Buffer, Memory, OutOfMemory};
+use crate::memory::{Buffer, Memory};
 use crate::plan::*;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh};
 use shardwise_ir::{Func, Module, Op, OpView, Region, Uses, Value};
@@ -142,7 +142,7 @@ impl<'m> Lowering<'m> {
         };
         let mut buffers = vec![];
         for i in 0..points.count() {
-            buffers.push(fill(self.memory, &value(i)).map_err(|e| out_of_memory(view, &e))?);
+            buffers.push(fill(self.memory, &value(i)).map_err(|e| e.diagnostic(view.loc()))?);
         }
         drop(value);
         let slot = self.plan.slot(view.result(0));
@@ -279,10 +279,4 @@ fn slots_read(step: &Step, out: &mut Vec<Slot>) {
 fn unsupported(view: &OpView<'_>) -> Diagnostic {
     Diagnostic::error("op-unsupported", view.loc(), format!("`{}` cannot be run by the host engine", view.name()))
         .help("run the program's text on the reference interpreter: `shardwise run --engine interp`")
-}
-
-fn out_of_memory(view: &OpView<'_>, e: &OutOfMemory) -> Diagnostic {
-    Diagnostic::error("run-memory", view.loc(), e.to_string())
-        .note("the limit is for the data of all devices together")
-        .help("use smaller arrays, or raise the memory limit")
 }

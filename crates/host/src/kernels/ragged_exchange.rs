@@ -20,8 +20,9 @@ struct RaggedExchange {
     row_bytes: usize,
     rows_in: usize,
     rows_out: usize,
-    /// The number of entries of each of the four lists, and their type.
+    /// The number of entries of each of the four lists.
     entries: usize,
+    /// The type of the lists' entries.
     dtype: DType,
     loc: Loc,
 }

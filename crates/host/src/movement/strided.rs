@@ -288,10 +288,11 @@ unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim
 }
 
 /// Writes `rows.size` lines of `width` elements, which are `rows.to` bytes apart. Line `r` consists of element `r` of
-/// each line of `scratch`, which are `PITCH` bytes apart.
+/// each line of `scratch`, which are `PITCH` bytes apart. An element has `size` bytes. Panics if `scratch` is shorter
+/// than the tiles that cover the block.
 ///
 /// # Safety
-/// The lines must be writable.
+/// The lines at `to` must be writable.
 unsafe fn write_block(scratch: &[u8], to: *mut u8, rows: Dim, width: usize, size: usize) {
     by_size!(size, T => {
         const SIDE: usize = LINE / size_of::<T>();

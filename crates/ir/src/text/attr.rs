@@ -164,7 +164,7 @@ impl<'t> Parser<'t> {
 
     fn int_attr(&mut self, at: At, scalar: Scalar<'_>, dtype: Option<DType>) -> Parsed<Attr> {
         let bytes = match dtype {
-            Some(d) if d.is_complex() => Err("a number with one part is not complex".to_string()),
+            Some(d) if d.is_complex() => Err("a complex number must be written as two numbers".to_string()),
             _ => number::encode(scalar, dtype.unwrap_or(DType::I64)),
         };
         let bytes = bytes.map_err(|message| self.fail(at, "text-literal", message))?;

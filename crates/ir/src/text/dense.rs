@@ -80,8 +80,8 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Reads `[[1, 2], [3, 4]]` from dimension `dim` on, and appends the bytes of the elements to `out`. A list of
-    /// another length than the dimension is a mistake. The recursion is as deep as the type's rank.
+    /// Reads `[[1, 2], [3, 4]]` from dimension `dim` on, and appends the bytes of the elements to `out`. A list
+    /// whose length is not the size of the dimension is a mistake. The recursion is as deep as the type's rank.
     fn element_list(&mut self, ty: &TensorType, dim: usize, out: &mut Vec<u8>) -> Parsed<()> {
         let Some(&size) = ty.shape.get(dim) else {
             return self.element(ty.dtype, out);

@@ -160,7 +160,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Sets the sharding of each result of `op`. Reports a sharding whose rank does not fit, and sets it. Reports a
-    /// list of another length than the results, and then sets no sharding. Never fails.
+    /// list whose length differs from the number of results, and then sets no sharding. Never fails.
     pub(super) fn set_result_shardings(&mut self, op: Op, list: Vec<Option<Sharding>>, at: At) -> Parsed<()> {
         let results = self.body[op].results.to_vec();
         if list.len() != results.len() {

@@ -253,7 +253,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting
-    /// and its topology. Removes these attributes from `attrs`. One that has another form than [`mesh_facts`] writes is
+    /// and its topology. Removes these attributes from `attrs`. One whose form differs from what [`mesh_facts`] writes is
     /// a mistake.
     fn with_mesh_facts(&mut self, mut mesh: Mesh, attrs: &mut Attrs, at: At) -> Parsed<Mesh> {
         if let Some(attr) = attrs.remove(AXIS_KINDS) {

@@ -193,7 +193,7 @@ impl<'t> Parser<'t> {
             return Err(self.fail(
                 at,
                 "sharding-priority",
-                "a closed dimension without axes has no priority".to_string(),
+                "a closed dimension without axes cannot have a priority".to_string(),
             ));
         }
         Ok(RawDim { axes, is_open, priority })
@@ -296,7 +296,10 @@ impl<'t> Parser<'t> {
             Some(ids) => mesh.and_then(|m| m.with_device_ids(ids)),
             None => mesh,
         };
-        mesh.map_err(|e| self.fail(at, "mesh", e.to_string()))
+        mesh.map_err(|e| {
+            self.report(at, |loc| e.diagnostic(loc));
+            Failed
+        })
     }
 
     /// Reads `<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.

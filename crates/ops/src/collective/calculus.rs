@@ -206,7 +206,7 @@ pub(super) fn ragged_transpose<'f>() -> Transposed<'f> {
     Transposed::by(|cx| {
         let ct = cx.cotangent();
         let [inputs, sent, outputs, received] = [2, 3, 4, 5].map(|i| cx.known(i));
-        // Each member learns where its rows lie on the others.
+        // Each member learns where its rows are on the others.
         let [inputs, outputs] = [inputs, outputs].map(|list| exchanged(cx, list));
         let operand = cx.is_linear(0).then(|| {
             let zeros = make::zeros(cx.b, cx.op.operand_tensor(0));

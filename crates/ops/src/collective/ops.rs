@@ -216,26 +216,39 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-impl AllGather {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("all_gather_dim", Some("all_gather_i2"), AttrKind::Int(DType::I64)),
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("all_gather_i4"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
-            optional("use_global_device_ids", Some("all_gather_i5"), AttrKind::Flag, "`false`"),
-        ],
-        operands: Operands::List,
-        results: ResultLabels::both("all_gather_c6"),
+/// The attribute with the groups of processes among which a collective communicates.
+const REPLICA_GROUPS: AttrSpec =
+    required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh"));
+
+/// Describes the attribute with the channel of a collective. `label` is its number among the specification's inputs.
+const fn channel(label: &'static str) -> AttrSpec {
+    optional("channel_handle", Some(label), CHANNEL_HANDLE, "the groups are of replicas, not of partitions")
+}
+
+/// Describes a collective of StableHLO, which is written in the generic form.
+const fn collective_schema(attributes: &'static [AttrSpec], operands: Operands, results: ResultLabels) -> Schema {
+    Schema {
+        attributes,
+        operands,
+        results,
         on_quantized: OnQuantized::PerTensor,
         syntax: GENERIC,
         names: Names::Numbered,
         role: Role::Plain,
-    };
+    }
+}
+
+impl AllGather {
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            required("all_gather_dim", Some("all_gather_i2"), AttrKind::Int(DType::I64)),
+            REPLICA_GROUPS,
+            channel("all_gather_i4"),
+            optional("use_global_device_ids", Some("all_gather_i5"), AttrKind::Flag, "`false`"),
+        ],
+        Operands::List,
+        ResultLabels::both("all_gather_c6"),
+    );
 }
 
 impl Facts for AllGather {
@@ -276,24 +289,15 @@ impl Facts for AllGather {
 }
 
 impl AllReduce {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("all_reduce_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            REPLICA_GROUPS,
+            channel("all_reduce_i3"),
             optional("use_global_device_ids", Some("all_reduce_i4"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::of("all_reduce_c6", "all_reduce_c7"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::of("all_reduce_c6", "all_reduce_c7"),
+    );
 }
 
 impl Facts for AllReduce {
@@ -314,8 +318,7 @@ impl Facts for AllReduce {
         let element = reducer_element(op, &mut check, "all_reduce_c5");
         check.give(types.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
-    answer!(usual_beside_reducer);
-    answer!(eval_copies = false);
+    answer!(usual but reducer);
     answer!(reducer = REDUCER);
     answer!(rule = pointwise);
     fn example(&self, _: Opcode) -> &'static str {
@@ -344,25 +347,16 @@ fn reducing(op: &OpView<'_>) -> Cost {
 }
 
 impl ReduceScatter {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
             required("scatter_dimension", Some("reduce_scatter_i2"), AttrKind::Int(DType::I64)),
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("reduce_scatter_i4"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+            REPLICA_GROUPS,
+            channel("reduce_scatter_i4"),
             optional("use_global_device_ids", Some("reduce_scatter_i5"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::Each,
-        results: ResultLabels::of("reduce_scatter_c8", "reduce_scatter_c9"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::Each,
+        ResultLabels::of("reduce_scatter_c8", "reduce_scatter_c9"),
+    );
 }
 
 impl Facts for ReduceScatter {
@@ -404,8 +398,7 @@ impl Facts for ReduceScatter {
   return %0 : tensor<2x2xf32>
 }"#
     }
-    answer!(usual_beside_reducer);
-    answer!(eval_copies = false);
+    answer!(usual but reducer);
     answer!(reducer = REDUCER);
     collective!();
     fn cost(&self, op: &OpView<'_>) -> Cost {
@@ -417,26 +410,17 @@ impl Facts for ReduceScatter {
 }
 
 impl AllToAll {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
             required("split_dimension", Some("all_to_all_i2"), AttrKind::Int(DType::I64)),
             required("concat_dimension", Some("all_to_all_i3"), AttrKind::Int(DType::I64)),
             optional("split_count", Some("all_to_all_i4"), AttrKind::Int(DType::I64), "the size of the groups"),
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("all_to_all_i6"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+            REPLICA_GROUPS,
+            channel("all_to_all_i6"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::both("all_to_all_c9"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::both("all_to_all_c9"),
+    );
 
     /// Returns the number of parts that the operand is split into, which is the size of the groups. Returns `None` if
     /// the attribute `split_count` is absent, with which the groups alone determine the number.
@@ -503,33 +487,24 @@ impl Facts for AllToAll {
 }
 
 impl CollectivePermute {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
             optional(
                 "source_target_pairs",
                 Some("collective_permute_i2"),
                 AttrKind::Pairs,
                 "`shardwise.shift`, or `shardwise.from` and `shardwise.to`",
             ),
-            optional(
-                "channel_handle",
-                Some("collective_permute_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+            channel("collective_permute_i3"),
             optional("shardwise.axes", None, AttrKind::Axes, "the pairs are of processes"),
             optional("shardwise.shift", None, AttrKind::Int(DType::I64), "the op is no shift"),
             optional("shardwise.wraps", None, AttrKind::Unit, "devices at the end send to none"),
             optional("shardwise.from", None, AttrKind::Axes, "the axes keep their order"),
             optional("shardwise.to", None, AttrKind::Axes, "the axes keep their order"),
         ],
-        operands: Operands::Each,
-        results: ResultLabels::both("collective_permute_c5"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::Each,
+        ResultLabels::both("collective_permute_c5"),
+    );
 }
 
 impl Facts for CollectivePermute {
@@ -558,24 +533,15 @@ impl Facts for CollectivePermute {
 }
 
 impl CollectiveBroadcast {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("collective_broadcast_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            REPLICA_GROUPS,
+            channel("collective_broadcast_i3"),
             optional("has_dynamic_root", Some("collective_broadcast_i4"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::both("collective_broadcast_c3"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::both("collective_broadcast_c3"),
+    );
 }
 
 impl Facts for CollectiveBroadcast {
@@ -649,24 +615,15 @@ fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Che
 }
 
 impl CollectiveReduce {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: &[
-            required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh")),
-            optional(
-                "channel_handle",
-                Some("collective_reduce_i3"),
-                CHANNEL_HANDLE,
-                "the groups are of replicas, not of partitions",
-            ),
+    pub(crate) const SCHEMA: Schema = collective_schema(
+        &[
+            REPLICA_GROUPS,
+            channel("collective_reduce_i3"),
             optional("has_dynamic_root", Some("collective_reduce_i4"), AttrKind::Flag, "`false`"),
         ],
-        operands: Operands::List,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        Operands::List,
+        ResultLabels::NONE,
+    );
 }
 
 impl Facts for CollectiveReduce {
@@ -689,8 +646,7 @@ impl Facts for CollectiveReduce {
         let data = &types[..data_operands(op).len()];
         check.give(data.iter().map(|t| Type::tensor(element.unwrap_or(t.dtype), t.shape.to_vec())))
     }
-    answer!(usual_beside_reducer);
-    answer!(eval_copies = false);
+    answer!(usual but reducer);
     answer!(reducer = REDUCER);
     answer!(rule = none("only one device of each group gets the result"));
     fn example(&self, _: Opcode) -> &'static str {
@@ -709,17 +665,8 @@ impl Facts for CollectiveReduce {
 }
 
 impl ProcessId {
-    pub(crate) const PARTITION_ID: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[], Types::Result),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
-
-    pub(crate) const REPLICA_ID: Schema = Schema {
+    /// The schema of both ops.
+    pub(crate) const SCHEMA: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -796,15 +743,8 @@ func.func @main() -> tensor<i32> {
 }
 
 impl Async {
-    pub(crate) const ASYNC_START: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::List,
-        results: ResultLabels::both("async_start_c4"),
-        on_quantized: OnQuantized::PerTensor,
-        syntax: GENERIC,
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const ASYNC_START: Schema =
+        collective_schema(NONE, Operands::List, ResultLabels::both("async_start_c4"));
 
     pub(crate) const ASYNC_DONE: Schema = Schema {
         attributes: NONE,

@@ -299,7 +299,11 @@ impl Permutation {
                 check_list(AXES, along, check);
                 let n = along.size();
                 let in_range = pairs.iter().all(|&(s, t)| s < n && t < n);
-                check.that("collective_permute_c4", in_range, &format!("positions along `{AXES}` are below {n}"));
+                check.that(
+                    "collective_permute_c4",
+                    in_range,
+                    &format!("each process of a pair must be below {n}, the number of positions along `{AXES}`"),
+                );
                 check_pairs(pairs, check);
             }
             Some(Permutation::Processes(pairs)) => check_pairs(pairs, check),
@@ -309,7 +313,7 @@ impl Permutation {
 }
 
 fn check_list(name: &str, list: &AxisList, check: &mut Check<'_, '_>) {
-    check.that("collective_permute_c4", list.is_disjoint(), &format!("the axes of `{name}` must not share a part"));
+    check.that("collective_permute_c4", list.is_disjoint(), &format!("no two axes of `{name}` may overlap"));
 }
 
 fn check_pairs(pairs: &[(usize, usize)], check: &mut Check<'_, '_>) {

@@ -76,7 +76,7 @@ impl Facts for RaggedAllToAll {
         let alike = is_list && sizes.iter().all(|t| *t == first);
         check.that("ragged_all_to_all_c4", alike, "offsets and sizes must be lists of integers, of one type");
         let fits = !is_list || (first.shape[0] > 0 && first.shape[0].is_multiple_of(n));
-        let rule = format!("offsets and sizes must have as many entries for each of the {n} members of a group");
+        let rule = format!("the length of offsets and sizes must be a positive multiple of {n}, the size of a group");
         check.that("ragged_all_to_all_c5", fits, &rule);
         check.give([op.operand_type(1).clone()])
     }
@@ -189,7 +189,7 @@ fn sizes_differ(from: usize, to: usize, sent: i64, expected: i64, loc: &Loc) -> 
     Diagnostic::error(
         "ragged-sizes",
         loc,
-        "`ragged_all_to_all`: a device expects another number of rows than it is sent",
+        "`ragged_all_to_all`: the number of rows that a device expects differs from the number that it is sent",
     )
     .facts(format!("device {from} sends {sent} rows to device {to}, which expects {expected}"))
     .help("`recv_sizes` are the senders' `send_sizes`: an `all_to_all` of them")

@@ -456,7 +456,8 @@ pub const ZETA: Binary = Binary {
     ..row!(chlo "zeta" of "f32")
 };
 
-/// Builds the tangent of a maximum or minimum: that of the operand that is the result. Equal operands share it.
+/// Builds the tangent of a maximum or minimum: that of the operand that is the result. Equal operands share it. Returns
+/// `None` if it is zero.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (x, y, chosen) = (cx.operands[0], cx.operands[1], cx.results[0]);
     let share = |b: &mut Builder<'_>, own, other| {

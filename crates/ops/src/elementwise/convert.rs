@@ -76,16 +76,7 @@ impl Facts for Convert {
         (keeps_all && from == op.result_tensor(0)).then(|| there.operand(0))
     }
 
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but forwards);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(
@@ -174,7 +165,7 @@ impl Facts for BitcastConvert {
             .that(
                 "bitcast_convert_c1",
                 fits,
-                "operand and result must have the same bits, a narrower type in an extra minor dimension",
+                "operand and result must have the same bits; the narrower type needs an extra last dimension, of the size by which the widths differ",
             )
             .that("bitcast_convert_c2", same_kind, "complex elements can be cast to complex elements only")
             .give([to.clone().into()])
@@ -209,16 +200,7 @@ impl Facts for BitcastConvert {
     }
 
     answer!(forwards = same_type);
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but forwards);
     answer!(pure);
     answer!(combine = none);
     answer!(localize = same_op);
@@ -309,7 +291,7 @@ impl ReducePrecision {
 }
 
 impl Facts for ReducePrecision {
-    /// The tangent is rounded as the value is.
+    /// Returns the derivative: the tangent is rounded as the value is.
     fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
         Derivative::by(|cx| vec![cx.tangents[0].map(|t| cx.same_op(&[t])[0])])
     }

@@ -3,6 +3,7 @@
 //! Arithmetic on `f16` and `bf16` is computed in `f32` and rounded after each op. Integers wrap. `complex<f32>` is
 //! computed in `complex<f64>` and rounded once.
 
+mod bessel;
 mod binary;
 mod compare;
 pub(crate) mod complex;

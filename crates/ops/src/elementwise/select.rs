@@ -38,7 +38,7 @@ impl Facts for Select {
             vec![None, on_true, on_false]
         })
     }
-    /// A scalar condition that is mapped needs the dimensions of the other operands.
+    /// Returns the batch. A scalar condition that is mapped is repeated along the dimensions of the other operands.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         scalars_to_shape(op, mapped, &[0], 1)
     }

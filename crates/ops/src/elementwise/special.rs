@@ -197,15 +197,7 @@ fn next_code(dtype: DType, code: u8, target: u8) -> u8 {
 }
 
 impl NextAfter {
-    pub(crate) const SCHEMA: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Refuses,
-        syntax: Syntax::pieces(OPERANDS, Types::Arrow),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SCHEMA: Schema = CHLO;
 }
 
 impl Facts for NextAfter {

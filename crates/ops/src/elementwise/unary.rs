@@ -1,6 +1,6 @@
 //! Elementwise ops of one operand, with a result of the same shape.
 
-use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
+use super::{CHLO, TRANSCENDENTAL, bessel, complex, stablehlo};
 use crate::Opcode;
 use crate::derivative::{CotangentCx, TangentCx};
 use crate::eval;
@@ -126,10 +126,10 @@ enum Slope {
     /// The tangent is that of the operand times this function of the operand and the result.
     Of(fn(&mut Builder<'_>, Value, Value) -> Value),
     By(fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>),
-    None(&'static str),
 }
 
-/// Builds the tangent of an absolute value. That of a complex number is its component along the number.
+/// Builds the tangent of an absolute value. That of a complex number is its component along the number. Returns `None`
+/// if it is zero.
 fn abs_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (x, y, tangent) = (cx.operands[0], cx.results[0], cx.tangents[0]?);
     if !cx.op.operand_tensor(0).dtype.is_complex() {
@@ -154,19 +154,19 @@ pub(super) fn like(b: &mut Builder<'_>, x: Value, value: f64) -> Value {
 }
 
 /// Builds `value / x`.
-fn over(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
+pub(super) fn over(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
     let value = like(b, x, value);
     make::divide(b, value, x)
 }
 
 /// Builds `value + x`.
-fn plus(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
+pub(super) fn plus(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
     let value = like(b, x, value);
     make::add(b, value, x)
 }
 
 /// Builds `value * x`.
-fn scaled(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
+pub(super) fn scaled(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
     let value = like(b, x, value);
     make::multiply(b, value, x)
 }
@@ -207,7 +207,6 @@ impl Facts for Unary {
         match self.slope {
             Slope::Linear => Derivative::Linear,
             Slope::Zero => Derivative::Zero("it is piecewise constant"),
-            Slope::None(why) => Derivative::None(why),
             Slope::By(tangent) => Derivative::by(move |cx| vec![tangent(cx)]),
             Slope::Of(slope) => Derivative::by(move |cx| {
                 let (x, y) = (cx.operands[0], cx.results[0]);
@@ -347,7 +346,15 @@ macro_rules! unary_ops {
                 complex: OfComplex::Real(|z| z.im),
                 linear: Linear::Jointly,
                 slope: Slope::Linear,
-                transpose: Some(|cx| { let ct = cx.cotangent(); let zeros = like(cx.b, ct, 0.0); let negative = make::negate(cx.b, ct); make::complex(cx.b, zeros, negative) }),
+                transpose: Some(|cx| {
+                    let ct = cx.cotangent();
+                    let zeros = like(cx.b, ct, 0.0);
+                    if !cx.operand_tensor(0).dtype.is_complex() {
+                        return zeros;
+                    }
+                    let negative = make::negate(cx.b, ct);
+                    make::complex(cx.b, zeros, negative)
+                }),
                 schema: stablehlo(ResultLabels::of("imag_c1", "imag_c2"), OnQuantized::Refuses, UNARY),
                 ..row!("imag")
             };
@@ -375,7 +382,14 @@ macro_rules! unary_ops {
                 complex: OfComplex::Real(|z| z.re),
                 linear: Linear::Jointly,
                 slope: Slope::Linear,
-                transpose: Some(|cx| { let ct = cx.cotangent(); let zeros = like(cx.b, ct, 0.0); make::complex(cx.b, ct, zeros) }),
+                transpose: Some(|cx| {
+                    let ct = cx.cotangent();
+                    if !cx.operand_tensor(0).dtype.is_complex() {
+                        return ct;
+                    }
+                    let zeros = like(cx.b, ct, 0.0);
+                    make::complex(cx.b, ct, zeros)
+                }),
                 schema: stablehlo(ResultLabels::of("real_c1", "real_c2"), OnQuantized::Refuses, UNARY),
                 ..row!("real")
             };
@@ -411,7 +425,7 @@ macro_rules! unary_ops {
             ChloAcosh "chlo.acosh" transcendental!(Slope::Of(|b, x, _| { let [less, more] = [plus(b, -1.0, x), plus(b, 1.0, x)].map(|y| make::rsqrt(b, y)); make::multiply(b, less, more) }), fns::acosh_f32, fns::acosh_f64, Complex(complex::acosh), chlo "acosh");
             ChloAtanh "chlo.atanh" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); over(b, 1.0, rest) }), fns::atanh_f32, fns::atanh_f64, Complex(complex::atanh), chlo "atanh");
             ChloTan "chlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, Complex(complex::tan), chlo "tan");
-            ChloBesselI1e "chlo.bessel_i1e" transcendental!(Slope::None("no op computes the function `bessel_i0e`"), |x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
+            ChloBesselI1e "chlo.bessel_i1e" transcendental!(Slope::Of(bessel::slope_i1e), |x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
         }
     };
 }

@@ -137,16 +137,8 @@ impl Facts for Gather {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(forwards = none);
+    answer!(usual but enlarged, eval_copies);
     answer!(enlarged = sizes("slice_sizes"));
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);

@@ -114,10 +114,16 @@ impl Facts for Scatter {
         if self.linear(op) != Linear::No {
             return Derivative::Linear;
         }
-        match common_kind(op).filter(|_| arity(op) == 1) {
+        let kind = reducer::reduce_kind_of_op(op).filter(|_| arity(op) == 1 && !promote::is_promoted(op));
+        match kind {
+            _ if subtracts(op) => Derivative::expanded(|cx| {
+                let updates = make::negate(cx.b, cx.operands[2]);
+                let (sum, attrs) = (Some(ReduceKind::Add), cx.op.attrs().clone());
+                Ok(vec![make::scatter(cx.b, sum, cx.operands[0], cx.operands[1], updates, attrs)])
+            }),
             Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
             Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
-            _ => Derivative::None("only sums, replacements, and products and extrema of one array have a derivative"),
+            _ => Derivative::None("only sums, differences, replacements, products and extrema have a derivative"),
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
@@ -178,7 +184,7 @@ impl Facts for Scatter {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(usual_beside_reducer);
+    answer!(usual but reducer, eval_copies);
     answer!(reducer = REDUCER);
     answer!(eval_copies = true);
     answer!(pure);
@@ -205,9 +211,11 @@ impl Facts for Scatter {
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let places = places(&dims(op), &x[0], &x[arity(op)], x[arity(op) + 1].shape());
-        let ways: Option<Vec<Way>> = (0..arity(op)).map(|i| way(op, i)).collect();
-        match ways {
-            Some(ways) => Ok((0..arity(op)).map(|i| apply(ways[i], &x[i], &x[arity(op) + 1 + i], &places)).collect()),
+        let changes: Option<Vec<Change>> = (0..arity(op)).map(|i| change(op, i)).collect();
+        match changes {
+            Some(changes) => {
+                Ok((0..arity(op)).map(|i| apply(changes[i], &x[i], &x[arity(op) + 1 + i], &places)).collect())
+            }
             None => apply_region(op, x, &places, regions),
         }
     }
@@ -218,10 +226,10 @@ impl Facts for Scatter {
     }
 
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        let ways: Option<Vec<Way>> = (0..arity(op)).map(|i| way(op, i)).collect();
-        let is_linear = |w: &Way| matches!(w, Way::Replace | Way::Combine(ReduceKind::Add));
-        match ways {
-            Some(ways) if !promote::is_promoted(op) && ways.iter().all(is_linear) && arity(op) < 16 => {
+        let changes: Option<Vec<Change>> = (0..arity(op)).map(|i| change(op, i)).collect();
+        let is_linear = |w: &Change| matches!(w, Change::Replace | Change::Combine(ReduceKind::Add));
+        match changes {
+            Some(changes) if !promote::is_promoted(op) && changes.iter().all(is_linear) && arity(op) < 16 => {
                 let ones = (1u32 << arity(op)) - 1;
                 Linear::In(ones | ones << (arity(op) + 1))
             }
@@ -242,28 +250,39 @@ impl Facts for Scatter {
     );
 }
 
+/// Returns true if the op subtracts the updates from the elements of one input.
+fn subtracts(op: &OpView<'_>) -> bool {
+    let region = op.regions()[0];
+    let difference = op.body.region_results(region).first().and_then(|&v| op.body.def_op(v)).map(|def| op.at(def));
+    let is_difference =
+        |def: OpView<'_>| Opcode::of_view(&def) == Opcode::Subtract && *def.operands() == op.body[region].args[..];
+    arity(op) == 1 && !promote::is_promoted(op) && difference.is_some_and(is_difference)
+}
+
 /// Returns true if the program promises that no element is updated twice.
 fn is_unique(op: &OpView<'_>) -> bool {
     op.attr("unique_indices").and_then(Attr::as_bool) == Some(true)
 }
 
 /// Builds the cotangent of input `i` of a linear scatter: that of the result, without the elements that are replaced.
+/// Returns `None` if it is zero, or if the operand is not linear.
 fn input_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotangent> {
     let ct = cx.cotangents[i].filter(|_| cx.is_linear(i))?;
     let n = arity(&cx.op);
-    let Some(Way::Replace) = way(&cx.op, i) else { return Some(ct.into()) };
+    let Some(Change::Replace) = change(&cx.op, i) else { return Some(ct.into()) };
     let (zeros, indices) = (make::zeros(cx.b, cx.operand_tensor(n + 1 + i)), cx.known(n));
     Some(make::scatter(cx.b, None, ct, indices, zeros, cx.op.attrs().clone()).into())
 }
 
 /// Builds the cotangent of the updates of input `i` of a linear scatter, from the elements where they were written. An
-/// update that a later one replaced has the cotangent zero.
+/// update that a later one replaced has the cotangent zero. Returns `None` if it is zero, or if the operand is not
+/// linear.
 fn update_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotangent> {
     let n = arity(&cx.op);
     let ct = cx.cotangents[i].filter(|_| cx.is_linear(n + 1 + i))?;
     let (dims, indices, updates) = (dims(&cx.op), cx.known(n), cx.operand_tensor(n + 1 + i));
     let read = dims.read_scattered(cx.b, ct, indices, &updates.shape);
-    if matches!(way(&cx.op, i), Some(Way::Combine(_))) || is_unique(&cx.op) {
+    if matches!(change(&cx.op, i), Some(Change::Combine(_))) || is_unique(&cx.op) {
         return Some(read.into());
     }
     // Scattering the numbers of the updates shows which of them was last.
@@ -279,6 +298,7 @@ fn update_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotang
 }
 
 /// Builds the tangent of a product: that of the input times the updates, and that of the updates times the input.
+/// Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (attrs, x, indices) = (cx.op.attrs().clone(), cx.operands[0], cx.operands[1]);
     if !is_unique(&cx.op) {
@@ -299,7 +319,7 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
 }
 
 /// Builds the tangent of a maximum or minimum: the mean of the tangents of those among the input and the updates that
-/// are equal to the result.
+/// are equal to the result. Returns `None` if it is zero.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (attrs, indices, result) = (cx.op.attrs().clone(), cx.operands[1], cx.results[0]);
     let dtype = cx.op.operand_tensor(0).dtype;
@@ -343,7 +363,7 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     let gives = check::types_of(op, op.body.region_results(region));
     let scalars = args.iter().all(|t| t.as_tensor().is_some_and(|t| t.rank() == 0));
     let fits = scalars && args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n];
-    check.that("scatter_c23", fits, "the computation must take two scalars for each input and give one");
+    check.that("scatter_c23", fits, "the computation must take two scalars for each input, and return one");
     let dtypes: Vec<_> = gives.iter().filter_map(|t| t.as_tensor()).map(|t| t.dtype).collect();
     let inputs = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor());
     let takes = inputs.zip(&dtypes).take(n).all(|(x, &to)| check::is_promotable(x.dtype, to));
@@ -353,19 +373,19 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
 
 /// The change of an element by an update.
 #[derive(Clone, Copy)]
-enum Way {
+enum Change {
     Replace,
     Combine(ReduceKind),
 }
 
 /// Returns how updates of input `i` change elements, or `None` if only running the region shows it.
-fn way(op: &OpView<'_>, i: usize) -> Option<Way> {
+fn change(op: &OpView<'_>, i: usize) -> Option<Change> {
     let region = op.regions()[0];
     if op.body.region_results(region)[i] == op.body[region].args[arity(op) + i] {
-        return Some(Way::Replace);
+        return Some(Change::Replace);
     }
     let kind = reducer::reduce_kind_of(op.module, op.body, region, i)?;
-    eval::can_combine(kind, op.result_tensor(i).dtype).then_some(Way::Combine(kind))
+    eval::can_combine(kind, op.result_tensor(i).dtype).then_some(Change::Combine(kind))
 }
 
 /// Returns the row-major position in the operand of each element of the updates, in row-major order, or `None` for an
@@ -389,16 +409,16 @@ fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usi
     out
 }
 
-fn apply(way: Way, operand: &Literal, updates: &Literal, places: &[Option<usize>]) -> Literal {
+fn apply(change: Change, operand: &Literal, updates: &Literal, places: &[Option<usize>]) -> Literal {
     let mut out = operand.to_dense();
     with_element!(operand.dtype(), T => {
         let get = eval::elements::<T>(updates);
         let elements = out.as_mut_slice::<T>();
         for (i, &place) in places.iter().enumerate() {
             let Some(p) = place else { continue };
-            elements[p] = match way {
-                Way::Replace => get(i),
-                Way::Combine(kind) => {
+            elements[p] = match change {
+                Change::Replace => get(i),
+                Change::Combine(kind) => {
                     T::from_number(eval::combine(kind, elements[p].to_number(), get(i).to_number()))
                 }
             };
@@ -408,6 +428,7 @@ fn apply(way: Way, operand: &Literal, updates: &Literal, places: &[Option<usize>
 }
 
 /// Runs the region for each element of the updates that has a place, and returns the inputs with its results there.
+/// Fails if the region does.
 fn apply_region(
     op: &OpView<'_>,
     x: &[Literal],

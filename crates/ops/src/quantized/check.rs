@@ -15,7 +15,8 @@ const PER_TENSOR: &str = "values may be quantized per tensor only";
 type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
 /// Infers the result types of an op with quantized operands or results, after a check of the specification's
-/// constraints on them. `plain` infers the result types of the op on plain values.
+/// constraints on them. `plain` infers the result types of the op on plain values. Fails with all constraints that are
+/// broken.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
         OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor => plain(op),
@@ -77,7 +78,7 @@ fn is_alike(a: &Quantized, b: &Quantized) -> bool {
 }
 
 /// Checks an op whose values with float or quantized elements must all be quantized per tensor, by types that differ in
-/// scales and zero points only.
+/// scales and zero points only. Fails otherwise.
 fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Result<(), Diagnostics> {
     let takes = |d: DType| d.is_float() || d.quantized().is_some();
     let dtypes = op.operands().iter().chain(op.results()).filter_map(|&v| Some(op.body.ty(v).as_tensor()?.dtype));
@@ -150,7 +151,7 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
 }
 
 /// Checks an op that moves values quantized along a dimension: the result must be quantized along the dimension that
-/// the operand's quantized dimension becomes, with scales and zero points that fit.
+/// the operand's quantized dimension becomes, with scales and zero points that fit. Fails otherwise.
 fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics> {
     let ([x, ..], [y]) = (op.operands(), op.results()) else { return Err(needs_result_type(op).into()) };
     let same = |a: &Quantized, b: &Quantized| {

@@ -120,7 +120,7 @@ fn parameter(
     }
 }
 
-/// Evaluates the decomposition of the op on the integers of its operands.
+/// Evaluates the decomposition of the op on the integers of its operands. Fails if an op of the decomposition does.
 pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();
@@ -141,7 +141,7 @@ pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) 
 }
 
 /// Converts elements of type `from`, which are floats or quantized, to the quantized type `to`. Quantized elements are
-/// passed and returned as their integers.
+/// passed and returned as their integers. Fails if an op of the decomposition does.
 pub(crate) fn requantized(x: &Literal, from: DType, to: DType, loc: &Loc) -> Result<Literal, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();
@@ -177,7 +177,7 @@ impl Facts for UniformQuantize {
         check.that("uniform_quantize_o1", to.dtype.quantized().is_some(), "the result must be quantized");
         check.that("uniform_quantize_c1", x.shape == to.shape, "operand and result must have the same shape");
         let same = x.dtype.expressed() == to.dtype.expressed();
-        check.that("uniform_quantize_c2", same, "the result must stand for floats of the operand's type");
+        check.that("uniform_quantize_c2", same, "the result must represent floats of the operand's type");
         check.give([to.clone().into()])
     }
 

@@ -142,23 +142,9 @@ impl Facts for BroadcastInDim {
         (has_operand_type(op) && op.sizes("broadcast_dimensions").is_sorted()).then(|| op.operand(0))
     }
 
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
+    answer!(usual but forwards, constness);
     answer!(constness = OfOperands);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
-    answer!(pure);
-    answer!(class = Broadcast);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(cost = streams(0.0));
-    answer!(linear = Jointly);
-    answer!(explicit = by_rule);
+    answer!(moves_elements = Broadcast);
     answer!(
         example = "func.func @main(%arg0: tensor<2xf32>) -> tensor<2x3xf32> {
   %0 = stablehlo.broadcast_in_dim %arg0, dims = [0] : (tensor<2xf32>) -> tensor<2x3xf32>

@@ -24,7 +24,7 @@ impl Concatenate {
         role: Role::Plain,
     };
 
-    /// Returns the dimension along which the operands are joined.
+    /// Returns the dimension along which the operands are joined. Returns `None` if the attribute is missing or broken.
     pub fn dim(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("dimension")
     }
@@ -107,9 +107,7 @@ impl Facts for Concatenate {
         Join::read_through(op, Concatenate::dim(op)?)
     }
 
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
+    answer!(usual but forwards, movement, read_through, propagation_rule);
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
@@ -125,17 +123,7 @@ impl Facts for Concatenate {
         Some(Movement::new(dim, reads, |cx| vec![*cx.windows.last().expect("at least one operand")]))
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(cost = streams(0.0));
-    answer!(linear = Jointly);
-    answer!(explicit = by_rule);
+    answer!(moves_elements = Other);
     answer!(
         example = "func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x1xf32>) -> tensor<2x4xf32> {
   %0 = stablehlo.concatenate %arg0, %arg1, dim = 1 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>

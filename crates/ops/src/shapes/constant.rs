@@ -18,8 +18,8 @@ macro_rules! constant_example {
     };
 }
 
-/// Returns the array of operand `i`, if a constant defines it. Marks of its sharding may be in between: they are removed
-/// from the program at some time, and the answer must not change then.
+/// Returns the array of operand `i` if a `stablehlo`, `sdy` or `chlo` constant defines it, directly or through ops that
+/// only state a sharding, which later passes remove. Returns `None` otherwise.
 pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     while is_mark(&def) {
@@ -72,17 +72,8 @@ impl Constant {
         role: Role::Plain,
     };
 
-    pub(crate) const SDY_CONSTANT: Schema = Schema {
-        attributes: &[required("value", None, AttrKind::Dense)],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::custom(&crate::syntax::constant::ConstantForm),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
-
-    pub(crate) const CHLO_CONSTANT: Schema = Schema {
+    /// The schema of the constants that the specification does not number.
+    pub(crate) const WITHOUT_LABELS: Schema = Schema {
         attributes: &[required("value", None, AttrKind::Dense)],
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -143,15 +134,7 @@ impl Facts for Constant {
         if Opcode::of_view(op) == Opcode::ChloConstant { Constness::No } else { Constness::Literal }
     }
 
-    answer!(forwards = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but enlarged, constness);
     answer!(pure);
     answer!(rule = none("a constant has no operands"));
     answer!(class = Other);

@@ -72,8 +72,8 @@ pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     make::concatenate(cx.b, &columns, 1)
 }
 
-/// Returns the dimension numbers of a batch of blocks in an array of this rank, if their start indices are the rows of an
-/// array. The array of the blocks has a leading dimension too, or is one for all blocks.
+/// Returns the dimension numbers of a gather of blocks of rank `rank`, whose start indices are the rows of a matrix. If
+/// `is_batched`, the operand has a leading dimension with an array for each block. Otherwise, all blocks are in one array.
 pub(super) fn block_dims(rank: usize, is_batched: bool) -> IndexDims {
     let batch: Vec<usize> = (0..usize::from(is_batched)).collect();
     IndexDims {
@@ -214,11 +214,8 @@ impl Facts for DynamicSlice {
         Cost { flops: 0.0, bytes_read: bytes, bytes_written: bytes }
     }
 
-    answer!(forwards = none);
+    answer!(usual but enlarged, movement, propagation_rule);
     answer!(enlarged = sizes("slice_sizes"));
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(read_through = none);
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
@@ -233,10 +230,6 @@ impl Facts for DynamicSlice {
         RuleFact::Rule(rule_builder(op).add_pointwise_or(op.operand_shape(0), op.result_shape(0), cut).build())
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(linear = In(1));

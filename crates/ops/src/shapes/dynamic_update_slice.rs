@@ -135,15 +135,7 @@ impl Facts for DynamicUpdateSlice {
         self.rule(op).map(|rule| if has_constant_starts(op) { with_split_updates(rule) } else { rule })
     }
 
-    answer!(forwards = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but enlarged, propagation_rule);
     answer!(pure);
     answer!(class = DynamicSlice);
     answer!(combine = none);

@@ -23,7 +23,7 @@ impl Iota {
         role: Role::Plain,
     };
 
-    /// Returns the dimension along which the numbers increase.
+    /// Returns the dimension along which the numbers increase. Returns `None` if the attribute is missing or broken.
     pub fn dim(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("iota_dimension")
     }
@@ -40,7 +40,7 @@ impl Facts for Iota {
         let [] = check::tensors(op)?;
         let (to, dim) = (check::declared(op)?, check::size(op, "iota_dimension")?);
         Check::new(op)
-            .that("iota_i1", !to.dtype.is_bool(), "the result must hold numbers")
+            .that("iota_i1", !to.dtype.is_bool(), "the elements of the result must not be booleans")
             .that("iota_c1", dim < to.rank(), "`iota_dimension` must be a dimension of the result")
             .give([to.clone().into()])
     }
@@ -71,17 +71,8 @@ impl Facts for Iota {
         Ok(vec![make::convert(b, shifted, local.dtype)])
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
+    answer!(usual but constness);
     answer!(constness = Literal);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(rule = none("an iota has no operands"));
     answer!(class = Other);

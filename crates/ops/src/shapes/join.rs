@@ -141,7 +141,7 @@ impl Facts for Join {
         let parts = parts(op);
         c.that("join_c3", parts.iter().all(is_inside), "each part must be inside its operand").so_far()?;
         let is_read = |i: usize| inputs[i].shape[dim] == 0 || parts.iter().any(|p| p.operand == i && p.size > 0);
-        c.that("join_c1", (0..inputs.len()).all(is_read), "there must be a part of each operand with elements")
+        c.that("join_c1", (0..inputs.len()).all(is_read), "each operand that has elements must have a part")
             .so_far()?;
         let mut shape = first.shape.clone();
         shape[dim] = parts.iter().fold(0, |n: usize, p| n.saturating_add(p.size));
@@ -199,16 +199,7 @@ impl Facts for Join {
         Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect(), run))
     }
 
-    answer!(enlarged = by_types);
-    answer!(forwards = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but movement);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -169,7 +169,7 @@ impl Facts for Pad {
         }
         c.that("pad_c1", value.dtype == x.dtype, "the padding value must have the operand's element type")
             .that("pad_i2", value.rank() == 0, "the padding value must be a scalar")
-            .that("pad_c2", same_length, "there must be a padding for each dimension")
+            .that("pad_c2", same_length, "low, high and interior padding must have a number for each dimension")
             .so_far()?;
         let paddings = paddings(op);
         c.that("pad_c3", paddings.iter().all(|p| p.interior >= 0), "interior padding must not be negative").so_far()?;
@@ -213,10 +213,7 @@ impl Facts for Pad {
         (has_operand_type(op) && adds_nothing).then(|| op.operand(0))
     }
 
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(read_through = none);
+    answer!(usual but forwards, movement, propagation_rule);
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
@@ -226,17 +223,7 @@ impl Facts for Pad {
     }
 
     answer!(propagation_rule = blocked_if_conservative);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(cost = streams(0.0));
-    answer!(linear = Jointly);
-    answer!(explicit = by_rule);
+    answer!(moves_elements = Other);
     answer!(example = "func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<f32>) -> tensor<2x8xf32> {
   %0 = stablehlo.pad %arg0, %arg1, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x8xf32>
   return %0 : tensor<2x8xf32>

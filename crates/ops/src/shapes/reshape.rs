@@ -71,16 +71,9 @@ impl Facts for Reshape {
     }
 
     answer!(forwards = same_type);
-    answer!(enlarged = by_types);
+    answer!(usual but forwards, splits, constness);
     answer!(splits = Shared);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
     answer!(constness = OfOperands);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = PassThrough);
     answer!(combine = none);

@@ -61,14 +61,7 @@ impl Facts for Resize {
     answer!(index_bounds = none);
     answer!(forwards = same_type);
     answer!(splits = InSameBlocks);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but forwards, enlarged, splits);
     answer!(pure);
     answer!(class = Other);
     answer!(combine = none);

@@ -77,11 +77,7 @@ impl Facts for Reverse {
         Ok(vec![eval::gather(&x[0], &from, shape)])
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(read_through = none);
+    answer!(usual but movement);
 
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
@@ -90,18 +86,7 @@ impl Facts for Reverse {
         Some(Movement::new(dim, vec![Read::elements(dim, -1, -last)], run))
     }
 
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(cost = streams(0.0));
-    answer!(linear = Jointly);
-    answer!(explicit = by_rule);
+    answer!(moves_elements = Other);
     answer!(
         example = "func.func @main(%arg0: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = stablehlo.reverse %arg0, dims = [1] : tensor<2x3xf32>

@@ -164,8 +164,7 @@ impl Facts for Slice {
 
     answer!(forwards = same_type);
     answer!(index_bounds = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
+    answer!(usual but forwards, enlarged, movement, read_through, propagation_rule, constness);
 
     /// Returns the padding that adds less if the operand is padded. Otherwise returns the join of the operand's pieces
     /// if the operand is a concatenation or a slice and only one dimension is not taken whole.
@@ -188,9 +187,6 @@ impl Facts for Slice {
     }
 
     answer!(constness = OfOperands);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
     answer!(pure);
     answer!(class = Other);
     answer!(cost = streams(0.0));

@@ -89,23 +89,8 @@ impl Facts for Transpose {
         op.sizes("permutation").is_sorted().then(|| op.operand(0))
     }
 
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(propagation_rule = as_rule);
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
-    answer!(pure);
-    answer!(class = PassThrough);
-    answer!(combine = none);
-    answer!(localize = same_op);
-    answer!(cost = streams(0.0));
-    answer!(linear = Jointly);
-    answer!(explicit = by_rule);
+    answer!(usual but forwards);
+    answer!(moves_elements = PassThrough);
     answer!(
         example = "func.func @main(%arg0: tensor<2x3xf32>) -> tensor<3x2xf32> {
   %0 = stablehlo.transpose %arg0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>

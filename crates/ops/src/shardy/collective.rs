@@ -8,6 +8,7 @@ use crate::Opcode;
 use crate::check::{Check, bad_attribute, counted_tensors};
 use crate::facts::*;
 use crate::schema::*;
+use crate::syntax::shardy::CollectiveForm;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Literal, Mesh, Sharding};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value, ValueDef};
 use std::sync::Arc;
@@ -392,106 +393,55 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
     }
 }
 
+/// Describes a collective of Shardy with these attributes, which is written in this form.
+const fn schema(attributes: &'static [AttrSpec], form: &'static CollectiveForm) -> Schema {
+    Schema {
+        attributes,
+        operands: Operands::Each,
+        results: ResultLabels::NONE,
+        on_quantized: OnQuantized::Any,
+        syntax: shardy_collective(form),
+        names: Names::Numbered,
+        role: Role::Plain,
+    }
+}
+
 impl Collective {
-    pub(crate) const SDY_ALL_GATHER: Schema = Schema {
-        attributes: &[required("gathering_axes", None, AttrKind::AxesPerDim)],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::GATHER),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SDY_ALL_GATHER: Schema =
+        schema(&[required("gathering_axes", None, AttrKind::AxesPerDim)], &CollectiveForm::GATHER);
 
-    pub(crate) const SDY_ALL_SLICE: Schema = Schema {
-        attributes: &[required("slicing_axes", None, AttrKind::AxesPerDim)],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::SLICE),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SDY_ALL_SLICE: Schema =
+        schema(&[required("slicing_axes", None, AttrKind::AxesPerDim)], &CollectiveForm::SLICE);
 
-    pub(crate) const SDY_ALL_TO_ALL: Schema = Schema {
-        attributes: &[required(
+    pub(crate) const SDY_ALL_TO_ALL: Schema = schema(
+        &[required(
             "params",
             None,
             AttrKind::Own("a list of `sdy.all_to_all_param {axes; src_dim, tgt_dim: integer}`"),
         )],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::ALL_TO_ALL),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        &CollectiveForm::ALL_TO_ALL,
+    );
 
-    pub(crate) const SDY_COLLECTIVE_PERMUTE: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::PERMUTE),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const PERMUTE: Schema = schema(NONE, &CollectiveForm::PERMUTE);
 
-    pub(crate) const EXCHANGE: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::PERMUTE),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SDY_ALL_REDUCE: Schema = schema(
+        &[required("reduction_axes", None, AttrKind::Axes), optional("reduction_op", None, REDUCTION_OP, "sum")],
+        &CollectiveForm::REDUCE,
+    );
 
-    pub(crate) const SDY_ALL_REDUCE: Schema = Schema {
-        attributes: &[
-            required("reduction_axes", None, AttrKind::Axes),
-            optional("reduction_op", None, REDUCTION_OP, "sum"),
-        ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::REDUCE),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
-
-    pub(crate) const SDY_REDUCE_SCATTER: Schema = Schema {
-        attributes: &[
+    pub(crate) const SDY_REDUCE_SCATTER: Schema = schema(
+        &[
             required("reduce_scatter_axes", None, AttrKind::AxesPerDim),
             optional("reduction_op", None, REDUCTION_OP, "sum"),
         ],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::REDUCE_SCATTER),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+        &CollectiveForm::REDUCE_SCATTER,
+    );
 
-    pub(crate) const REPLICATED_TO_UNREDUCED: Schema = Schema {
-        attributes: &[required("axes", None, AttrKind::Axes)],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::REPLICATED_TO_UNREDUCED),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const REPLICATED_TO_UNREDUCED: Schema =
+        schema(&[required("axes", None, AttrKind::Axes)], &CollectiveForm::REPLICATED_TO_UNREDUCED);
 
-    pub(crate) const SHARDED_TO_UNREDUCED: Schema = Schema {
-        attributes: &[required("axes", None, AttrKind::AxesPerDim)],
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: shardy_collective(&crate::syntax::shardy::CollectiveForm::SHARDED_TO_UNREDUCED),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
+    pub(crate) const SHARDED_TO_UNREDUCED: Schema =
+        schema(&[required("axes", None, AttrKind::AxesPerDim)], &CollectiveForm::SHARDED_TO_UNREDUCED);
 }
 
 impl Facts for Collective {

@@ -53,7 +53,8 @@ pub fn manual_mesh_axes_in(attrs: &Attrs) -> Option<(&Arc<Mesh>, &[AxisRef])> {
     attrs.get("manual_axes")?.as_axes()
 }
 
-/// Returns the name of the function that a named computation was made from.
+/// Returns the name of the function that a named computation was made from. Returns `None` if the attribute is missing
+/// or broken.
 pub fn computation_name(attrs: &Attrs) -> Option<&str> {
     attrs.str("name")
 }
@@ -118,18 +119,8 @@ pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
 }
 
 impl Mark {
-    pub(crate) const SHARDING_CONSTRAINT: Schema = Schema {
-        attributes: NONE,
-        operands: Operands::Each,
-        results: ResultLabels::NONE,
-        on_quantized: OnQuantized::Any,
-        syntax: Syntax::pieces(&[Piece::Operand, Piece::Text(" "), Piece::Sharding], Types::AlwaysSame)
-            .with_results(SHARDING),
-        names: Names::Numbered,
-        role: Role::Plain,
-    };
-
-    pub(crate) const RESHARD: Schema = Schema {
+    /// The schema of the ops that state the sharding of their operand.
+    pub(crate) const WITH_SHARDING: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
         results: ResultLabels::NONE,
@@ -181,6 +172,7 @@ impl Mark {
     };
 
     /// Returns the direction in which shardings pass a `propagation_barrier`: `NONE`, `FORWARD`, `BACKWARD` or `BOTH`.
+    /// Returns `None` if the attribute is missing or broken.
     pub fn allowed_direction<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("allowed_direction")
     }
@@ -188,7 +180,7 @@ impl Mark {
 
 impl Facts for Mark {
     answer!(derivative = linear);
-    /// The cotangent of a value has the value's layout.
+    /// Returns the transpose: the cotangent of a value has the value's layout.
     fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
         Transposed::by(|cx| {
             cx.for_each_linear(|cx| {
@@ -223,16 +215,7 @@ impl Facts for Mark {
         if Opcode::of_view(op) == Opcode::ShardingConstraint { Constness::No } else { Constness::OfOperands }
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(movement = none);
-    answer!(read_through = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(propagation_rule = as_rule);
-    answer!(number = none);
-    answer!(reducer = none);
-    answer!(eval_copies = false);
+    answer!(usual but constness);
     answer!(class = Elementwise);
     fn data_flow(&self, op: &OpView<'_>) -> DataFlow {
         if Opcode::of_view(op) != Opcode::DataFlowEdgeOp {
@@ -304,7 +287,7 @@ impl ShardingGroup {
         role: Role::Plain,
     };
 
-    /// Returns the number of the group.
+    /// Returns the number of the group. Returns `None` if the attribute is missing or broken.
     pub fn id(op: &OpView<'_>) -> Option<i64> {
         op.attrs().int("group_id")
     }
@@ -397,7 +380,9 @@ impl Facts for ManualComputation {
         );
         let (ins, manual) = (op.attr("in_shardings"), op.attr("manual_axes"));
         let (Some(Attr::Shardings(ins)), Some(Attr::Axes { mesh, axes })) = (ins, manual) else {
-            return check.that("sdy-manual-attrs", false, "`in_shardings` and `manual_axes` must be there").give([]);
+            return check
+                .that("sdy-manual-attrs", false, "the attributes `in_shardings` and `manual_axes` are required")
+                .give([]);
         };
         let one_each = ins.len() == op.operands().len();
         check.that("sdy-manual-arity", one_each, "there must be one sharding for each operand");

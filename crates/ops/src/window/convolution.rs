@@ -291,15 +291,27 @@ impl ConvDims {
     }
 
     /// Builds a batch of convolutions. The new dimension becomes a part of the batch dimension, of the features of the
-    /// result, or of the groups of features.
+    /// result, or of the groups of features. If the batch dimension is divided into groups, it becomes a part of each
+    /// group, or of their number.
     fn batch(&self, cx: &mut BatchCx<'_, '_, '_>) -> Value {
         let op = cx.op;
-        let groups = group_count(&op, "feature_group_count");
-        let mut built_groups = groups;
+        let [groups, batch_groups] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
+        let (mut built_groups, mut built_batch_groups, mut outer) = (groups, batch_groups, 1);
         let (x, kernel, place) = match (cx.mapped[0], cx.mapped[1]) {
-            (true, false) => (merged(cx.b, cx.operands[0], self.input_batch), cx.operands[1], self.output_batch),
+            (true, false) => {
+                let x = merged_in_groups(cx.b, cx.operands[0], self.input_batch, batch_groups);
+                (x, cx.operands[1], self.output_batch)
+            }
             (false, true) if groups == 1 => {
-                (cx.operands[0], merged(cx.b, cx.operands[1], self.kernel_output_feature), self.output_feature)
+                outer = batch_groups;
+                let kernel = merged_in_groups(cx.b, cx.operands[1], self.kernel_output_feature, batch_groups);
+                (cx.operands[0], kernel, self.output_feature)
+            }
+            _ if batch_groups > 1 => {
+                built_batch_groups = batch_groups * cx.size;
+                let (x, kernel) = (cx.with_leading(0), cx.with_leading(1));
+                let x = merged(cx.b, x, self.input_batch);
+                (x, merged(cx.b, kernel, self.kernel_output_feature), self.output_feature)
             }
             _ => {
                 built_groups = groups * cx.size;
@@ -313,15 +325,17 @@ impl ConvDims {
             window: self.window(&op),
             reversed: self.reversed(&op),
             feature_groups: built_groups,
-            batch_groups: 1,
+            batch_groups: built_batch_groups,
             dtype: op.result_tensor(0).dtype,
             b: &mut *cx.b,
         };
         let made = self.convolution(&mut built, x, kernel);
         let mut shape = op.result_shape(0).to_vec();
-        shape.insert(place, cx.size);
+        shape[place] /= outer;
+        shape.splice(place..place, [outer, cx.size]);
         let made = make::reshape(cx.b, made, &shape);
-        make::move_to_front(cx.b, made, place)
+        let made = make::move_to_front(cx.b, made, place + 1);
+        make::reshape(cx.b, made, &[&[cx.size], op.result_shape(0)].concat())
     }
 }
 
@@ -352,6 +366,20 @@ fn moved(b: &mut Builder<'_>, x: Value, from: usize, to: usize, groups: usize) -
     merged(b, x, to)
 }
 
+/// Makes the leading dimension the major part of each of the groups of dimension `to` of the others.
+fn merged_in_groups(b: &mut Builder<'_>, x: Value, to: usize, groups: usize) -> Value {
+    let shape = make::type_of(b, x).shape[1..].to_vec();
+    let count = make::type_of(b, x).shape[0];
+    let mut split = shape.clone();
+    split[to] /= groups;
+    split.insert(to, groups);
+    let x = make::reshape(b, x, &[&[count], &split[..]].concat());
+    let x = merged(b, x, to + 1);
+    let mut whole = shape;
+    whole[to] *= count;
+    make::reshape(b, x, &whole)
+}
+
 /// Makes the leading dimension the major part of dimension `to` of the others.
 fn merged(b: &mut Builder<'_>, x: Value, to: usize) -> Value {
     let shape = make::type_of(b, x).shape.clone();
@@ -371,10 +399,7 @@ impl Facts for Convolution {
             vec![input, cx.is_linear(1).then(|| dims.kernel_cotangent(cx).into())]
         })
     }
-    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
-        if group_count(op, "batch_group_count") > 1 {
-            return Batched::None("its batch dimension is divided into groups");
-        }
+    fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
         Batched::by("it has one batch dimension and one dimension of features", |cx| {
             let dims = ConvDims::of(&cx.op).expect("verified");
             Ok(vec![dims.batch(cx)])
@@ -388,30 +413,30 @@ impl Facts for Convolution {
         let n = lhs.rank();
         let mut check = Check::new(op);
         check.that("convolution_c1", n == rhs.rank() && n >= 2, "both operands must have the same rank, at least 2");
-        check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have one element type");
+        check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have the same element type");
         let spatial = n.saturating_sub(2);
         check
             .that(
                 "convolution_c12",
                 dims.input_spatial.len() == spatial,
-                "the input must have N - 2 spatial dimensions",
+                "the input must have two spatial dimensions fewer than dimensions",
             )
             .that(
                 "convolution_c17",
                 dims.kernel_spatial.len() == spatial,
-                "the kernel must have N - 2 spatial dimensions",
+                "the kernel must have two spatial dimensions fewer than dimensions",
             )
             .that(
                 "convolution_c19",
                 dims.output_spatial.len() == spatial,
-                "the output must have N - 2 spatial dimensions",
+                "the output must have two spatial dimensions fewer than dimensions",
             )
             .that("convolution_c24", check::precision_fits(op), check::PRECISION_RULE);
         let all = |list: Vec<usize>| check::is_unique(&list) && check::are_dims(&list, n);
-        check.that("convolution_c13", all(dims.input()), "the input's dimensions must be named once each");
-        check.that("convolution_c18", all(dims.kernel()), "the kernel's dimensions must be named once each");
+        check.that("convolution_c13", all(dims.input()), "each dimension of the input must be named once");
+        check.that("convolution_c18", all(dims.kernel()), "each dimension of the kernel must be named once");
         check
-            .that("convolution_c20", all(dims.output()), "the output's dimensions must be named once each")
+            .that("convolution_c20", all(dims.output()), "each dimension of the output must be named once")
             .so_far()?;
         check_groups(op, &mut check, &dims);
         let window = read_window(op, &mut check, NAMES, Some(kernel_sizes(op, &dims)), n - 2, &LABELS);
@@ -449,7 +474,7 @@ impl Facts for Convolution {
         RuleFact::Rule(rule.without(|f| moves(rule.kind(f))))
     }
 
-    answer!(forwards = none);
+    answer!(usual but enlarged, movement, read_through, propagation_rule, eval_copies);
 
     /// Returns the attributes with the numbers of groups that the enlarged types have.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
@@ -467,10 +492,9 @@ impl Facts for Convolution {
     }
 
     answer!(index_bounds = none);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
 
-    /// Returns the op with its windows over the operand of a `pad` that adds zeros.
+    /// Returns the op with its windows over the operand of a `pad` that adds zeros. Returns `None` if no such op makes
+    /// the operand.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let dims = ConvDims::of(op)?;
         let is_zero =
@@ -499,9 +523,6 @@ impl Facts for Convolution {
         Some(Movement::new(dims.output_spatial[i], vec![read], of_windows))
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
-    answer!(reducer = none);
     answer!(eval_copies = true);
     answer!(pure);
     answer!(class = Other);
@@ -581,20 +602,24 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     check.that(
         "convolution_c10",
         lhs[dims.input_batch].is_multiple_of(batch),
-        "the batch must be a multiple of its groups",
+        "the size of the batch dimension must be a multiple of `batch_group_count`",
     );
-    check.that("convolution_c11", input.is_multiple_of(feature), "input features must be a multiple of their groups");
+    check.that(
+        "convolution_c11",
+        input.is_multiple_of(feature),
+        "the number of input features must be a multiple of `feature_group_count`",
+    );
     let same = rhs[dims.kernel_input_feature] == input / feature;
-    check.that("convolution_c14", same, "the kernel must have the input features of one group");
+    check.that("convolution_c14", same, "the kernel must have as many input features as one group of the input");
     check.that(
         "convolution_c15",
         output.is_multiple_of(batch),
-        "output features must be a multiple of the batch groups",
+        "the number of output features must be a multiple of `batch_group_count`",
     );
     check.that(
         "convolution_c16",
         output.is_multiple_of(feature),
-        "output features must be a multiple of the feature groups",
+        "the number of output features must be a multiple of `feature_group_count`",
     );
 }
 

@@ -10,6 +10,7 @@ use super::{
 use crate::check::{Check, MANY, counted_tensors, is_promotable, types_of};
 use crate::derivative::{CotangentCx, TangentCx};
 use crate::eval;
+use crate::expansion::ExpandCx;
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::known_operand;
@@ -71,7 +72,7 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    /// The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
+    /// Returns the derivative. The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -79,19 +80,22 @@ impl Facts for ReduceWindow {
         if select_and_gather::direction(op).is_some() {
             return Derivative::by(selected_tangents);
         }
-        let (window, kind) = (window(op), reducer::reduce_kind_of_op(op).filter(|_| !promote::is_promoted(op)));
+        let kind = reducer::reduce_kind_of_op(op).filter(|_| !promote::is_promoted(op));
+        let starts_with = |kind: ReduceKind| known_operand(op, 1) == Some(&kind.identity(op.operand_tensor(1).dtype));
+        let window = window(op);
         let direction = match kind {
-            Some(ReduceKind::Max) => "GE",
-            Some(ReduceKind::Min) => "LE",
-            Some(ReduceKind::Mul) => return Derivative::by(|cx| vec![product_tangent(cx)]),
-            _ => return Derivative::None("only sums, products, maxima and minima of one array have a derivative"),
+            Some(ReduceKind::Max) if starts_with(ReduceKind::Max) => "GE",
+            Some(ReduceKind::Min) if starts_with(ReduceKind::Min) => "LE",
+            Some(ReduceKind::Mul) if starts_with(ReduceKind::Mul) => {
+                return Derivative::by(|cx| vec![product_tangent(cx)]);
+            }
+            _ => return Derivative::expanded(expanded),
         };
         Derivative::by(move |cx| {
-            cx.refuse_tangent(1, "the initial value of a maximum or minimum has no derivative");
             vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
         })
     }
-    /// An element of a sum is in the windows at the positions that windows of the same size over the cotangent have.
+    /// Returns the transpose of a sum. An element is in the windows at the positions that windows of the same size over the cotangent have.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         match (self.linear(op), select_and_gather::direction(op)) {
             (Linear::Jointly, _) => Transposed::by(sum_cotangents),
@@ -111,7 +115,7 @@ impl Facts for ReduceWindow {
         let (window, n) = (with_first(WindowDim::IDENTITY, &window(op)), arity(op));
         match mapped[n..].contains(&true) {
             false => Batched::LeadingOf((1 << n) - 1, window_attrs(&window, NAMES)),
-            true => Batched::None("its initial value differs along the batch"),
+            true => Batched::expanded(expanded),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -131,7 +135,7 @@ impl Facts for ReduceWindow {
         let gives = types_of(op, op.body.region_results(region));
         let elements: Vec<&TensorType> = gives.iter().filter_map(Type::as_tensor).filter(|t| t.rank() == 0).collect();
         let fits = args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n] && elements.len() == n;
-        check.that("reduce_window_c13", fits, "the body must take two scalars for each input and give one");
+        check.that("reduce_window_c13", fits, "the body must take two scalars for each input, and return one");
         let takes = inputs.iter().zip(&elements).all(|(x, to)| is_promotable(x.dtype, to.dtype));
         let rule = "the body's elements must be of the inputs' kinds, and no narrower";
         check.that("reduce_window_c13", takes, rule).so_far()?;
@@ -150,12 +154,10 @@ impl Facts for ReduceWindow {
         RuleFact::Rule(rule.build())
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
+    answer!(usual but movement, read_through, propagation_rule, reducer, eval_copies);
 
-    /// Returns the op with its windows over the operands of `pad`s that add the initial values.
+    /// Returns the op with its windows over the operands of `pad`s that add the initial values. Returns `None` if no
+    /// such ops make the operands.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let (window, n) = (window(op), arity(op));
         let is_init = |i: usize, pad: &OpView<'_>| {
@@ -177,14 +179,9 @@ impl Facts for ReduceWindow {
     }
 
     answer!(propagation_rule = blocked_if_conservative);
-    answer!(constness = by_class);
-    answer!(number = none);
     answer!(reducer = reducer::OF_EACH);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let (window, n) = (window(op), arity(op));
@@ -208,7 +205,6 @@ impl Facts for ReduceWindow {
         }
     }
 
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<f32>) -> tensor<6x3xf32> {
   %0 = "stablehlo.reduce_window"(%arg0, %arg1) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
@@ -236,18 +232,29 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     cx.tangents[..2].iter().map(tangent).collect()
 }
 
-/// Builds the tangent of products in windows: the sum of the tangents, each times all other factors.
+/// Builds the tangent of products in windows that start with one: the sum of the tangents, each times all other factors.
+/// Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
-    cx.refuse_tangent(1, "the initial value of a product has no derivative");
     let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
     let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
     let (factors, dims) = product::windows(cx.b, cx.operands[0], init, &window);
     let (tangents, _) = product::windows(cx.b, tangent, zero, &window);
     let others = product::of_others(cx.b, factors, &dims);
     let summands = make::multiply(cx.b, tangents, others);
-    let sum = make::reduce(cx.b, ReduceKind::Add, summands, &dims);
-    let init = make::broadcast_scalar(cx.b, init, cx.op.result_shape(0));
-    Some(make::multiply(cx.b, sum, init))
+    Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
+}
+
+/// Builds the windows as arrays, whose elements the ops of the region combine pair by pair.
+fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
+    let (inputs, inits) = cx.operands.split_at(arity(&cx.op));
+    let window = window(&cx.op);
+    let (mut all, mut dims) = (vec![], vec![]);
+    for (&x, &init) in inputs.iter().zip(inits) {
+        let (lines, along) = product::windows(cx.b, x, init, &window);
+        all.push(lines);
+        dims = along;
+    }
+    cx.reduced(cx.op.regions()[0], &all, inits, &dims)
 }
 
 /// Builds the cotangents of a sum in windows.
@@ -353,7 +360,7 @@ fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &L
     eval::fill(x.dtype(), shape, |i| out[i])
 }
 
-/// Combines windows by any region, which runs for each element of each window.
+/// Combines windows by any region, which runs for each element of each window. Fails if the region does.
 fn by_region(
     op: &OpView<'_>,
     window: &[WindowDim],

@@ -8,6 +8,7 @@ use super::{
     WindowDim, WindowLabels, for_each_element, places, read_window, select_and_gather, verified_window, window_attrs,
 };
 use crate::check::{Check, counted_tensors, is_promotable, types_of};
+use crate::derivative::same_op;
 use crate::eval::{self, Number, read_numbers};
 use crate::facts::*;
 use crate::schema::*;
@@ -55,7 +56,7 @@ impl SelectAndScatter {
 }
 
 impl Facts for SelectAndScatter {
-    /// Where elements are selected from does not change when the operand changes a little.
+    /// Returns the derivative. The selected positions do not change when the operand changes a little.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
             return Derivative::None("only the sum of the selected elements has a derivative");
@@ -69,7 +70,7 @@ impl Facts for SelectAndScatter {
             cx.same_op(&operands).into_iter().map(Some).collect()
         })
     }
-    /// The cotangent of the source has the elements at the positions that windows select.
+    /// Returns the transpose. The cotangent of the source has the elements at the positions that windows select.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
             return Transposed::None("only elements that a comparison selects are known");
@@ -89,7 +90,16 @@ impl Facts for SelectAndScatter {
         let window = with_first(WindowDim::IDENTITY, &window(op));
         match mapped[2] {
             false => Batched::LeadingOf(0b11, window_attrs(&window, NAMES)),
-            true => Batched::None("its initial value differs along the batch"),
+            true => Batched::expanded(|cx| {
+                let (zero, init) = (make::number(cx.b, cx.op.result_tensor(0).dtype, 0), cx.operands[2]);
+                if comparison(&cx.op).is_none() {
+                    return Err("its initial value differs along the batch");
+                }
+                let operands = [cx.operands[0], cx.operands[1], zero];
+                let sums = same_op(&cx.op, &operands, cx.cloner, cx.b)[0];
+                let init = make::broadcast_scalar(cx.b, init, cx.op.result_shape(0));
+                Ok(vec![make::add(cx.b, sums, init)])
+            }),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -111,19 +121,19 @@ impl Facts for SelectAndScatter {
             .that(
                 "select_and_scatter_c1",
                 operand.dtype == source.dtype,
-                "operand and source must have one element type",
+                "operand and source must have the same element type",
             )
             .that("select_and_scatter_c2", fits, "the source must have one element for each window")
             .that(
                 "select_and_scatter_c3",
                 *op.operand_type(2) == scalar,
-                "the initial value must be a scalar of the operand's type",
+                "the initial value must be a scalar of the operand's element type",
             )
-            .that("select_and_scatter_c9", selects, "`select` must take two scalars and give a tensor<i1>")
+            .that("select_and_scatter_c9", selects, "`select` must take two scalars, and return a tensor<i1>")
             .that(
                 "select_and_scatter_c10",
                 sums.is_some(),
-                "`scatter` must take two scalars of the operand's kind, no narrower, and give one",
+                "`scatter` must take two scalars of the operand's kind, no narrower, and return one",
             );
         check.give_tensor(sums.unwrap_or(operand.dtype), operand.shape.to_vec())
     }
@@ -139,11 +149,7 @@ impl Facts for SelectAndScatter {
         if is_conservative { rule.map(blocked_unless_pass_through) } else { rule }
     }
 
-    answer!(forwards = none);
-    answer!(enlarged = by_types);
-    answer!(splits = Anywhere);
-    answer!(partial_result = rewritten);
-    answer!(read_through = none);
+    answer!(usual but movement, propagation_rule, reducer, eval_copies);
 
     /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of
     /// the operand that they select from. Windows that do not exist add zeros. Returns `None` if the dimension is
@@ -169,14 +175,9 @@ impl Facts for SelectAndScatter {
         Some(Movement::new(dim, vec![operand, source], of_windows))
     }
 
-    answer!(constness = by_class);
-    answer!(number = none);
     answer!(reducer = REDUCER);
     answer!(eval_copies = true);
-    answer!(pure);
-    answer!(class = Other);
-    answer!(combine = none);
-    answer!(localize = same_op);
+    answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let selected = select(op, &window(op), &x[0], regions)?;
@@ -199,7 +200,6 @@ impl Facts for SelectAndScatter {
         reducer::linear_if_sum(op, kind, Linear::In(0b110))
     }
 
-    answer!(explicit = by_rule);
     answer!(
         example = r#"func.func @main(%arg0: tensor<6x6xf32>, %arg1: tensor<6x3xf32>, %arg2: tensor<f32>) -> tensor<6x6xf32> {
   %0 = "stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
@@ -361,7 +361,8 @@ fn compare(a: Number, b: Number) -> Option<Ordering> {
     }
 }
 
-/// Returns the position of the element that each window selects, or `None` for a window of padding only.
+/// Returns the position of the element that each window selects, or `None` for a window of padding only. Fails if the
+/// region does.
 fn select(
     op: &OpView<'_>,
     window: &[WindowDim],
@@ -408,7 +409,7 @@ fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], 
     eval::fill(source.dtype(), shape, |i| sums[i])
 }
 
-/// Combines source elements by any computation, which runs for each of them.
+/// Combines source elements by any computation, which runs for each of them. Fails if the region does.
 fn scatter_by_region(
     op: &OpView<'_>,
     source: &Literal,

@@ -3,7 +3,7 @@
 //! A device holds no more of the block that it needs than the smaller of its block before and its block after along
 //! each dimension. If the major axes of a dimension differ, some device holds nothing of it.
 
-use super::{Parties, Picks, Prices, reduction_factors};
+use super::{AssignInput, Picks, Prices, reduction_factors};
 use crate::{AxisList, Factor, Rule};
 use shardwise_base::{AxisRef, DimSharding, Mesh};
 use smallvec::SmallVec;
@@ -30,8 +30,8 @@ struct Tensor {
 }
 
 impl Bounds {
-    pub fn new(parties: &Parties<'_>, candidates: &[Vec<AxisList>]) -> Bounds {
-        let Parties { rule, mesh, shardings, .. } = *parties;
+    pub fn new(parties: &AssignInput<'_>, candidates: &[Vec<AxisList>]) -> Bounds {
+        let AssignInput { rule, mesh, shardings, .. } = *parties;
         let shards = |lists: &Vec<AxisList>| lists.iter().map(|axes| AxisRef::total_size(mesh, axes)).collect();
         let shards: Vec<Vec<usize>> = candidates.iter().map(shards).collect();
         let tensor = |i: usize| Tensor::new(rule, mesh, i, &shardings[i]?.dims, candidates, &shards);

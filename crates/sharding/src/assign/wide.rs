@@ -1,7 +1,7 @@
 //! Choices that split a factor over axes which no tensor has for it.
 
 use super::bounds::Bounds;
-use super::{Best, Choice, MAX_COMBINATIONS, Parties, Picks, Price, Search};
+use super::{AssignInput, Best, Choice, MAX_COMBINATIONS, Picks, Price, Search};
 use crate::{AxisList, Factor};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
@@ -260,7 +260,7 @@ impl Default for State {
 
 impl<'a, 'b> Wide<'a, 'b> {
     fn new(search: &'a Search<'b>, parts: &[AxisRef]) -> Wide<'a, 'b> {
-        let Parties { rule, mesh, .. } = search.parties;
+        let AssignInput { rule, mesh, .. } = search.parties;
         let bits = |axes: &AxisList| {
             let is_used = |part: AxisRef| axes.iter().any(|a| a.contains(part));
             parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()

@@ -3,7 +3,7 @@
 use crate::support::{Estimate, dims, mesh, sharding};
 use expect_test::{Expect, expect};
 use shardwise_base::AxisRef;
-use shardwise_sharding::{Assignment, Parties, Rule, assign};
+use shardwise_sharding::{AssignInput, Assignment, Rule, assign};
 
 /// Returns the assignment for an op on f32 tensors, and a text that shows it. `shardings` are those of the operands,
 /// then of the results, and `-` stands for none. `work` is in bytes. If `halo` is true, permutation factors can be
@@ -14,11 +14,12 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let given: Vec<_> = shardings.iter().map(|s| (*s != "-").then(|| sharding(&mesh, s))).collect();
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
     let free: Vec<AxisRef> = mesh.all_axes().collect();
-    let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free };
+    let parties = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free };
     let a = assign(parties, &Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo });
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
-    let verdicts: Vec<_> = a.verdicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();
-    let text = format!("{}; {} bytes; {}", tensors.join(" "), a.bytes_moved, verdicts.join(", "));
+    let conflicts: Vec<_> =
+        a.conflicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();
+    let text = format!("{}; {} bytes; {}", tensors.join(" "), a.bytes_moved, conflicts.join(", "));
     (a, text)
 }
 

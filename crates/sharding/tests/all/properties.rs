@@ -3,7 +3,7 @@
 use crate::support::{Chooser, Estimate, for_seeds, mesh};
 use shardwise_base::{AxisIndex, AxisRef, Mesh, Sharding};
 use shardwise_sharding::{
-    AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, Mapping, Parties, Prefix,
+    AssignInput, AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, Mapping, Prefix,
     Projection, Rule, Strategy, TensorFactors, assign, propagate,
 };
 use std::sync::Arc;
@@ -125,7 +125,7 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
         let Case { mesh, rule, shardings } = gen_case(c);
         let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
         let free: Vec<AxisRef> = mesh.all_axes().collect();
-        let parties = Parties { rule: &rule, mesh: &mesh, shardings: &views, work: 1000, summed: &[], free: &free };
+        let parties = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work: 1000, summed: &[], free: &free };
         let chosen = assign(parties, &Estimate { rule: &rule, shardings: &views, element_bytes: 1, moves: false });
         assert_no_axis_twice(chosen.axes.iter().map(|a| &a[..]));
         for (i, mapping) in rule.mappings().enumerate() {

@@ -45,7 +45,8 @@ pub struct Params<T = Array> {
 }
 
 impl Model {
-    /// Returns the layouts of the weights: split over "data" (FSDP), and over "model" by heads, hidden units or experts.
+    /// Returns the layouts of the weights: split over "data" (FSDP), and over "model" by heads, hidden units or
+    /// experts.
     pub fn specs(&self) -> Params<P> {
         let has_experts = self.experts > 0;
         let layers = Layers {

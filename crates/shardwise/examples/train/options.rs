@@ -116,9 +116,9 @@ impl Options {
         let bytes = text.train.iter().chain(&text.test);
         let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |h: u64, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         format!(
-            "steps {steps}\nbatch {batch}\nmicrobatches {microbatches}\nmesh {data}x{model}\nlayers {layers}\nwidth {width}\n\
-             heads {heads}\nhidden {hidden}\nsequence {sequence}\nexperts {experts}\ncompute {compute:?}\nremat {remat}\n\
-             text {hash:016x}\n"
+            "steps {steps}\nbatch {batch}\nmicrobatches {microbatches}\nmesh {data}x{model}\nlayers {layers}\n\
+             width {width}\nheads {heads}\nhidden {hidden}\nsequence {sequence}\nexperts {experts}\n\
+             compute {compute:?}\nremat {remat}\ntext {hash:016x}\n"
         )
     }
 

@@ -1,5 +1,5 @@
-//! Tests of the example: its losses are those of JAX and optax, and a run that is killed and resumed ends bit for bit as
-//! one that was not.
+//! Tests of the example: its losses are those of JAX and optax, and a run that is killed and resumed ends bit for bit
+//! as one that was not.
 
 use super::*;
 use std::fs;
@@ -210,8 +210,10 @@ fn wrong_arguments_are_explained() {
 
 #[test]
 fn help_lists_all_options() {
-    let words = HELP.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-    for name in words.filter(|word| word.starts_with("--") && word.len() > 2) {
+    let names = HELP.lines().filter(|line| line.starts_with("  --")).flat_map(|line| line.split([' ', ',']));
+    let names: Vec<&str> = names.filter(|word| word.starts_with("--")).collect();
+    assert_eq!(names.len(), 19);
+    for name in names {
         let wrong = ["", "64", "2x2", "on"].map(|value| parsed(&format!("{name} {value}")));
         let is_known = !wrong.iter().any(|r| r.as_ref().is_err_and(|e| e.contains(&format!("no option {name}"))));
         assert!(is_known && wrong.iter().any(|r| r.is_ok()), "{name}");

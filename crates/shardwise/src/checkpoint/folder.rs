@@ -29,7 +29,7 @@ const SINGLE: &str = "model.safetensors";
 const MAX_TRIES: usize = 100;
 
 // ── writing
-/// The error of a file.
+/// The result of an operation on files. The error has the path of the file that it occurred at.
 type OfFile<T> = Result<T, (PathBuf, io::Error)>;
 
 /// Writes the leaves to the folder, in place of the checkpoint that is there. Fails if a file cannot be written, and
@@ -161,7 +161,8 @@ pub(super) fn open(folder: &Path, wanted: &[Wanted], unused: Unused, loc: &Loc) 
     Err(Error::one(unreadable(folder, "it is replaced again and again", &[], loc)))
 }
 
-/// Opens the files of the checkpoint, or returns `None` if it was replaced at the same time.
+/// Opens the files of the checkpoint, or returns `None` if it was replaced at the same time. Fails if there is no
+/// checkpoint, or if its index or only file cannot be read.
 fn try_open(folder: &Path, names: Option<&BTreeSet<&str>>, loc: &Loc) -> Result<Option<Store>> {
     let (index, single) = (folder.join(INDEX), folder.join(SINGLE));
     let wrong = |path: &Path, e: io::Error| Err(Error::one(unreadable(path, &e.to_string(), &[], loc)));

@@ -178,7 +178,7 @@ struct Typer<'a> {
 }
 
 impl Typer<'_> {
-    /// Types an op with pending operands: its results are pending, too.
+    /// Determines the types of an op with pending operands: its results are pending, too.
     ///
     /// Errors: `unreduced`, `reduced`.
     fn of_pending(&self, operands: &Operands<'_>) -> Result<Typed, Diagnostic> {
@@ -215,7 +215,7 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
-    /// Types an op whose operands are all constants. Its users decide the layout if the op passes it on. Otherwise, the
+    /// Determines the types of an op whose operands are all constants. Its users decide the layout if the op passes it on. Otherwise, the
     /// results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);

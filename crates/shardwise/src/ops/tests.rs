@@ -113,7 +113,7 @@ const SECOND: &[Named] = &[
     ("fold_in", |x| Key::new(1).fold_in(x).data()),
 ];
 
-/// Functions of all devices.
+/// Collectives, each called in a `shard_map` over all devices with the given array, and named as in its messages.
 const COLLECTIVES: &[Named] = &[
     ("psum", |x| on_devices(x, |x| x.psum("X"))),
     ("pmean", |x| on_devices(x, |x| x.pmean("X"))),
@@ -203,6 +203,23 @@ fn each_function_accepts_or_refuses_each_dtype() {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Declares the ops of one operand that engines compute by a formula.
+macro_rules! formulas {
+    (unary_functions { $($op:ident $name:ident $method:ident $f32:ident $f64:ident,)* } $($binary:tt)*) => {
+        const FORMULAS: &[Opcode] = &[$(Opcode::$op),*];
+    };
+}
+shardwise_mathfn::with_functions! { formulas! }
+
+#[test]
+fn each_op_with_a_formula_has_a_function() {
+    let text = |f: fn(&Array) -> Array| jit(f).lower(&Array::of_type([4], F32)).map(|lowered| lowered.as_text());
+    let texts: String = UNARY.iter().filter_map(|&(_, f)| text(f).ok()).collect();
+    let is_missing = |op: &&Opcode| !texts.contains(&format!("{} ", op.name()));
+    let missing: Vec<&str> = FORMULAS.iter().filter(is_missing).map(|op| op.name()).collect();
+    assert!(missing.is_empty(), "no function of `unary!` makes {missing:?}");
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns what is wrong with the first setting that is not in `0..1`.
+/// Returns what is wrong with the first setting that is not in `0..1`. Returns `None` if there is none.
 pub(super) fn fractions(settings: &[(&str, f64)]) -> Option<[String; 3]> {
     outside(settings, 0.0..1.0, "a number from 0 up to, but not including, 1")
 }
 
-/// Returns what is wrong with the first setting that is negative or not a number.
+/// Returns what is wrong with the first setting that is negative or not a number. Returns `None` if there is none.
 pub(super) fn not_negative(settings: &[(&str, f64)]) -> Option<[String; 3]> {
     outside(settings, 0.0..f64::INFINITY, "a number that is not negative")
 }

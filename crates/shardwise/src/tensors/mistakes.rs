@@ -17,7 +17,7 @@ pub(crate) fn leaf_name(names: &BTreeSet<&str>, loc: &Loc) -> Diagnostic {
 }
 
 pub(super) fn leaf_dtype(format: Format, leaves: &[(&str, TensorType)], loc: &Loc) -> Diagnostic {
-    let message = format!("the format {} does not have the element types of these leaves", format.name());
+    let message = format!("the format {} has no types for the elements of these leaves", format.name());
     let d = Diagnostic::error("leaf-dtype", loc, message);
     let d = leaves.iter().fold(d, |d, (name, ty)| d.facts(format!("`{name}`: {}", ty.short())));
     d.help("convert them before, for example with `.astype(I8)`")

@@ -37,7 +37,7 @@ pub(crate) enum Unused {
 }
 
 impl Store {
-    /// Opens one file.
+    /// Opens one file. Fails as [`Reader::open`] does.
     pub fn open(path: &Path) -> io::Result<Store> {
         let file = Reader::open(path)?;
         let tensors = file
@@ -96,8 +96,9 @@ impl Store {
 
     /// Reads the leaves, in order. Headers are compared with all leaves before any data is read.
     ///
-    /// Errors: all leaves that cannot be read, with `file-unreadable` for whole files, and the tensors that are not read
-    /// if these are refused.
+    /// Errors: all leaves that cannot be read, with `file-unreadable` for whole files, and the tensors that are not
+    /// read if these are refused. Fails if the file is too short or cannot be read, or if an element is not a value of
+    /// its type.
     pub fn read(&mut self, wanted: &[Wanted], unused: Unused, loc: &Loc) -> Result<Vec<Array>> {
         let (path, names) = (self.path.clone(), self.tensors.keys().cloned().collect::<Vec<_>>());
         let mut faults = Faults::new(&path, Format::Safetensors, &names, loc);
@@ -154,7 +155,8 @@ impl Store {
     }
 }
 
-/// Reads a leaf from its tensor, which has its type.
+/// Reads a leaf from its tensor, which has its type. Fails if the file is too short or cannot be read, or if an element
+/// is not a value of its type.
 fn read(file: &mut Reader, entry: &Entry, leaf: &Wanted) -> Result<Array, Fault> {
     let (ty, mut position) = (leaf.ty(), entry.range.start);
     leaf.read(|out| {

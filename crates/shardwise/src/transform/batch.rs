@@ -50,9 +50,7 @@ use std::sync::Arc;
 /// # }
 /// ```
 #[track_caller]
-pub fn vmap<'f, M, F>(
-    f: F,
-) -> Transform<'f, F::Args, <F::Out as Returns>::Tree, Batch<'f, F::Args, <F::Out as Returns>::Tree>>
+pub fn vmap<'f, M, F>(f: F) -> Mapped<'f, F::Args, <F::Out as Returns>::Tree>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: 'f,
@@ -60,6 +58,9 @@ where
     let options = Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] };
     Batch { f: Arc::new(move |args| f.apply(args).finish()), options, at: Location::caller() }.transform()
 }
+
+/// A function of `A` that returns `R`, for a batch.
+type Mapped<'f, A, R> = Transform<'f, A, R, Batch<'f, A, R>>;
 
 /// A batch of a function: what [`Transform`] keeps for `vmap(f).in_axes(..)`.
 pub struct Batch<'f, A: Args, R> {
@@ -86,13 +87,13 @@ impl<T, R> Clone for Options<T, R> {
 }
 
 impl<'f, A: Args + 'f, R: Tree> Batch<'f, A, R> {
-    fn transform(self) -> Transform<'f, A, R, Self> {
+    fn transform(self) -> Mapped<'f, A, R> {
         let (f, options) = (self.f.clone(), self.options.clone());
         Transform::new("vmap", self.at, self, move |args, at| batched(&|args| f(args), args, &options, at))
     }
 }
 
-impl<'f, A: Args + 'f, R: Tree> Transform<'f, A, R, Batch<'f, A, R>> {
+impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
     fn with(mut self, change: impl FnOnce(&mut Options<A::Owned, R>)) -> Self {
         change(&mut self.asked.options);
         self.asked.transform()
@@ -303,7 +304,7 @@ fn resolved<T: Tree>(
 }
 
 // ── the batch
-/// Builds `f` for a batch along the leading dimension of all arguments.
+/// Builds `f` for a batch along the leading dimension of all arguments. Fails if `f` does, or if an op has no batch.
 pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> Result<R> {
     batched(f, args, &Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] }, at)
 }
@@ -334,7 +335,7 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
         None => (None, trace()?),
     };
     let mapped: Vec<usize> = (0..axes.len()).filter(|&i| axes[i].is_some()).collect();
-    let batch = shardwise_transform::Batch { size, axis: key.as_deref(), layout: &layout };
+    let batch = shardwise_transform::Batch { size, has_all: false, axis: key.as_deref(), layout: &layout };
     let derived = traced.batched(&mapped, batch)?;
     let mut own = axes.iter();
     let moved = args.rebuild(&mut |a| match own.next().expect("one for each leaf") {

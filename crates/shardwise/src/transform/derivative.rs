@@ -113,7 +113,11 @@ impl Reverse for ValueAndGrad {}
 impl Reverse for super::Jacrev {}
 impl<K: Reverse> Reverse for WithAux<K> {}
 
-type Asked<'f, A, O, S, K> = Derivative<'f, A, O, S, K>;
+/// The derivative of kind `K` of a function that takes `A` and returns `O`, with respect to the arguments `S`.
+pub(super) type Of<'f, A, O, S, K> = Transform<'f, A, <K as Kind<A, O, S>>::Out, Derivative<'f, A, O, S, K>>;
+
+/// The derivative of kind `K` of the function `F` with respect to its first argument.
+pub(super) type First<'f, F, M, K> = Of<'f, <F as Function<M>>::Args, <F as Function<M>>::Out, Nth<0>, K>;
 
 impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Derivative<'f, A, O, S, K> {
     pub(super) fn of<M, F>(f: F, at: At) -> Transform<'f, A, K::Out, Self>
@@ -137,7 +141,7 @@ impl<'f, A: Args, O: Loss, S, K> Derivative<'f, A, O, S, K> {
     }
 }
 
-impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Transform<'f, A, K::Out, Asked<'f, A, O, S, K>> {
+impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, S, K> {
     /// Selects the arguments with respect to which the function is differentiated: one position, as `Nth::<1>`, or a tuple
     /// of positions, for which the derivative is a tuple. By default, it is the first argument.
     ///
@@ -155,7 +159,7 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Transform<'f,
     /// # Ok(())
     /// # }
     /// ```
-    pub fn argnums<P>(self, positions: P) -> Transform<'f, A, <K as Kind<A, O, P>>::Out, Asked<'f, A, O, P, K>>
+    pub fn argnums<P>(self, positions: P) -> Of<'f, A, O, P, K>
     where
         P: Positions<A>,
         K: Kind<A, O, P>,
@@ -164,7 +168,7 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Transform<'f,
         self.asked.same::<P, K>().transform()
     }
 
-    /// Also returns the results of the function that are not differentiated: the second part of the pair that it returns.
+    /// Returns also the results of the function that are not differentiated: the second part of the pair that it returns.
     ///
     /// # Examples
     ///
@@ -178,7 +182,7 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Transform<'f,
     /// # Ok(())
     /// # }
     /// ```
-    pub fn has_aux(self) -> Transform<'f, A, <WithAux<K> as Kind<A, O, S>>::Out, Asked<'f, A, O, S, WithAux<K>>>
+    pub fn has_aux(self) -> Of<'f, A, O, S, WithAux<K>>
     where
         O: HasAux,
         WithAux<K>: Kind<A, O, S>,
@@ -199,7 +203,7 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Transform<'f,
     /// assert_eq!(dx.to_vec::<f32>().unwrap(), [0.0, 3.0]);
     /// assert!(dids.is_float0());
     /// ```
-    pub fn allow_int(self) -> Transform<'f, A, K::Out, Asked<'f, A, O, S, K>>
+    pub fn allow_int(self) -> Of<'f, A, O, S, K>
     where
         K: Reverse,
     {
@@ -249,7 +253,7 @@ pub fn float0(shape: impl IntoShape) -> Array {
 /// # }
 /// ```
 #[track_caller]
-pub fn grad<'f, M, F>(f: F) -> Transform<'f, F::Args, FirstOf<F, M>, Asked<'f, F::Args, F::Out, Nth<0>, Grad>>
+pub fn grad<'f, M, F>(f: F) -> First<'f, F, M, Grad>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0> + 'f,
@@ -257,9 +261,6 @@ where
 {
     Derivative::of(f, Location::caller())
 }
-
-/// The first argument of a function.
-type FirstOf<F, M> = <<F as Function<M>>::Args as HasArgument<0>>::Argument;
 
 impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for Grad {
     const NAME: &'static str = "grad";
@@ -301,9 +302,7 @@ impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for WithAux<Grad> {
 /// # }
 /// ```
 #[track_caller]
-pub fn value_and_grad<'f, M, F>(
-    f: F,
-) -> Transform<'f, F::Args, (<F::Out as Returns>::Tree, FirstOf<F, M>), Asked<'f, F::Args, F::Out, Nth<0>, ValueAndGrad>>
+pub fn value_and_grad<'f, M, F>(f: F) -> First<'f, F, M, ValueAndGrad>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0> + 'f,
@@ -397,7 +396,7 @@ fn like(a: &Array, gradient: &Array) -> Array {
 ///
 /// # Errors
 ///
-/// `transform-types` if a tangent has another type than its argument, and those of [`grad`] but for `grad-scalar`,
+/// `transform-types` if the type of a tangent is not that of its argument, and those of [`grad`] but for `grad-scalar`,
 /// `grad-integer` and `no-transpose`.
 ///
 /// # Examples
@@ -468,6 +467,18 @@ pub(super) fn with_smooth<T: Tree>(tree: &T, leaves: &[Array], at: At) -> T {
 /// A function from cotangents of the results to cotangents of the arguments.
 pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
 
+/// The tree of a function's results.
+type Results<F, M> = <<F as Function<M>>::Out as Returns>::Tree;
+/// The arguments of a function.
+type Owned<F, M> = <<F as Function<M>>::Args as Args>::Owned;
+/// The result of [`vjp`].
+type ResultAndPullback<F, M> = (Results<F, M>, Pullback<Results<F, M>, Owned<F, M>>);
+/// The part of a function's results that is differentiated, and the others.
+type Value<F, M> = <<F as Function<M>>::Out as HasAux>::Value;
+type Further<F, M> = <<F as Function<M>>::Out as HasAux>::Further;
+/// The result of [`vjp_with_aux`].
+type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>>, Further<F, M>);
+
 /// Returns the result of `f` at `primals`, and the function that takes a cotangent of the result, a tree like it, and
 /// returns the cotangents of the arguments: reverse mode. The arguments of `f` are a tuple if there are several, and so are
 /// their cotangents.
@@ -478,7 +489,7 @@ pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
 /// # Errors
 ///
 /// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the function reports `transform-types` for each
-/// leaf of the cotangent that has another type than its result, and `tree-form`.
+/// leaf of the cotangent whose type is not that of its result, and `tree-form`.
 ///
 /// # Examples
 ///
@@ -493,10 +504,7 @@ pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
 /// # }
 /// ```
 #[track_caller]
-pub fn vjp<M, F>(
-    f: F,
-    primals: <F::Args as Args>::Tuple<'_>,
-) -> (<F::Out as Returns>::Tree, Pullback<<F::Out as Returns>::Tree, <F::Args as Args>::Owned>)
+pub fn vjp<M, F>(f: F, primals: <F::Args as Args>::Tuple<'_>) -> ResultAndPullback<F, M>
 where
     F: Callable<M> + Function<M> + Send + Sync,
 {
@@ -525,14 +533,7 @@ where
 /// # }
 /// ```
 #[track_caller]
-pub fn vjp_with_aux<M, F>(
-    f: F,
-    primals: <F::Args as Args>::Tuple<'_>,
-) -> (
-    <F::Out as HasAux>::Value,
-    Pullback<<F::Out as HasAux>::Value, <F::Args as Args>::Owned>,
-    <F::Out as HasAux>::Further,
-)
+pub fn vjp_with_aux<M, F>(f: F, primals: <F::Args as Args>::Tuple<'_>) -> ValuePullbackAndAux<F, M>
 where
     F: Callable<M> + Function<M> + Send + Sync,
     F::Out: HasAux,
@@ -574,4 +575,61 @@ fn pulled_back<T: Tree, R: Tree, X: Tree>(
         }))
     });
     (out, aux, pullback)
+}
+
+/// A linear function, which takes tangents of the arguments and returns the tangent of the result.
+pub type Linearized<A, R> = Transform<'static, A, R>;
+
+/// The result of [`linearize`].
+type ResultAndTangent<F, M> = (Results<F, M>, Linearized<<F as Function<M>>::Args, Results<F, M>>);
+
+/// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of the
+/// arguments, in the form of the arguments, and returns the tangent of the result. It is called as `f` is.
+///
+/// `f` runs once. The function keeps what it needs of it, and may be called several times.
+///
+/// # Errors
+///
+/// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known. A call of the function reports
+/// `transform-types` for each tangent that has another type than its argument, and `tree-form`.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::linearize;
+/// # fn main() -> Result<()> {
+/// let (y, tangent) = linearize(|x: &Array| x.square(), &array(&[3.0f32, 4.0]));
+/// assert_eq!(y.to_vec::<f32>()?, [9.0, 16.0]);
+/// assert_eq!(tangent(&array(&[1.0f32, 0.5])).to_vec::<f32>()?, [6.0, 4.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn linearize<M, F>(f: F, primals: <F::Args as Args>::Tuple<'_>) -> ResultAndTangent<F, M>
+where
+    F: Callable<M> + Function<M> + Send + Sync,
+    F::Args: 'static,
+{
+    let at = Location::caller();
+    let primals = F::Args::own(primals);
+    let mut linear = None;
+    let made = attempt("linearize", at, || {
+        let traced = Traced::of(|args| f.apply(args), &primals, at)?;
+        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
+        let derived = traced.transformed(|m, f| shardwise_transform::linearize(m, f, &wrt))?;
+        let (results, rest) = traced.run_split(&derived, &primals, at)?;
+        let kept = rest.residuals.clone();
+        linear = Some(rest);
+        Ok((tree::with_leaves(&traced.out, results), kept))
+    });
+    let (out, residuals) = or_end(made);
+    let mut rest = linear.expect("it ran to its end");
+    rest.residuals = residuals;
+    let like_out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
+    let tangent = Transform::new("linearize", at, (), move |tangents: &<F::Args as Args>::Owned, at| {
+        let given = tangents_of("linearize", "tangent", "arg", &primals, tangents, at)?;
+        Ok(with_smooth(&like_out, &rest.run(&given, at)?, at))
+    });
+    (out, tangent)
 }

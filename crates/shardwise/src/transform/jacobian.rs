@@ -1,10 +1,10 @@
 //! Matrices of derivatives.
 
-use super::arguments::{Nth, NthArray, Positions};
+use super::arguments::{NthArray, Positions};
 use super::batch::batch_of;
-use super::derivative::{Derivative, Kind, Loss, WithAux, smooth};
+use super::derivative::{Derivative, First, Kind, Loss, WithAux, smooth};
+use super::is_smooth;
 use super::traced::Traced;
-use super::{Transform, is_smooth};
 use crate::array::Array;
 use crate::function::{At, HasArgument};
 use crate::tree::{self, Tree};
@@ -20,16 +20,12 @@ pub struct Jacrev(());
 /// The kind of [`hessian`].
 pub struct Hessian(());
 
-type Asked<'f, F, M, S, K> = Derivative<'f, <F as Function<M>>::Args, <F as Function<M>>::Out, S, K>;
-/// The first argument of a function.
-type FirstOf<F, M> = <<F as Function<M>>::Args as HasArgument<0>>::Argument;
-
 /// Returns the Jacobian of a function that returns one array, computed in forward mode, one column for each element of the
 /// first argument: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the result is a
 /// tree like it.
 ///
-/// [`argnums`](Transform::argnums) selects other arguments. If the function returns a pair, the Jacobian is that of the
-/// first part, and [`has_aux`](Transform::has_aux) also returns the second.
+/// [`argnums`](super::Transform::argnums) selects other arguments. If the function returns a pair, the Jacobian is that of the
+/// first part, and [`has_aux`](super::Transform::has_aux) also returns the second.
 ///
 /// # Errors
 ///
@@ -48,7 +44,7 @@ type FirstOf<F, M> = <<F as Function<M>>::Args as HasArgument<0>>::Argument;
 /// # }
 /// ```
 #[track_caller]
-pub fn jacfwd<'f, M, F>(f: F) -> Transform<'f, F::Args, FirstOf<F, M>, Asked<'f, F, M, Nth<0>, Jacfwd>>
+pub fn jacfwd<'f, M, F>(f: F) -> First<'f, F, M, Jacfwd>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0> + 'f,
@@ -61,7 +57,7 @@ where
 /// result: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the result is a tree like
 /// it.
 ///
-/// It has the options of [`jacfwd`], and [`allow_int`](Transform::allow_int).
+/// It has the options of [`jacfwd`], and [`allow_int`](super::Transform::allow_int).
 ///
 /// # Errors
 ///
@@ -82,7 +78,7 @@ where
 /// # }
 /// ```
 #[track_caller]
-pub fn jacrev<'f, M, F>(f: F) -> Transform<'f, F::Args, FirstOf<F, M>, Asked<'f, F, M, Nth<0>, Jacrev>>
+pub fn jacrev<'f, M, F>(f: F) -> First<'f, F, M, Jacrev>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0> + 'f,
@@ -116,7 +112,7 @@ where
 /// # }
 /// ```
 #[track_caller]
-pub fn hessian<'f, M, F>(f: F) -> Transform<'f, F::Args, Array, Asked<'f, F, M, Nth<0>, Hessian>>
+pub fn hessian<'f, M, F>(f: F) -> First<'f, F, M, Hessian>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0, Argument = Array> + 'f,
@@ -213,7 +209,8 @@ impl<A: Args, O: Loss, S: NthArray<A>, K> Derivative<'_, A, O, S, K> {
     }
 }
 
-/// Returns the derivative of the result of `f` along `dx`, the tangent of one leaf of the arguments.
+/// Returns the derivative of the result of `f` along `dx`, the tangent of one leaf of the arguments. Fails if `f` does,
+/// or if an op has no derivative.
 fn tangent_by<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, leaf: usize, dx: &Array, at: At) -> Result<R> {
     let traced = Traced::of(f, args, at)?;
     let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &[leaf]))?;

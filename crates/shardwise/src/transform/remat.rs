@@ -37,9 +37,7 @@ use std::sync::Arc;
 /// # }
 /// ```
 #[track_caller]
-pub fn checkpoint<'f, M, F>(
-    f: F,
-) -> Transform<'f, F::Args, <F::Out as Returns>::Tree, Remat<'f, F::Args, <F::Out as Returns>::Tree>>
+pub fn checkpoint<'f, M, F>(f: F) -> Again<'f, F::Args, <F::Out as Returns>::Tree>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: 'f,
@@ -47,6 +45,9 @@ where
     let f = Arc::new(move |args: &_| f.apply(args).finish());
     Remat { f, policy: Policy::Nothing, at: Location::caller() }.transform()
 }
+
+/// A function of `A` that returns `R`, whose values are computed again.
+type Again<'f, A, R> = Transform<'f, A, R, Remat<'f, A, R>>;
 
 /// A function whose values are computed again: what [`Transform`] keeps for `checkpoint(f).policy(..)`.
 pub struct Remat<'f, A: Args, R> {

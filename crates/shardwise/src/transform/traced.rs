@@ -37,7 +37,8 @@ pub(super) struct Traced<R> {
 }
 
 impl<R: Tree> Traced<R> {
-    /// Traces `f` as a function of its own, for arguments of the types of `args`.
+    /// Traces `f` as a function of its own, for arguments of the types of `args`. Fails with
+    /// the mistakes of `args`, or if `f` does.
     pub fn of<T: Tree, O: Returns<Tree = R>>(f: impl Fn(&T) -> O, args: &T, at: At) -> Result<Traced<R>> {
         let loc = context::loc(at);
         let given: Vec<Array> = tree::leaves(args).into_iter().cloned().collect();
@@ -78,10 +79,15 @@ impl<R: Tree> Traced<R> {
         &self,
         f: impl FnOnce(&Module, &Func) -> std::result::Result<Func, Diagnostics>,
     ) -> Result<Func> {
-        f(&trace::with(|t| t.module_on_mesh()), &self.func).map_err(Error::from)
+        self.with_module(|m| f(m, &self.func)).map_err(Error::from)
     }
 
-    /// Returns the batch of the function, of which these arguments are mapped.
+    /// Returns `f` of the module in which the function was traced.
+    pub fn with_module<T>(&self, f: impl FnOnce(&Module) -> T) -> T {
+        f(&trace::with(|t| t.module_on_mesh()))
+    }
+
+    /// Returns the batch of the function, of which these arguments are mapped. Fails if an op has no batch.
     pub fn batched(&self, mapped: &[usize], batch: Batch<'_>) -> Result<Batched> {
         let module = trace::with(|t| t.module_on_mesh());
         let made = shardwise_transform::vmap_with(&module, &self.func, mapped, batch)?;
@@ -90,7 +96,7 @@ impl<R: Tree> Traced<R> {
     }
 
     /// Copies the transformed function into the active trace. Its arguments are those of the function, the captured arrays,
-    /// then `more`.
+    /// then `more`. Fails with the mistakes of its results.
     pub fn run<T: Tree>(&self, func: &Func, args: &T, more: &[&Array], at: At) -> Result<Vec<Array>> {
         let own = tree::leaves(args).into_iter().cloned();
         let all: Vec<Array> = own.chain(self.captured.iter().cloned()).chain(more.iter().map(|&a| a.clone())).collect();
@@ -98,7 +104,7 @@ impl<R: Tree> Traced<R> {
     }
 
     /// Copies the part of the transformed function that depends on the arguments of the function only, and returns its
-    /// results, and the rest of the function.
+    /// results, and the rest of the function. Fails with the mistakes of its results.
     pub fn run_split<T: Tree>(&self, func: &Func, args: &T, at: At) -> Result<(Vec<Array>, Linear)> {
         let (own, count) = (self.func.body.args().len(), self.func.result_types.len());
         let (module, trace) = trace::with(|t| (t.module_on_mesh(), t.id()));
@@ -120,7 +126,7 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// Copies the function into the active trace.
+    /// Copies the function into the active trace. Fails with the mistakes of its results.
     pub fn run(&self, args: &[&Array], at: At) -> Result<Vec<Array>> {
         let func = match trace::with(|t| t.id()) == self.trace {
             true => self.func.clone(),

@@ -284,7 +284,7 @@ fn leaves_that_cannot_be_saved_are_listed() {
         checkpoint::save(&leaves, &folder.0),
         &folder,
         expect![[r#"
-            error[leaf-dtype]: the format safetensors does not have the element types of these leaves
+            error[leaf-dtype]: the format safetensors has no types for the elements of these leaves
                | `a`: c128[3]
                | `b`: c128[2]
                = help: convert them before, for example with `.astype(I8)`

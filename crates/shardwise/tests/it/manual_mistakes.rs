@@ -318,7 +318,7 @@ fn specs() {
     check_call(
         |x| jit(shard_map(two).out_specs(P!()))(x, x).map(|_| ()),
         expect![[r#"
-            error[in-specs]: the shard_map of a closure in `specs` has no in specs
+            error[in-specs]: the `shard_map` of a closure in `specs` has no `in_specs`
               --> here
                | i32[8,8], i32[8,8]
                = note: they can only be left out if all axes of the `shard_map` are Explicit

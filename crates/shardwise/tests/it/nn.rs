@@ -149,7 +149,8 @@ pub fn ulps(got: &[f64], expected: &[f64], epsilon: f64) -> f64 {
     differences.fold(0f64, |m, d| if d.is_nan() { d } else { m.max(d) }) / (epsilon * largest)
 }
 
-/// Tests `testdata/nn.txt`, which `oracle/layers.py` makes.
+/// Compares the functions of `nn`, eager and traced, with the values of JAX in `testdata/nn.txt`, which
+/// `oracle/layers.py` makes.
 #[test]
 fn values_are_jaxs() {
     let mut wrong = vec![];

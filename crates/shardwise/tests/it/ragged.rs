@@ -248,7 +248,7 @@ fn rows_that_are_not_there() {
         |x, n| with_lists(x, zeros([5, 3], I32), &zeros_like(n), n),
         lists,
         expect![[r#"
-        error[ragged-sizes]: `ragged_all_to_all`: a device expects another number of rows than it is sent
+        error[ragged-sizes]: `ragged_all_to_all`: the number of rows that a device expects differs from the number that it is sent
           --> here
            | device 0 sends 0 rows to device 0, which expects 1
            = help: `recv_sizes` are the senders' `send_sizes`: an `all_to_all` of them"#]],

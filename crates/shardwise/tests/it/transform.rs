@@ -1,7 +1,10 @@
 //! Derivatives and batches of functions: composed with each other, with programs, loops and layouts.
 
 use shardwise::prelude::*;
-use shardwise::{Nth, by_path, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vjp_with_aux, vmap};
+use shardwise::{
+    Nth, by_path, checkpoint, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux,
+    vmap,
+};
 
 fn floats(x: &Array) -> Vec<f32> {
     x.to_vec::<f32>().unwrap()
@@ -189,6 +192,42 @@ fn a_pullback_keeps_its_residuals() {
 }
 
 #[test]
+fn a_linearized_function_runs_once() {
+    let w = array(&[[0.5f32, -1.0], [0.25, 2.0]]);
+    // With a loop and a branch, whose inner values the linear part uses.
+    let f = |x: &Array, y: &Array| {
+        let (h, hs) = scan(x.clone(), arange(0..3, F32), |h, s| {
+            let h = cond(s.gt(0.0), || w.matmul(&h).tanh() * y, || &h * &h * &s + y);
+            (h.clone(), h)
+        });
+        (h, hs.sum(0).sin())
+    };
+    let (x, y) = (array(&[1.0f32, 2.0]), array(&[0.5f32, -2.0]));
+    let (value, tangent) = linearize(f, (&x, &y));
+    for (dx, dy) in [(ones([2], F32), zeros([2], F32)), (array(&[0.5f32, -1.0]), array(&[2.0f32, 1.0]))] {
+        let (own, expected) = jvp(f, (&x, &y), (&dx, &dy));
+        let found = tangent(&dx, &dy);
+        assert_eq!((floats(&value.0), floats(&value.1)), (floats(&own.0), floats(&own.1)));
+        for (a, b) in
+            floats(&found.0).iter().chain(&floats(&found.1)).zip(floats(&expected.0).iter().chain(&floats(&expected.1)))
+        {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+    }
+    // Inside of a program, and of other transforms.
+    let second = grad(|x: &Array| linearize(|x: &Array| x * x * x, x).1(&ones([2], F32)).sum(..));
+    assert_eq!(floats(&second(&x)), [6.0, 12.0]);
+    let kept = checkpoint(|x: &Array| x.sin() * x);
+    let (_, along) = linearize(|x: &Array| kept(x) * x, &x);
+    let expected = jvp(|x: &Array| x.sin() * x * x, &x, &ones([2], F32)).1;
+    for (a, b) in floats(&along(&ones([2], F32))).into_iter().zip(floats(&expected)) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+    let columns = vmap(|dx: &Array| tangent(dx, &zeros([2], F32)).0)(&array(&[[1.0f32, 0.0], [0.0, 1.0]]));
+    assert_eq!(columns.shape().to_vec(), [2, 2]);
+}
+
+#[test]
 fn batches_along_other_dimensions() {
     let x = array(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let w = array(&[1.0f32, 10.0]);
@@ -293,6 +332,32 @@ fn the_mapped_dimension_is_laid_on_mesh_axes() {
         assert_eq!(floats(&y), floats(&(&x * 2.0 + 1.0)));
         let twice = jit(|x: &Array| vmap(f).spmd_axis_name("model")(x))(&x).unwrap_err();
         assert_eq!(twice.diagnostics().next().unwrap().code(), "spmd-axis");
+    });
+}
+
+#[test]
+fn the_mapped_dimension_of_per_device_code_is_split() {
+    let mesh = Mesh::auto([("data", 4), ("model", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = arange(0..64, F32).reshape([8, 8]);
+        let f = |x: &Array| {
+            let own = |x: &Array| (x * 2.0).psum("model") + axis_index("model").astype(F32);
+            shard_map(own).in_specs(P!("model")).out_specs(P!("model"))(x)
+        };
+        let alone: Vec<Array> = (0..8).map(|i| f(&x.i(i))).collect();
+        let expected = floats(&stack(alone.iter().collect::<Vec<_>>(), 0));
+        assert_eq!(floats(&vmap(f)(&x)), expected);
+        let program = jit(|x: &Array| vmap(f).spmd_axis_name("data")(x));
+        let lowered = program.lower(&x).unwrap();
+        assert!(lowered.as_text().contains("[{\"data\"}, {\"model\"}]"), "{}", lowered.as_text());
+        let y = program(&x).unwrap();
+        assert_eq!((y.ty().to_string(), floats(&y)), ("f32[8@data,8@model]".into(), expected.clone()));
+        // Sums over the devices inside are those of each index.
+        let gradient = grad(|x: &Array| (vmap(f).spmd_axis_name("data")(x) * x).sum(..))(&x);
+        let own = grad(|x: &Array| (vmap(f)(x) * x).sum(..))(&x);
+        assert_eq!(floats(&gradient), floats(&own));
+        let e = jit(|x: &Array| vmap(f).spmd_axis_name("model")(x))(&x).unwrap_err();
+        assert_eq!(e.diagnostics().next().unwrap().code(), "spmd-axis");
     });
 }
 

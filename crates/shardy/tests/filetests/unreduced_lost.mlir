@@ -5,6 +5,6 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unr
   return %0 : tensor<8xf32>
 }
 // ---- expected
-error[unreduced]: `stablehlo.negate` loses the sum over "x" that is still to be taken
+error[unreduced]: the operand of `stablehlo.negate` is unreduced over "x", and its result is not
   --> test.mlir:4:3
    = help: take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result

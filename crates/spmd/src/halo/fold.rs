@@ -1,7 +1,7 @@
 //! Builds the ops by which each device gets its window with a total in place of the blocks that all windows contain.
 
 use super::rounds::{Need, Part};
-use super::totals::{Folded, Steps, Way};
+use super::totals::{Folded, Steps, TotalsPlan};
 use super::windows::Windows;
 use shardwise_base::DType;
 use shardwise_ir::{Builder, TensorType, Value};
@@ -27,9 +27,9 @@ impl Fold<'_> {
         let blocks: Vec<Value> = (0..blocks.len()).map(|i| self.cleared(blocks[i], i, b)).collect();
         let own = (self.total)(&blocks, b);
         let bytes: u64 = own.iter().map(|&v| make::type_of(b, v).bytes()).sum();
-        let totals = match folded.way(bytes) {
-            Way::Gather => self.gathered(&own, folded, b),
-            Way::Steps(steps) => self.in_steps(own, &steps, b),
+        let totals = match folded.plan(bytes) {
+            TotalsPlan::Gather => self.gathered(&own, folded, b),
+            TotalsPlan::Steps(steps) => self.in_steps(own, &steps, b),
         };
         let mut windows = vec![];
         for (i, (&block, &total)) in blocks.iter().zip(&totals).enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! If the windows of a device's results contain a whole block, its total can take the place of its elements. A
 //! cumulative sum needs one number of each block before the device's own. The totals of a run of blocks are combined in
-//! one of two ways ([`Way`]). This module does not depend on the IR.
+//! one of two ways ([`TotalsPlan`]). This module does not depend on the IR.
 //!
 //! ```text
 //! cumulative sum of 16 elements, 4 devices: the windows of device 2 are 0..=8, 0..=9, 0..=10, 0..=11
@@ -32,7 +32,7 @@ pub(crate) struct Folded {
 
 /// How the devices combine the totals of their runs.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum TotalsPlan {
     /// All totals are gathered, and each device combines those of its run.
     Gather,
     /// Totals of longer and longer runs are sent on.
@@ -115,18 +115,18 @@ impl Need {
 impl Folded {
     /// Returns the way of combining totals of `bytes` bytes for which the devices wait least. Steps are only chosen if
     /// a device receives at most [`MAX_ROUNDS`] totals in them.
-    pub fn way(&self, bytes: u64) -> Way {
+    pub fn plan(&self, bytes: u64) -> TotalsPlan {
         let gathered = (self.shards as u64 - 1) * bytes + STEP_BYTES;
         let is_better = |s: &Steps| s.received() <= MAX_ROUNDS && s.received() as u64 * (bytes + STEP_BYTES) < gathered;
-        self.steps().filter(is_better).map_or(Way::Gather, Way::Steps)
+        self.steps().filter(is_better).map_or(TotalsPlan::Gather, TotalsPlan::Steps)
     }
 
     /// Returns the elements that the device that receives most receives, if totals have `bytes` bytes.
     pub fn received(&self, bytes: u64) -> usize {
         let parts = self.before.iter().chain(&self.after).filter(|p| p.ahead != 0).map(|p| p.to - p.from);
-        let totals = match self.way(bytes) {
-            Way::Gather => self.shards - 1,
-            Way::Steps(steps) => steps.received(),
+        let totals = match self.plan(bytes) {
+            TotalsPlan::Gather => self.shards - 1,
+            TotalsPlan::Steps(steps) => steps.received(),
         };
         parts.sum::<usize>() + totals
     }
@@ -244,8 +244,8 @@ mod tests {
         assert_eq!((folded.first, folded.last, folded.low, folded.high), (-7, -1, 7, 0));
         assert_eq!(folded.after, [Part { ahead: 0, from: 0, to: 8 }]);
         assert_eq!(folded.steps().unwrap().received(), 3);
-        assert_eq!(folded.way(4), Way::Gather);
-        assert!(matches!(folded.way(4096), Way::Steps(_)));
+        assert_eq!(folded.plan(4), TotalsPlan::Gather);
+        assert!(matches!(folded.plan(4096), TotalsPlan::Steps(_)));
     }
 
     #[test]

@@ -39,6 +39,18 @@ fn finds(pass: &str, guarantee: Guarantee, program: &str, mutant: Mutant) {
 }
 
 #[test]
+fn every_guarantee_of_a_pass_has_a_mutant() {
+    // This file, without the comments and this test.
+    let tests = include_str!("tests.rs").split_once("fn import()").expect("the first mutant").1;
+    let is_name = |c: char| c.is_ascii_uppercase() || c == '_';
+    let used: Vec<&str> = tests.split(|c| !is_name(c)).collect();
+    for guarantee in PASSES.iter().flat_map(|pass| pass.ensures) {
+        let (name, _) = NAMES.iter().find(|(_, says)| *says == guarantee.says).expect("it is declared here");
+        assert!(used.contains(name), "no mutant breaks {name}");
+    }
+}
+
+#[test]
 fn import() {
     let program = r#"func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<8xf32> {
   return %a : tensor<8xf32>

@@ -7,6 +7,7 @@ mod explanations;
 mod filetests;
 mod generate;
 mod loops;
+mod many_devices;
 mod padding;
 mod passes;
 mod prices;

@@ -1,7 +1,7 @@
 //! Tests that values that are inferred to be equal on devices are equal when the program runs.
 
 use crate::generate::{Program, program};
-use shardwise_base::Literal;
+use shardwise_base::{AxisRef, Literal};
 use shardwise_engine::{Signature, layout};
 use shardwise_interp::run_grid;
 use shardwise_ir::{Func, Module, Op, Value};
@@ -49,7 +49,7 @@ fn check(seed: u64, length: usize) {
     let varying = uniform::infer(&local, local.main().unwrap());
     for (v, held) in top_level_values(local.main().unwrap()).into_iter().zip(held) {
         let varying = &varying[v];
-        let instance = |device: usize| varying.instance(&mesh, &mesh.coordinates(device));
+        let instance = |device: usize| AxisRef::index_in(&mesh, &varying.axes(&mesh), &mesh.coordinates(device));
         for device in 0..mesh.size() {
             let first = (0..mesh.size()).find(|&d| instance(d) == instance(device)).unwrap();
             let what = format!("seed {seed}: {v:?} varies over {}", varying.display(&mesh));

@@ -31,7 +31,7 @@ pub fn measure() -> Result<(String, bool)> {
 }
 
 /// Returns the median times to trace the program in microseconds: in Auto mode, in Explicit mode, and in Explicit mode
-/// with warnings about communication.
+/// with warnings about communication. Fails if a program cannot be traced.
 fn trace_all() -> shardwise::Result<[f64; 3]> {
     let axes = [("data", 4), ("model", 2)];
     let meshes = [Mesh::auto(axes)?, Mesh::explicit(axes)?.communication(Communicate::Allow), Mesh::explicit(axes)?];

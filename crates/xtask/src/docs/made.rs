@@ -1,10 +1,11 @@
 //! Finds where diagnostics are made: reads codes and messages from the syntax of the sources.
 //!
-//! A message is traced to its text: through `let`, `if` and `match`, and from a function whose parameter is a code or
-//! message to the calls of this function.
+//! A message is traced to its text: through `let`, `if` and `match`, from a function whose parameter is a code or
+//! message to the calls of this function, from the parameter of a closure in `map_err` to the errors of the function
+//! that was called, and from `self.to_string()` to what the type displays.
 
 use anyhow::{Context, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
@@ -20,8 +21,8 @@ pub struct Made {
     pub file: String,
 }
 
-/// The message of a diagnostic that only repeats an error of another kind.
-const OF_CAUSE: &str = "(the message of the cause)";
+/// Stands for a message that cannot be traced to its text. No source that is shipped has one.
+pub const UNTRACED: &str = "(untraced)";
 
 /// The largest number of calls through which a code or message is traced.
 const MAX_CALLS: usize = 4;
@@ -32,7 +33,8 @@ pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
     let mut found = Found::default();
     for (name, text) in sources {
         let syntax = syn::parse_file(text).with_context(|| format!("cannot parse {name}"))?;
-        Finder { found: &mut found, scope: Scope::of_file(name.as_str().into()) }.visit_file(&syntax);
+        let scope = Scope::of_file(name.as_str().into());
+        Finder { found: &mut found, scope, implemented: None }.visit_file(&syntax);
     }
     let mut made = BTreeSet::new();
     for (severity, call) in &found.diagnostics {
@@ -50,6 +52,8 @@ struct Found {
     calls: Vec<Call>,
     /// Calls of `Diagnostic::error`, `Diagnostic::warning` and `Diagnostic::remark`.
     diagnostics: Vec<(&'static str, Call)>,
+    /// The strings of words in implementations of `Display`, by the file and the name of the type.
+    displays: BTreeMap<(Rc<str>, String), Vec<String>>,
 }
 
 /// A function, or a closure with the name that it is bound to.
@@ -60,6 +64,8 @@ struct Function {
     parameters: usize,
     /// The strings in its body that consist of words.
     says: Vec<String>,
+    /// The names of the functions that its body calls by a path.
+    callees: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -83,6 +89,8 @@ enum Bound {
     Parameter(Parameter),
     /// A part of a value, by its indices in nested tuples.
     Part(Rc<Expr>, Vec<usize>, Scope),
+    /// A value of the type with this name, which has an implementation in the file of the scope.
+    Instance(String),
 }
 
 /// A parameter of a function, by the indices of the function and the parameter.
@@ -167,6 +175,8 @@ fn names(pattern: &Pat, path: Vec<usize>) -> Vec<(String, Vec<usize>)> {
 struct Finder<'a> {
     found: &'a mut Found,
     scope: Scope,
+    /// The name of the type whose implementation is read.
+    implemented: Option<String>,
 }
 
 impl Finder<'_> {
@@ -177,11 +187,13 @@ impl Finder<'_> {
             let parameter = Bound::Parameter(Parameter { function, index });
             names(p, vec![]).into_iter().map(move |(name, _)| (name, parameter.clone()))
         });
-        let outer = if is_closure { self.scope.clone() } else { Scope::of_file(self.scope.file.clone()) };
+        let receiver = self.implemented.clone().map(|name| ("self".to_string(), Bound::Instance(name)));
+        let outer =
+            if is_closure { self.scope.clone() } else { Scope::of_file(self.scope.file.clone()).with(receiver) };
         let scope = outer.with(given);
         let parameters = parameters.len();
-        let says = words_of(&body);
-        self.found.functions.push(Function { name, file: scope.file.clone(), is_closure, parameters, says });
+        let (says, callees) = (words_of(&body), callees_of(&body));
+        self.found.functions.push(Function { name, file: scope.file.clone(), is_closure, parameters, says, callees });
         let outer = std::mem::replace(&mut self.scope, scope);
         self.visit_expr(&body);
         self.scope = outer;
@@ -195,8 +207,7 @@ impl Finder<'_> {
             syn::FnArg::Typed(p) => Some(&*p.pat),
             syn::FnArg::Receiver(_) => None,
         });
-        let body = Expr::Block(syn::ExprBlock { attrs: vec![], label: None, block: block.clone() });
-        self.function(sig.ident.to_string(), typed.collect(), false, body);
+        self.function(sig.ident.to_string(), typed.collect(), false, Expr::Block(block_of(block)));
     }
 }
 
@@ -218,7 +229,8 @@ impl Call {
     }
 }
 
-/// Returns the strings in an expression that are words, and not names: those with a space.
+/// Returns the strings in an expression that are words, and not names: those with a space. Arguments of `expect` are
+/// left out, and so are those of macros that stop the program.
 fn words_of(e: &Expr) -> Vec<String> {
     struct Words(Vec<String>);
     impl<'ast> Visit<'ast> for Words {
@@ -228,13 +240,37 @@ fn words_of(e: &Expr) -> Vec<String> {
             }
         }
         fn visit_macro(&mut self, m: &'ast syn::Macro) {
+            if ["panic", "unreachable", "assert"].iter().any(|name| m.path.is_ident(name)) {
+                return;
+            }
             let arguments = m.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
             arguments.into_iter().flatten().for_each(|e| self.visit_expr(&e));
+        }
+        fn visit_expr_method_call(&mut self, e: &'ast syn::ExprMethodCall) {
+            if e.method != "expect" {
+                visit::visit_expr_method_call(self, e);
+            }
         }
     }
     let mut words = Words(vec![]);
     words.visit_expr(e);
     words.0
+}
+
+/// Returns the last names of the paths that are called in an expression, outside of macros.
+fn callees_of(e: &Expr) -> Vec<String> {
+    struct Callees(Vec<String>);
+    impl<'ast> Visit<'ast> for Callees {
+        fn visit_expr_call(&mut self, e: &'ast syn::ExprCall) {
+            if let Expr::Path(p) = &*e.func {
+                self.0.extend(path_names(&p.path).pop());
+            }
+            visit::visit_expr_call(self, e);
+        }
+    }
+    let mut callees = Callees(vec![]);
+    callees.visit_expr(e);
+    callees.0
 }
 
 fn is_test(attrs: &[Attribute]) -> bool {
@@ -246,6 +282,10 @@ fn is_conversion(method: &syn::Ident) -> bool {
     ["to_string", "into", "to_owned", "into_owned", "clone", "as_str", "as_ref"].iter().any(|name| method == name)
 }
 
+fn block_of(block: &Block) -> syn::ExprBlock {
+    syn::ExprBlock { attrs: vec![], label: None, block: block.clone() }
+}
+
 fn path_names(path: &syn::Path) -> Vec<String> {
     path.segments.iter().map(|s| s.ident.to_string()).collect()
 }
@@ -255,6 +295,25 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         if !is_test(&item.attrs) {
             visit::visit_item_mod(self, item);
         }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let syn::Type::Path(ty) = &*item.self_ty else { return visit::visit_item_impl(self, item) };
+        let Some(name) = path_names(&ty.path).pop() else { return };
+        let displays = |(_, path, _): &(Option<Token![!]>, syn::Path, Token![for])| {
+            path.segments.last().is_some_and(|s| s.ident == "Display")
+        };
+        if item.trait_.as_ref().is_some_and(displays) {
+            let functions = item.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Fn(f) => Some(Expr::Block(block_of(&f.block))),
+                _ => None,
+            });
+            let said = functions.flat_map(|body| words_of(&body)).collect();
+            self.found.displays.insert((self.scope.file.clone(), name.clone()), said);
+        }
+        let outer = self.implemented.replace(name);
+        visit::visit_item_impl(self, item);
+        self.implemented = outer;
     }
 
     fn visit_item_fn(&mut self, f: &'ast syn::ItemFn) {
@@ -340,7 +399,15 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_method_call(&mut self, e: &'ast syn::ExprMethodCall) {
         let call = Call::new(&[e.method.to_string()], &e.args, &self.scope);
         self.found.calls.push(call);
-        visit::visit_expr_method_call(self, e);
+        let (Some(Expr::Closure(c)), true) = (e.args.first(), e.method == "map_err") else {
+            return visit::visit_expr_method_call(self, e);
+        };
+        self.visit_expr(&e.receiver);
+        let error = Rc::new((*e.receiver).clone());
+        let inside = c.inputs.iter().fold(self.scope.clone(), |scope, pattern| scope.with_pattern(pattern, &error));
+        let outer = std::mem::replace(&mut self.scope, inside);
+        self.visit_expr(&c.body);
+        self.scope = outer;
     }
 
     fn visit_macro(&mut self, m: &'ast syn::Macro) {
@@ -379,7 +446,7 @@ impl Found {
         if let ([Text::Said(code), message], true) = (&pair, callers.is_empty()) {
             let message = match message {
                 Text::Said(text) | Text::Around { text, .. } => text.clone(),
-                Text::Given(_) | Text::Unknown => OF_CAUSE.to_string(),
+                Text::Given(_) | Text::Unknown => UNTRACED.to_string(),
             };
             made.insert(Made { code: code.clone(), severity, message, file: file.to_string() });
         }
@@ -486,21 +553,43 @@ impl Found {
                 let path: Vec<usize> = of.iter().chain(part).copied().collect();
                 self.texts(e, &path, scope)
             }
+            Some((_, Bound::Instance(ty))) => {
+                let said = self.displays.get(&(scope.file.clone(), ty.clone())).into_iter().flatten();
+                known(said.cloned().map(Text::Said).collect())
+            }
             None => vec![Text::Unknown],
         }
     }
 
-    /// Returns the texts of the first argument of `Some(..)` or `String::from(..)`. For other calls, returns all
-    /// strings of words in the functions that may be called, or [`Text::Unknown`] if there are none.
+    /// Returns the strings of words in a function and in the functions of its file that it calls, directly or through
+    /// other functions of the file.
+    fn said_by<'a>(&'a self, function: &'a Function) -> Vec<&'a String> {
+        let mut called = vec![function];
+        let mut next = 0;
+        while let Some(&f) = called.get(next) {
+            let callees = self.functions.iter().filter(|g| g.file == f.file && f.callees.contains(&g.name));
+            let new: Vec<&Function> = callees.filter(|g| !called.iter().any(|f| std::ptr::eq(*f, *g))).collect();
+            called.extend(new);
+            next += 1;
+        }
+        called.into_iter().flat_map(|f| &f.says).collect()
+    }
+
+    /// Returns the texts of the first argument of `Some(..)`, `Err(..)` or `String::from(..)`. For other calls, returns
+    /// all strings of words in the functions that may be called, or [`Text::Unknown`] if there are none.
     fn texts_of_call(&self, names: &[String], arguments: &Punctuated<Expr, Token![,]>, scope: &Scope) -> Vec<Text> {
-        if let (Some("from" | "Some"), Some(first)) = (names.last().map(String::as_str), arguments.first()) {
+        if let (Some("from" | "Some" | "Err"), Some(first)) = (names.last().map(String::as_str), arguments.first()) {
             return self.texts(first, &[], scope);
         }
         let call = Call::new(names, arguments, scope);
         let functions = self.functions.iter().filter(|function| call.fits(function) && self.can_call(&call, function));
-        let said: Vec<Text> = functions.flat_map(|f| f.says.iter().cloned().map(Text::Said)).collect();
-        if said.is_empty() { vec![Text::Unknown] } else { said }
+        known(functions.flat_map(|f| self.said_by(f)).cloned().map(Text::Said).collect())
     }
+}
+
+/// Returns the texts, or [`Text::Unknown`] if there are none.
+fn known(texts: Vec<Text>) -> Vec<Text> {
+    if texts.is_empty() { vec![Text::Unknown] } else { texts }
 }
 
 #[cfg(test)]
@@ -533,8 +622,26 @@ mod tests {
             "d warning: two",
             "e error: no",
             "e error: yes",
-            "f error: (the message of the cause)",
+            "f error: (untraced)",
         ];
+        assert_eq!(told(source), expected);
+    }
+
+    #[test]
+    fn errors_are_traced_to_their_words() {
+        let source = r#"
+            impl fmt::Display for Lost {
+                fn fmt(&self, f: &mut Formatter) -> Result { write!(f, "the {} is lost", self.0) }
+            }
+            impl Lost { fn diagnostic(&self, loc: &Loc) -> Diagnostic { Diagnostic::error("a", loc, self.to_string()) } }
+            fn read(x: &str) -> Result<u8, String> { inner(x)?; Ok(1) }
+            fn inner(x: &str) -> Result<u8, String> { y.expect("not empty"); panic!("no way"); Err(format!("cannot read {x}")) }
+            fn one() { read(x).map_err(|m| Diagnostic::error("b", l, m)) }
+            fn two() { let y = match x { 1 => Err("no number".to_string()), _ => read(x) };
+                       y.map_err(|message| Diagnostic::error("c", l, message)) }
+        "#;
+        let expected =
+            ["a error: the {} is lost", "b error: cannot read {x}", "c error: cannot read {x}", "c error: no number"];
         assert_eq!(told(source), expected);
     }
 

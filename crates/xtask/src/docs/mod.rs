@@ -8,6 +8,9 @@ mod made;
 mod ops;
 mod passes;
 
+pub use codes::diagnostics;
+pub use made::Made;
+
 use crate::repo;
 use anyhow::{Context, Result};
 use shardwise_base::DType;

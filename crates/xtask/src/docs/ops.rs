@@ -6,7 +6,7 @@ use crate::program;
 use anyhow::{Context, Result};
 use shardwise_ir::OpView;
 use shardwise_ops::{Combine, Effects, ExplicitPolicy, Facts, Linear, Opcode, RuleFact, Semantics};
-use shardwise_spmd::{Way, ways};
+use shardwise_spmd::{RunMode, run_modes};
 
 pub fn page() -> Result<Page> {
     let head = [
@@ -68,16 +68,16 @@ fn strategies(view: &OpView<'_>) -> String {
     if Opcode::of_view(view).facts().semantics(view) != Semantics::Pure {
         return String::new();
     }
-    let told = |way: Way| match way {
-        Way::Parts => "in parts".to_string(),
-        Way::Combined(kind) => format!("in parts, then all-reduce ({})", format!("{kind:?}").to_lowercase()),
-        Way::Gathered => "in parts, then all-gather and again".to_string(),
-        Way::Exchanged => "in parts, after an exchange with neighbours".to_string(),
-        Way::Whole(why) => format!("whole: {why}"),
+    let told = |mode: RunMode| match mode {
+        RunMode::Parts => "in parts".to_string(),
+        RunMode::Combined(kind) => format!("in parts, then all-reduce ({})", format!("{kind:?}").to_lowercase()),
+        RunMode::Gathered => "in parts, then all-gather and again".to_string(),
+        RunMode::Exchanged => "in parts, after an exchange with neighbours".to_string(),
+        RunMode::Whole(why) => format!("whole: {why}"),
     };
-    let ways = ways(view, &rule);
+    let run_modes = run_modes(view, &rule);
     let mut groups: Vec<(String, Vec<String>)> = vec![];
-    for (factor, way) in ways {
+    for (factor, way) in run_modes {
         let text = told(way);
         match groups.iter_mut().find(|g| g.0 == text) {
             Some(group) => group.1.push(factor.to_string()),

@@ -27,6 +27,9 @@ pub enum Question {
     Passes { passes: String, files: Vec<(PathBuf, Option<PathBuf>)> },
     /// Asks for the results of programs of one device in a system: `interpreter` (which may crash) or `jax`.
     Evaluate { system: &'static str, programs: Vec<Evaluation> },
+    /// Asks for the models and drawn functions at these positions of a seed, with JAX's results after transforms: in
+    /// their own types, or in `f64` from the same inputs.
+    Derivatives { seed: u64, count: usize, positions: Vec<usize>, exact: bool },
     /// Asks whether the CHECK lines of `file` accept `output`, or the output of jaxlib's passes for the file.
     Lit { file: PathBuf, passes: String, prefixes: Vec<String>, output: Option<PathBuf> },
 }
@@ -80,6 +83,9 @@ pub struct Answer {
     /// The results of programs that were run.
     #[serde(default)]
     pub values: Vec<Evaluated>,
+    /// Transformed functions with their results.
+    #[serde(default)]
+    pub cases: Vec<super::derivatives::Case>,
     #[serde(default)]
     shardings: Option<Shardings>,
 }
@@ -87,7 +93,7 @@ pub struct Answer {
 impl Answer {
     /// Returns a failure that needed no judge.
     pub fn failed(reason: String) -> Answer {
-        Answer { id: 0, ok: false, reason, verdicts: vec![], values: vec![], shardings: None }
+        Answer { id: 0, ok: false, reason, verdicts: vec![], values: vec![], cases: vec![], shardings: None }
     }
 }
 
@@ -155,13 +161,15 @@ pub fn test_tools(python: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, random numbers, layers, optimizers
-/// and training. Fails if a script cannot be started.
+/// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, random numbers, layers, optimizers,
+/// training and residuals. Fails if a script cannot be started.
 ///
 /// Returns the output of the scripts, and true if JAX still has the same answers.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
     let (mut report, mut is_right) = (String::new(), true);
-    for name in ["explicit.py", "manual.py", "random_numbers.py", "layers.py", "optimizers.py", "training.py"] {
+    let scripts =
+        ["explicit.py", "manual.py", "random_numbers.py", "layers.py", "optimizers.py", "training.py", "residuals.py"];
+    for name in scripts {
         let outcome = command::run(venv::script(python, name), "", LIMIT)?;
         is_right &= outcome.is_success();
         let why = if outcome.is_success() { String::new() } else { outcome.reason() };
@@ -215,4 +223,11 @@ pub fn ask(python: &Path, questions: &[Question], more: &[&str]) -> Result<Vec<A
     let is_complete = answers.iter().map(|a| a.id).eq(0..questions.len());
     ensure!(is_complete, "oracle/batch.py answered {} of {}", answers.len(), questions.len());
     Ok(answers)
+}
+
+/// Returns the bytes that a text of hexadecimal digits stands for, and an error for any other text.
+pub fn bytes(hex: &str) -> Result<Vec<u8>, String> {
+    let byte = |i| hex.get(2 * i..2 * i + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    let bytes: Option<Vec<u8>> = (0..hex.len().div_ceil(2)).map(byte).collect();
+    bytes.ok_or_else(|| format!("no bytes in hexadecimal: {hex:.40}"))
 }

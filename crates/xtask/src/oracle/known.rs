@@ -28,6 +28,16 @@ pub struct OtherValues {
     pub reason: String,
 }
 
+/// A function whose derivatives or batches differ from JAX's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherDerivative {
+    pub function: String,
+    /// A part of the message that reports the difference.
+    pub message: String,
+    pub reason: String,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -35,12 +45,14 @@ struct File {
     known: Vec<Known>,
     #[serde(default)]
     values: Vec<OtherValues>,
+    #[serde(default)]
+    derivatives: Vec<OtherDerivative>,
 }
 
 /// Returns the listed checks that do not pass.
 ///
 /// # Errors
-/// Fails if a check is listed twice, or without a class or a reason.
+/// Fails if the list cannot be read, or if a check is listed twice, or without a class or a reason.
 pub fn read() -> Result<Vec<Known>> {
     checked(file()?.known)
 }
@@ -48,6 +60,11 @@ pub fn read() -> Result<Vec<Known>> {
 /// Returns the listed ops whose values differ. Fails if the list cannot be read.
 pub fn values() -> Result<Vec<OtherValues>> {
     Ok(file()?.values)
+}
+
+/// Returns the listed functions whose derivatives differ. Fails if the list cannot be read.
+pub fn derivatives() -> Result<Vec<OtherDerivative>> {
+    Ok(file()?.derivatives)
 }
 
 fn file() -> Result<File> {

@@ -6,6 +6,7 @@
 
 mod check;
 mod checkpoints;
+mod derivatives;
 mod examples;
 pub(crate) mod judge;
 mod known;
@@ -45,6 +46,9 @@ pub struct Options {
     /// Only compare the values of this many generated programs of one device, most of which have one op
     #[arg(long, value_name = "COUNT", conflicts_with = "modules")]
     values: Option<u64>,
+    /// Only compare the derivatives and batches of the models and of this many drawn functions with JAX's
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["modules", "values"])]
+    derivatives: Option<usize>,
     /// The first seed of generated modules and programs
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -61,6 +65,8 @@ pub struct Options {
 
 /// The number of generated programs whose values are compared in addition to the corpus.
 const VALUES_IN_SAMPLE: u64 = 300;
+/// The number of functions whose derivatives and batches are compared in addition to the models.
+const DERIVATIVES_IN_SAMPLE: usize = 40;
 
 /// Runs the checks. Returns the report, and true unless something is wrong: a failure that `oracle/known.toml` does not
 /// list, an entry there that is out of date, or a total below its mark.
@@ -73,6 +79,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     }
     if let Some(count) = options.values {
         return values::run(count, options.seed);
+    }
+    if let Some(count) = options.derivatives {
+        return derivatives::run(count, options.seed);
     }
     let python = venv::ensure()?;
     if options.examples {
@@ -105,9 +114,10 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         let (tables, are_right) = judge::tables(&python)?;
         let (examples, are_equal) = examples::run(&python, &examples::QUICK)?;
         let (values, are_same) = values::run(VALUES_IN_SAMPLE, options.seed)?;
+        let (gradients, are_derived) = derivatives::run(DERIVATIVES_IN_SAMPLE, options.seed)?;
         let (files, are_read) = checkpoints::run(&python)?;
-        text += &(tables + &examples + &values + &files);
-        is_right &= are_right && are_equal && are_same && are_read;
+        text += &(tables + &examples + &values + &gradients + &files);
+        is_right &= are_right && are_equal && are_same && are_derived && are_read;
     }
     Ok((text, is_right))
 }

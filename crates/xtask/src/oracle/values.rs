@@ -244,7 +244,7 @@ fn compare(subject: &Subject, theirs: &Theirs, mut row: Option<&mut Row>) -> Res
     }
     for (i, ((ours, hex), ty)) in ours.iter().zip(results).zip(&subject.types).enumerate() {
         let t = ty.as_tensor().expect("results are arrays");
-        let theirs = Literal::from_bytes(t.dtype, &t.shape, &bytes(hex)?).map_err(|e| e.to_string())?;
+        let theirs = Literal::from_bytes(t.dtype, &t.shape, &judge::bytes(hex)?).map_err(|e| e.to_string())?;
         let allowed = subject.tolerance(t.dtype);
         let why = compare_one(i, ours, &theirs, allowed).err();
         if let Some(Mismatch::Type { .. }) = why {
@@ -268,10 +268,4 @@ fn shown_inputs(subject: &Subject, result: &Literal, position: usize) -> String 
         false => format!("{x:?}"),
     };
     subject.inputs.iter().map(shown).collect::<Vec<_>>().join(", ")
-}
-
-fn bytes(hex: &str) -> Result<Vec<u8>, String> {
-    let byte = |i| hex.get(2 * i..2 * i + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-    let bytes: Option<Vec<u8>> = (0..hex.len().div_ceil(2)).map(byte).collect();
-    bytes.ok_or_else(|| format!("no bytes in hexadecimal: {hex:.40}"))
 }

@@ -3,13 +3,16 @@
 //! - A figure of speech, such as an array that rests on a mesh: it is sharded, or has a layout.
 //! - A documentation comment that starts as a fragment: `Whether ..`, `What ..`, `That ..`, `Of ..`, `Gives ..`,
 //!   `The same ..`.
-//! - A public function whose summary does not start with a verb in the third person: `Returns ..`, `Checks ..`.
+//! - A function, other than a test, whose summary does not start with a verb in the third person: `Returns ..`,
+//!   `Checks ..`.
+//! - A function whose comment does not say when it returns an error or `None`. Implementations of traits are left out:
+//!   the trait says it.
 
 use super::without_literals;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, ImplItemFn, ItemFn, Lit, Meta, Visibility};
+use syn::{Attribute, Expr, ImplItemFn, ItemFn, ItemImpl, Lit, Meta, ReturnType, Signature, TraitItemFn, Type};
 
 /// Words that are figures of speech wherever they occur. They are in two pieces so that this file keeps its own rule.
 const FIGURES: [&str; 2] = [concat!("l", "ie"), concat!("l", "ies")];
@@ -66,7 +69,7 @@ pub fn places(sources: &[(String, String)]) -> Result<BTreeMap<String, Vec<Strin
 
 /// Returns the places that break the rules in a source, in the order of their lines. Fails if it cannot be parsed.
 fn in_source(source: &str) -> Result<Vec<Place>> {
-    let mut functions = Functions { source, found: vec![] };
+    let mut functions = Functions { source, found: vec![], is_in_trait_impl: false };
     functions.visit_file(&syn::parse_file(source)?);
     let mut found = functions.found;
     found.extend(figures(source));
@@ -108,16 +111,56 @@ fn fragment(text: &str) -> Option<&'static str> {
     FRAGMENTS.into_iter().find(|start| text.starts_with(start))
 }
 
-/// Finds public functions whose summary does not start with a verb.
+/// Finds functions, other than tests, whose summary does not start with a verb, or that do not say when they fail.
 struct Functions<'s> {
     source: &'s str,
     found: Vec<Place>,
+    is_in_trait_impl: bool,
+}
+
+/// Parts of words, one of which is in a comment that says when a function returns an error.
+const FAILURES: [&str; 12] = [
+    "ail",
+    "rror",
+    "mistake",
+    "iagnos",
+    "refus",
+    "`Ok`",
+    "`Err`",
+    "reason",
+    "report",
+    "essage",
+    "eturns what",
+    "nds the case",
+];
+
+/// Words, one of which is in a comment that says when a function returns `None`.
+const ABSENCES: [&str; 4] = ["None", "`Some`", " if ", "nothing"];
+
+/// Returns what the comment of a function with this result leaves out, or `None` if it is complete. Functions without a
+/// comment are complete.
+fn unsaid(text: &str, output: &ReturnType) -> Option<&'static str> {
+    let ReturnType::Type(_, ty) = output else { return None };
+    let Type::Path(path) = &**ty else { return None };
+    let names: Vec<String> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
+    let says = |words: &[&str]| text.is_empty() || words.iter().any(|word| text.contains(word));
+    match names.last().map(String::as_str) {
+        Some("Result") if names[0] != "fmt" && !says(&FAILURES) => Some("it does not say when it fails"),
+        Some("Option") if !says(&ABSENCES) => Some("it does not say when it returns `None`"),
+        _ => None,
+    }
 }
 
 impl Functions<'_> {
-    fn check(&mut self, visibility: &Visibility, attributes: &[Attribute], name: &syn::Ident) {
-        if !matches!(visibility, Visibility::Public(_)) {
+    fn check(&mut self, attributes: &[Attribute], signature: &Signature) {
+        if attributes.iter().any(|a| a.path().is_ident("test")) {
             return;
+        }
+        let name = &signature.ident;
+        let text: Vec<String> = attributes.iter().filter_map(doc_line).collect();
+        if let Some(why) = unsaid(&text.join(" "), &signature.output).filter(|_| !self.is_in_trait_impl) {
+            let line = self.source.find(&format!("fn {name}")).map_or(1, |at| line_of(self.source, at));
+            self.found.push((line, format!("the comment on `{name}`: {why}")));
         }
         let mut lines = attributes.iter().filter_map(doc_line);
         if let Some(summary) = lines.find(|text| !text.trim().is_empty())
@@ -132,13 +175,24 @@ impl Functions<'_> {
 
 impl<'ast> Visit<'ast> for Functions<'_> {
     fn visit_item_fn(&mut self, f: &'ast ItemFn) {
-        self.check(&f.vis, &f.attrs, &f.sig.ident);
+        self.check(&f.attrs, &f.sig);
         visit::visit_item_fn(self, f);
     }
 
+    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+        let outer = std::mem::replace(&mut self.is_in_trait_impl, item.trait_.is_some());
+        visit::visit_item_impl(self, item);
+        self.is_in_trait_impl = outer;
+    }
+
     fn visit_impl_item_fn(&mut self, f: &'ast ImplItemFn) {
-        self.check(&f.vis, &f.attrs, &f.sig.ident);
+        self.check(&f.attrs, &f.sig);
         visit::visit_impl_item_fn(self, f);
+    }
+
+    fn visit_trait_item_fn(&mut self, f: &'ast TraitItemFn) {
+        self.check(&f.attrs, &f.sig);
+        visit::visit_trait_item_fn(self, f);
     }
 }
 
@@ -171,13 +225,29 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_public_functions_start_with_a_verb() {
+    fn summaries_of_functions_start_with_a_verb() {
         check("/// Returns 1.\npub fn f() -> u8 { 1 }\n", &[]);
-        check("/// The number.\nfn f() -> u8 { 1 }\npub fn g() {}\n", &[]);
+        check("/// The number.\n#[test]\nfn f() -> u8 { 1 }\npub fn g() {}\n", &[]);
+        let of_trait = "trait A {\n    /// The number.\n    fn f();\n}\n";
+        check(of_trait, &["3: the summary of `f` does not start with a verb: The number."]);
         let found = ["2: the summary of `f` does not start with a verb: The number."];
         check("/// The number.\npub fn f() -> u8 { 1 }\n", &found);
         let found = ["5: the summary of `f` does not start with a verb: Axes of it."];
         check("struct A;\nimpl A {\n    ///\n    /// Axes of it.\n    pub fn f() -> u8 { 1 }\n}\n", &found);
+    }
+
+    #[test]
+    fn comments_say_when_functions_fail() {
+        check(
+            "/// Reads it.\npub fn f() -> io::Result<u8> { g() }\n",
+            &["2: the comment on `f`: it does not say when it fails"],
+        );
+        check("/// Reads it. Fails if it is empty.\nfn f() -> Result<u8> { g() }\nfn h() -> Result<u8> { g() }\n", &[]);
+        let found = ["2: the comment on `f`: it does not say when it returns `None`"];
+        check("/// Returns the first.\nfn f() -> Option<u8> { g() }\n", &found);
+        check("/// Returns the first, or `None`.\nfn f() -> Option<u8> { g() }\n", &[]);
+        check("impl A for B {\n    /// Returns the first.\n    fn f() -> Option<u8> { g() }\n}\n", &[]);
+        check("/// Writes it.\nfn f() -> fmt::Result { g() }\n", &[]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use shardwise_ir::OpView;
 use shardwise_ops::{Effects, Opcode, Semantics};
 use std::collections::BTreeSet;
 
-/// Where generic code is.
+/// The folders of generic code, which asks for facts and mentions no ordinary op.
 pub const GENERIC: [&str; 5] = [
     "crates/interp/src/",
     "crates/propagate/src/",
@@ -40,12 +40,14 @@ const ORDINARY_MODULES: [&str; 15] = [
 ];
 
 /// The other modules of `shardwise-ops`: they treat all ops alike, make ops, or treat ops that are not ordinary.
-const GENERIC_MODULES: [&str; 17] = [
+const GENERIC_MODULES: [&str; 20] = [
     "batch",
     "calls",
     "collective",
     "control",
+    "custom",
     "derivative",
+    "expansion",
     "expect",
     "make",
     "make_collective",
@@ -53,6 +55,7 @@ const GENERIC_MODULES: [&str; 17] = [
     "promote",
     "quantized",
     "reducer",
+    "remat",
     "shardy",
     "structure",
     "syntax",

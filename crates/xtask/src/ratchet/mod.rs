@@ -145,7 +145,7 @@ fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usiz
 }
 
 /// Returns violations of the rule on ops with a kernel: the element types for which they are evaluated may only become
-/// fewer. Ops without a kernel are listed in `docs/generated/ops.md`.
+/// fewer. Ops without a kernel are listed in `docs/generated/ops.md`. Always returns `Ok`.
 pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
     let pairs = |lines: &BTreeMap<String, String>| -> BTreeSet<(String, String)> {
         let of = |(op, dtypes): (&String, &String)| {

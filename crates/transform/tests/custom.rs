@@ -1,0 +1,135 @@
+//! Functions with derivatives of their own, in programs in text form.
+
+mod common;
+
+use common::{check, numbers, parse, printed, run, values, with_main};
+use shardwise_ir::verify;
+use shardwise_transform::{Request, jvp, value_and_gradient, vjp};
+
+/// x^2 y, with `factor` times its derivative in x, by a rule for tangents or for cotangents.
+fn program(rule: &str, factor: f64) -> String {
+    let attributes = match rule {
+        "jvp" => "{args = 2 : i64, jvp = @rule}",
+        _ => "{args = 2 : i64, bwd = @bwd, fwd = @fwd}",
+    };
+    format!(
+        r#"func.func public @main(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xf64> {{
+  %0 = stablehlo.sine %x : tensor<3xf64>
+  %1 = stablehlo.composite "shardwise.custom_{rule}" %0, %y {{composite_attributes = {attributes}, decomposition = @f}} : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+  return %1 : tensor<3xf64>
+}}
+func.func private @f(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xf64> {{
+  %0 = stablehlo.multiply %x, %x : tensor<3xf64>
+  %1 = stablehlo.multiply %0, %y : tensor<3xf64>
+  return %1 : tensor<3xf64>
+}}
+func.func private @rule(%x: tensor<3xf64>, %y: tensor<3xf64>, %dx: tensor<3xf64>, %dy: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {{
+  %0 = stablehlo.multiply %x, %x : tensor<3xf64>
+  %1 = stablehlo.multiply %0, %y : tensor<3xf64>
+  %2 = stablehlo.multiply %x, %y : tensor<3xf64>
+  %3 = stablehlo.constant dense<{factor:?}> : tensor<3xf64>
+  %4 = stablehlo.multiply %2, %3 : tensor<3xf64>
+  %5 = stablehlo.multiply %4, %dx : tensor<3xf64>
+  %6 = stablehlo.multiply %0, %dy : tensor<3xf64>
+  %7 = stablehlo.add %5, %6 : tensor<3xf64>
+  return %1, %7 : tensor<3xf64>, tensor<3xf64>
+}}
+func.func private @fwd(%x: tensor<3xf64>, %y: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>) {{
+  %0 = stablehlo.multiply %x, %x : tensor<3xf64>
+  %1 = stablehlo.multiply %0, %y : tensor<3xf64>
+  return %1, %x, %y : tensor<3xf64>, tensor<3xf64>, tensor<3xf64>
+}}
+func.func private @bwd(%x: tensor<3xf64>, %y: tensor<3xf64>, %ct: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {{
+  %0 = stablehlo.multiply %x, %x : tensor<3xf64>
+  %1 = stablehlo.multiply %x, %y : tensor<3xf64>
+  %2 = stablehlo.constant dense<{factor:?}> : tensor<3xf64>
+  %3 = stablehlo.multiply %1, %2 : tensor<3xf64>
+  %4 = stablehlo.multiply %3, %ct : tensor<3xf64>
+  %5 = stablehlo.multiply %0, %ct : tensor<3xf64>
+  return %4, %5 : tensor<3xf64>, tensor<3xf64>
+}}"#
+    )
+}
+
+#[test]
+fn a_true_rule_agrees_with_differences() {
+    check(&program("jvp", 2.0));
+}
+
+#[test]
+fn transforms_use_the_rule() {
+    let plain = parse(&program("jvp", 2.0));
+    for rule in ["jvp", "vjp"] {
+        let marked = parse(&program(rule, 20.0));
+        let gradient = |module: &shardwise_ir::Module| {
+            let back = with_main(module, vjp(module, module.main().unwrap(), &[0, 1]).unwrap());
+            let out = run(&back, &numbers(&back, 0));
+            (values(&out[1]), values(&out[2]))
+        };
+        let ((dx, dy), (own_dx, own_dy)) = (gradient(&plain), gradient(&marked));
+        assert!(dx.iter().zip(&own_dx).all(|(a, b)| (10.0 * a - b).abs() < 1e-12), "{dx:?} {own_dx:?}");
+        assert_eq!(dy, own_dy);
+    }
+}
+
+#[test]
+fn a_rule_for_cotangents_has_no_forward_mode() {
+    let module = parse(&program("vjp", 2.0));
+    let wrong = jvp(&module, module.main().unwrap(), &[0]).unwrap_err().to_string();
+    assert!(wrong.contains("custom-vjp-forward") && wrong.contains("test.mlir:3"), "{wrong}");
+    // Arguments that are not differentiated do not need it.
+    let module = parse(&program("vjp", 2.0).replace(
+        "stablehlo.composite \"shardwise.custom_vjp\" %0, %y",
+        "stablehlo.composite \"shardwise.custom_vjp\" %y, %y",
+    ));
+    assert!(jvp(&module, module.main().unwrap(), &[0]).is_ok());
+}
+
+#[test]
+fn batches_have_batched_rules() {
+    for rule in ["jvp", "vjp"] {
+        let module = parse(&program(rule, 20.0));
+        let batch = Request::parse("vmap{args=0,size=2}").unwrap().unwrap().run(&module).unwrap();
+        assert!(verify(&batch).is_empty());
+        let batch = parse(&printed(&batch));
+        assert_eq!(batch.funcs.len(), module.funcs.len() - if rule == "jvp" { 2 } else { 1 });
+        let args = numbers(&batch, 0);
+        let each = vjp(&module, module.main().unwrap(), &[0, 1]).unwrap();
+        let each = with_main(&module, each);
+        let all = vjp(&batch, batch.main().unwrap(), &[0, 1]).unwrap();
+        let all = with_main(&batch, all);
+        let ct = numbers(&all, 1).pop().unwrap();
+        let found = run(&all, &[args[0].clone(), args[1].clone(), ct.clone()]);
+        let mut sum = vec![0.0; 3];
+        for i in 0..2 {
+            let row =
+                |x: &shardwise_base::Literal| shardwise_base::Literal::new(vec![3usize], &values(x)[3 * i..3 * i + 3]);
+            let own = run(&each, &[row(&args[0]), args[1].clone(), row(&ct)]);
+            assert_eq!(values(&own[1]), values(&found[1])[3 * i..3 * i + 3]);
+            sum.iter_mut().zip(values(&own[2])).for_each(|(s, v)| *s += v);
+        }
+        // `y` is the same for both indices, so that its cotangents add up.
+        assert!(sum.iter().zip(values(&found[2])).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+}
+
+#[test]
+fn functions_that_do_not_fit_are_refused() {
+    let refused = |text: &str| match shardwise_ir::text::parse("test.mlir", text, &shardwise_ops::OPS) {
+        Ok(module) => verify(&module).to_string(),
+        Err(e) => e.to_string(),
+    };
+    let program = program("vjp", 2.0);
+    for (from, to) in [
+        ("args = 2", "args = 1"),
+        ("args = 2", "args = 3"),
+        ("bwd = @bwd", "bwd = @fwd"),
+        ("fwd = @fwd", "fwd = @none"),
+    ] {
+        let found = refused(&program.replacen(from, to, 1));
+        assert!(found.contains("custom-rule"), "{to}: {found}");
+    }
+    assert_eq!(refused(&program), "");
+    let gradient = value_and_gradient(&parse(&program), parse(&program).main().unwrap(), &[0]);
+    assert!(gradient.is_err(), "the result is no scalar");
+}

@@ -1,0 +1,303 @@
+//! Compares derivatives and batches of programs in text with JAX's.
+//!
+//! `oracle/derivatives.py` draws functions, exports them, and transforms them with JAX. Here, the exported text is
+//! transformed as `shardwise opt` does, and run on both engines.
+
+use super::judge::{self, Question};
+use super::known::{self, OtherDerivative};
+use crate::table::Table;
+use crate::{command, venv};
+use anyhow::Result;
+use serde::Deserialize;
+use shardwise_base::{DType, Literal};
+use shardwise_check::run;
+use shardwise_host::HostEngine;
+use shardwise_ir::text::{PrintOptions, parse, print};
+use shardwise_ir::{Module, verify};
+use shardwise_ops::OPS;
+use shardwise_transform::Request;
+use std::collections::BTreeMap;
+
+/// The number of cases in one question to JAX.
+const CHUNK: usize = 10;
+/// The number of models, which come before the cases that are drawn.
+const MODELS: usize = 27;
+/// Cases with a smaller tolerance are in `f64` already.
+const NARROWEST: f64 = 1e-9;
+/// A known difference is out of date if its function was drawn this many times and never differed.
+const DRAWN: usize = 6;
+
+/// A transformed function and JAX's results for it.
+#[derive(Deserialize)]
+pub struct Case {
+    /// The function, its type, the transforms and the platform for which it was exported.
+    name: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    transforms: Vec<String>,
+    #[serde(default)]
+    inputs: Vec<Array>,
+    /// JAX's results. `None` if JAX cannot transform the function, for `reason`.
+    results: Option<Vec<Array>>,
+    /// The distance that is allowed, as a part of the largest element of a result.
+    #[serde(default)]
+    tolerance: f64,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Array {
+    dtype: String,
+    shape: Vec<usize>,
+    hex: String,
+}
+
+impl Array {
+    fn literal(&self) -> Result<Literal, String> {
+        let dtype = DType::parse(&self.dtype).ok_or_else(|| format!("`{}` is no type", self.dtype))?;
+        Literal::from_bytes(dtype, &self.shape, &judge::bytes(&self.hex)?).map_err(|e| e.to_string())
+    }
+}
+
+impl Case {
+    fn function(&self) -> &str {
+        self.name.split(' ').next().unwrap_or("")
+    }
+
+    fn transforms(&self) -> &str {
+        self.name.split(' ').nth(2).unwrap_or("")
+    }
+}
+
+/// Returns the transformed program, after it was printed and read again.
+fn transformed(case: &Case) -> Result<Module, String> {
+    let read = |text: &str| parse("case.mlir", text, &OPS).map_err(|e| e.to_string());
+    let mut module = read(&case.text)?;
+    for text in &case.transforms {
+        let request = Request::parse(text).ok_or_else(|| format!("`{text}` is no transform"))?;
+        module = request.and_then(|r| r.run(&module)).map_err(|e| format!("{text}: {e}"))?;
+        let found = verify(&module);
+        if !found.is_empty() {
+            return Err(format!("the result of {text} is not valid: {found}"));
+        }
+    }
+    read(&print(&module, &PrintOptions::default()))
+}
+
+/// Returns the results of both engines. Fails if the program cannot be transformed or run.
+fn ours(case: &Case) -> Result<[Vec<Literal>; 2], String> {
+    let module = transformed(case)?;
+    let inputs = case.inputs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
+    let shown = |e: shardwise_base::Diagnostics| e.to_string();
+    let interpreted = run::whole(&module, &inputs).map_err(shown)?;
+    let local = run::partitioned(&module).map_err(shown)?.module;
+    let hosted = run::on(&HostEngine::default(), &local, &inputs).map_err(shown)?;
+    Ok([hosted, interpreted])
+}
+
+/// Returns the largest distance of results from JAX's, as a part of the largest element of a result. Fails if a result
+/// has another type.
+fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
+    if ours.len() != theirs.len() {
+        return Err(format!("{} results in place of {}", ours.len(), theirs.len()));
+    }
+    let mut worst: f64 = 0.0;
+    for (i, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+        if (ours.dtype(), ours.shape()) != (theirs.dtype(), theirs.shape()) {
+            return Err(format!("result {i} is {ours:?} in place of {theirs:?}"));
+        }
+        worst = worst.max(relative(ours, theirs));
+    }
+    Ok(worst)
+}
+
+/// Compares our results for a case with JAX's.
+fn compared(case: &Case, theirs: &[Array]) -> Result<Outcome, String> {
+    let theirs = theirs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
+    let mut worst: f64 = 0.0;
+    for ours in ours(case)? {
+        worst = worst.max(distance(&ours, &theirs)? / case.tolerance);
+    }
+    Ok(Outcome::At(worst))
+}
+
+/// Returns true if our results are as close to `exact`, JAX's results in `f64`, as JAX's own in the case's types are, or
+/// as close as is allowed.
+fn is_as_exact(case: &Case, exact: &Case) -> Result<bool, String> {
+    let read = |of: &Option<Vec<Array>>| -> Result<Vec<Literal>, String> {
+        of.as_deref().unwrap_or(&[]).iter().map(Array::literal).collect()
+    };
+    let (theirs, exact) = (read(&case.results)?, read(&exact.results)?);
+    let farthest = |of: &[Literal]| -> f64 {
+        let pairs = of.iter().zip(&exact);
+        pairs.filter(|(x, y)| x.size() == y.size()).map(|(x, y)| relative(x, y)).fold(0.0, f64::max)
+    };
+    let allowed = farthest(&theirs).max(case.tolerance);
+    Ok(ours(case)?.iter().all(|ours| ours.len() == exact.len() && farthest(ours) <= allowed))
+}
+
+/// Returns the largest distance of two elements, divided by the magnitude of the largest finite element of `theirs`.
+/// Infinite elements must be equal, and all NaNs are.
+fn relative(ours: &Literal, theirs: &Literal) -> f64 {
+    let parts = |x: &Literal, i: usize| match x.dtype().is_complex() {
+        true => [x.get_f64(i), x.imaginary_f64(i)],
+        false => [x.get_f64(i), 0.0],
+    };
+    let pairs = || (0..ours.size()).flat_map(|i| parts(ours, i).into_iter().zip(parts(theirs, i)));
+    let largest = pairs().map(|(_, b)| b.abs()).filter(|b| b.is_finite()).fold(0.0, f64::max);
+    let distance = |(a, b): (f64, f64)| match a == b || (a.is_nan() && b.is_nan()) {
+        true => 0.0,
+        false if (a - b).is_nan() => f64::INFINITY,
+        false => (a - b).abs() / largest,
+    };
+    pairs().map(distance).fold(0.0, f64::max)
+}
+
+/// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report, and true if all
+/// differences are known and all known ones occur. Fails if JAX cannot be asked or the list of known differences cannot
+/// be read.
+pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
+    let python = venv::ensure()?;
+    let positions: Vec<usize> = (0..MODELS + count).collect();
+    let ask = |positions: &[usize], exact: bool| {
+        let question = |part: &[usize]| Question::Derivatives { seed, count, positions: part.to_vec(), exact };
+        judge::ask_about(&python, positions, CHUNK, &question, &|answer| answer.cases)
+    };
+    let cases = ask(&positions, false)?;
+    let mut outcomes = command::in_parallel(&cases, |case| match case {
+        Some(Case { results: None, reason, .. }) => Outcome::Refused(reason.clone()),
+        Some(case) => compared(case, case.results.as_deref().unwrap_or(&[])).unwrap_or_else(Outcome::Failed),
+        None => Outcome::Refused("JAX dies".into()),
+    });
+    let is_off = |i: &usize| matches!(outcomes[*i], Outcome::At(worst) if worst > 1.0);
+    let is_narrow = |i: &usize| cases[*i].as_ref().is_some_and(|case| case.tolerance > NARROWEST);
+    let doubtful: Vec<usize> = positions.iter().copied().filter(|i| is_off(i) && is_narrow(i)).collect();
+    for (&i, exact) in doubtful.iter().zip(ask(&doubtful, true)?) {
+        let (Some(case), Some(exact)) = (&cases[i], exact) else { continue };
+        if exact.results.is_some() && is_as_exact(case, &exact).unwrap_or(false) {
+            outcomes[i] = Outcome::Rounded;
+        }
+    }
+    let mut report = Report { known: known::derivatives()?, ..Report::default() };
+    for (case, outcome) in cases.iter().zip(outcomes) {
+        report.add(case.as_ref(), outcome);
+    }
+    Ok(report.write(seed))
+}
+
+/// The comparison of a case.
+enum Outcome {
+    /// The largest distance, in units of the one that is allowed.
+    At(f64),
+    /// The results differ by more, but ours are as close to those in `f64` as JAX's are.
+    Rounded,
+    Failed(String),
+    /// JAX cannot transform the function, for this reason.
+    Refused(String),
+}
+
+/// The outcomes of all cases with the same transforms.
+#[derive(Default)]
+struct Row {
+    cases: usize,
+    equal: usize,
+    rounded: usize,
+    known: usize,
+    worst: f64,
+}
+
+#[derive(Default)]
+struct Report {
+    known: Vec<OtherDerivative>,
+    /// The number of differences for each listed entry.
+    met: BTreeMap<usize, usize>,
+    rows: BTreeMap<String, Row>,
+    /// The number of cases of each function.
+    drawn: BTreeMap<String, usize>,
+    refused: BTreeMap<String, String>,
+    rounded: Vec<String>,
+    wrong: Vec<String>,
+}
+
+impl Report {
+    fn add(&mut self, case: Option<&Case>, outcome: Outcome) {
+        let Some(case) = case else { return };
+        if let Outcome::Refused(why) = outcome {
+            self.refused.insert(case.name.clone(), why);
+            return;
+        }
+        *self.drawn.entry(case.function().to_string()).or_default() += 1;
+        let row = self.rows.entry(case.transforms().to_string()).or_default();
+        row.cases += 1;
+        let why = match outcome {
+            Outcome::Rounded => {
+                row.rounded += 1;
+                self.rounded.push(case.name.clone());
+                return;
+            }
+            Outcome::At(worst) if worst <= 1.0 => {
+                row.equal += 1;
+                row.worst = row.worst.max(worst);
+                return;
+            }
+            Outcome::At(worst) => format!("differs: {worst:.3} times the allowed distance"),
+            Outcome::Failed(why) | Outcome::Refused(why) => why,
+        };
+        let is_known = |k: &OtherDerivative| k.function == case.function() && why.contains(&k.message);
+        match self.known.iter().position(is_known) {
+            Some(i) => {
+                row.known += 1;
+                *self.met.entry(i).or_default() += 1;
+            }
+            None => self.wrong.push(format!("{}: {}", case.name, why.split_whitespace().collect::<Vec<_>>().join(" "))),
+        }
+    }
+
+    fn write(self, seed: u64) -> (String, bool) {
+        let mut table = Table::new(["transforms", "cases", "equal", "as exact", "known", "part of the tolerance"]);
+        let mut all = Row::default();
+        for (name, row) in &self.rows {
+            table.row(row.cells(name));
+            all.cases += row.cases;
+            all.equal += row.equal;
+            all.rounded += row.rounded;
+            all.known += row.known;
+            all.worst = all.worst.max(row.worst);
+        }
+        table.row(all.cells("all"));
+        let functions = self.drawn.len();
+        let mut text = format!(
+            "derivatives and batches of {functions} functions and models, seed {seed}, against JAX\n\n{table}\n"
+        );
+        for (i, count) in &self.met {
+            text += &format!("known: `{}`, {count} times: {}\n", self.known[*i].function, self.known[*i].reason);
+        }
+        if !self.rounded.is_empty() {
+            text += "farther from JAX's results than is allowed, and as close to its results in f64 as they are:\n";
+            self.rounded.iter().for_each(|name| text += &format!("  {name}\n"));
+        }
+        if !self.refused.is_empty() {
+            text += &format!("JAX itself cannot transform {} cases:\n", self.refused.len());
+            self.refused.iter().for_each(|(name, why)| text += &format!("  {name}: {why:.150}\n"));
+        }
+        let is_stale = |i: &usize| {
+            let drawn = self.drawn.get(&self.known[*i].function).copied().unwrap_or(0);
+            drawn >= DRAWN && !self.met.contains_key(i)
+        };
+        let stale = (0..self.known.len())
+            .filter(is_stale)
+            .map(|i| format!("`{}`: no difference any more; remove it from oracle/known.toml", self.known[i].function));
+        let wrong: Vec<String> = self.wrong.iter().cloned().chain(stale).collect();
+        wrong.iter().for_each(|line| text += &format!("WRONG {line}\n"));
+        (text, wrong.is_empty())
+    }
+}
+
+impl Row {
+    fn cells(&self, name: &str) -> [String; 6] {
+        let [cases, equal, rounded, known] = [self.cases, self.equal, self.rounded, self.known].map(|n| n.to_string());
+        [name.to_string(), cases, equal, rounded, known, format!("{:.3}", self.worst)]
+    }
+}
