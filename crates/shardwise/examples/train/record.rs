@@ -142,12 +142,14 @@ pub fn picture(rows: &[Row], bigram: f64) -> String {
         let step = (steps * f64::from(part) / 4.0).round();
         add(format!("<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{step}</text>", x(step), HEIGHT - BELOW + 20.0));
     }
+    // The name of the lower curve is below it, so that the names do not overlap.
+    let lower = test.last().map_or(bigram, |p| p.1).min(bigram);
     let curves = [("train", train), ("bigram", vec![(0.0, bigram), (steps, bigram)]), ("test", test)];
     for (name, points) in curves {
         add(format!("<path class=\"{name}\" d=\"{}\"><title>{name}</title></path>", curve(&points)));
-        if let Some((_, loss)) = points.last().filter(|_| name != "train") {
-            let above = if name == "bigram" { -4.0 } else { 12.0 };
-            add(format!("<text x=\"{:.1}\" y=\"{:.1}\">{name} {loss:.2}</text>", x(steps) + 6.0, y(*loss) + above));
+        if let Some((_, loss)) = points.last().filter(|p| name != "train" && p.1.is_finite()) {
+            let below = if *loss == lower { 14.0 } else { -4.0 };
+            add(format!("<text x=\"{:.1}\" y=\"{:.1}\">{name} {loss:.2}</text>", x(steps) + 6.0, y(*loss) + below));
         }
     }
     out + "</svg>\n"
