@@ -214,7 +214,7 @@ fn help_lists_all_options() {
     let names: Vec<&str> = names.filter(|word| word.starts_with("--")).collect();
     assert_eq!(names.len(), 19);
     for name in names {
-        let wrong = ["", "64", "2x2", "on"].map(|value| parsed(&format!("{name} {value}")));
+        let wrong = ["", "2", "64", "2x2", "on"].map(|value| parsed(&format!("{name} {value}")));
         let is_known = !wrong.iter().any(|r| r.as_ref().is_err_and(|e| e.contains(&format!("no option {name}"))));
         assert!(is_known && wrong.iter().any(|r| r.is_ok()), "{name}");
     }
