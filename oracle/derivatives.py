@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import evaluate
-from calculus import catalogue, functions, models
+from calculus import catalogue, functions, models, per_device  # noqa: F401  it adds models
 
 BATCH = 3
 """The size of a batch."""

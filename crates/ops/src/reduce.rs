@@ -153,7 +153,8 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
 }
 
-/// Builds the reduction with the ops of its region, which combine the elements pair by pair.
+/// Builds the reduction with the ops of its region, which combine the elements pair by pair. Fails as
+/// [`ExpandCx::reduced`] does.
 fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let (inputs, inits) = cx.operands.split_at(cx.op.results().len());
     cx.reduced(cx.op.regions()[0], inputs, inits, &Reduce::dims(&cx.op))

@@ -226,14 +226,12 @@ func.func @main(%arg0: tensor<4x4xf64>, %arg1: tensor<2x4xf64>) -> tensor<4x4xf6
 
 #[test]
 fn started_collectives() {
-    let body = format!(
-        r#"    %f = "stablehlo.async_start"(%x0) ({{
+    let body = r#"    %f = "stablehlo.async_start"(%x0) ({
     ^bb0(%z: tensor<2x3xf64>):
-      %p = "stablehlo.collective_permute"(%z) <{{shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>, shardwise.shift = 1 : i64, shardwise.wraps}}> : (tensor<2x3xf64>) -> tensor<2x3xf64>
+      %p = "stablehlo.collective_permute"(%z) <{shardwise.axes = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>, shardwise.shift = 1 : i64, shardwise.wraps}> : (tensor<2x3xf64>) -> tensor<2x3xf64>
       stablehlo.return %p : tensor<2x3xf64>
-    }}) : (tensor<2x3xf64>) -> !stablehlo.future<tensor<2x3xf64>>
+    }) : (tensor<2x3xf64>) -> !stablehlo.future<tensor<2x3xf64>>
     %d = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<2x3xf64>>) -> tensor<2x3xf64>
-    %out = stablehlo.multiply %d, %x0 : tensor<2x3xf64>"#
-    );
-    checked(&manual(&[SPLIT], r#"{"x"}"#, SPLIT, &body));
+    %out = stablehlo.multiply %d, %x0 : tensor<2x3xf64>"#;
+    checked(&manual(&[SPLIT], r#"{"x"}"#, SPLIT, body));
 }

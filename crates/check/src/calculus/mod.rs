@@ -183,7 +183,8 @@ impl Case {
         let largest = expected.iter().fold(1.0, |m: f64, e| m.max(e.abs()));
         for (i, e) in expected.iter().enumerate() {
             let t = tangent.get_f64(i);
-            if !((t - e).abs() <= largest / 256.0) {
+            let is_near = (t - e).abs() <= largest / 256.0;
+            if !is_near {
                 return Err(self.failed("differences", format!("tangent {i} is {t}, and differences are {e}")));
             }
         }
