@@ -5,6 +5,7 @@
 //! one cotangent. Where it meets a value that varies, each device has a summand of its cotangent. These summands are added
 //! up once for each value, as late as that moves no more data.
 
+use crate::depends::callee;
 use shardwise_base::{AxisRef, AxisSet, EntityVec, Mesh};
 use shardwise_ir::{Body, ManualAxes, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
@@ -120,6 +121,7 @@ impl Infer<'_> {
                 }
             }
             Opcode::OptimizationBarrier => self.pass(op.operands(), op.results()),
+            _ if callee(op).is_some() => self.call(op, around),
             _ => {
                 let state = self.decided(self.of_op(op), around);
                 for &region in op.regions() {
@@ -137,6 +139,20 @@ impl Infer<'_> {
                     }
                 }
             }
+        }
+    }
+
+    fn call(&mut self, op: &OpView<'_>, around: &AxisSet) {
+        let Some(func) = callee(op) else { return };
+        let values = EntityVec::filled(func.body.value_count(), ManualAxes::default());
+        let mut inner = Infer { module: self.module, body: &func.body, mesh: self.mesh, values };
+        for (&arg, &v) in func.body.args().iter().zip(op.operands()) {
+            inner.set(arg, self.values[v].clone());
+        }
+        inner.region(func.body.entry(), around);
+        for (&v, &given) in op.results().iter().zip(func.body.results()) {
+            let state = self.decided(inner.values[given].clone(), around);
+            self.set(v, state);
         }
     }
 

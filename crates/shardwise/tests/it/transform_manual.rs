@@ -1,7 +1,7 @@
 //! Derivatives and batches of per-device code, and inside of it.
 
 use shardwise::prelude::*;
-use shardwise::{collective_matmul, grad, jvp, value_and_grad, vmap};
+use shardwise::{checkpoint, collective_matmul, grad, jvp, value_and_grad, vmap};
 
 fn mesh() -> Mesh {
     let mesh = Mesh::auto([("X", 4), ("Y", 2)]).unwrap();
@@ -207,4 +207,20 @@ fn a_mistake_inside_is_reported_once() {
     let wrong = jit(|x: &Array| grad(|x: &Array| shard_map(step).in_specs(P!("X")).out_specs(P!())(x))(x))(&x);
     let text = wrong.unwrap_err().to_string();
     assert!(text.contains("mixed-states"), "{text}");
+}
+
+#[test]
+fn sums_inside_of_functions_that_are_not_differentiated_stay_replicated() {
+    mesh();
+    let (w, x) = (ramp(&[6], 1.0), ramp(&[16, 6], 2.0).shard(P!("X")));
+    let step = |w: &Array, x: &Array| {
+        let norm = checkpoint(|x: &Array| x.square().sum(..).psum("X"));
+        let (value, g) = value_and_grad(|w: &Array| (w * norm(x)).sum(..))(w);
+        assert_eq!((value.ty().to_string(), g.ty().to_string()), ("f32[]".into(), "f32[6]".into()));
+        (value, g)
+    };
+    let (value, g) = shard_map(step).in_specs((P!(), P!("X"))).out_specs((P!(), P!()))(&w, &x);
+    let (expected, e) = value_and_grad(|w: &Array| (w * x.square().sum(..)).sum(..))(&w);
+    assert_close(&value, &expected);
+    assert_close(&g, &e);
 }
