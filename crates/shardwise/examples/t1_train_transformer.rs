@@ -78,10 +78,17 @@ fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
     if let (true, Some(folder)) = (options.resume, &options.save) {
         state = checkpoint::restore(&state, folder)?;
     }
+    if let Some(folder) = &options.save {
+        let changed = write_settings(folder, &options.settings(text), options.resume)?;
+        if !changed.is_empty() {
+            eprintln!("note: the run does not continue bit for bit: {}", changed.join(", "));
+        }
+    }
     let step = jit(|state: State, text: &Array| step(options, state, text));
     let step = step.out_shardings((specs.clone(), optim::specs(specs), P!()));
     let evaluate = jit(|params: &Params, text: &Array| options.model.loss(params, &text.i(0)));
     let length = options.model.sequence + 1;
+    let shape = [options.microbatches, options.batch / options.microbatches, length];
     let test: Vec<Array> = (0..4).map(|i| batch(&text.test, i, [1, options.batch, length])).collect();
 
     let (first, steps) = (state.steps()?, options.steps);
@@ -89,9 +96,7 @@ fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
     let mut saving = None;
     for i in first..steps {
         let is_due = |every: usize| (i + 1) % every == 0 || i + 1 == steps;
-        let rows = options.batch / options.microbatches;
-        let (params, optimizer, loss) =
-            step(state, &batch(&text.train, i as u64, [options.microbatches, rows, length]))?;
+        let (params, optimizer, loss) = step(state, &batch(&text.train, i as u64, shape))?;
         state = State { params, optimizer };
         let mut row = Row { step: i + 1, train: loss.item()?, test: None };
         if is_due(options.evaluate_every) {
@@ -108,8 +113,8 @@ fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
     Ok((state, record))
 }
 
-/// Continues a text by `count` bytes, each drawn from the model's distribution. Fails if the model cannot
-/// be run.
+/// Continues a text by `count` bytes, each drawn from the model's distribution. Fails if the model cannot be
+/// run.
 fn sample(options: &Options, params: &Params, prompt: &str, count: usize) -> Result<String> {
     let (model, [rows, _]) = (&options.model, options.mesh);
     let next = jit(|params: &Params, tokens: &Array, last: &Array, key: Key| {
@@ -132,20 +137,17 @@ fn run(options: &Options) -> Result<()> {
     set_mesh(Mesh::auto([("data", data), ("model", model)])?);
     let text = Text::read(options.text.as_deref())?;
     let bytes = text.train.len() + text.test.len();
-    println!("{bytes} bytes of text; a bigram model reaches {:.3} nats", bigram_entropy(&text.test));
-    if text.test.len() <= options.model.sequence {
+    if text.train.len().min(text.test.len()) <= options.model.sequence {
         let message = format!("the text has only {bytes} bytes; a row has {}", options.model.sequence + 1);
         return Err(std::io::Error::other(message).into());
     }
-    if let Some(folder) = &options.save {
-        if !options.resume && folder.join("model.safetensors").exists() {
-            let message = format!("{0} has a run; continue it with --resume {0}, or remove it", folder.display());
-            return Err(std::io::Error::other(message).into());
-        }
-        let changed = write_settings(folder, &options.settings(&text), options.resume)?;
-        if !changed.is_empty() {
-            eprintln!("note: the run does not continue bit for bit: {}", changed.join(", "));
-        }
+    println!("{bytes} bytes of text; a bigram model reaches {:.3} nats", bigram_entropy(&text.test));
+    if let Some(folder) = &options.save
+        && !options.resume
+        && folder.join("model.safetensors").exists()
+    {
+        let message = format!("{0} has a run; continue it with --resume {0}, or remove it", folder.display());
+        return Err(std::io::Error::other(message).into());
     }
     let (state, _) = train(options, &text)?;
     if options.sample > 0 {

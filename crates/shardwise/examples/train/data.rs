@@ -22,11 +22,16 @@ impl Text {
     pub fn read(file: Option<&Path>) -> io::Result<Text> {
         let mut text = vec![];
         match file {
-            Some(file) => text = std::fs::read(file)?,
+            Some(file) => text = std::fs::read(file).map_err(|e| named(file, e))?,
             None => read_sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")), &mut text)?,
         }
         Ok(Text::new(text))
     }
+}
+
+/// Returns the error with the name of the file.
+fn named(file: &Path, e: io::Error) -> io::Error {
+    io::Error::new(e.kind(), format!("cannot read {}: {e}", file.display()))
 }
 
 fn read_sources(folder: &Path, text: &mut Vec<u8>) -> io::Result<()> {
