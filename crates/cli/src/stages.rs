@@ -36,8 +36,11 @@ pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
 
 pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     let passes: Vec<String> = args.passes.iter().flat_map(|list| split_list(list)).collect();
-    let is_shardys = !passes.is_empty() && passes.iter().all(|name| is_shardys(name));
-    let options = if is_shardys { PrintOptions::MLIR } else { PrintOptions::default() };
+    let options = match passes.is_empty() {
+        true => PrintOptions { as_mlir: true, ..PrintOptions::default() },
+        false if passes.iter().all(|name| is_shardys(name)) => PrintOptions::MLIR,
+        false => PrintOptions::default(),
+    };
     let steps: Vec<Step<'_>> = passes.iter().map(|name| step(name)).collect::<Result<_, _>>()?;
     let mut dumper = args.source.dumper()?;
     for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
