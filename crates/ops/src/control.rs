@@ -227,7 +227,7 @@ impl OptimizationBarrier {
         Attrs::new().with(VALUE_NAME, Attr::str(name))
     }
 
-    /// Returns the name that a barrier gives its value. Returns `None` for other barriers and other ops.
+    /// Returns the name of a barrier's value, or `None` for barriers that name no value and for other ops.
     pub fn value_name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str(VALUE_NAME).filter(|_| Opcode::of_view(op) == Opcode::OptimizationBarrier)
     }

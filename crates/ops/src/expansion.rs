@@ -1,8 +1,7 @@
 //! Ops in terms of others: an op whose derivative or batch is that of ops that compute the same.
 //!
-//! Such an op builds its results from its operands with ops that have derivatives and batches of their own. The transform
-//! differentiates these in its place, so that ops with a region, such as a reduction by any associative function, need
-//! no derivative of their own.
+//! Each op of an expansion has a derivative and a batch. The transform differentiates the expansion in place of the op. So
+//! ops with a region, such as a reduction by any associative function, need no derivative of their own.
 
 use crate::batch::{BatchCx, Batched};
 use crate::facts::Effects;

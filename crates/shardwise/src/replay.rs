@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Copies the ops of `func`, of which `args` are the arguments, into the active trace. Returns the results.
 pub(crate) fn copy(func: &Func, args: &[Array], at: At) -> Vec<Array> {
-    let states = trace::with(|t| States::of(&t.module_on_mesh(), &func.body));
+    let states = trace::with(|t| States::of(&t.module, &func.body));
     let values = EntityVec::filled(func.body.value_count(), None);
     let mut copier = Copier { body: &func.body, states, values, started: HashMap::new() };
     for (&v, a) in func.body.args().iter().zip(args) {

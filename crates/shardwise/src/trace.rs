@@ -229,6 +229,7 @@ impl Trace {
     fn new(name: &str, mesh: Option<Mesh>, at: Loc) -> Trace {
         let mut module = Module::new(name, &OPS);
         module.loc = at.clone();
+        module.meshes.extend(mesh.as_ref().map(|m| m.0.clone()));
         Trace {
             id: next_id(),
             module,
@@ -382,13 +383,6 @@ impl Trace {
         let scope = self.scope()?;
         let states = self.body().value(v).manual.as_deref().cloned().unwrap_or_default();
         Some(ManualType { scope, states })
-    }
-
-    /// Returns a copy of the module that has the mesh, as a finished one does.
-    pub fn module_on_mesh(&self) -> Module {
-        let mut module = self.module.clone();
-        module.meshes.extend(self.mesh.as_ref().map(|m| m.0.clone()));
-        module
     }
 
     fn check_mesh(&mut self, array: &Array, loc: &Loc) -> Result<(), Diagnostic> {
@@ -637,7 +631,6 @@ impl Trace {
         self.module.funcs = std::iter::once(main.finish(results, shardings, loc)).chain(others).collect();
         keep_referred(&mut self.module);
         self.module.funcs.iter_mut().for_each(explicit::forget_reduced);
-        self.module.meshes.extend(self.mesh.map(|m| m.0));
         debug_verify(&self.module);
         let captured = self.captured.into_iter().map(|(a, _)| a).collect();
         Finished { module: self.module, captured, results: stated, warnings: self.explicit.warnings.finish() }
@@ -649,6 +642,7 @@ impl Trace {
             Some(own) => own.fits(mesh),
             None => {
                 self.mesh = Some(mesh.clone());
+                self.module.meshes.push(mesh.0.clone());
                 self.explicit.join(mesh);
                 self.narrow_types();
                 true

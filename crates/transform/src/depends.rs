@@ -96,3 +96,12 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
 pub(crate) fn callee<'s>(op: &OpView<'s>) -> Option<&'s shardwise_ir::Func> {
     calls::callee(op).map(|id| &op.module[id])
 }
+
+/// Returns the operands of an op, and the values from outside that its regions use.
+pub(crate) fn uses(op: &OpView<'_>) -> Vec<Value> {
+    let mut uses = op.operands().to_vec();
+    if !op.regions().is_empty() {
+        uses.extend(op.captured());
+    }
+    uses
+}

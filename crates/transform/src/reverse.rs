@@ -6,7 +6,7 @@
 //!
 //! A loop, a branch or a manual computation with both kinds of ops becomes two: the known one, and the transposed one,
 //! which is built later. Where the transposed one uses values from inside the known one, the known one is changed to
-//! return them ([`keep`](Reverse::keep_rows)): a loop stacks the values of its turns, a branch returns zeros for the
+//! return them ([`keep_rows`]): a loop stacks the values of its turns, a branch returns zeros for the
 //! branches that did not run. Values that are small to make again are made again.
 
 mod linear;
@@ -14,7 +14,7 @@ mod linear;
 pub use linear::linearize;
 
 use crate::custom::inlined;
-use crate::depends::Depends;
+use crate::depends::{Depends, uses};
 use crate::errors;
 use crate::jvp::{forward, is_smooth};
 use crate::states::Sums;
@@ -102,7 +102,7 @@ fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed
     }
     reverse.mark(&source.args()[own..]);
     let entry = source.entry();
-    reverse.known(entry, &mut b)?;
+    reverse.known(entry, &mut b);
     for (&v, ct) in tangents.iter().zip(cotangents) {
         if let Some(ct) = ct {
             reverse.add(v, ct.into(), AxisSet::default(), &mut b);
@@ -174,29 +174,26 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the known part
-    /// Copies the known ops of a region but its terminator. Always returns `Ok`.
-    fn known(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+    /// Copies the known ops of a region but its terminator.
+    fn known(&mut self, region: Region, b: &mut Builder<'_>) {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
             b.loc = view.loc().clone();
             match self.is_linear(&view) {
-                false => {
-                    self.cloner.op(op, b);
-                }
-                true => self.known_of(&view, b)?,
+                false => _ = self.cloner.op(op, b),
+                true => self.known_of(&view, b),
             }
         }
-        Ok(())
     }
 
-    /// Builds the known part of an op with linear operands. Always returns `Ok`.
-    fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+    /// Builds the known part of an op with linear operands.
+    fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
         let code = Opcode::of_view(op);
         if code == Opcode::NamedComputation {
             return self.known_of_remat(op, b);
         }
         if !matches!(code, Opcode::While | Opcode::Case | Opcode::If | Opcode::ManualComputation) {
-            return Ok(());
+            return;
         }
         let loc = b.loc.clone();
         let kept: Vec<usize> = (0..op.results().len()).filter(|&i| !self.linear[op.result(i)]).collect();
@@ -214,7 +211,7 @@ impl<'s> Reverse<'s> {
                 let arg = inner.arg(self.source.ty(v).clone());
                 self.cloner.carry(v, arg, &mut inner);
             }
-            self.known(region, &mut inner)?;
+            self.known(region, &mut inner);
             let results = self.source.region_results(region);
             let values: Vec<Value> = match code == Opcode::While && k == 0 {
                 true => self.cloner.values(results),
@@ -244,16 +241,14 @@ impl<'s> Reverse<'s> {
             self.cloner.carry(op.result(i), made, b);
         }
         self.split.insert(op.op, Split { op: new, regions, home: b.region });
-        Ok(())
     }
 
-    /// Copies the known ops of a region that is computed again later. Fails if an op has no transpose.
-    fn known_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+    /// Copies the known ops of a region that is computed again later.
+    fn known_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
         let inner = op.regions()[0];
         self.forward(op.operands(), &self.source[inner].args);
-        self.known(inner, b)?;
+        self.known(inner, b);
         self.forward(self.source.region_results(inner), op.results());
-        Ok(())
     }
 
     /// Maps `to` to the copies of those of `from` that are known.
@@ -269,7 +264,12 @@ impl<'s> Reverse<'s> {
         if !self.linear[v] {
             return;
         }
-        let ct = self.as_summand(v, ct, open, b);
+        let ct = match ct {
+            Cotangent::Whole(ct) => Cotangent::Whole(self.as_summand(v, ct, open, b)),
+            Cotangent::Block { update, starts } => {
+                Cotangent::Block { update: self.as_summand(v, update, open, b), starts }
+            }
+        };
         let sum = match (ct, self.cotangents[v]) {
             (Cotangent::Whole(ct), None) => ct,
             (Cotangent::Whole(ct), Some(sum)) => make::add(b, sum, ct),
@@ -297,16 +297,12 @@ impl<'s> Reverse<'s> {
 
     /// Returns the cotangent as a summand on each device along all axes along which the value's cotangent is one: along
     /// those that are not in `open`, the first device has it.
-    fn as_summand(&self, v: Value, ct: Cotangent, open: AxisSet, b: &mut Builder<'_>) -> Cotangent {
+    fn as_summand(&self, v: Value, ct: Value, open: AxisSet, b: &mut Builder<'_>) -> Value {
         let Some(sums) = &self.sums else { return ct };
         let missing = sums.pending(v).minus(&open, &sums.mesh);
-        if missing.is_empty() {
-            return ct;
-        }
-        let mut on_first = |x: Value| make_collective::on_first(b, x, &sums.mesh, missing.axes());
-        match ct {
-            Cotangent::Whole(ct) => on_first(ct).into(),
-            Cotangent::Block { update, starts } => Cotangent::Block { update: on_first(update), starts },
+        match missing.is_empty() {
+            true => ct,
+            false => make_collective::on_first(b, ct, &sums.mesh, missing.axes()),
         }
     }
 
@@ -323,9 +319,14 @@ impl<'s> Reverse<'s> {
         }
     }
 
+    /// Returns the axes that `f` finds in the plan of the sums, or none without per-device code.
+    fn open(&self, f: impl FnOnce(&Sums<'s>) -> AxisSet) -> AxisSet {
+        self.sums.as_ref().map(f).unwrap_or_default()
+    }
+
     /// Returns the axes over which a cotangent that passes from `from` to `to` unchanged is a summand on each device.
     fn passed(&self, from: Value, to: Value) -> AxisSet {
-        self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.passed(from, to))
+        self.open(|sums| sums.passed(from, to))
     }
 
     fn zeros(&self, v: Value, b: &mut Builder<'_>) -> Value {
@@ -370,9 +371,9 @@ impl<'s> Reverse<'s> {
                 for (&v, ct) in op.operands().iter().zip(made) {
                     if let Some(ct) = ct {
                         if let (Cotangent::Whole(ct), Some(sharding)) = (&ct, self.source.sharding(v)) {
-                            lay(self.module, b, *ct, of_cotangent(sharding), first);
+                            set_layouts(self.module, b, *ct, of_cotangent(sharding), first);
                         }
-                        let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.of_operand(op, v));
+                        let open = self.open(|sums| sums.of_operand(op, v));
                         self.add(v, ct, open, b);
                     }
                 }
@@ -401,9 +402,8 @@ impl<'s> Reverse<'s> {
         let made = inlined(call.bwd, &given, b);
         for ((&v, ct), &result) in args.iter().zip(made).zip(call.bwd.body.results()) {
             let states = call.bwd.body.value(result).manual.as_deref().cloned().unwrap_or_default();
-            let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| {
-                states.varying.union(&states.unreduced, &sums.mesh).minus(sums.own(v), &sums.mesh)
-            });
+            let open =
+                self.open(|sums| states.varying.union(&states.unreduced, &sums.mesh).minus(sums.own(v), &sums.mesh));
             self.add(v, ct.into(), open, b);
         }
     }
@@ -413,7 +413,7 @@ impl<'s> Reverse<'s> {
         let inner = op.regions()[0];
         match remat::policy(op).unwrap_or_default() {
             Policy::Everything => {}
-            policy => self.run_again(op, &policy, b)?,
+            policy => self.run_again(op, &policy, b),
         }
         for (&v, &given) in op.results().iter().zip(self.source.region_results(inner)) {
             if let Some(ct) = self.cotangents[v] {
@@ -430,9 +430,8 @@ impl<'s> Reverse<'s> {
     }
 
     /// Copies the known ops of a region again, as far as the linear ones need them, from the arguments and from the values
-    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there. Fails if an op has
-    /// no transpose.
-    fn run_again(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there.
+    fn run_again(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) {
         let inner = op.regions()[0];
         let (mut needed, mut kept, mut again) = (HashSet::<Value>::new(), vec![], vec![]);
         for &op in self.ops(inner).iter().rev() {
@@ -444,7 +443,7 @@ impl<'s> Reverse<'s> {
                 continue;
             }
             if is_linear || !wanted.is_empty() {
-                needed.extend(view.operands().iter().chain(&view.captured()).filter(|v| !self.linear[**v]));
+                needed.extend(uses(&view).into_iter().filter(|v| !self.linear[*v]));
                 let has_known = !is_linear || !view.regions().is_empty();
                 again.extend(has_known.then_some(view));
             }
@@ -466,11 +465,10 @@ impl<'s> Reverse<'s> {
         for view in again.iter().rev() {
             b.loc = view.loc().clone();
             match self.is_linear(view) {
-                true => self.known_of(view, b)?,
+                true => self.known_of(view, b),
                 false => _ = self.cloner.op(view.op, b),
             }
         }
-        Ok(())
     }
 
     /// Returns the linear values from outside that the op's regions use.
@@ -490,19 +488,12 @@ impl<'s> Reverse<'s> {
         for &i in &carried {
             let ct = self.cotangent_or_zeros(op.result(i), b);
             let open = self.passed(op.result(i), args[i]);
-            operands.push(match self.as_summand(args[i], ct.into(), open, b) {
-                Cotangent::Whole(ct) => ct,
-                Cotangent::Block { .. } => unreachable!("it is whole"),
-            });
+            operands.push(self.as_summand(args[i], ct, open, b));
         }
         operands.extend(outer.iter().map(|&v| self.cotangent_or_zeros(v, b)).collect::<Vec<_>>());
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
         let count = count as i64;
-        let cond = b.region(&types, |b, args| {
-            let limit = make::number(b, DType::I32, count);
-            let more = make::compare(b, "LT", args[0], limit);
-            b.op(Opcode::RegionReturn, [more], Attrs::new(), []);
-        });
+        let cond = counts_to(b, &types, count);
         let back = b.body.add_region();
         let mut inner = Builder::at(b.body, back, b.loc.clone());
         let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
@@ -564,7 +555,7 @@ impl<'s> Reverse<'s> {
         let new = b.op_with_regions(op.data().code, [predicate], op.attrs().clone(), regions, types);
         let made = b.body[new].results.to_vec();
         for (&v, ct) in outer.iter().zip(made) {
-            let open = self.sums.as_ref().map_or_else(AxisSet::default, |sums| sums.pending(v).clone());
+            let open = self.open(|sums| sums.pending(v).clone());
             self.add(v, ct.into(), open, b);
         }
         Ok(())
@@ -627,11 +618,20 @@ impl<'s> Reverse<'s> {
         let made = b.body[new].results.to_vec();
         for ((i, cut), ct) in outs.into_iter().zip(made) {
             b.set_sharding(ct, Some(cut));
-            let open = self.sums.as_ref().map_or_else(AxisSet::default, |s| s.pending(args[i]).minus(&manual, mesh));
+            let open = self.open(|sums| sums.pending(args[i]).minus(&manual, mesh));
             self.add(op.operand(i), ct.into(), open, b);
         }
         Ok(())
     }
+}
+
+/// Builds the condition of a loop that carries these types: the first value, an i32 scalar, is less than `count`.
+fn counts_to(b: &mut Builder<'_>, types: &[Type], count: i64) -> Region {
+    b.region(types, |b, args| {
+        let limit = make::number(b, DType::I32, count);
+        let more = make::compare(b, "LT", args[0], limit);
+        b.op(Opcode::RegionReturn, [more], Attrs::new(), []);
+    })
 }
 
 /// Returns the layout of a cotangent of a value with this layout: that of a reduced value is unreduced, and the other way
@@ -641,9 +641,9 @@ fn of_cotangent(sharding: &Sharding) -> Sharding {
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }
 
-/// Sets the layout of `x`, and the values from which it is made by moving elements only the layouts that follow. Values from
-/// before the op `first` of the region, and those that have a layout, stay as they are.
-fn lay(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
+/// Sets the layout of `x`. The values from which `x` is made by moving elements only get the layouts that follow from it.
+/// Values that have a layout, and those from before the op `first` of the region, stay as they are.
+fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
     let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
     let mut next = vec![(x, sharding)];
     while let Some((v, sharding)) = next.pop() {
@@ -686,9 +686,10 @@ fn share(b: &mut Builder<'_>, x: Value, count: usize) -> Value {
 fn used_of(body: &Body, known: Region, back: Region) -> Vec<Value> {
     let mut ops = vec![];
     body.walk_region(back, &mut ops);
+    let inside: HashSet<Op> = body[known].ops.iter().copied().collect();
     let is_inside = |v: Value| match body[v].def {
         ValueDef::Argument { region, .. } => region == known,
-        ValueDef::Result { op, .. } => body[known].ops.contains(&op),
+        ValueDef::Result { op, .. } => inside.contains(&op),
     };
     let mut used: Vec<Value> =
         ops.iter().flat_map(|&op| body[op].operands.iter().copied()).filter(|&v| is_inside(v)).collect();
@@ -794,11 +795,27 @@ fn run_again(b: &mut Builder<'_>, ops: &[Op], to: &mut HashMap<Value, Value>) {
     }
 }
 
-/// Puts ops at the start of a region, in place of those at its end from `from` on.
-fn move_to_start(body: &mut Body, region: Region, from: usize) {
+/// Moves the ops at the end of a region, from `from` on, to the position `to` in front of them.
+fn move_ops(body: &mut Body, region: Region, from: usize, to: usize) {
     let ops = &mut body.region_mut(region).ops;
     let count = ops.len() - from;
-    ops.rotate_right(count);
+    ops[to..].rotate_right(count);
+}
+
+/// Builds values with `f` at the end of a region, which its terminator returns in addition.
+fn return_more(b: &mut Builder<'_>, region: Region, f: impl FnOnce(&mut Builder<'_>) -> Vec<Value>) {
+    let end = b.body.terminator(region).expect("a region ends in a terminator");
+    b.body.pop_op(region, end);
+    let values = f(&mut Builder::at(b.body, region, b.loc.clone()));
+    b.body.region_mut(region).ops.push(end);
+    b.body.op_mut(end).operands.extend(values);
+}
+
+/// Adds results of these types to an op, and returns them.
+fn add_results(body: &mut Body, op: Op, types: Vec<Type>) -> Vec<Value> {
+    let before = body[op].results.len();
+    body.add_results(op, types);
+    body[op].results[before..].to_vec()
 }
 
 /// Replaces the values from inside of the known loop that the region `back` of the transposed loop uses. The known loop
@@ -841,9 +858,7 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
         to.insert(v, make::reshape(&mut inner, line, &shape));
     }
     run_again(&mut inner, &again, &mut to);
-    let ops = &mut b.body.region_mut(back).ops;
-    let added = ops.len() - place;
-    ops[at..].rotate_right(added);
+    move_ops(b.body, back, place, at);
     // The rows themselves use no value of the known loop.
     replace(b.body, back, &to);
 }
@@ -875,30 +890,25 @@ fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], count: usize) 
     let mut initial = vec![make::number(&mut before, DType::I32, 0)];
     initial.extend(types.iter().map(|ty| make::zeros(&mut before, ty)).collect::<Vec<_>>());
     let at = b.body[home].ops.iter().position(|&o| o == op).expect("the loop is in this region");
-    let ops = &mut b.body.region_mut(home).ops;
-    let added = ops.len() - from;
-    ops[at..].rotate_right(added);
+    move_ops(b.body, home, from, at);
     b.body.op_mut(op).operands.extend(initial);
     all.iter().for_each(|ty| {
         b.body.add_arg(cond, ty.clone(), loc.clone());
     });
     let args: Vec<Value> = all.iter().map(|ty| b.body.add_arg(turn, ty.clone(), loc.clone())).collect();
-    let end = b.body.terminator(turn).expect("a region ends in a terminator");
-    b.body.pop_op(turn, end);
-    let mut inner = Builder::at(b.body, turn, loc.clone());
-    let one = make::number(&mut inner, DType::I32, 1);
-    let mut results = vec![make::add(&mut inner, args[0], one)];
-    for (&v, &stack) in kept.iter().zip(&args[1..]) {
-        let shape = inner.body.ty(v).shape().to_vec();
-        let line = make::reshape(&mut inner, v, &[&[1], &shape[..]].concat());
-        let starts = row_starts(&mut inner, args[0], shape.len());
-        results.push(make::dynamic_update_slice(&mut inner, stack, line, &starts));
-    }
-    b.body.region_mut(turn).ops.push(end);
-    b.body.op_mut(end).operands.extend(results);
-    let before = b.body[op].results.len();
-    b.body.add_results(op, all);
-    b.body[op].results[before + 1..].to_vec()
+    return_more(b, turn, |inner| {
+        inner.loc = loc;
+        let one = make::number(inner, DType::I32, 1);
+        let mut results = vec![make::add(inner, args[0], one)];
+        for (&v, &stack) in kept.iter().zip(&args[1..]) {
+            let shape = inner.body.ty(v).shape().to_vec();
+            let line = make::reshape(inner, v, &[&[1], &shape[..]].concat());
+            let starts = row_starts(inner, args[0], shape.len());
+            results.push(make::dynamic_update_slice(inner, stack, line, &starts));
+        }
+        results
+    });
+    add_results(b.body, op, all).split_off(1)
 }
 
 /// Replaces the values from inside of branch `k` of the known op that region `back` of the transposed branch uses. The
@@ -911,26 +921,17 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     let (kept, again) = sources(module, b.body, known.regions[k], &used, None);
     let types: Vec<Type> = kept.iter().map(|&v| b.body.ty(v).clone()).collect();
     for (j, &region) in known.regions.iter().enumerate() {
-        let end = b.body.terminator(region).expect("a region ends in a terminator");
-        b.body.pop_op(region, end);
-        let mut inner = Builder::at(b.body, region, b.loc.clone());
-        let results: Vec<Value> = match j == k {
+        return_more(b, region, |inner| match j == k {
             true => kept.clone(),
-            false => {
-                types.iter().map(|ty| make::zeros(&mut inner, ty.as_tensor().expect("tensors are kept"))).collect()
-            }
-        };
-        b.body.region_mut(region).ops.push(end);
-        b.body.op_mut(end).operands.extend(results);
+            false => types.iter().map(|ty| make::zeros(inner, ty.as_tensor().expect("tensors are kept"))).collect(),
+        });
     }
-    let before = b.body[known.op].results.len();
-    b.body.add_results(known.op, types);
-    let made = b.body[known.op].results[before..].to_vec();
+    let made = add_results(b.body, known.op, types);
     let mut to: HashMap<Value, Value> = kept.into_iter().zip(made).collect();
     let from = b.body[back].ops.len();
     let mut inner = Builder::at(b.body, back, b.loc.clone());
     run_again(&mut inner, &again, &mut to);
-    move_to_start(b.body, back, from);
+    move_ops(b.body, back, from, 0);
     replace(b.body, back, &to);
 }
 
@@ -954,8 +955,6 @@ fn keep_of_manual(
     let (kept, again) = sources(module, b.body, inside, &used, None);
     let attrs = b.body[known.op].attrs.clone();
     let (mesh, axes) = manual_mesh_axes_in(&attrs).expect("it is a manual computation");
-    let end = b.body.terminator(inside).expect("a region ends in a terminator");
-    b.body.pop_op(inside, end);
     let from = b.body[back].ops.len();
     let mut to = HashMap::new();
     let mut returned: Vec<(Value, Type, Sharding)> = vec![];
@@ -964,8 +963,7 @@ fn keep_of_manual(
             operands.push(b.body[known.op].operands[index as usize]);
             ins.push(in_shardings(&attrs)[index as usize].clone());
             let ty = b.body.ty(v).clone();
-            let arg = b.body.add_arg(back, ty, b.loc.clone());
-            to.insert(v, arg);
+            to.insert(v, b.body.add_arg(back, ty, b.loc.clone()));
             continue;
         }
         let ty = make::type_of(b, v);
@@ -973,23 +971,22 @@ fn keep_of_manual(
             None => axes.to_vec(),
             Some(own) => axes.iter().copied().filter(|a| own.iter().any(|o| a.overlaps(o))).collect(),
         };
-        let row = [&[1], &ty.shape[..]].concat();
-        let mut end_of = Builder::at(b.body, inside, b.loc.clone());
-        let line = make::reshape(&mut end_of, v, &row);
-        let cut = row_layout(b.body.sharding(v), mesh, axes, &along, row.len());
-        let whole = [&[AxisRef::total_size(mesh, &along)], &ty.shape[..]].concat();
-        let whole: Type = TensorType::new(ty.dtype, whole).into();
-        returned.push((line, whole, cut));
-        let arg = b.body.add_arg(back, TensorType::new(ty.dtype, row).into(), b.loc.clone());
+        let stacked = |count: usize| TensorType::new(ty.dtype, [&[count], &ty.shape[..]].concat());
+        let cut = row_layout(b.body.sharding(v), mesh, axes, &along, ty.rank() + 1);
+        returned.push((v, stacked(AxisRef::total_size(mesh, &along)).into(), cut));
+        let arg = b.body.add_arg(back, stacked(1).into(), b.loc.clone());
         let mut start = Builder::at(b.body, back, b.loc.clone());
-        let value = make::reshape(&mut start, arg, &ty.shape);
-        to.insert(v, value);
+        to.insert(v, make::reshape(&mut start, arg, &ty.shape));
     }
-    b.body.region_mut(inside).ops.push(end);
-    b.body.op_mut(end).operands.extend(returned.iter().map(|(line, ..)| *line));
-    let before = b.body[known.op].results.len();
-    b.body.add_results(known.op, returned.iter().map(|(_, ty, _)| ty.clone()).collect::<Vec<_>>());
-    let made = b.body[known.op].results[before..].to_vec();
+    return_more(b, inside, |inner| {
+        let line = |(v, ..): &(Value, Type, Sharding)| {
+            let shape = [&[1], inner.body.ty(*v).shape()].concat();
+            make::reshape(inner, *v, &shape)
+        };
+        returned.iter().map(line).collect()
+    });
+    let types = returned.iter().map(|(_, ty, _)| ty.clone()).collect();
+    let made = add_results(b.body, known.op, types);
     for (result, (_, _, cut)) in made.into_iter().zip(returned) {
         b.set_sharding(result, Some(cut.clone()));
         operands.push(result);
@@ -997,7 +994,7 @@ fn keep_of_manual(
     }
     let mut start = Builder::at(b.body, back, b.loc.clone());
     run_again(&mut start, &again, &mut to);
-    move_to_start(b.body, back, from);
+    move_ops(b.body, back, from, 0);
     replace(b.body, back, &to);
 }
 

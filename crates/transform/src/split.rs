@@ -1,7 +1,8 @@
 //! Functions that are run in two parts.
 
+use crate::depends::uses;
 use shardwise_base::EntityVec;
-use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Value};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, Value};
 use shardwise_ops::{Constness, Opcode};
 
 /// Splits a function into the part that depends on its first `args` arguments only, and the rest.
@@ -85,15 +86,6 @@ fn wanted(module: &Module, body: &Body, ops: Vec<Op>, results: &[Value]) -> Vec<
     }
     wanted.reverse();
     wanted
-}
-
-/// Returns the operands of an op, and the values from outside that its regions use.
-fn uses(op: &OpView<'_>) -> Vec<Value> {
-    let mut uses = op.operands().to_vec();
-    if !op.regions().is_empty() {
-        uses.extend(op.captured());
-    }
-    uses
 }
 
 /// Returns the ops with the constants that they use in front of them, so that constants are not passed.

@@ -5,14 +5,14 @@
 //! one cotangent. Where it meets a value that varies, each device has a summand of its cotangent. These summands are added
 //! up once for each value, as late as that moves no more data.
 
-use crate::depends::callee;
+use crate::depends::{callee, uses};
 use shardwise_base::{AxisRef, AxisSet, EntityVec, Mesh};
 use shardwise_ir::{Body, ManualAxes, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::control::trip_count;
 use shardwise_ops::custom::LinearCall;
-use shardwise_ops::shardy::{in_shardings, manual_mesh_axes};
+use shardwise_ops::shardy::{in_shardings, manual_axes, manual_mesh_axes};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl Infer<'_> {
                     self.region(region, &state.varying);
                 }
                 op.results().iter().for_each(|&v| self.set(v, state.clone()));
-                if let Some((axes, true)) = self.groups(op) {
+                if let Some((axes, true)) = groups(op, self.mesh) {
                     // A value is held by whole groups or by none.
                     for &v in op.results() {
                         let own = &self.values[v];
@@ -192,7 +192,7 @@ impl Infer<'_> {
 
     fn manual(&mut self, op: &OpView<'_>, around: &AxisSet) {
         let (body, inner) = (self.body, op.regions()[0]);
-        let own = AxisSet::new(self.mesh, manual_mesh_axes(op).map_or(&[][..], |(_, axes)| axes).iter().copied());
+        let own = manual_set(op, self.mesh);
         for (i, &arg) in body[inner].args.iter().enumerate() {
             let cut = &in_shardings(op.attrs())[i];
             let of = |axes: Vec<_>| AxisSet::new(self.mesh, axes).and(&own, self.mesh);
@@ -209,11 +209,8 @@ impl Infer<'_> {
     }
 
     fn of_op(&self, op: &OpView<'_>) -> ManualAxes {
-        let operands = match op.regions().is_empty() {
-            true => self.join(op.operands()),
-            false => self.join(&[op.operands(), &op.captured()].concat()),
-        };
-        if let Some((axes, is_shared)) = self.groups(op) {
+        let operands = self.join(&uses(op));
+        if let Some((axes, is_shared)) = groups(op, self.mesh) {
             return match is_shared {
                 true => operands.without(&axes, self.mesh),
                 false => operands.with_varying(&axes, self.mesh),
@@ -226,10 +223,11 @@ impl Infer<'_> {
         };
         operands.with_varying(&AxisSet::new(self.mesh, along), self.mesh)
     }
+}
 
-    fn groups(&self, op: &OpView<'_>) -> Option<(AxisSet, bool)> {
-        groups(op, self.mesh)
-    }
+/// Returns the axes over which the body of a manual computation is per device.
+fn manual_set(op: &OpView<'_>, mesh: &Mesh) -> AxisSet {
+    AxisSet::new(mesh, manual_axes(op).iter().copied())
 }
 
 /// Returns the axes of the groups of a collective, and whether its kind makes one value for each group. Returns `None` for
@@ -248,8 +246,8 @@ pub(crate) struct Sums<'s> {
     module: &'s Module,
     body: &'s Body,
     pub mesh: Arc<Mesh>,
+    states: EntityVec<Value, ManualAxes>,
     own: EntityVec<Value, AxisSet>,
-    reduced: EntityVec<Value, AxisSet>,
     /// The axes over which the cotangent of a linear value is a summand on each device, until it is added up.
     pending: EntityVec<Value, AxisSet>,
     /// The ops before whose transposes the cotangents of their results are added up.
@@ -265,12 +263,10 @@ impl<'s> Sums<'s> {
         let count = body.value_count();
         let mut own = EntityVec::filled(count, AxisSet::default());
         states.values.keys().for_each(|v| own[v] = states.own(v));
-        let mut reduced = EntityVec::filled(count, AxisSet::default());
-        states.values.keys().for_each(|v| reduced[v] = states.values[v].reduced.clone());
         let pending = EntityVec::filled(count, AxisSet::default());
         let turns = EntityVec::filled(count, 1.0);
-        let (mesh, complete) = (states.mesh, HashSet::new());
-        let mut sums = Sums { module, body, mesh, own, reduced, pending, complete, turns };
+        let (States { mesh, values: states }, complete) = (states, HashSet::new());
+        let mut sums = Sums { module, body, mesh, states, own, pending, complete, turns };
         sums.count_turns(body.entry(), 1.0);
         sums.region(body.entry(), linear);
         Some(sums)
@@ -302,7 +298,7 @@ impl<'s> Sums<'s> {
 
     /// Returns true if a value is reduced over an axis, so that its gradient is a summand on each device.
     pub fn is_reduced(&self, v: Value, axis: AxisRef) -> bool {
-        self.reduced[v].iter().any(|a| a.contains(axis))
+        self.states[v].reduced.iter().any(|a| a.contains(axis))
     }
 
     /// Returns true if the cotangents of the op's results are added up before the op is transposed.
@@ -318,8 +314,8 @@ impl<'s> Sums<'s> {
 
     /// Returns the axes over which the part of operand `u`'s cotangent that comes from an op is a summand on each device.
     pub fn of_operand(&self, op: &OpView<'_>, u: Value) -> AxisSet {
-        let captured = if op.regions().is_empty() { vec![] } else { op.captured() };
-        let all = op.operands().iter().chain(op.results()).chain(&captured);
+        let used = uses(op);
+        let all = used.iter().chain(op.results());
         let mut axes = all.fold(AxisSet::default(), |axes, &v| axes.union(&self.own[v], &self.mesh));
         if let Some((groups, _)) = groups(op, &self.mesh) {
             axes = axes.union(&groups, &self.mesh);
@@ -340,7 +336,7 @@ impl<'s> Sums<'s> {
     }
 
     /// Returns the axes over which the cotangent of a result that a manual computation returns from inside, `given`, is a
-    /// summand on each device. `cut` is the layout of the result.
+    /// summand on each device.
     pub fn of_given(&self, op: &OpView<'_>, result: Value, given: Value) -> AxisSet {
         self.pending[result].union(&self.split(op, result), &self.mesh).minus(&self.own[given], &self.mesh)
     }
@@ -349,19 +345,20 @@ impl<'s> Sums<'s> {
     pub fn split(&self, op: &OpView<'_>, result: Value) -> AxisSet {
         let cut = self.body.sharding(result);
         let axes = cut.into_iter().flat_map(|s| s.split_axes().chain(s.unreduced.iter().copied()));
-        AxisSet::new(&self.mesh, axes).and(&self.manual(op), &self.mesh)
-    }
-
-    pub fn manual(&self, op: &OpView<'_>) -> AxisSet {
-        AxisSet::new(&self.mesh, manual_mesh_axes(op).map_or(&[][..], |(_, axes)| axes).iter().copied())
+        AxisSet::new(&self.mesh, axes).and(&manual_set(op, &self.mesh), &self.mesh)
     }
 
     // ── the plan
-    fn add(&mut self, v: Value, axes: &AxisSet) -> bool {
-        let all = self.pending[v].union(axes, &self.mesh);
-        let is_new = all != self.pending[v];
-        self.pending[v] = all;
-        is_new
+    fn add(&mut self, v: Value, axes: &AxisSet) {
+        self.pending[v] = self.pending[v].union(axes, &self.mesh);
+    }
+
+    /// Adds the pending axes of the cotangents that pass from `from[i]` to `to[i]` unchanged.
+    fn pass(&mut self, from: &[Value], to: &[Value]) {
+        for (&f, &t) in from.iter().zip(to) {
+            let axes = self.passed(f, t);
+            self.add(t, &axes);
+        }
     }
 
     /// Finds the pending axes of the values that the linear ops of a region use, from the last op to the first.
@@ -374,40 +371,30 @@ impl<'s> Sums<'s> {
 
     fn op(&mut self, op: &OpView<'s>, linear: &EntityVec<Value, bool>) {
         let (body, inner) = (self.body, op.regions());
-        let results = |region: Region| body.region_results(region).to_vec();
         match Opcode::of_view(op) {
             Opcode::While => self.while_loop(op, linear),
             Opcode::Case | Opcode::If => {
                 for &branch in inner {
-                    for (&v, given) in op.results().iter().zip(results(branch)) {
-                        let axes = self.passed(v, given);
-                        self.add(given, &axes);
-                    }
+                    self.pass(op.results(), body.region_results(branch));
                     self.region(branch, linear);
                 }
             }
             Opcode::ManualComputation => {
-                for (&v, given) in op.results().iter().zip(results(inner[0])) {
+                for (&v, &given) in op.results().iter().zip(body.region_results(inner[0])) {
                     let axes = self.of_given(op, v, given);
                     self.add(given, &axes);
                 }
                 self.region(inner[0], linear);
-                let manual = self.manual(op);
+                let manual = manual_set(op, &self.mesh);
                 for (&arg, &v) in body[inner[0]].args.iter().zip(op.operands()) {
                     let axes = self.pending[arg].minus(&manual, &self.mesh);
                     self.add(v, &axes);
                 }
             }
             Opcode::NamedComputation => {
-                for (&v, given) in op.results().iter().zip(results(inner[0])) {
-                    let axes = self.passed(v, given);
-                    self.add(given, &axes);
-                }
+                self.pass(op.results(), body.region_results(inner[0]));
                 self.region(inner[0], linear);
-                for (&arg, &v) in body[inner[0]].args.iter().zip(op.operands()) {
-                    let axes = self.passed(arg, v);
-                    self.add(v, &axes);
-                }
+                self.pass(&body[inner[0]].args, op.operands());
             }
             _ => {
                 let operands: Vec<Value> = op.operands().iter().copied().filter(|&v| linear[v]).collect();

@@ -12,10 +12,10 @@ use shardwise_ops::Opcode;
 /// The elements that are added before and after each spatial dimension: zeros, or elements that a maximum ignores.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Padding {
-    /// As many as are needed for `ceil(size / stride)` windows, split evenly, where the size includes the zeros of a
-    /// dilation. If their number is odd, one more is added after the dimension.
+    /// Adds as many elements as `ceil(size / stride)` windows need, half of them on each side. `size` includes the zeros of
+    /// a dilation. If the number is odd, one more is added after the dimension.
     Same,
-    /// None: all windows are inside the array.
+    /// Adds no elements: all windows are inside the array.
     Valid,
     /// The numbers of elements before and after each dimension. Negative numbers remove elements.
     Explicit(Vec<(i64, i64)>),

@@ -4,6 +4,7 @@
 //! the call. So the rule is a part of the program, and transforms find it wherever the program goes.
 
 use super::derivative::{tangents_of, with_smooth};
+use super::traced::{stand_in, typed};
 use super::{Source, Transform, is_smooth};
 use crate::ambient::scoped;
 use crate::array::Array;
@@ -11,9 +12,8 @@ use crate::error::Mistakes;
 use crate::function::At;
 use crate::trace::Traced;
 use crate::tree::{self, Form, Tree};
-use crate::{Args, Callable, Function, Result, Returns, context, eager, explicit, hlo, trace};
+use crate::{Args, Callable, Function, Result, Returns, context, explicit, hlo, trace};
 use shardwise_base::Sharding;
-use shardwise_engine::ShardedType;
 use shardwise_ir::{Func, TensorType};
 use shardwise_ops::Opcode;
 use shardwise_ops::custom::RuleNames;
@@ -232,11 +232,6 @@ impl<T: Tree, R: Tree> Own<'_, T, R> {
     }
 }
 
-/// Returns the type of a result, with its layout.
-fn typed(a: &Array) -> ShardedType {
-    ShardedType { sharding: explicit::layout(a), ..a.sharded().clone() }
-}
-
 impl Call {
     /// Builds the call. `out` is a tree like the results.
     fn build<T: Tree, R: Tree>(&self, args: &T, out: &R, at: At) -> R {
@@ -379,11 +374,4 @@ impl Inputs<'_> {
             trace::with(|t| t.operand(a, &loc)).expect("it was captured before");
         }
     }
-}
-
-/// Adds an argument of the type of `a` to the function that is being traced.
-fn stand_in(a: &Array, at: At) -> Array {
-    let arg = eager::argument(&typed(a), &context::loc(at), at);
-    let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope));
-    arg.made_in(state)
 }

@@ -1,12 +1,12 @@
 //! Functions whose values are computed again in reverse mode.
 
+use super::traced::stand_in;
 use super::{Source, Transform, once};
 use crate::array::Array;
 use crate::error::Result;
 use crate::function::At;
 use crate::tree::{self, Tree};
-use crate::{Args, Callable, Function, Returns, context, eager, explicit, hlo, trace};
-use shardwise_engine::ShardedType;
+use crate::{Args, Callable, Function, Returns, context, explicit, hlo, trace};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use shardwise_ops::control::OptimizationBarrier;
@@ -117,12 +117,7 @@ pub(crate) fn composite(
 ) -> Result<Vec<Array>> {
     let loc = context::loc(at);
     trace::with(|t| t.open_func("shardwise.checkpoint", &loc));
-    let stand_in = |a: &Array| {
-        let ty = ShardedType { sharding: explicit::layout(a), ..a.sharded().clone() };
-        let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope));
-        eager::argument(&ty, &loc, at).made_in(state)
-    };
-    let out = f(&args.iter().map(stand_in).collect::<Vec<_>>())?;
+    let out = f(&args.iter().map(|a| stand_in(a, at)).collect::<Vec<_>>())?;
     let given: Vec<&Array> = out.iter().collect();
     let values = trace::operands(&given, at).map_err(|wrong| wrong.error())?;
     let types: Vec<TensorType> = out.iter().map(|a| a.tensor().clone()).collect();

@@ -6,6 +6,7 @@ use crate::function::At;
 use crate::tree::{self, Tree};
 use crate::{Error, Result, Returns, context, eager, explicit, replay, trace};
 use shardwise_base::Diagnostics;
+use shardwise_engine::ShardedType;
 use shardwise_ir::{Body, Func, Module, Op};
 use shardwise_ops::Opcode;
 use shardwise_transform::{Batch, Batched};
@@ -25,6 +26,18 @@ fn is_whole(body: &Body) -> bool {
         regions.iter().all(|&r| body.region_results(r).len() == count)
     };
     ops.iter().all(is_whole)
+}
+
+/// Returns the type of an array, with its layout in the active trace.
+pub(super) fn typed(a: &Array) -> ShardedType {
+    ShardedType { sharding: explicit::layout(a), ..a.sharded().clone() }
+}
+
+/// Adds an argument that stands for an array, with its type, its layout and its states, to the innermost function.
+pub(super) fn stand_in(a: &Array, at: At) -> Array {
+    let arg = eager::argument(&typed(a), &context::loc(at), at);
+    let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope));
+    arg.made_in(state)
 }
 
 /// A function that was traced to be transformed.
@@ -51,14 +64,7 @@ impl<R: Tree> Traced<R> {
             }
             t.open_func("shardwise.transformed", &loc);
         });
-        let stand_in = |a: &Array| {
-            let ty = a.sharded().clone();
-            let layout = explicit::layout(a);
-            let arg = eager::argument(&shardwise_engine::ShardedType { sharding: layout, ..ty }, &loc, at);
-            let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope));
-            arg.made_in(state)
-        };
-        let inner = tree::with_leaves(args, given.iter().map(stand_in).collect::<Vec<_>>());
+        let inner = args.rebuild(&mut |a| stand_in(a, at));
         let out = context::outside(at, || f(&inner)).finish()?;
         let leaves = tree::leaves(&out);
         let values = trace::operands(&leaves, at).map_err(|wrong| wrong.error())?;
@@ -84,13 +90,12 @@ impl<R: Tree> Traced<R> {
 
     /// Returns `f` of the module in which the function was traced.
     pub fn with_module<T>(&self, f: impl FnOnce(&Module) -> T) -> T {
-        f(&trace::with(|t| t.module_on_mesh()))
+        trace::with(|t| f(&t.module))
     }
 
     /// Returns the batch of the function, of which these arguments are mapped. Fails if an op has no batch.
     pub fn batched(&self, mapped: &[usize], batch: Batch<'_>) -> Result<Batched> {
-        let module = trace::with(|t| t.module_on_mesh());
-        let made = shardwise_transform::vmap_with(&module, &self.func, mapped, batch)?;
+        let made = self.with_module(|m| shardwise_transform::vmap_with(m, &self.func, mapped, batch))?;
         trace::with(|t| t.module.funcs.extend(made.added.iter().cloned()));
         Ok(made)
     }
@@ -107,7 +112,7 @@ impl<R: Tree> Traced<R> {
     /// results, and the rest of the function. Fails with the mistakes of its results.
     pub fn run_split<T: Tree>(&self, func: &Func, args: &T, at: At) -> Result<(Vec<Array>, Linear)> {
         let (own, count) = (self.func.body.args().len(), self.func.result_types.len());
-        let (module, trace) = trace::with(|t| (t.module_on_mesh(), t.id()));
+        let (module, trace) = trace::with(|t| (t.module.clone(), t.id()));
         let (known, rest) = shardwise_transform::split(&module, func, own, count);
         let mut results = self.run(&known, args, &[], at)?;
         let residuals = results.split_off(count);

@@ -1,11 +1,8 @@
 //! How transforms compose with programs, loops and each other, and what they say about mistakes.
 
+use crate::transform::floats;
 use shardwise::prelude::*;
 use shardwise::{Diagnostic, Error, Nth, custom_vjp, grad, jvp, value_and_grad, vjp, vmap};
-
-fn floats(x: &Array) -> Vec<f32> {
-    x.to_vec::<f32>().unwrap()
-}
 
 fn first(e: &Error) -> &Diagnostic {
     e.diagnostics().next().unwrap()

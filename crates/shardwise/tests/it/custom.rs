@@ -1,5 +1,6 @@
 //! Functions with derivatives of their own: in every transform, in programs, loops, branches and per-device code.
 
+use crate::transform::floats;
 use shardwise::kernel::{self, Kernel, Literal};
 use shardwise::prelude::*;
 use shardwise::{Nth, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
@@ -9,10 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 type Binary = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
 /// A function of one array.
 type Unary = Box<dyn Fn(&Array) -> Array + Send + Sync>;
-
-fn floats(x: &Array) -> Vec<f32> {
-    x.to_vec::<f32>().unwrap()
-}
 
 /// The codes and messages of an error.
 fn found(e: &shardwise::Error) -> Vec<(String, String)> {

@@ -6,8 +6,13 @@ use shardwise::{
     vmap,
 };
 
-fn floats(x: &Array) -> Vec<f32> {
+pub fn floats(x: &Array) -> Vec<f32> {
     x.to_vec::<f32>().unwrap()
+}
+
+pub fn ramp(shape: &[usize], scale: f64) -> Array {
+    let count: usize = shape.iter().product();
+    ((arange(0..count, F32) * 0.37).sin() * scale).reshape(shape.to_vec())
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Derivatives and batches of per-device code, and inside of it.
 
+use crate::transform::{floats, ramp};
 use shardwise::prelude::*;
 use shardwise::{checkpoint, collective_matmul, grad, jvp, value_and_grad, vmap};
 
@@ -9,10 +10,6 @@ fn mesh() -> Mesh {
     mesh
 }
 
-fn floats(x: &Array) -> Vec<f32> {
-    x.to_vec::<f32>().unwrap()
-}
-
 fn assert_close(a: &Array, b: &Array) {
     assert_eq!(a.shape(), b.shape());
     let (a, b) = (floats(a), floats(b));
@@ -20,11 +17,6 @@ fn assert_close(a: &Array, b: &Array) {
     for (x, y) in a.iter().zip(&b) {
         assert!((x - y).abs() <= 2e-6 * largest, "{x} {y}\n{a:?}\n{b:?}");
     }
-}
-
-fn ramp(shape: &[usize], scale: f64) -> Array {
-    let count: usize = shape.iter().product();
-    ((arange(0..count, F32) * 0.37).sin() * scale).reshape(shape.to_vec())
 }
 
 /// Returns the mean loss of a small network over all rows.

@@ -1,16 +1,8 @@
 //! Functions whose values are computed again in reverse mode.
 
+use crate::transform::{floats, ramp};
 use shardwise::prelude::*;
 use shardwise::{CheckpointPolicy, checkpoint, checkpoint_name, grad, vmap};
-
-fn floats(x: &Array) -> Vec<f32> {
-    x.to_vec::<f32>().unwrap()
-}
-
-fn ramp(shape: &[usize], scale: f64) -> Array {
-    let count: usize = shape.iter().product();
-    ((arange(0..count, F32) * 0.37).sin() * scale).reshape(shape.to_vec())
-}
 
 fn layer(h: &Array, w: &Array) -> Array {
     checkpoint_name(&h.matmul(w).sin(), "angle").tanh() * h

@@ -3,7 +3,7 @@
 //! The known part is that of reverse mode. The linear part runs forward instead of being transposed, and uses the values
 //! from inside of loops, branches and manual computations in the same way.
 
-use super::{Reverse, keep_of_branch, keep_of_manual, keep_rows};
+use super::{Reverse, counts_to, keep_of_branch, keep_of_manual, keep_rows};
 use crate::{errors, jvp};
 use shardwise_base::{AxisSet, DType, Diagnostics, Sharding};
 use shardwise_ir::{Attrs, Builder, Func, Module, OpView, Region, Type, Value};
@@ -29,7 +29,7 @@ pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, D
     }
     reverse.mark(&source.args()[own..]);
     let entry = source.entry();
-    reverse.known(entry, &mut b)?;
+    reverse.known(entry, &mut b);
     reverse.forth(entry, &mut b)?;
     let values = reverse.cloner.values(source.results());
     b.ret(values);
@@ -66,11 +66,7 @@ impl<'s> Reverse<'s> {
         let mut operands = vec![make::number(b, DType::I32, 0)];
         operands.extend(carried.iter().map(|&i| self.cloner.get(op.operand(i))));
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
-        let cond = b.region(&types, |b, args| {
-            let limit = make::number(b, DType::I32, count as i64);
-            let more = make::compare(b, "LT", args[0], limit);
-            b.op(Opcode::RegionReturn, [more], Attrs::new(), []);
-        });
+        let cond = counts_to(b, &types, count as i64);
         let forth = b.body.add_region();
         let mut inner = Builder::at(b.body, forth, b.loc.clone());
         let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
