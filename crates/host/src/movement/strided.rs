@@ -10,6 +10,7 @@ use crate::operand::{Reach, Source, Target, are_apart};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::prefetch;
 use bytemuck::AnyBitPattern;
+use std::ops::Range;
 
 /// Number of bytes of the runs that transposes read and write.
 const RUN: usize = 512;
@@ -127,13 +128,29 @@ impl Move {
             let (source, rest) = (part / (groups * pieces), part % (groups * pieces));
             let (target, place) = (source / count, (source % count) as isize);
             let (from, to) = (sources[source].pointer(), targets[target].pointer().offset(place * apart));
-            for step in piece(steps, group, rest / pieces) {
-                let (f, t) = self.step(step);
+            let range = self.inner.piece(rest % pieces, pieces);
+            self.each_step(piece(steps, group, rest / pieces), |f, t| {
                 // SAFETY: the arrays have what is reached. No two elements that are written are the same, and the
                 // targets are borrowed mutably, so nobody else reads or writes them.
-                unsafe { self.inner.run(from.offset(f).0, to.offset(t).0, rest % pieces, pieces) };
-            }
+                unsafe { self.inner.run(from.offset(f).0, to.offset(t).0, range.clone()) };
+            });
         });
+    }
+
+    /// Calls `run` for each of these indices of the outer loops, which are numbered in row-major order, with the
+    /// offsets in bytes in the source and in the target.
+    fn each_step(&self, steps: Range<usize>, mut run: impl FnMut(isize, isize)) {
+        let last = self.outer.last().copied().unwrap_or(Dim { size: 1, from: 0, to: 0 });
+        let mut step = steps.start;
+        while step < steps.end {
+            let (mut f, mut t) = self.step(step);
+            let count = (last.size - step % last.size).min(steps.end - step);
+            for _ in 0..count {
+                run(f, t);
+                (f, t) = (f + last.from, t + last.to);
+            }
+            step += count;
+        }
     }
 
     /// Returns the offsets in bytes, in the source and in the target, of the outer loops' index number `step` in
@@ -186,28 +203,36 @@ impl Inner {
         }
     }
 
-    /// Copies piece `part` of the `parts` pieces of one inner copy, whose index 0 is at `from` and `to`.
+    /// Returns piece number `part` of `parts`: a range of the bytes of a run, of the elements of a strided copy, or of
+    /// the blocks of rows of a transpose.
+    fn piece(self, part: usize, parts: usize) -> Range<usize> {
+        let count = match self {
+            Inner::Run(bytes) => bytes,
+            Inner::Strided { dim, .. } => dim.size,
+            Inner::Transpose { rows, size, .. } => rows.size.div_ceil(RUN / size),
+        };
+        piece(count, count.div_ceil(parts), part)
+    }
+
+    /// Copies a piece ([`Inner::piece`]) of one inner copy, whose index 0 is at `from` and `to`.
     ///
     /// # Safety
     /// All bytes that the inner copy reaches must be readable at `from` and writable at `to`, and nothing else may
-    /// access the latter.
-    unsafe fn run(self, from: *const u8, to: *mut u8, part: usize, parts: usize) {
+    /// access the latter. The range must be a piece of this copy.
+    unsafe fn run(self, from: *const u8, to: *mut u8, range: Range<usize>) {
         match self {
-            Inner::Run(bytes) => {
-                let range = piece(bytes, bytes.div_ceil(parts), part);
+            Inner::Run(_) => {
                 // SAFETY: as the caller says.
                 unsafe { copy_run(from.wrapping_add(range.start), to.wrapping_add(range.start), range.len()) }
             }
             Inner::Strided { dim, size } => {
-                let range = piece(dim.size, dim.size.div_ceil(parts), part);
                 let (from, to) = (at(from, range.start, dim.from), at(to, range.start, dim.to).cast_mut());
                 // SAFETY: as the caller says.
                 unsafe { copy_strided(from, to, Dim { size: range.len(), ..dim }, size) }
             }
             Inner::Transpose { rows, columns, size } => {
                 let side = RUN / size;
-                let blocks = rows.size.div_ceil(side);
-                for block in piece(blocks, blocks.div_ceil(parts), part) {
+                for block in range {
                     let mut scratch = vec![Guard::current().fill(); side.min(columns.size) * PITCH];
                     let (from, to) = (at(from, block * side, rows.from), at(to, block * side, rows.to).cast_mut());
                     let rows = Dim { size: (rows.size - block * side).min(side), ..rows };

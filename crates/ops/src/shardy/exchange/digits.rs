@@ -3,22 +3,24 @@
 use super::Digit;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 
-/// Returns, for each dimension, the digits that one or both layouts split, major to minor, or `None` if the layouts
-/// cannot be written with the same digits. If `is_prime`, the sizes of the digits are prime numbers. Axes of size 1 are
-/// left out.
+/// Returns, for each dimension, the digits of a block's position that one or both layouts split, major to minor. Axes
+/// of size 1 are left out. If `is_prime`, the sizes of the digits are prime numbers, else the digits are as large as
+/// they can be.
+///
+/// Returns `None` if the layouts cannot be written with the same digits: one splits a dimension first in 2 and the other
+/// in 3, or an axis is cut in contradictory ways.
 pub(super) fn common(from: &Sharding, to: &Sharding, is_prime: bool) -> Option<Vec<Vec<Digit>>> {
     let mesh = &*from.mesh;
     let mut cuts = Cuts { mesh, ends: vec![vec![]; mesh.axes.len()] };
-    from.split_axes().chain(to.split_axes()).for_each(|a| cuts.add_ends(a, is_prime));
-    loop {
-        let count = cuts.count();
-        let dims = from.dims.iter().zip(&to.dims);
-        let dims: Option<Vec<Vec<Digit>>> = dims.map(|(a, b)| cuts.digits(&a.axes, &b.axes)).collect();
-        let dims = dims?;
-        if cuts.count() == count {
-            return cuts.are_nested().then_some(dims);
-        }
+    from.split_axes().chain(to.split_axes()).for_each(|a| cuts.add_ends(a));
+    let dims = cuts.settle(from, to)?;
+    if !is_prime {
+        return Some(dims);
     }
+    // The parts of both layouts that are one digit have the same size, so they are cut in the same way.
+    let parts = dims.iter().flatten().flat_map(|digit| [digit.held, digit.needed]).flatten();
+    parts.for_each(|part| cuts.add_prime_parts(part));
+    cuts.settle(from, to)
 }
 
 /// The positions at which axes are cut into parts.
@@ -45,14 +47,33 @@ impl Cuts<'_> {
         }
     }
 
-    /// Cuts an axis where `part` begins and ends, and within it if the parts must be prime.
-    fn add_ends(&mut self, part: AxisRef, is_prime: bool) {
+    /// Cuts an axis where `part` begins and ends.
+    fn add_ends(&mut self, part: AxisRef) {
+        self.add(part, part.pre_size());
+        self.add(part, part.next_pre_size(self.mesh));
+    }
+
+    /// Cuts `part` of an axis into parts of prime sizes, the largest first.
+    fn add_prime_parts(&mut self, part: AxisRef) {
         let mut end = part.pre_size();
-        self.add(part, end);
-        let factors = if is_prime { prime_factors(part.size(self.mesh)) } else { vec![part.size(self.mesh)] };
-        for factor in factors {
+        for factor in prime_factors(part.size(self.mesh)) {
             end *= factor;
             self.add(part, end);
+        }
+    }
+
+    /// Adds the cuts that are needed so that both layouts consist of the same digits, and returns the digits of each
+    /// dimension. Returns `None` if no cuts make them so, as [`Cuts::digits`] does, or if the cuts of an axis contradict
+    /// each other.
+    fn settle(&mut self, from: &Sharding, to: &Sharding) -> Option<Vec<Vec<Digit>>> {
+        loop {
+            let count = self.count();
+            let dims = from.dims.iter().zip(&to.dims);
+            let dims: Option<Vec<Vec<Digit>>> = dims.map(|(a, b)| self.digits(&a.axes, &b.axes)).collect();
+            let dims = dims?;
+            if self.count() == count {
+                return self.are_nested().then_some(dims);
+            }
         }
     }
 

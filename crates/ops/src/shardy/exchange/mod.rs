@@ -208,6 +208,19 @@ mod tests {
     }
 
     #[test]
+    fn digits_are_cut_where_either_layout_has_a_cut() {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", 6), ("y", 2), ("z", 3)]).unwrap());
+        let (x, y, z) = (axis(0), axis(1), axis(2));
+        for (needed, sizes) in [([y, z], [2, 3]), ([z, y], [3, 2])] {
+            let [from, to] =
+                [vec![x], needed.to_vec()].map(|axes: Vec<AxisRef>| Sharding::closed(&mesh, vec![axes]));
+            let exchange = Exchange::between(&from, &to).unwrap();
+            assert_eq!(exchange.digits().map(|d| d.size).collect::<Vec<_>>(), sizes);
+            assert!(!exchange.is_aligned());
+        }
+    }
+
+    #[test]
     fn other_exchanges_have_a_round_for_each_sender() {
         let (x, y, w) = (axis(0), axis(1), axis(3));
         let cross = between(&[&[x, y], &[]], &[&[y], &[x]]).unwrap();
