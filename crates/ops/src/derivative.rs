@@ -99,7 +99,8 @@ pub struct TangentCx<'a, 's, 'b> {
     pub tangents: &'a [Option<Value>],
     pub cloner: &'a mut Cloner<'s>,
     pub b: &'a mut Builder<'b>,
-    /// The reason for which the op has no derivative in an operand that has a tangent.
+    /// The reason for which the op has no derivative in an operand that has a tangent, or `None` if there is no such
+    /// operand.
     pub refused: Option<&'static str>,
 }
 
@@ -167,7 +168,7 @@ impl<'s> CotangentCx<'_, 's, '_> {
         self.cotangents[i].unwrap_or_else(|| make::zeros(self.b, self.op.result_tensor(i)))
     }
 
-    /// Returns the cotangent of the only result.
+    /// Returns the cotangent of the first result, or an array of zeros. Used for ops with one result.
     pub fn cotangent(&mut self) -> Value {
         self.cotangent_or_zeros(0)
     }

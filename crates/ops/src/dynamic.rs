@@ -466,7 +466,7 @@ impl Facts for Dynamic {
     answer!(rule = none("its sizes are known only when it runs"));
 
     /// Evaluates the static form, with the sizes that are the values of operands. Fails if these sizes do not lead to
-    /// the type of the result.
+    /// the type of the result, or if the evaluation fails.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let form = form(Opcode::of_view(op));
         let (kept, sizes) = x.split_at(form.kept);

@@ -461,7 +461,8 @@ fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic 
 mod tests {
     use super::*;
 
-    /// Runs the only op of a program, a custom call, on zeros. Returns `None` if the call is no check.
+    /// Runs the only op of a program, a custom call, on zeros. Returns `None` if the call is no check. Panics if `call`
+    /// cannot be read.
     fn run_call(call: &str) -> Option<Result<Vec<Literal>, EvalError>> {
         let text = format!("func.func @main(%a: tensor<2xi32>) {{\n  {call}\n  return\n}}");
         let module = shardwise_ir::text::parse("test", &text, &crate::OPS).unwrap();

@@ -377,8 +377,8 @@ pub trait Facts: Sync {
     /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's
     /// (`add_c1`).
     ///
-    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones. Fails with all
-    /// constraints that are broken.
+    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones. Fails if a
+    /// constraint is broken. Constraints that rely on a broken one are not reported.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
     /// Returns the op's factors, from its types and attributes.
@@ -470,7 +470,7 @@ pub trait Facts: Sync {
     /// leading dimension. Called only if one has.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_>;
 
-    /// Returns a module whose `@main` contains one op of this kind, for tests and documentation.
+    /// Returns the text of a module whose `@main` contains an op of this kind, for tests and documentation.
     fn example(&self, op: Opcode) -> &'static str;
 }
 
@@ -797,7 +797,7 @@ macro_rules! usual {
 }
 pub(crate) use usual;
 
-/// Returns true if the first result has the type of the first operand.
+/// Returns true if the first result has the type of the first operand. Panics if the op lacks one of them.
 pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {
     op.operand_type(0) == op.result_type(0)
 }

@@ -54,13 +54,14 @@ impl NamedOp {
     }
 }
 
-/// Builds the values of all indices along an axis of this size.
+/// Builds the op that collects `x` of all indices along an axis of this size, in a new leading dimension.
 pub fn gather(b: &mut Builder<'_>, x: Value, axis: &str, size: usize) -> Value {
     let ty = leading_type(b.body.ty(x), size);
     b.value(Opcode::CustomCall, [x], NamedOp::Gather.attrs(axis), ty)
 }
 
-/// Builds the element of `list` at the own index along an axis.
+/// Builds the op that takes the element of `list`, along its first dimension, at the own index along an axis. Panics if
+/// `list` is not a tensor of at least one dimension.
 pub fn spread(b: &mut Builder<'_>, list: Value, axis: &str) -> Value {
     let ty = b.body.ty(list).as_tensor().expect("a list is a tensor").clone();
     let ty = TensorType::new(ty.dtype, &ty.shape[1..]);

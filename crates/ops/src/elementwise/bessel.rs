@@ -68,7 +68,8 @@ const FROM_8: [f64; 25] = [
     0.8044904110141088,
 ];
 
-/// Builds the sum of a Chebyshev series at `x`.
+/// Builds the sum of a Chebyshev series at `x / 2`, for `x` in [-2, 2]. The coefficients are listed from the highest to
+/// the lowest, and the last one counts half.
 fn series(b: &mut Builder<'_>, x: Value, coefficients: &[f64]) -> Value {
     let zero = like(b, x, 0.0);
     let (mut last, mut before, mut earlier) = (zero, zero, zero);

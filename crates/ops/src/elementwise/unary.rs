@@ -20,7 +20,7 @@ pub enum OfComplex {
     Real(fn(Complex64) -> f64),
 }
 
-/// A function of integers. It is called with the integer extended to 64 bits and with its width. Results wrap.
+/// A function of integers. It is called with the integer extended to 64 bits and with its width in bits. Results wrap.
 type OfSigned = fn(i64, u32) -> i64;
 type OfUnsigned = fn(u64, u32) -> u64;
 type OfFloat = (fn(f32) -> f32, fn(f64) -> f64);

@@ -28,11 +28,13 @@ pub(crate) const SCATTER_DIMENSIONS: AttrKind = AttrKind::Record(
      scatter_indices_batching_dims?, scatter_dims_to_operand_dims?: integers; index_vector_dim?: integer (0)}`",
 );
 
-/// The lists of a gather's dimension numbers, in the order of the fields of [`IndexDims`].
+/// The names of the lists of a gather's dimension numbers but `start_index_map`, in the order of the fields of
+/// [`IndexDims`].
 const GATHER_LISTS: [&str; 4] =
     ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims"];
 
-/// The lists of a scatter's dimension numbers, in the order of the fields of [`IndexDims`].
+/// The names of the lists of a scatter's dimension numbers but `scatter_dims_to_operand_dims`, in the order of the
+/// fields of [`IndexDims`].
 const SCATTER_LISTS: [&str; 4] =
     ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];
 
@@ -108,13 +110,13 @@ impl IndexDims {
         })
     }
 
-    /// Returns the dimension numbers, or a diagnostic if they could not be read.
+    /// Returns the dimension numbers `dims`. Fails if they are `None`: the attribute `name` could not be read.
     pub(super) fn expect(op: &OpView<'_>, dims: Option<IndexDims>, name: &str) -> Result<IndexDims, Diagnostics> {
         dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
     }
 
-    /// Returns `attrs` with `self.index_map` as the field `map` of the record `name`. If the map is empty, returns them
-    /// unchanged.
+    /// Returns `attrs` with `self.index_map` as the field `map` of the record `name`. Returns them unchanged if the map
+    /// is empty or if `name` is not a record.
     pub(super) fn mapped(&self, attrs: &Attrs, name: &str, map: &str) -> Attrs {
         let Some(Attr::Record { name: kind, fields }) = attrs.get(name).filter(|_| !self.index_map.is_empty()) else {
             return attrs.clone();
@@ -202,7 +204,8 @@ impl IndexDims {
         self.window.len() + indices_rank - usize::from(self.index_vector_dim < indices_rank)
     }
 
-    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices.
+    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices. Panics if the
+    /// window dimensions are not as many as the sizes, or are not dimensions of the slices.
     pub fn slices_shape(&self, window_sizes: &[usize], indices: &[usize]) -> Vec<usize> {
         let mut batch = self.indices_batch_dims(indices.len()).into_iter().map(|d| indices[d]);
         let mut window = window_sizes.iter().copied();
@@ -264,13 +267,13 @@ impl IndexDims {
         self.scatter_attrs().with("unique_indices", Attr::Bool(true))
     }
 
-    /// Returns the attributes of a gather with these dimension numbers and slices of these sizes.
+    /// Returns `attrs`, the attributes of a gather, with these dimension numbers and slices of these sizes instead.
     pub(super) fn in_gather(&self, attrs: &Attrs, slice_sizes: &[usize]) -> Attrs {
         let dims = self.to_attr("stablehlo.gather", GATHER_LISTS, "start_index_map");
         attrs.clone().with("dimension_numbers", dims).with("slice_sizes", Attr::sizes(slice_sizes))
     }
 
-    /// Returns the attributes of a scatter with these dimension numbers.
+    /// Returns `attrs`, the attributes of a scatter, with these dimension numbers instead.
     pub(super) fn in_scatter(&self, attrs: &Attrs) -> Attrs {
         let dims = self.to_attr("stablehlo.scatter", SCATTER_LISTS, "scatter_dims_to_operand_dims");
         attrs.clone().with("scatter_dimension_numbers", dims)

@@ -81,7 +81,7 @@ impl Gather {
 
 impl Facts for Gather {
     answer!(derivative = linear);
-    /// Adds the cotangents of slices where the slices were read.
+    /// Returns the transpose, which adds the cotangents of slices where the slices were read.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let dims = dims(op);
         let sizes = dims.slice_sizes(op);
