@@ -245,8 +245,16 @@ fn check_dims(c: &mut Check<'_, '_>, dims: &DotDims, x: &TensorType, y: &TensorT
         dims.lhs_contract.len() == dims.rhs_contract.len(),
         "both operands must have the same number of contracting dimensions",
     )
-    .that("dot_general_c3", check::is_unique(&lhs), "no dimension of the left operand may be named twice")
-    .that("dot_general_c4", check::is_unique(&rhs), "no dimension of the right operand may be named twice")
+    .that(
+        "dot_general_c3",
+        check::is_unique(&lhs),
+        "the left operand's batching and contracting dimensions must all be different",
+    )
+    .that(
+        "dot_general_c4",
+        check::is_unique(&rhs),
+        "the right operand's batching and contracting dimensions must all be different",
+    )
     .that(
         "dot_general_c5",
         check::are_dims(&dims.lhs_batch, x.rank()),

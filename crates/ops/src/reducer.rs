@@ -241,7 +241,8 @@ pub(crate) fn may_repeat_inits(op: &OpView<'_>) -> bool {
 }
 
 /// Returns the initial values if they are constants that the reducer combines with themselves to themselves, so that
-/// they may be combined any number of times. Returns `None` if the op promotes its operands or has quantized values.
+/// they may be combined any number of times. Returns `None` otherwise, if the op promotes its operands or has quantized
+/// values, and if the region cannot be evaluated.
 pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     let [region] = op.regions() else { return None };
     let n = op.operands().len() / 2;
@@ -289,7 +290,7 @@ pub(crate) fn copy_region(b: &mut Builder<'_>, region: Region) -> Region {
     })
 }
 
-/// Builds a region that combines two scalars.
+/// Builds a region that combines two scalars of type `dtype` by `kind`.
 pub fn reduction_region(builder: &mut Builder<'_>, kind: ReduceKind, dtype: DType) -> Region {
     let ty = Type::tensor(dtype, vec![]);
     let code = OPS.find(kind.op_name()).expect("the table has the ops that reduce");

@@ -233,7 +233,7 @@ impl AttrKind {
     }
 }
 
-/// Writes "`A`, `B` or `C`".
+/// Returns the words in the form "`A`, `B` or `C`".
 fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {

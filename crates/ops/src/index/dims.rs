@@ -153,15 +153,23 @@ impl IndexDims {
         let mapped = [&self.index_map[..], &self.operand_batching].concat();
         let window_count = self.window.len() + dropped.len();
         check
-            .that(l.rank, window_count == rank, "window, collapsed and batching dimensions must be the operand's")
-            .that(l.vector_dim, self.index_vector_dim <= indices_rank, "`index_vector_dim` must be one of the indices'")
+            .that(
+                l.rank,
+                window_count == rank,
+                "there must be as many window, collapsed and batching dimensions as the operand has dimensions",
+            )
+            .that(
+                l.vector_dim,
+                self.index_vector_dim <= indices_rank,
+                "`index_vector_dim` must be a dimension of the indices, or their rank",
+            )
             .that(l.window_sorted, is_increasing(&self.window), "window dimensions must be sorted, none twice")
             .that(
                 l.window_range,
                 check::are_dims(&self.window, self.slices_rank(indices_rank)),
                 "a window dimension is out of range",
             )
-            .that(l.dropped_unique, is_unique(&dropped), "a dimension is collapsed or a batch twice")
+            .that(l.dropped_unique, is_unique(&dropped), "collapsed and batching dimensions must all be different")
             .that(l.collapsed_sorted, self.collapsed.is_sorted(), "collapsed dimensions must be sorted")
             .that(l.collapsed_range, check::are_dims(&self.collapsed, rank), "a collapsed dimension is out of range")
             .that(l.batching_sorted, self.operand_batching.is_sorted(), "batching dimensions must be sorted")
@@ -188,9 +196,9 @@ impl IndexDims {
             .that(
                 l.batching_count,
                 self.operand_batching.len() == self.indices_batching.len(),
-                "operand and indices must have as many batching dimensions",
+                "operand and indices must have the same number of batching dimensions",
             )
-            .that(l.map_unique, is_unique(&mapped), "a dimension is indexed twice")
+            .that(l.map_unique, is_unique(&mapped), "indexed and batching dimensions must all be different")
             .that(l.map_range, check::are_dims(&self.index_map, rank), "an indexed dimension is out of range");
         let vector = indices.get(self.index_vector_dim).copied().unwrap_or(1);
         check.that(l.map_size, self.index_map.len() == vector, "there must be one index for each indexed dimension");

@@ -54,14 +54,14 @@ pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> V
 }
 
 /// Builds the start index 0 for the leading dimension of a batch. Operand `first` is the first start index of the op,
-/// whose type all start indices have.
+/// whose type all start indices have. It is of type `i32` if the op has no start indices.
 pub(super) fn first_start(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let dtype = cx.op.operands().get(first).map_or(DType::I32, |_| cx.op.operand_tensor(first).dtype);
     make::number(cx.b, dtype, 0)
 }
 
 /// Builds the start indices of a batch of blocks as one array, with a row for each block. Operand `first` is the first
-/// start index of the op.
+/// start index of the op. Panics if the op has no start indices.
 pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let columns: Vec<Value> = (first..cx.operands.len())
         .map(|i| {
@@ -249,8 +249,8 @@ fn rule_builder(op: &OpView<'_>) -> RuleBuilder {
     RuleBuilder::new([op.operand_shape(0).len()].into_iter().chain(starts), [op.result_shape(0).len()])
 }
 
-/// Returns the start of the slice along a dimension, clamped so that the slice is inside the operand, if it is
-/// constant.
+/// Returns the start of the slice along a dimension, clamped so that the slice is inside the operand, or `None` if it
+/// is not a constant.
 fn known_start(op: &OpView<'_>, dim: usize) -> Option<usize> {
     let most = op.operand_shape(0)[dim] - op.result_shape(0)[dim];
     Some(constant_operand(op, 1 + dim)?.get_i128(0).clamp(0, most as i128) as usize)

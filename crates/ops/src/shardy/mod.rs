@@ -171,8 +171,9 @@ impl Mark {
         role: Role::Plain,
     };
 
-    /// Returns the direction in which shardings pass a `propagation_barrier`: `NONE`, `FORWARD`, `BACKWARD` or `BOTH`.
-    /// Returns `None` if the attribute is missing or broken.
+    /// Returns the word in the attribute `allowed_direction`, the direction in which shardings pass a
+    /// `propagation_barrier`. If the op is verified, this is `NONE`, `FORWARD`, `BACKWARD` or `BOTH`; otherwise it may
+    /// be any word. Returns `None` if the attribute is absent or not a word.
     pub fn allowed_direction<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("allowed_direction")
     }

@@ -67,7 +67,7 @@ fn collectives_take_only_axes_that_are_there() {
     refused(x, "all_to_all", r#"[{"x"}: 0->1]"#, x, "it leads to <@mesh, [{}, {\"x\"}]>");
     refused(x, "all_reduce", r#"{"x"}"#, whole, "reduces over \"x\", which splits a dimension");
     refused(x, "collective_permute", "", r#"[{"y"}, {}]"#, "the dimensions have [2, 1] shards before and [4, 1] after");
-    refused(x, "replicated_to_unreduced", r#"{"x"}"#, x, "leaves unreduced \"x\", which");
+    refused(x, "replicated_to_unreduced", r#"{"x"}"#, x, "makes a sum over \"x\", which");
     assert_eq!(step(x, "replicated_to_unreduced", r#"{"y"}"#, r#"[{"x"}, {}], unreduced={"y"}"#), "");
 }
 

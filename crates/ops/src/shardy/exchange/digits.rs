@@ -3,9 +3,11 @@
 use super::Digit;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 
-/// Returns, for each dimension, the digits that one or both layouts split, major to minor, or `None` if the layouts
-/// cannot be written with the same digits. If `is_prime`, the sizes of the digits are prime numbers. Axes of size 1 are
-/// left out.
+/// Returns, for each dimension, the digits of its positions along which one or both layouts are split, major to minor.
+/// Both layouts must be on one mesh and have as many dimensions. Axes of size 1 are left out. If `is_prime`, axes are
+/// first cut into parts of prime sizes, the largest first. Returns `None` if parts at the same place have sizes of
+/// which neither divides the other, or if an axis is cut in contradictory ways. With `is_prime` this may happen where
+/// there are digits without it.
 pub(super) fn common(from: &Sharding, to: &Sharding, is_prime: bool) -> Option<Vec<Vec<Digit>>> {
     let mesh = &*from.mesh;
     let mut cuts = Cuts { mesh, ends: vec![vec![]; mesh.axes.len()] };

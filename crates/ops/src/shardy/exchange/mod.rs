@@ -61,8 +61,10 @@ struct Source {
 }
 
 impl Exchange {
-    /// Returns the exchange between two layouts on one mesh, or `None` if they cannot be written with the same digits:
-    /// one splits a dimension in 2 and the other in 3, or they cut an axis in contradictory ways.
+    /// Returns the exchange between two layouts on one mesh. Returns `None` if no common digits of the layouts are
+    /// found: if one splits a dimension in 2 and the other in 3, or if they cut an axis in contradictory ways. An
+    /// exchange that is not aligned is only found in digits of prime sizes, for which each axis is cut in one order,
+    /// the largest first. So `None` does not prove that there are no common digits.
     pub fn between(from: &Sharding, to: &Sharding) -> Option<Exchange> {
         let mesh = from.mesh.clone();
         let exchange = |is_prime| Some(Exchange { dims: digits::common(from, to, is_prime)?, mesh: mesh.clone() });
