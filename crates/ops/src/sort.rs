@@ -491,7 +491,8 @@ impl Facts for TopK {
     answer!(eval_copies = true);
     answer!(per_part = Other);
 
-    /// Sorts the largest elements first, in the total order of floats. Of equal elements, the first comes first.
+    /// Returns the `k` largest elements along the last dimension, the largest first, and their positions. Floats are
+    /// compared in their total order. Of equal elements, the first comes first.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let x = x[0].to_dense();
         let (dim, k) = (x.rank() - 1, op.attrs().size("k").expect("verified"));

@@ -697,7 +697,8 @@ sums! {
     Complex64: Complex64::new(0.0, 0.0), |s, a, b| s + a * b, Number::Complex;
 }
 
-/// Evaluates the convolution on numbers of the kind that its result has, as a product of matrices does.
+/// Evaluates the convolution on numbers of the kind that its result has: operands of another kind are converted to it.
+/// Panics if the result is quantized.
 fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
     let to = op.result_tensor(0).dtype;
     let sums_in = match to.kind() {

@@ -56,7 +56,8 @@ impl SelectAndScatter {
 }
 
 impl Facts for SelectAndScatter {
-    /// Returns the derivative. The selected positions do not change when the operand changes a little.
+    /// Returns the derivative: the same op on the tangents of the source and of the initial value, because the selected
+    /// positions do not change when the operand changes a little. Only an op that sums has one.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
             return Derivative::None("only the sum of the selected elements has a derivative");
@@ -70,7 +71,9 @@ impl Facts for SelectAndScatter {
             cx.same_op(&operands).into_iter().map(Some).collect()
         })
     }
-    /// Returns the transpose. The cotangent of the source has the elements at the positions that windows select.
+    /// Returns the transpose. The cotangent of the source consists of the elements of the result's cotangent at the
+    /// positions that windows select, and that of the initial value is the sum of all elements. There is none if the
+    /// region that selects is not one comparison.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
             return Transposed::None("only elements that a comparison selects are known");

@@ -75,7 +75,8 @@ fn required_attributes_are_those_that_the_verifier_misses() {
     assert!(required > 50 && optional > 10, "only {required} and {optional} attributes");
 }
 
-/// An attribute of another kind than the schema says is reported under the attribute's number, if it has one.
+/// Tests that an attribute of another kind than the schema says is reported under the attribute's label, or as
+/// `op-attribute` if it has none.
 #[test]
 fn attributes_of_another_kind_are_refused() {
     for &op in Opcode::ALL {
@@ -93,7 +94,7 @@ fn attributes_of_another_kind_are_refused() {
     }
 }
 
-/// An op with one region more than in its example is refused, unless it may have any number of regions.
+/// Tests that every op is refused if a region is added to it in its example.
 #[test]
 fn regions_that_an_op_does_not_have_are_refused() {
     let mut accepting = vec![];
@@ -132,7 +133,8 @@ fn attributes_of_text_forms_are_in_the_schema() {
     }
 }
 
-/// Labels are `add_c1`, with the op's own name.
+/// Tests that the label of each attribute is the name of its op without the dialect, `_i` and a number, as in
+/// `transpose_i2`.
 #[test]
 fn labels_of_attributes_name_their_op() {
     for &op in Opcode::ALL {

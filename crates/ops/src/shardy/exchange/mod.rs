@@ -37,9 +37,11 @@ const MAX_GROUP: usize = 256;
 pub struct Digit {
     /// The number of its values.
     pub size: usize,
-    /// The axis along which the device's coordinate is the digit's value in the source layout.
+    /// The axis along which the device's coordinate is the digit's value in the source layout. `None` if that layout
+    /// does not split the digit.
     pub held: Option<AxisRef>,
-    /// The axis along which it is the digit's value in the target layout.
+    /// The axis along which the device's coordinate is the digit's value in the target layout. `None` if that layout
+    /// does not split the digit.
     pub needed: Option<AxisRef>,
 }
 
@@ -105,7 +107,8 @@ impl Exchange {
         self.is_aligned() || self.round_count() <= MAX_ROUNDS && self.group().1 <= MAX_GROUP
     }
 
-    /// Returns the bytes that the device that receives most receives. `needed` is the number of bytes of a target shard.
+    /// Returns the number of bytes that a device receives at most. `needed` is the number of bytes of a target shard.
+    /// If the exchange is not aligned, the result is `needed`.
     pub fn bytes_received(&self, needed: u64) -> u64 {
         let owned = if self.is_aligned() { needed / self.round_count() as u64 } else { 0 };
         needed - owned
@@ -136,7 +139,8 @@ impl Exchange {
     /// Returns from which device each device receives, for an exchange that is not aligned.
     ///
     /// Each part of an axis is once a coordinate of the sender and once one of the receiver. Where a digit is split by
-    /// both layouts, the parts are given. The remaining parts are paired by size, if possible each with itself.
+    /// both layouts, the parts are given. The remaining parts are paired by size, if possible each with itself. Panics
+    /// if that is not possible, which is so only if the digits are not of prime sizes.
     fn sources(&self) -> Vec<Source> {
         let (sliced, gathered) = self.sliced_and_gathered();
         let only = |is_only: fn(&Digit) -> bool, axis: fn(&Digit) -> Option<AxisRef>| {
