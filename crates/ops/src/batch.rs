@@ -45,7 +45,8 @@ impl<'f> Batched<'f> {
     }
 }
 
-/// The inputs of a batch: an op and its operands in the body that is being built, some of them with a leading dimension.
+/// The inputs of a batch: an op and its operands in the body that is being built, some of them with a leading
+/// dimension.
 pub struct BatchCx<'a, 's, 'b> {
     /// The op in the source.
     pub op: OpView<'s>,

@@ -1,5 +1,5 @@
-//! Checks the derivative, the transpose and the batch of every op of the table on the op's own example, with elements of
-//! `f64`: against differences, by the dot-product test, and against a loop.
+//! Checks the derivative, the transpose and the batch of every op of the table on the op's own example, with elements
+//! of `f64`: against differences, by the dot-product test, and against a loop.
 
 use crate::calculus_test::{check_batch, check_derivative, check_transpose, varied};
 use crate::expansion::expand;

@@ -5,8 +5,8 @@
 //! stablehlo.composite "shardwise.custom_vjp" %x, %c {decomposition = @f, composite_attributes = {args = 1 : i64, fwd = @f_fwd, bwd = @f_bwd}}
 //! ```
 //!
-//! The first `args` operands are the arguments of the function, and the others are values that it captures, which have no
-//! derivative. Below, a tangent or cotangent exists for each float and complex number only:
+//! The first `args` operands are the arguments of the function, and the others are values that it captures, which have
+//! no derivative. Below, a tangent or cotangent exists for each float and complex number only:
 //!
 //! | function | takes | returns |
 //! |---|---|---|

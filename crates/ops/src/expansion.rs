@@ -1,7 +1,7 @@
 //! Ops in terms of others: an op whose derivative or batch is that of ops that compute the same.
 //!
-//! Each op of an expansion has a derivative and a batch. The transform differentiates the expansion in place of the op. So
-//! ops with a region, such as a reduction by any associative function, need no derivative of their own.
+//! Each op of an expansion has a derivative and a batch. The transform differentiates the expansion in place of the op.
+//! So ops with a region, such as a reduction by any associative function, need no derivative of their own.
 
 use crate::batch::{BatchCx, Batched};
 use crate::facts::Effects;
@@ -123,8 +123,8 @@ impl ExpandCx<'_, '_, '_> {
     }
 }
 
-/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if an op of
-/// the region cannot be computed for many elements at once.
+/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if an op
+/// of the region cannot be computed for many elements at once.
 fn each(
     b: &mut Builder<'_>,
     module: &Module,

@@ -88,8 +88,8 @@ pub enum ReduceKind {
 pub enum Combine {
     With(ReduceKind),
     /// The op combines the partial results itself when it becomes local: they are gathered, in the order of the parts,
-    /// and reduced again. Its results are complete. Only the first of several reduced dimensions may be sharded, so that
-    /// the elements stay in order.
+    /// and reduced again. Its results are complete. Only the first of several reduced dimensions may be sharded, so
+    /// that the elements stay in order.
     Gather,
     /// No reduction factor may be sharded, for this reason.
     No(&'static str),
@@ -196,8 +196,8 @@ pub enum Splits {
     /// The factors that all of the op's tensors have. A part of the result cannot be computed if the operand lacks the
     /// factor.
     Shared,
-    /// All factors. Each block of the result is the block of the operand, with padding added or removed: on padded blocks
-    /// the op is the identity.
+    /// All factors. Each block of the result is the block of the operand, with padding added or removed: on padded
+    /// blocks the op is the identity.
     InSameBlocks,
 }
 

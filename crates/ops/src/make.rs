@@ -229,8 +229,8 @@ pub fn take_along(b: &mut Builder<'_>, x: Value, indices: Value, dim: usize) -> 
     gather(b, x, indices, &dims, &vec![1; rank])
 }
 
-/// Builds a scatter of one array with the attributes `attrs`. Updates are combined with the elements of `x` by `kind`, or
-/// replace them if it is `None`.
+/// Builds a scatter of one array with the attributes `attrs`. Updates are combined with the elements of `x` by `kind`,
+/// or replace them if it is `None`.
 pub fn scatter(
     b: &mut Builder<'_>,
     kind: Option<ReduceKind>,

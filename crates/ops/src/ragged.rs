@@ -203,9 +203,9 @@ impl Dims {
     }
 }
 
-/// Builds the ragged dot of two arrays with named dimensions, and returns it with the dimensions `to`, in the element type
-/// of operand `like`. Dimensions in both arrays and in `to` are batches, others in both arrays are contracted. The first
-/// array has the ragged dimension.
+/// Builds the ragged dot of two arrays with named dimensions, and returns it with the dimensions `to`, in the element
+/// type of operand `like`. Dimensions in both arrays and in `to` are batches, others in both arrays are contracted. The
+/// first array has the ragged dimension.
 fn ragged_product(
     cx: &mut CotangentCx<'_, '_, '_>,
     [(x, of_x), (y, of_y)]: [(Value, &Named); 2],

@@ -74,8 +74,8 @@ impl ReduceKind {
         Some(total.finish().to_dense())
     }
 
-    /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type has
-    /// no such element: there is no zero in `f8E8M0FNU`, complex numbers have no largest one, and a complex product
+    /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type
+    /// has no such element: there is no zero in `f8E8M0FNU`, complex numbers have no largest one, and a complex product
     /// with 1 changes infinities (`inf + i` becomes `inf + nan i`). `And` and `Or` must be asked for integers and
     /// booleans only.
     pub fn neutral(self, dtype: DType) -> Option<Literal> {

@@ -389,8 +389,8 @@ impl KeyPattern {
     }
 }
 
-/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one. Returns
-/// false as well if a value on the way to `x` corresponds to several on the way to `y`.
+/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one.
+/// Returns false as well if a value on the way to `x` corresponds to several on the way to `y`.
 fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
     let ops: HashSet<Op> = op.body[op.regions()[0]].ops.iter().copied().collect();
     let (mut pairs, mut open) = (HashMap::from([(a, b)]), vec![(x, y)]);

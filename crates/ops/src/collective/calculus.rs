@@ -1,8 +1,8 @@
 //! Derivatives, transposes and batches of the collectives.
 //!
 //! A collective is linear in the values of all members of a group together. Its transpose depends on what a result is:
-//! one value that all members hold, with one cotangent, or a value of each member, with a cotangent on each. The transform
-//! says which ([`CotangentCx::is_shared`]).
+//! one value that all members hold, with one cotangent, or a value of each member, with a cotangent on each. The
+//! transform says which ([`CotangentCx::is_shared`]).
 //!
 //! ```text
 //!                      cotangent of the operand, if the result is shared  ..if each member has its own

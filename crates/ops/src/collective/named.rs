@@ -1,9 +1,9 @@
 //! The two ops from which collectives over the mapped dimension of a batch are made: custom calls that a batch over the
 //! axis replaces.
 //!
-//! A function that is traced to be batched computes for one index along the batch. The op `gather` collects the values of
-//! all indices, along a new leading dimension, and `spread` takes from such a list the element of the own index. In the
-//! batch, the mapped dimension holds the values of all indices already, so that both are no ops:
+//! A function that is traced to be batched computes for one index along the batch. The op `gather` collects the values
+//! of all indices, along a new leading dimension, and `spread` takes from such a list the element of the own index. In
+//! the batch, the mapped dimension holds the values of all indices already, so that both are no ops:
 //!
 //! ```text
 //! psum(x)       = reduce(gather(x), dim 0)          in the batch: reduce(x, dim 0), which is the same for all indices

@@ -4,8 +4,8 @@ use super::unary::{like, over, plus, scaled};
 use crate::make;
 use shardwise_ir::{Builder, Value};
 
-/// The Chebyshev series of `exp(-x) i0(x)` for `x` in [0, 8], in `x / 2 - 2`, from the highest coefficient to the lowest.
-/// The constant term is twice that of the sum. The numbers are those of the Cephes library.
+/// The Chebyshev series of `exp(-x) i0(x)` for `x` in [0, 8], in `x / 2 - 2`, from the highest coefficient to the
+/// lowest. The constant term is twice that of the sum. The numbers are those of the Cephes library.
 const BELOW_8: [f64; 30] = [
     -4.4153416464793395e-18,
     3.3307945188222384e-17,
@@ -83,7 +83,8 @@ fn series(b: &mut Builder<'_>, x: Value, coefficients: &[f64]) -> Value {
     scaled(b, 0.5, sum)
 }
 
-/// Builds `exp(-|x|) i0(x)`. Each series is computed for numbers for which it is made, so that no derivative is infinite.
+/// Builds `exp(-|x|) i0(x)`. Each series is computed for numbers for which it is made, so that no derivative is
+/// infinite.
 fn i0e(b: &mut Builder<'_>, x: Value) -> Value {
     let size = make::abs(b, x);
     let eight = like(b, x, 8.0);

@@ -73,7 +73,8 @@ pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
 }
 
 /// Returns the dimension numbers of a gather of blocks of rank `rank`, whose start indices are the rows of a matrix. If
-/// `is_batched`, the operand has a leading dimension with an array for each block. Otherwise, all blocks are in one array.
+/// `is_batched`, the operand has a leading dimension with an array for each block. Otherwise, all blocks are in one
+/// array.
 pub(super) fn block_dims(rank: usize, is_batched: bool) -> IndexDims {
     let batch: Vec<usize> = (0..usize::from(is_batched)).collect();
     IndexDims {

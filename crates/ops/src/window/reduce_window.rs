@@ -237,8 +237,8 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     cx.tangents[..2].iter().map(tangent).collect()
 }
 
-/// Builds the tangent of products in windows that start with one: the sum of the tangents, each times all other factors.
-/// Returns `None` if it is zero.
+/// Builds the tangent of products in windows that start with one: the sum of the tangents, each times all other
+/// factors. Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
     let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
@@ -326,8 +326,8 @@ fn on_windows(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim]) -> Vec<Value> {
     cx.same_op_with(attrs.with("window_dimensions", Attr::sizes(&sizes)))
 }
 
-/// Builds cumulative results along dimension `i` of the context, which starts with a total. The window of the total alone
-/// is computed too, because engines compute all cumulative results of an array in one pass.
+/// Builds cumulative results along dimension `i` of the context, which starts with a total. The window of the total
+/// alone is computed too, because engines compute all cumulative results of an array in one pass.
 fn from_total(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim], i: usize) -> Vec<Value> {
     let dim = cx.dims[i].dim;
     cx.dims[i].low += 1;

@@ -219,8 +219,8 @@ impl Facts for SelectAndScatter {
     );
 }
 
-/// Returns the rule. A dimension along which windows move is one factor of all tensors if `is_shared`, and otherwise one
-/// factor of the source and another of the operand.
+/// Returns the rule. A dimension along which windows move is one factor of all tensors if `is_shared`, and otherwise
+/// one factor of the source and another of the operand.
 fn rule(op: &OpView<'_>, is_shared: impl Fn(usize) -> bool) -> Rule {
     let (window, shape, source) = (window(op), op.operand_shape(0), op.operand_shape(1));
     let mut rule = RuleBuilder::new([shape.len(), source.len(), 0], [shape.len()]);
@@ -326,8 +326,8 @@ fn sums_in(op: &OpView<'_>) -> Option<DType> {
     (gives.len() == 1 && args == [gives[0].clone(), gives[0].clone()]).then_some(sum.dtype)
 }
 
-/// Returns the direction of the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its first
-/// argument and its second, of real numbers by value.
+/// Returns the direction of the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its
+/// first argument and its second, of real numbers by value.
 fn comparison(op: &OpView<'_>) -> Option<&'static str> {
     let region = op.regions()[0];
     let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);

@@ -1,7 +1,7 @@
 //! Every op has an answer worked out by hand and a refusal.
 //!
-//! The tests' sources are searched for the op: by its variant (`Opcode::Abs`), its name in text (`stablehlo.abs`), or its
-//! constructor (`make::abs`).
+//! The tests' sources are searched for the op: by its variant (`Opcode::Abs`), its name in text (`stablehlo.abs`), or
+//! its constructor (`make::abs`).
 
 use expect_test::expect;
 use shardwise_ops::Opcode;

@@ -1,9 +1,9 @@
 //! Reshards in which each device receives exactly what it lacks.
 //!
-//! Positions along a dimension are written with mixed digits, major to minor. A layout with axes `[{"x", "y"}, {}]` says
-//! that the first digit of dimension 0 is the device's coordinate along `x`, that the second is the one along `y`, and
-//! that the device holds the elements with any further digits. If two layouts can be written with the same digits, then
-//! what each device holds and needs follows from the digits alone, whatever the number of devices:
+//! Positions along a dimension are written with mixed digits, major to minor. A layout with axes `[{"x", "y"}, {}]`
+//! says that the first digit of dimension 0 is the device's coordinate along `x`, that the second is the one along `y`,
+//! and that the device holds the elements with any further digits. If two layouts can be written with the same digits,
+//! then what each device holds and needs follows from the digits alone, whatever the number of devices:
 //!
 //! | digit | the device holds | the device needs |
 //! |---|---|---|
