@@ -137,7 +137,7 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
         .that(
             "dynamic_broadcast_in_dim_c8",
             all.is_sorted_by(|a, b| a < b),
-            "a dimension is named twice in the lists of known dimensions",
+            "the known expanding and nonexpanding dimensions must all be different",
         )
         .that(
             "dynamic_broadcast_in_dim_c9",

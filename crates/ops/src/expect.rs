@@ -339,7 +339,7 @@ impl Facts for RunParallel {
         let rule = "the operands must have the types of the programs' arguments, process by process";
         check.that("run_parallel_c3", takes == types_of(op, op.operands()), rule);
         let takes_nothing = |name: &&str| op.module.func(name).is_some_and(|f| f.body.args().is_empty());
-        let rule = "what `infeed` reads must be functions of the module without arguments";
+        let rule = "`infeed` must name functions of the module that take no arguments";
         check.that("run_parallel_c4", RunParallel::infeed(op).iter().all(takes_nothing), rule);
         check.give(funcs.iter().flat_map(|f| f.result_types.clone()))
     }

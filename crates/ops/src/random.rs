@@ -217,7 +217,7 @@ impl Facts for Rng {
         check
             .that("rng_i1", a.rank() == 0 && !a.dtype.is_complex(), "`a` must be a real scalar")
             .that("rng_i2", b.rank() == 0, "`b` must be a scalar")
-            .that("rng_i3", shape.rank() == 1 && shape.dtype.is_integer(), "the shape must be a vector of integers")
+            .that("rng_i3", shape.rank() == 1 && shape.dtype.is_integer(), "`shape` must be a vector of integers")
             .that(
                 "rng_i4",
                 ["UNIFORM", "NORMAL"].contains(&distribution),

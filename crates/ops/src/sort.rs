@@ -474,8 +474,8 @@ impl Facts for TopK {
         let k = check::size(op, "k")?;
         let last = t.shape.last().copied();
         let mut check = Check::new(op);
-        check.that("top_k_i1", last.is_some(), "the operand must have a dimension");
-        check.that("top_k_c1", last.is_none_or(|n| k <= n), "`k` must not exceed the last dimension");
+        check.that("top_k_i1", last.is_some(), "the operand must have at least one dimension");
+        check.that("top_k_c1", last.is_none_or(|n| k <= n), "`k` must not exceed the size of the last dimension");
         check.that("top_k_i2", !t.dtype.is_complex(), "the operand's elements must not be complex");
         check.so_far()?;
         let mut shape = t.shape.to_vec();

@@ -140,11 +140,11 @@ impl Facts for NamedAxis {
         match kind {
             NamedOp::Gather => {
                 let is_list = op.results().len() == 1 && op.result_shape(0).get(1..) == Some(&x.shape[..]);
-                check.that("axis", is_list, "the result must be a list of values of the operand's shape").so_far()?;
+                check.that("axis", is_list, "the result must have one more leading dimension").so_far()?;
                 check.give([leading_type(op.operand_type(0), op.result_shape(0)[0])])
             }
             NamedOp::Spread => {
-                check.that("axis", x.rank() > 0, "the operand must be a list").so_far()?;
+                check.that("axis", x.rank() > 0, "the operand must have at least one dimension").so_far()?;
                 check.give([TensorType::new(x.dtype, &x.shape[1..]).into()])
             }
         }

@@ -129,7 +129,7 @@ impl Facts for Binary {
         let [x, y] = check::tensors(op)?;
         Check::new(op)
             .that(self.labels.0, x == y, "both operands must have the same type")
-            .that(self.labels.1, self.exists_on(x.dtype), "the op does not exist on elements of this type")
+            .that(self.labels.1, self.exists_on(x.dtype), "the op is not defined on elements of this type")
             .give([x.clone().into()])
     }
 

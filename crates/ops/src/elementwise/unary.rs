@@ -224,7 +224,7 @@ impl Facts for Unary {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         Check::new(op)
-            .that(self.label, self.exists_on(x.dtype), "the op does not exist on elements of this type")
+            .that(self.label, self.exists_on(x.dtype), "the op is not defined on elements of this type")
             .give_tensor(self.result_dtype(x.dtype), x.shape.clone())
     }
 

@@ -167,26 +167,30 @@ impl IndexDims {
             .that(
                 l.window_range,
                 check::are_dims(&self.window, self.slices_rank(indices_rank)),
-                "a window dimension is out of range",
+                "window dimensions must be dimensions of the slices",
             )
             .that(l.dropped_unique, is_unique(&dropped), "collapsed and batching dimensions must all be different")
             .that(l.collapsed_sorted, self.collapsed.is_sorted(), "collapsed dimensions must be sorted")
-            .that(l.collapsed_range, check::are_dims(&self.collapsed, rank), "a collapsed dimension is out of range")
+            .that(
+                l.collapsed_range,
+                check::are_dims(&self.collapsed, rank),
+                "collapsed dimensions must be dimensions of the operand",
+            )
             .that(l.batching_sorted, self.operand_batching.is_sorted(), "batching dimensions must be sorted")
             .that(
                 l.batching_range,
                 check::are_dims(&self.operand_batching, rank),
-                "a batching dimension is out of range",
+                "batching dimensions must be dimensions of the operand",
             )
             .that(
                 l.indices_batching_unique,
                 is_unique(&self.indices_batching),
-                "a batching dimension of the indices is named twice",
+                "batching dimensions of the indices must all be different",
             )
             .that(
                 l.indices_batching_range,
                 check::are_dims(&self.indices_batching, indices_rank),
-                "a batching dimension of the indices is out of range",
+                "batching dimensions of the indices must be dimensions of the indices",
             )
             .that(
                 l.indices_batching_vector,
@@ -199,7 +203,11 @@ impl IndexDims {
                 "operand and indices must have the same number of batching dimensions",
             )
             .that(l.map_unique, is_unique(&mapped), "indexed and batching dimensions must all be different")
-            .that(l.map_range, check::are_dims(&self.index_map, rank), "an indexed dimension is out of range");
+            .that(
+                l.map_range,
+                check::are_dims(&self.index_map, rank),
+                "indexed dimensions must be dimensions of the operand",
+            );
         let vector = indices.get(self.index_vector_dim).copied().unwrap_or(1);
         check.that(l.map_size, self.index_map.len() == vector, "there must be one index for each indexed dimension");
         let mut sizes = self.operand_batching.iter().zip(&self.indices_batching);

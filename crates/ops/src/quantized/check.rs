@@ -161,10 +161,12 @@ fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics
     let both = of(op, *x).zip(of(op, *y)).filter(|(a, b)| same(a, b));
     let axes = both.and_then(|(a, b)| a.axis.zip(b.axis));
     let (Some((a, b)), Some((from, to))) = (both, axes) else {
-        return Err(constraint(op, moved.alike, "operand and result must be quantized alike").into());
+        let rule = "operand and result must be quantized alike, except for the dimension";
+        return Err(constraint(op, moved.alike, rule).into());
     };
     let follows = (moved.becomes)(op, from, to) && moved.scales.is_none_or(|fit| fit(op, a, b));
-    Check::new(op).that(moved.axis, follows, "the quantized dimension must be the operand's, with its scales").so_far()
+    let rule = "the result must be quantized along the dimension that the operand's quantized dimension becomes";
+    Check::new(op).that(moved.axis, follows, rule).so_far()
 }
 
 fn not_taken(op: &OpView<'_>) -> Diagnostic {

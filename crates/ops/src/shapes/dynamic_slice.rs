@@ -152,7 +152,7 @@ impl Facts for DynamicSlice {
         c.that("dynamic_slice_c2", sizes.len() == x.rank(), "there must be a slice size for each dimension")
             .so_far()?;
         let fits = sizes.iter().zip(&x.shape).all(|(a, b)| a <= b);
-        c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's").give_tensor(x.dtype, sizes)
+        c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's sizes").give_tensor(x.dtype, sizes)
     }
 
     /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant. If

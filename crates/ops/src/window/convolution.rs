@@ -420,17 +420,17 @@ impl Facts for Convolution {
             .that(
                 "convolution_c12",
                 dims.input_spatial.len() == spatial,
-                "the input must have two spatial dimensions fewer than dimensions",
+                "`input_spatial_dimensions` must list all dimensions of the input but two",
             )
             .that(
                 "convolution_c17",
                 dims.kernel_spatial.len() == spatial,
-                "the kernel must have two spatial dimensions fewer than dimensions",
+                "`kernel_spatial_dimensions` must list all dimensions of the kernel but two",
             )
             .that(
                 "convolution_c19",
                 dims.output_spatial.len() == spatial,
-                "the output must have two spatial dimensions fewer than dimensions",
+                "`output_spatial_dimensions` must list all dimensions of the output but two",
             )
             .that("convolution_c24", check::precision_fits(op), check::PRECISION_RULE);
         let all = |list: Vec<usize>| check::is_unique(&list) && check::are_dims(&list, n);

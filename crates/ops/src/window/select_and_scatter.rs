@@ -279,7 +279,8 @@ fn promoted(op: &OpView<'_>, operands: &[Value], regions: &[Region], b: &mut Bui
     vec![make::convert(b, result, to.dtype)]
 }
 
-/// Returns a type that can represent every number of both types. If both are of one kind, `to` must not be narrower.
+/// Returns a type to which numbers of both types can be converted and back without a change. `from` must be promotable
+/// to `to`. Integers may wrap on the way.
 fn holds_both(from: DType, to: DType) -> DType {
     match to {
         DType::F64 => DType::F64,
