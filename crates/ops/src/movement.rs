@@ -94,7 +94,7 @@ pub struct WindowsDim {
     /// end.
     pub low: i64,
     pub high: i64,
-    /// The number of elements of the op's windows if a total takes the place of some.
+    /// The number of elements of the op's windows if a total takes the place of some, or `None` if no total does.
     pub folded: Option<usize>,
 }
 

@@ -162,9 +162,10 @@ fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
 }
 
 impl Facts for Reduce {
-    /// Returns the derivative. A sum is linear. The tangent of a maximum or minimum is the mean of the tangents of the
-    /// elements that are equal to it, as in JAX. The tangents of an op that finds the position of an element are those
-    /// of the elements there. Any other reduction has the derivative of the ops of its region.
+    /// Returns the derivative. A sum is linear. The tangent of a maximum or minimum that starts with its identity is
+    /// the mean of the tangents of the elements that are equal to it, as in JAX. The tangents of an op that finds the
+    /// position of an element are those of the elements there. A product that starts with one has the usual derivative,
+    /// and any other reduction that of the ops of its region.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;

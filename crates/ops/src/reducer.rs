@@ -8,7 +8,8 @@ use shardwise_base::{Complex64, DType, Kind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
 use std::collections::HashMap;
 
-/// The use of the reducer by an op whose operands are inputs and as many initial values: each operand has an argument.
+/// The use of region 0 as the reducer of an op whose operands are inputs and as many initial values: argument `i` of
+/// the region takes elements of operand `i`.
 pub(crate) const OF_EACH: Reducer = Reducer { region: 0, argument: |_, index| Some(index), promoted: Promoted::SameOp };
 
 impl ReduceKind {

@@ -105,8 +105,8 @@ fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     has_fit.then_some(shape)
 }
 
-/// Returns the bits of the elements, lowest first and without gaps, as elements of type `to`, which must have as many
-/// bits in all. Panics if it does not and both element types are of whole bytes.
+/// Returns the bits of the elements, lowest first and without gaps, as elements of type `to`. Panics if the numbers of
+/// bits differ.
 fn bitcast(x: &Literal, to: &TensorType) -> Literal {
     let x = x.to_dense();
     let is_whole = |d: DType| d.bits() == 8 * d.storage_bytes();

@@ -91,7 +91,7 @@ fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
     }
 }
 
-/// Builds gathers of all dimensions and a slice.
+/// Builds the way from layout `from` to layout `to` of a shard `x`: gathers of all dimensions, and a slice.
 fn through_replicated(b: &mut Builder<'_>, mut x: Value, from: &Sharding, to: &Sharding) -> Value {
     let axes = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect::<Vec<_>>();
     for (dim, axes) in axes(from).iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {

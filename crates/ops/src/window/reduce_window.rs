@@ -72,9 +72,9 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    /// Returns the derivative. A sum is linear. The tangent of a maximum or minimum, or of a selection of pairs, is
-    /// that of the first element that is selected, as in JAX. A product that starts with one has the usual derivative.
-    /// Any other op has that of the ops of its region.
+    /// Returns the derivative. A sum is linear. The tangent of a selection of pairs, or of a maximum or minimum that
+    /// starts with its identity, is that of the first element that is selected, as in JAX. A product that starts with
+    /// one has the usual derivative, and any other op that of the ops of its region.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
