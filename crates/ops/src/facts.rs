@@ -404,7 +404,8 @@ pub trait Facts: Sync {
     /// [`Semantics::Pure`].
     ///
     /// Operands are plain values of the types that the op's reducer takes. [`evaluate`](crate::evaluate) handles
-    /// others. Fails if a region does, or if the values break a condition of the op.
+    /// others. Fails if a region does, or if the values break a condition of the op. Panics for an op that the engine
+    /// runs.
     fn eval(
         &self,
         op: &OpView<'_>,

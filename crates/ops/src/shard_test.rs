@@ -149,7 +149,8 @@ fn run_along(module: &Module, view: &OpView<'_>, rule: &Rule, factor: Factor, in
         .collect()
 }
 
-/// Builds the body of the per-device function.
+/// Builds the body of the per-device function. Panics if the op cannot be localized, or if an operand or result is not
+/// a tensor.
 fn localized(view: &OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> Body {
     let local = |v: Value, s: &Sharding| {
         let t = view.body.ty(v).as_tensor().unwrap();

@@ -540,7 +540,7 @@ mod tests {
         b.value(Opcode::Compare, [x, y], attrs, Type::tensor(DType::I1, vec![]))
     }
 
-    /// Builds a sort with the comparator that `less` builds from its arguments.
+    /// Builds a sort with the comparator that `less` builds from its arguments. Panics if the op is not valid.
     fn sort(x: &[Literal], dim: i64, less: impl Fn(&mut Builder<'_>, &[Value]) -> Value) -> Module {
         module_of(x, |module, b, args| {
             let scalars: Vec<Type> = x.iter().flat_map(|x| vec![Type::tensor(x.dtype(), vec![]); 2]).collect();

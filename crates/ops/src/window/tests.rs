@@ -118,6 +118,7 @@ fn extrema_in_windows_are_batched() {
 }
 
 /// Builds a `reduce_window` of arrays of `f64` that selects pairs by comparing their first elements in `direction`.
+/// Panics if the op is not valid.
 fn select_pairs(x: &[Literal; 4], attrs: Attrs, direction: &str) -> Module {
     module_of(x, |module, b, args| {
         let scalar = Type::tensor(DType::F64, vec![]);

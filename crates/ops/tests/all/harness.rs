@@ -52,7 +52,7 @@ pub struct Device<'a> {
 
 impl Device<'_> {
     /// Runs the ops of a region except its terminator, and returns the values of the terminator's operands. Fails if an
-    /// op does.
+    /// op does. Panics if the region is empty.
     pub fn run(&mut self, region: Region, args: &[Literal]) -> Result<Vec<Literal>, EvalError> {
         let data = &self.body[region];
         self.values.extend(data.args.iter().copied().zip(args.iter().cloned()));

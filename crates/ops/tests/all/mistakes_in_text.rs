@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use shardwise_ops::OPS;
 
-/// Returns the text of all errors in a module of one mesh and a `@main` with these arguments, results and body.
+/// Returns the text of all errors in a module of one mesh and a `@main` with these arguments, results and body. If the
+/// text cannot be read, only the errors of reading are returned.
 fn found(args: &str, results: &str, body: &str) -> String {
     let text = format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main({args}) -> ({results}) {{\n{body}\n}}");
     match shardwise_ir::text::parse("x.mlir", &text, &OPS) {
