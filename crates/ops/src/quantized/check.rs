@@ -165,7 +165,7 @@ fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics
         return Err(constraint(op, moved.alike, rule).into());
     };
     let follows = (moved.becomes)(op, from, to) && moved.scales.is_none_or(|fit| fit(op, a, b));
-    let rule = "the result must be quantized along the dimension that the operand's quantized dimension becomes";
+    let rule = "the quantized dimension of the result must be the operand's, with scales and zero points that fit";
     Check::new(op).that(moved.axis, follows, rule).so_far()
 }
 

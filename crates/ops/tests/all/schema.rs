@@ -5,7 +5,8 @@ use shardwise_ir::text::{Form, Piece};
 use shardwise_ir::{Attr, Attrs, Module, Op, OpView};
 use shardwise_ops::{OPS, Opcode, Presence};
 
-/// Returns the example of an op, and the first op of this kind in its `@main`. Panics if it has no such op or cannot be read.
+/// Returns the example of an op, and the first op of this kind in its `@main`. Panics if it has no such op or cannot be
+/// read.
 fn example(op: Opcode) -> (Module, Op) {
     let module = shardwise_ir::text::parse(op.name(), op.facts().example(op), &OPS).expect("the example is read");
     let body = &module.main().expect("the example has a @main").body;
