@@ -9,7 +9,7 @@ use crate::make;
 use shardwise_base::Diagnostic;
 use shardwise_ir::{Attrs, Builder, Cloner, OpView, Region, TensorType, Type, Value};
 
-/// The batch of an op.
+/// How the batch of an op is built.
 pub enum Batched<'f> {
     /// The op itself with these attributes computes the batch, if all of its operands and results have the new leading
     /// dimension.
@@ -19,7 +19,7 @@ pub enum Batched<'f> {
     LeadingOf(u64, Attrs),
     /// This function builds the batch, because the op with other attributes cannot compute it, for this reason.
     By(&'static str, Batch<'f>),
-    /// The batch is that of the ops that this function builds, which compute the same.
+    /// The batch is that of the ops that this function builds, which compute the same as the op.
     Expanded(Expansion<'f>),
     /// The transform batches the regions or the function that the op runs.
     Structure,
@@ -27,7 +27,7 @@ pub enum Batched<'f> {
     None(&'static str),
 }
 
-/// Builds the results of the batch, all with the new leading dimension.
+/// Builds the results of the batch, all with the new leading dimension. Fails if the op cannot be batched.
 pub type Batch<'f> = Box<dyn Fn(&mut BatchCx<'_, '_, '_>) -> Result<Vec<Value>, Diagnostic> + 'f>;
 
 impl<'f> Batched<'f> {
@@ -45,7 +45,8 @@ impl<'f> Batched<'f> {
     }
 }
 
-/// The inputs of a batch: an op and its operands in the body that is being built, some of them with a leading dimension.
+/// The inputs of a batch: an op and its operands in the body that is being built, some of them with a leading
+/// dimension.
 pub struct BatchCx<'a, 's, 'b> {
     /// The op in the source.
     pub op: OpView<'s>,
@@ -93,12 +94,13 @@ pub fn repeated(b: &mut Builder<'_>, x: Value, size: usize) -> Value {
     make::broadcast_in_dim(b, x, &[&[size], &shape[..]].concat(), &dims)
 }
 
-/// Returns the dimensions one further back.
+/// Returns each dimension plus 1, which is its number after a leading dimension is added.
 pub(crate) fn further(dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|d| d + 1).collect()
 }
 
-/// Returns a list with an entry for each dimension, with this entry for the new leading dimension.
+/// Returns the list `rest`, which has an entry for each dimension, with `first` before it for the new leading
+/// dimension.
 pub(crate) fn with_first<T: Clone>(first: T, rest: &[T]) -> Vec<T> {
     [&[first], rest].concat()
 }

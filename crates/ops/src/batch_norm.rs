@@ -70,12 +70,14 @@ const GRAD: Form = Form {
     results: &[false, true, true],
 };
 
-/// Returns the label of the shape of result `index` of `batch_norm_grad`, or `None` if it is that of the schema.
+/// Returns the label of the shape of result `index` of `batch_norm_grad`, or `None` if the shape has no label other
+/// than the result's label in the schema.
 fn grad_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     (index == 0).then_some("batch_norm_grad_c3")
 }
 
-/// Returns the label of the shape of result `index` of `batch_norm_training`, or `None` if it is that of the schema.
+/// Returns the label of the shape of result `index` of `batch_norm_training`, or `None` if the shape has no label other
+/// than the result's label in the schema.
 fn training_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     match index {
         1 => Some("batch_norm_training_c5"),
@@ -282,7 +284,7 @@ impl<'a, 'b> Parts<'a, 'b> {
         made.into_iter().map(|v| make::convert(self.b, v, self.dtype)).collect()
     }
 
-    /// Repeats a value of each feature for its elements.
+    /// Builds an array of the operand's shape in which each element is the value of its feature in `v`.
     fn repeated(&mut self, v: Value) -> Value {
         make::broadcast_in_dim(self.b, v, &self.wide.shape, &[self.feature])
     }
@@ -315,7 +317,7 @@ impl<'a, 'b> Parts<'a, 'b> {
         make::subtract(self.b, x, mean)
     }
 
-    /// Builds the square root of the variance and epsilon.
+    /// Builds the square root of the sum of the variance and epsilon.
     fn deviation(&mut self, variance: Value) -> Value {
         let spread = self.spread(variance);
         make::sqrt(self.b, spread)
@@ -366,7 +368,7 @@ fn write(t: &TensorType, values: &[f64]) -> Literal {
 /// The assignment of elements to features.
 struct Features {
     count: usize,
-    /// The distance between two neighbours along the dimension of features.
+    /// The distance between two neighbours along the dimension of features, in elements in row-major order.
     stride: usize,
     /// The number of elements of one feature.
     size: usize,

@@ -1,5 +1,5 @@
-//! Checks the derivative, the transpose and the batch of every op of the table on the op's own example, with elements of
-//! `f64`: against differences, by the dot-product test, and against a loop.
+//! Checks the derivative, the transpose and the batch of every op of the table on the op's own example, with elements
+//! of `f64`: against differences, by the dot-product test, and against a loop.
 
 use crate::calculus_test::{check_batch, check_derivative, check_transpose, varied};
 use crate::expansion::expand;
@@ -72,7 +72,9 @@ fn interval(opcode: Opcode, i: usize) -> (f64, f64) {
     }
 }
 
-/// Draws an operand, with `batch` as a new leading dimension.
+/// Returns values for operand `i` of type `ty`, with a new leading dimension of size `batch` if that is given. Elements
+/// of `f64` are different and in the op's [`interval`], but orders of polygamma functions are 1 and 2 in turn. Other
+/// elements are 0 and 1 in turn. Panics if the type is not that of an array.
 fn operand(opcode: Opcode, i: usize, ty: &Type, batch: Option<usize>) -> Literal {
     let t = ty.as_tensor().expect("operands are arrays");
     let shape: Vec<usize> = batch.into_iter().chain(t.shape.iter().copied()).collect();
@@ -95,7 +97,8 @@ fn view(module: &Module) -> OpView<'_> {
     module.view(body, ops[ops.len() - 2])
 }
 
-/// Compares the op with the ops of which it consists.
+/// Checks that `expansion` builds valid ops, and that their results on `x` are those of the module's only op, up to
+/// rounding. Panics otherwise.
 fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion::Expansion<'_>) {
     let func = expand(&view(module), expansion).unwrap_or_else(|why| panic!("{why}"));
     let mut built = Module::new("expansion", &OPS);
@@ -114,7 +117,8 @@ fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion:
     }
 }
 
-/// Checks what the facts of an op say. Returns true if it has a derivative that is not zero everywhere.
+/// Checks the derivative and the transpose that the facts of the module's only op state. Panics if one is wrong.
+/// Returns true if the op has a derivative that is not zero everywhere.
 fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
     let op = view(module);
     let facts = opcode.facts();
@@ -153,7 +157,8 @@ fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
     has_derivative
 }
 
-/// Checks the batch of an op: of all its operands, and of each alone.
+/// Checks the batch of the module's only op, with all operands batched and with each alone. Panics if one is wrong. If
+/// the batch is that of other ops, only compares these ops with the op, without a batch. Ops without a batch pass.
 fn check_batches(opcode: Opcode, module: &Module, types: &[Type]) {
     let count = types.len();
     let all = std::iter::once(vec![true; count]).chain((0..count).map(|i| (0..count).map(|k| k == i).collect()));

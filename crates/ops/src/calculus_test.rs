@@ -35,7 +35,8 @@ fn of(op: &OpView<'_>) -> &'static dyn Facts {
     Opcode::of_view(op).facts()
 }
 
-/// Returns the tangents of the results. An operand without a tangent has `None`.
+/// Returns the tangents of the results of the module's only op at `x`. `tangents` has `None` for an operand without a
+/// tangent. Panics if the derivative is neither linear nor built by a function.
 fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec<Literal> {
     let op = view(module);
     let given: Vec<Literal> = tangents.iter().flatten().cloned().collect();
@@ -97,7 +98,8 @@ pub(crate) fn varied(shape: &[usize], seed: usize) -> Literal {
     Literal::new(shape, &(0..n).map(number).collect::<Vec<f64>>())
 }
 
-/// Compares the tangents of an op on floats of type f64 with central differences, in the operands `of`.
+/// Compares the tangents of the module's only op at `x` with central differences. The operands `of` have tangents, all
+/// at once, and must be of type `f64`. Panics if they differ by more than about 1e-4.
 pub(crate) fn check_derivative(module: &Module, x: &[Literal], of: &[usize]) {
     let step = 1.0 / 1024.0;
     let given: Vec<Option<Literal>> =
@@ -121,7 +123,8 @@ pub(crate) fn check_derivative(module: &Module, x: &[Literal], of: &[usize]) {
     }
 }
 
-/// Checks that the transpose of an op in the operands `of`, in which it is linear together, is its transpose.
+/// Checks the transpose of the module's only op in the operands `of`, in which it is linear jointly, by the dot-product
+/// test. Panics if it is wrong or if the op has none.
 pub(crate) fn check_transpose(module: &Module, x: &[Literal], of: &[usize]) {
     let op = view(module);
     let known: Vec<Literal> = (0..x.len()).filter(|i| !of.contains(i)).map(|i| x[i].clone()).collect();
@@ -166,7 +169,8 @@ fn row(x: &Literal, i: usize) -> Literal {
 }
 
 /// Compares the batch of an op with the op on each element of the batch. `mapped` has an entry for each operand:
-/// whether `x` has a leading dimension for it. `module` has the op without the batch.
+/// whether `x` has a leading dimension for it. `module` has the op without the batch. Panics if they differ, if no
+/// operand is mapped, or if the op has no batch or only one that consists of other ops.
 pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     let op = view(module);
     let size = x.iter().zip(mapped).find(|(_, m)| **m).map(|(x, _)| x.shape()[0]).expect("an operand is mapped");
@@ -199,7 +203,7 @@ pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     }
 }
 
-/// Returns an array of these integers.
+/// Returns an array of these integers. Panics if their number is not that of the shape's elements.
 pub(crate) fn indices(shape: &[usize], numbers: &[i32]) -> Literal {
     assert_eq!(shape.iter().product::<usize>(), numbers.len());
     Literal::from_fn(shape, |i| numbers[i])

@@ -53,15 +53,15 @@ impl<'a, 'v> Check<'a, 'v> {
 }
 
 /// Returns the types of exactly `N` operands, which must all be tensors, of an op without regions. Fails otherwise,
-/// with a diagnostic for each rule that is broken.
+/// with one diagnostic: for regions, else for the first operand that is no tensor, else for the number of operands.
 pub(crate) fn tensors<'v, const N: usize>(op: &OpView<'v>) -> Result<[&'v TensorType; N], Diagnostics> {
     counts(op, 0..=MANY, 0)?;
     let all = all_tensors(op)?;
     <[&TensorType; N]>::try_from(all).map_err(|all| operand_count(op, all.len(), &N.to_string()).into())
 }
 
-/// Returns the types of all operands, which must all be tensors. Fails otherwise, with a diagnostic for each rule that
-/// is broken.
+/// Returns the types of all operands, which must all be tensors. Fails otherwise, with a diagnostic for the first
+/// operand that is none.
 pub(crate) fn all_tensors<'v>(op: &OpView<'v>) -> Result<Vec<&'v TensorType>, Diagnostics> {
     (0..op.operands().len())
         .map(|i| op.operand_type(i).as_tensor().ok_or_else(|| operand_not_tensor(op, i).into()))
@@ -204,8 +204,8 @@ pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diag
 /// The upper bound for an op that takes any number of operands.
 pub(crate) const MANY: usize = usize::MAX;
 
-/// Checks the numbers of operands and of regions, on which every other check relies. Fails if one is wrong, with a diagnostic
-/// for each rule that is broken.
+/// Checks the numbers of operands and of regions, on which every other check relies. Fails if one is wrong. If both
+/// are, only the number of operands is reported.
 pub(crate) fn counts(
     op: &OpView<'_>,
     operands: std::ops::RangeInclusive<usize>,
@@ -228,7 +228,7 @@ pub(crate) fn counts(
 }
 
 /// Checks the numbers of operands and of regions, and returns the types of the operands, which must all be tensors.
-/// Fails otherwise, with a diagnostic for each rule that is broken.
+/// Fails otherwise, with a diagnostic for the first of these rules that is broken.
 pub(crate) fn counted_tensors<'v>(
     op: &OpView<'v>,
     operands: std::ops::RangeInclusive<usize>,

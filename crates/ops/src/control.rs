@@ -69,7 +69,7 @@ fn edges(op: &OpView<'_>, around: impl Fn(usize) -> (Vec<Value>, Vec<Value>)) ->
     )
 }
 
-/// Returns result `i` of a region.
+/// Returns result `i` of a region of the op. Panics if it has no such result.
 fn region_result(op: &OpView<'_>, region: Region, i: usize) -> Value {
     op.body.region_results(region)[i]
 }
@@ -535,14 +535,16 @@ impl CustomCall {
         role: Role::Plain,
     };
 
-    /// Returns the target of the call, or `None` if the op is no custom call.
+    /// Returns the target of the call, or `None` if the op is no custom call or its `call_target_name` is missing or
+    /// broken.
     pub fn target<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall)
     }
 }
 
 impl Facts for CustomCall {
-    /// Returns the derivative. A target that returns its operands changes no tangent, and its tangents have the layouts that propagate to them.
+    /// Returns the derivative. If the target returns its operands unchanged, it is their tangents, to which layouts
+    /// propagate. Targets that engines know state their own derivatives, and all others have none.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match known(op) {
             Some(facts) => facts.derivative(op),
@@ -624,8 +626,8 @@ impl Facts for CustomCall {
             None => Combine::No("it reduces nothing"),
         }
     }
-    /// Returns `None`: no element is known that a kernel does not count, so reduction factors that are split unevenly
-    /// stay whole.
+    /// Returns `None`: no neutral element of a kernel is known, so reduction factors that would be split unevenly stay
+    /// whole.
     fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
         None
     }
@@ -709,7 +711,8 @@ fn batch_rule(op: &OpView<'_>) -> RuleFact {
     RuleFact::Rule(rule)
 }
 
-/// Returns true if the first result is the operand of an `rng_bit_generator`, which is its state.
+/// Returns true if the op's first result is the state that an `rng_bit_generator` in the body takes. Panics if the op
+/// has no result.
 pub(crate) fn feeds_random_bits(op: &OpView<'_>) -> bool {
     let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();

@@ -5,8 +5,8 @@
 //! stablehlo.composite "shardwise.custom_vjp" %x, %c {decomposition = @f, composite_attributes = {args = 1 : i64, fwd = @f_fwd, bwd = @f_bwd}}
 //! ```
 //!
-//! The first `args` operands are the arguments of the function, and the others are values that it captures, which have no
-//! derivative. Below, a tangent or cotangent exists for each float and complex number only:
+//! The first `args` operands are the arguments of the function, and the others are values that it captures, which have
+//! no derivative. Below, a tangent or cotangent exists for each float and complex number only:
 //!
 //! | function | takes | returns |
 //! |---|---|---|
@@ -89,8 +89,8 @@ fn takes(func: &Func) -> Vec<Type> {
     func.body.args().iter().map(|&v| func.body.ty(v).clone()).collect()
 }
 
-/// Checks that the functions that a composite of this kind names exist and have the types that the table shows. Fails
-/// otherwise.
+/// Checks that the functions that a composite with a custom derivative names exist and have the types that the table
+/// above shows. Fails otherwise. Any other composite passes.
 pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
     if !matches!(Composite::name(op), Some(JVP | VJP)) {
         return Ok(());
@@ -132,13 +132,15 @@ fn broken(op: &OpView<'_>, why: &str) -> Diagnostic {
 #[derive(Clone, Copy)]
 pub struct LinearCall<'a> {
     pub bwd: &'a Func,
-    /// The numbers of operands that are residuals and captured values. The others are tangents of arguments.
+    /// The number of operands that are residuals. They come first, then `captured` captured values, and then the
+    /// tangents of arguments.
     pub residuals: usize,
     pub captured: usize,
 }
 
 impl<'a> LinearCall<'a> {
-    /// Returns the function of an op that is a call of one. Returns `None` for other ops.
+    /// Returns the linear function that an op calls. Returns `None` for other ops, if an attribute is missing or
+    /// broken, and if the module has no function of that name.
     pub fn of(op: &OpView<'a>) -> Option<LinearCall<'a>> {
         CustomCall::target(op).filter(|t| *t == LINEAR)?;
         let bwd = op.module.func(op.attrs().str("shardwise.bwd")?)?;

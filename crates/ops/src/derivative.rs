@@ -1,9 +1,9 @@
 //! Derivatives as facts: the tangents of an op's results, and the transposes of ops that are linear.
 //!
 //! Forward mode is the only definition of a derivative. An op that is linear in its operands
-//! ([`Facts::linear`](crate::Facts::linear)) is its own derivative. Any other op builds the tangents of its results from
-//! those of its operands, with ops that are linear in them. Reverse mode transposes these linear ops, last to first:
-//! each builds the cotangents of the operands in which it is linear from those of its results.
+//! ([`Facts::linear`](crate::Facts::linear)) is its own derivative. Any other op builds the tangents of its results
+//! from those of its operands, with ops that are linear in them. Reverse mode transposes these linear ops, last to
+//! first: each builds the cotangents of the operands in which it is linear from those of its results.
 //!
 //! Zeros are symbolic: a tangent or cotangent that is `None` is zero, and no op computes with it.
 
@@ -49,8 +49,8 @@ pub type Cotangents<'f> = Box<dyn Fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option
 #[derive(Clone, Debug)]
 pub enum Cotangent {
     Whole(Value),
-    /// Zero, except for the block `update` that begins at the scalars `starts`. It is added in place to what the operand
-    /// has already.
+    /// Zero, except for the block `update` that begins at the scalars `starts`. It is added in place to what the
+    /// operand has already.
     Block {
         update: Value,
         starts: Vec<Value>,
@@ -69,8 +69,8 @@ impl<'f> Derivative<'f> {
         Derivative::By(Box::new(f))
     }
 
-    /// Returns the derivative of the ops that `f` builds. If `f` fails, the op has no derivative, for the reason that it
-    /// returns.
+    /// Returns the derivative of the ops that `f` builds. If `f` fails, the op has no derivative, for the reason that
+    /// it returns.
     pub fn expanded(f: impl Fn(&mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> + 'f) -> Derivative<'f> {
         Derivative::Expanded(Box::new(f))
     }
@@ -99,7 +99,8 @@ pub struct TangentCx<'a, 's, 'b> {
     pub tangents: &'a [Option<Value>],
     pub cloner: &'a mut Cloner<'s>,
     pub b: &'a mut Builder<'b>,
-    /// The reason for which the op has no derivative in an operand that has a tangent.
+    /// The reason for which the op has no derivative in an operand that has a tangent, or `None` if there is no such
+    /// operand.
     pub refused: Option<&'static str>,
 }
 
@@ -167,7 +168,7 @@ impl<'s> CotangentCx<'_, 's, '_> {
         self.cotangents[i].unwrap_or_else(|| make::zeros(self.b, self.op.result_tensor(i)))
     }
 
-    /// Returns the cotangent of the only result.
+    /// Returns the cotangent of the first result, or an array of zeros. Used for ops with one result.
     pub fn cotangent(&mut self) -> Value {
         self.cotangent_or_zeros(0)
     }
@@ -203,8 +204,8 @@ pub fn same_op<'s>(op: &OpView<'s>, operands: &[Value], cloner: &mut Cloner<'s>,
     b.body[new].results.to_vec()
 }
 
-/// Sums a cotangent over the dimensions along which a scalar or a smaller operand was repeated: returns it as a value of
-/// `shape`, which is either the cotangent's shape or that of a scalar.
+/// Sums a cotangent over the dimensions along which a scalar or a smaller operand was repeated: returns it as a value
+/// of `shape`, which is either the cotangent's shape or that of a scalar.
 pub(crate) fn unbroadcast(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     let rank = b.body.ty(x).shape().len();
     if rank == shape.len() { x } else { make::reduce(b, crate::ReduceKind::Add, x, &(0..rank).collect::<Vec<_>>()) }

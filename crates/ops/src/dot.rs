@@ -245,8 +245,16 @@ fn check_dims(c: &mut Check<'_, '_>, dims: &DotDims, x: &TensorType, y: &TensorT
         dims.lhs_contract.len() == dims.rhs_contract.len(),
         "both operands must have the same number of contracting dimensions",
     )
-    .that("dot_general_c3", check::is_unique(&lhs), "no dimension of the left operand may be named twice")
-    .that("dot_general_c4", check::is_unique(&rhs), "no dimension of the right operand may be named twice")
+    .that(
+        "dot_general_c3",
+        check::is_unique(&lhs),
+        "the left operand's batching and contracting dimensions must all be different",
+    )
+    .that(
+        "dot_general_c4",
+        check::is_unique(&rhs),
+        "the right operand's batching and contracting dimensions must all be different",
+    )
     .that(
         "dot_general_c5",
         check::are_dims(&dims.lhs_batch, x.rank()),
@@ -487,7 +495,7 @@ summed! {
     Bool8: |sum: Bool8, a: Bool8, b: Bool8| Bool8(sum.0 | a.0 & b.0);
 }
 
-/// Computes the product of two literals as a literal of type `to`.
+/// Computes the product of two literals as a literal of type `to`. Panics if `to` is quantized.
 pub(crate) fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Literal {
     let is_wide = [x.dtype(), y.dtype(), to.dtype].contains(&DType::F64);
     match to.dtype.kind() {
@@ -520,7 +528,7 @@ fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) 
     eval::convert(&product, to.dtype)
 }
 
-/// Adds the product of a row `[k]` and a matrix `[k, n]` to `out: [n]`.
+/// Adds the product of a row `[k]` and a matrix `[k, n]` to `out: [n]`. Panics if `out` is empty.
 fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A], meter: &mut Meter) {
     for (&a, b) in row.iter().zip(matrix.chunks_exact(out.len())) {
         for (sum, &b) in out.iter_mut().zip(b) {

@@ -137,7 +137,7 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
         .that(
             "dynamic_broadcast_in_dim_c8",
             all.is_sorted_by(|a, b| a < b),
-            "a dimension is named twice in the lists of known dimensions",
+            "the known expanding and nonexpanding dimensions must all be different",
         )
         .that(
             "dynamic_broadcast_in_dim_c9",
@@ -466,7 +466,7 @@ impl Facts for Dynamic {
     answer!(rule = none("its sizes are known only when it runs"));
 
     /// Evaluates the static form, with the sizes that are the values of operands. Fails if these sizes do not lead to
-    /// the type of the result.
+    /// the type of the result, or if the evaluation fails.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let form = form(Opcode::of_view(op));
         let (kept, sizes) = x.split_at(form.kept);

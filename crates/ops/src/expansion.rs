@@ -1,7 +1,7 @@
 //! Ops in terms of others: an op whose derivative or batch is that of ops that compute the same.
 //!
-//! Each op of an expansion has a derivative and a batch. The transform differentiates the expansion in place of the op. So
-//! ops with a region, such as a reduction by any associative function, need no derivative of their own.
+//! Each op of an expansion has a derivative and a batch. The transform differentiates the expansion in place of the op.
+//! So ops with a region, such as a reduction by any associative function, need no derivative of their own.
 
 use crate::batch::{BatchCx, Batched};
 use crate::facts::Effects;
@@ -25,7 +25,7 @@ pub struct ExpandCx<'a, 's, 'b> {
 /// Returns a function that takes the operands of an op and returns its results, which `expansion` builds.
 ///
 /// # Errors
-/// Fails with the reason why the op cannot be built from others.
+/// Fails with the reason why the op cannot be built from others, such as a region that uses values from outside.
 pub fn expand(op: &OpView<'_>, expansion: &Expansion<'_>) -> Result<Func, &'static str> {
     if !op.regions().is_empty() && !op.captured().is_empty() {
         return Err("its region uses values from outside");
@@ -43,15 +43,16 @@ pub fn expand(op: &OpView<'_>, expansion: &Expansion<'_>) -> Result<Func, &'stat
 
 impl ExpandCx<'_, '_, '_> {
     /// Builds the results of one of the op's regions, which computes with scalars, for each element of these arrays,
-    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once.
+    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once. Panics if there
+    /// are no arrays.
     pub fn each(&mut self, region: Region, args: &[Value]) -> Result<Vec<Value>, &'static str> {
         let shape = make::type_of(self.b, args[0]).shape.clone();
         each(self.b, self.op.module, self.op.body, region, args, &shape)
     }
 
-    /// Combines the rows of `n` arrays with a region that combines two elements of each. The rows, along the leading
-    /// dimension, are combined pair by pair and keep their order. Fails if an op of a region cannot be computed for
-    /// many elements at once.
+    /// Combines the rows of `n` arrays with a region that combines two elements of each, and returns the one row that
+    /// is left of each. The rows, along the leading dimension, are combined pair by pair and keep their order. There
+    /// must be at least one array and one row. Fails if an op of a region cannot be computed for many elements at once.
     pub fn fold(&mut self, region: Region, mut x: Vec<Value>) -> Result<Vec<Value>, &'static str> {
         loop {
             let shape = make::type_of(self.b, x[0]).shape.clone();
@@ -122,8 +123,8 @@ impl ExpandCx<'_, '_, '_> {
     }
 }
 
-/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if an op of
-/// the region cannot be computed for many elements at once.
+/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if an op
+/// of the region cannot be computed for many elements at once.
 fn each(
     b: &mut Builder<'_>,
     module: &Module,
@@ -191,7 +192,8 @@ fn each_of_op(
     }
 }
 
-/// Builds a loop that runs `count` times over carried values. `turn` takes the number of the turn and the carried values.
+/// Builds a loop that runs `count` times over carried values, and returns their last values. `turn` builds the body
+/// once: it takes the number of the turn, an `i64` from 0 on, and the carried values, and returns their next values.
 pub(crate) fn repeat(
     b: &mut Builder<'_>,
     count: usize,

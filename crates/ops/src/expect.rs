@@ -339,7 +339,7 @@ impl Facts for RunParallel {
         let rule = "the operands must have the types of the programs' arguments, process by process";
         check.that("run_parallel_c3", takes == types_of(op, op.operands()), rule);
         let takes_nothing = |name: &&str| op.module.func(name).is_some_and(|f| f.body.args().is_empty());
-        let rule = "what `infeed` reads must be functions of the module without arguments";
+        let rule = "`infeed` must name functions of the module that take no arguments";
         check.that("run_parallel_c4", RunParallel::infeed(op).iter().all(takes_nothing), rule);
         check.give(funcs.iter().flat_map(|f| f.result_types.clone()))
     }
@@ -461,7 +461,8 @@ fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic 
 mod tests {
     use super::*;
 
-    /// Runs the only op of a program, a custom call, on zeros. Returns `None` if the call is no check.
+    /// Runs the only op of a program, a custom call, on zeros. Returns `None` if the call is no check. Panics if `call`
+    /// cannot be read.
     fn run_call(call: &str) -> Option<Result<Vec<Literal>, EvalError>> {
         let text = format!("func.func @main(%a: tensor<2xi32>) {{\n  {call}\n  return\n}}");
         let module = shardwise_ir::text::parse("test", &text, &crate::OPS).unwrap();

@@ -88,8 +88,8 @@ pub enum ReduceKind {
 pub enum Combine {
     With(ReduceKind),
     /// The op combines the partial results itself when it becomes local: they are gathered, in the order of the parts,
-    /// and reduced again. Its results are complete. Only the first of several reduced dimensions may be sharded, so that
-    /// the elements stay in order.
+    /// and reduced again. Its results are complete. Only the first of several reduced dimensions may be sharded, so
+    /// that the elements stay in order.
     Gather,
     /// No reduction factor may be sharded, for this reason.
     No(&'static str),
@@ -196,8 +196,8 @@ pub enum Splits {
     /// The factors that all of the op's tensors have. A part of the result cannot be computed if the operand lacks the
     /// factor.
     Shared,
-    /// All factors. Each block of the result is the block of the operand, with padding added or removed: on padded blocks
-    /// the op is the identity.
+    /// All factors. Each block of the result is the block of the operand, with padding added or removed: on padded
+    /// blocks the op is the identity.
     InSameBlocks,
 }
 
@@ -377,8 +377,8 @@ pub trait Facts: Sync {
     /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's
     /// (`add_c1`).
     ///
-    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones. Fails with all
-    /// constraints that are broken.
+    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones. Fails if a
+    /// constraint is broken. Constraints that rely on a broken one are not reported.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
     /// Returns the op's factors, from its types and attributes.
@@ -404,7 +404,8 @@ pub trait Facts: Sync {
     /// [`Semantics::Pure`].
     ///
     /// Operands are plain values of the types that the op's reducer takes. [`evaluate`](crate::evaluate) handles
-    /// others. Fails if a region does, or if the values break a condition of the op.
+    /// others. Fails if a region does, or if the values break a condition of the op. Panics for an op that the engine
+    /// runs.
     fn eval(
         &self,
         op: &OpView<'_>,
@@ -470,7 +471,7 @@ pub trait Facts: Sync {
     /// leading dimension. Called only if one has.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_>;
 
-    /// Returns a module whose `@main` contains one op of this kind, for tests and documentation.
+    /// Returns the text of a module whose `@main` contains an op of this kind, for tests and documentation.
     fn example(&self, op: Opcode) -> &'static str;
 }
 
@@ -797,7 +798,7 @@ macro_rules! usual {
 }
 pub(crate) use usual;
 
-/// Returns true if the first result has the type of the first operand.
+/// Returns true if the first result has the type of the first operand. Panics if the op lacks one of them.
 pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {
     op.operand_type(0) == op.result_type(0)
 }

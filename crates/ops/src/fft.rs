@@ -57,8 +57,9 @@ impl Fft {
 
 impl Facts for Fft {
     answer!(derivative = linear);
-    /// Returns the transpose. A complex transform is symmetric. A real one is composed of a complex one and the choice of a half, and its
-    /// transpose of the transposes of these.
+    /// Returns the transpose. A complex transform is its own transpose. An `RFFT` or `IRFFT` is a complex transform
+    /// with one half of the result or of the operand left out, and its transpose is built from the transposes of these
+    /// steps.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (kind, lengths) = (op.attrs().str("fft_type").unwrap_or("").to_owned(), op.sizes("fft_length"));
         Transposed::by(move |cx| {
@@ -254,7 +255,7 @@ fn roots(n: usize, is_inverse: bool) -> Data<Complex64> {
     Data::from_fn(n, root)
 }
 
-/// Number of multiply-adds between two polls.
+/// The largest number of multiply-adds between two polls.
 const UNPOLLED: usize = OPERATIONS_PER_STEP as usize;
 
 /// Returns the transform of a line, which must not be empty. A line of even length is computed from the transforms of
@@ -338,7 +339,8 @@ mod tests {
         assert!(is_close(&fft("FFT", &Literal::new([n], &x), &[n]), &Literal::new([n], &slow)));
     }
 
-    /// Tests that a long line is polled several times for each of its results.
+    /// Tests that the transform of a line of `UNPOLLED + 1` elements, an odd number, can be cancelled and is stopped
+    /// when the steps of the budget are used up.
     #[test]
     fn lines_of_odd_length_take_steps() {
         let n = UNPOLLED + 1;

@@ -334,7 +334,7 @@ impl Facts for TriangularSolve {
             vec![sides.map(|sides| cx.same_op(&[a, sides])[0])]
         })
     }
-    /// Builds the solution of the transposed system.
+    /// Returns the transpose in the right-hand sides: the solution of the transposed system.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let system = System::of(op).expect("verified");
         Transposed::by(move |cx| {

@@ -70,7 +70,8 @@ pub fn unary(b: &mut Builder<'_>, opcode: Opcode, x: Value) -> Value {
     op(b, opcode, &[x], Attrs::new(), to)
 }
 
-/// Builds an elementwise op of two operands of one type, which is also the result's type.
+/// Builds an elementwise op of two operands of one type, which is also the result's type. Panics in debug builds if the
+/// operands have different types.
 pub fn binary(b: &mut Builder<'_>, opcode: Opcode, x: Value, y: Value) -> Value {
     let to = type_of(b, x);
     debug_assert_eq!(to, type_of(b, y), "{} of two types", opcode.name());
@@ -228,8 +229,8 @@ pub fn take_along(b: &mut Builder<'_>, x: Value, indices: Value, dim: usize) -> 
     gather(b, x, indices, &dims, &vec![1; rank])
 }
 
-/// Builds a scatter of one array with the attributes `attrs`. Updates are combined with the elements of `x` by `kind`, or
-/// replace them if it is `None`.
+/// Builds a scatter of one array with the attributes `attrs`. Updates are combined with the elements of `x` by `kind`,
+/// or replace them if it is `None`.
 pub fn scatter(
     b: &mut Builder<'_>,
     kind: Option<ReduceKind>,

@@ -90,10 +90,11 @@ impl Read {
 pub struct WindowsDim {
     /// The dimension of the results ([`Movement::dim`]).
     pub dim: usize,
-    /// The padding at the low end of the spread window, and at its high end. It takes the place of the op's own.
+    /// The padding at the low end of the spread window. It takes the place of the op's own, as `high` does at the high
+    /// end.
     pub low: i64,
     pub high: i64,
-    /// The number of elements of the op's windows if a total takes the place of some.
+    /// The number of elements of the op's windows if a total takes the place of some, or `None` if no total does.
     pub folded: Option<usize>,
 }
 

@@ -20,7 +20,7 @@ pub fn promoted(op: &OpView<'_>, index: usize) -> Option<DType> {
     (op.operand_type(index).as_tensor()?.dtype != to).then_some(to)
 }
 
-/// Returns true if some operand is converted.
+/// Returns true if some operand is converted to another element type before it is reduced.
 pub fn is_promoted(op: &OpView<'_>) -> bool {
     reducer(op).is_some() && (0..op.operands().len()).any(|i| promoted(op, i).is_some())
 }

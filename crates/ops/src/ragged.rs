@@ -203,9 +203,9 @@ impl Dims {
     }
 }
 
-/// Builds the ragged dot of two arrays with named dimensions, and returns it with the dimensions `to`, in the element type
-/// of operand `like`. Dimensions in both arrays and in `to` are batches, others in both arrays are contracted. The first
-/// array has the ragged dimension.
+/// Builds the ragged dot of two arrays with named dimensions, and returns it with the dimensions `to`, in the element
+/// type of operand `like`. Dimensions in both arrays and in `to` are batches, others in both arrays are contracted. The
+/// first array has the ragged dimension.
 fn ragged_product(
     cx: &mut CotangentCx<'_, '_, '_>,
     [(x, of_x), (y, of_y)]: [(Value, &Named); 2],
@@ -257,8 +257,8 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Reads the row groups. Returns `None` for a `ragged_dot` with batches, with more dimensions, or whose ragged
-    /// dimension is not free.
+    /// Reads the row groups. Returns `None` for a `ragged_dot` with batches, with other numbers of dimensions, or whose
+    /// ragged dimension is not free, and if its dimension numbers are missing or broken.
     pub fn of(op: &OpView<'_>) -> Option<RowGroups> {
         let dims = Dims::of(op)?;
         let (&[l], &[r]) = (&dims.dot.lhs_contract[..], &dims.dot.rhs_contract[..]) else { return None };
@@ -500,7 +500,7 @@ impl Groups<'_> {
         (0..self.dims.dot.lhs_batch.len()).fold(0, |n, d| n * self.result.shape[d] + index[d])
     }
 
-    /// Returns the right operand of one group, without the group dimension.
+    /// Returns the right operand of one group, without the group dimension. Panics if it has no group dimension.
     fn part(&self, y: &Literal, group: usize) -> Literal {
         let dim = self.dims.group.expect("the mode says so");
         let (mut start, mut shape) = (vec![0; y.rank()], y.shape().to_vec());

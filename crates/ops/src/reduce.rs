@@ -111,7 +111,8 @@ fn counts(op: &OpView<'_>, i: usize, dim: usize) -> bool {
     }
 }
 
-/// Builds the tangents of an op that finds the position of an element: those of the elements at this position.
+/// Builds the tangents of an op that finds the position of an element: those of the elements at this position. Refuses
+/// tangents of initial values.
 fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Option<Value>> {
     let (dim, n) = (Reduce::dims(&cx.op)[0], cx.results.len());
     (n..2 * n).for_each(|i| cx.refuse_tangent(i, "the initial value of a maximum or minimum has no derivative"));
@@ -161,8 +162,10 @@ fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
 }
 
 impl Facts for Reduce {
-    /// Returns the derivative. The tangent of a maximum or minimum is the mean of the tangents of the elements that are equal
-    /// to it, as in JAX.
+    /// Returns the derivative. A sum is linear. The tangent of a maximum or minimum that starts with its identity is
+    /// the mean of the tangents of the elements that are equal to it, as in JAX. The tangents of an op that finds the
+    /// position of an element are those of the elements there. A product that starts with one has the usual derivative,
+    /// and any other reduction that of the ops of its region.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;

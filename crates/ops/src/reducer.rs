@@ -8,7 +8,8 @@ use shardwise_base::{Complex64, DType, Kind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
 use std::collections::HashMap;
 
-/// The use of the reducer by an op whose operands are inputs and as many initial values: each operand has an argument.
+/// The use of region 0 as the reducer of an op whose operands are inputs and as many initial values: argument `i` of
+/// the region takes elements of operand `i`.
 pub(crate) const OF_EACH: Reducer = Reducer { region: 0, argument: |_, index| Some(index), promoted: Promoted::SameOp };
 
 impl ReduceKind {
@@ -74,8 +75,8 @@ impl ReduceKind {
         Some(total.finish().to_dense())
     }
 
-    /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type has
-    /// no such element: there is no zero in `f8E8M0FNU`, complex numbers have no largest one, and a complex product
+    /// Returns the element that leaves every other one unchanged, also a -0, as a scalar. Returns `None` if the type
+    /// has no such element: there is no zero in `f8E8M0FNU`, complex numbers have no largest one, and a complex product
     /// with 1 changes infinities (`inf + i` becomes `inf + nan i`). `And` and `Or` must be asked for integers and
     /// booleans only.
     pub fn neutral(self, dtype: DType) -> Option<Literal> {
@@ -241,7 +242,8 @@ pub(crate) fn may_repeat_inits(op: &OpView<'_>) -> bool {
 }
 
 /// Returns the initial values if they are constants that the reducer combines with themselves to themselves, so that
-/// they may be combined any number of times. Returns `None` if the op promotes its operands or has quantized values.
+/// they may be combined any number of times. Returns `None` otherwise, if the op promotes its operands or has quantized
+/// values, and if the region cannot be evaluated.
 pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     let [region] = op.regions() else { return None };
     let n = op.operands().len() / 2;
@@ -289,7 +291,7 @@ pub(crate) fn copy_region(b: &mut Builder<'_>, region: Region) -> Region {
     })
 }
 
-/// Builds a region that combines two scalars.
+/// Builds a region that combines two scalars of type `dtype` by `kind`.
 pub fn reduction_region(builder: &mut Builder<'_>, kind: ReduceKind, dtype: DType) -> Region {
     let ty = Type::tensor(dtype, vec![]);
     let code = OPS.find(kind.op_name()).expect("the table has the ops that reduce");

@@ -125,8 +125,8 @@ pub fn region_attrs(policy: &Policy) -> Attrs {
     Attrs::new().with("name", Attr::str(CHECKPOINT)).with(CHECKPOINT, policy.attr())
 }
 
-/// Returns the policy of a composite or a region that reverse mode runs again. Returns `None` for other ops. A policy that
-/// cannot be read counts as [`Policy::Nothing`].
+/// Returns the policy of a composite or a region that reverse mode runs again. Returns `None` for other ops. A policy
+/// that cannot be read counts as [`Policy::Nothing`].
 pub fn policy(op: &OpView<'_>) -> Option<Policy> {
     let attr = match Opcode::of_view(op) {
         Opcode::Composite if Composite::name(op) == Some(CHECKPOINT) => {

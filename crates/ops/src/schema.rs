@@ -1,8 +1,8 @@
 //! The description of each op that the text and the verifier read: its attributes, the specification's labels for its
 //! operands and results, what it does with quantized values, and how it is written.
 //!
-//! Each op has one [`Schema`], which is beside its facts and is named by its row of the table. Every member is required,
-//! so that a forgotten one does not compile. An op without attributes or labels has members that say so.
+//! Each op has one [`Schema`], which is beside its facts and is named by its row of the table. Every member is
+//! required, so that a forgotten one does not compile. An op without attributes or labels has members that say so.
 //!
 //! ```text
 //! impl Transpose {
@@ -55,8 +55,8 @@ impl Schema {
 
 /// An attribute of an op.
 ///
-/// An attribute that the text leaves out is absent, whatever the form of the text. An empty list inside a record is left
-/// out, never stored.
+/// An attribute that the text leaves out is absent, whatever the form of the text. An empty list inside a record is
+/// left out, never stored.
 pub struct AttrSpec {
     pub name: &'static str,
     /// The number of the attribute among the specification's inputs of the op: `transpose_i2`. `None` if the
@@ -233,7 +233,7 @@ impl AttrKind {
     }
 }
 
-/// Writes "`A`, `B` or `C`".
+/// Returns the words in the form "`A`, `B` or `C`".
 fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {

@@ -12,7 +12,8 @@ use shardwise_ir::{Attr, Body, Builder, Cloner, Func, Module, Op, OpView, Region
 use shardwise_sharding::{Factor, FactorKind, Mapping, Rule};
 use std::sync::Arc;
 
-/// Builds a module whose `@main` is one op on its arguments.
+/// Builds a module whose `@main` takes arguments of the types of `inputs` and returns the results of the op that `make`
+/// builds on them. The module is not verified.
 pub(crate) fn module_of(inputs: &[Literal], make: impl FnOnce(&Module, &mut Builder<'_>, &[Value]) -> Op) -> Module {
     let mut module = Module::new("test", &OPS);
     let mut func = Func::new("main", shardwise_base::Loc::UNKNOWN);
@@ -72,13 +73,13 @@ fn run_body(module: &Module, body: &Body, inputs: &[Literal], coordinates: Vec<u
     machine.region(body.entry(), inputs.to_vec()).unwrap()
 }
 
-/// Returns the results of `@main`.
+/// Returns the results of the module's first function. Panics if an op cannot be evaluated.
 pub(crate) fn run(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     run_body(module, &module.funcs[0].body, inputs, vec![])
 }
 
-/// Verifies the module, runs it whole and split along each factor that can be split, checks that the results are equal,
-/// and returns them.
+/// Verifies the module, runs its first op whole and split along each factor that can be split, checks that the results
+/// are equal, and returns them. Panics if the module is not valid or the results differ.
 pub(crate) fn run_split(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     let found = shardwise_ir::verify(module);
     assert!(found.is_empty(), "{found}");
@@ -148,7 +149,8 @@ fn run_along(module: &Module, view: &OpView<'_>, rule: &Rule, factor: Factor, in
         .collect()
 }
 
-/// Builds the body of the per-device function.
+/// Builds the body of the per-device function. Panics if the op cannot be localized, or if an operand or result is not
+/// a tensor.
 fn localized(view: &OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> Body {
     let local = |v: Value, s: &Sharding| {
         let t = view.body.ty(v).as_tensor().unwrap();

@@ -389,8 +389,8 @@ impl KeyPattern {
     }
 }
 
-/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one. Returns
-/// false as well if a value on the way to `x` corresponds to several on the way to `y`.
+/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one.
+/// Returns false as well if a value on the way to `x` corresponds to several on the way to `y`.
 fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
     let ops: HashSet<Op> = op.body[op.regions()[0]].ops.iter().copied().collect();
     let (mut pairs, mut open) = (HashMap::from([(a, b)]), vec![(x, y)]);
@@ -474,8 +474,8 @@ impl Facts for TopK {
         let k = check::size(op, "k")?;
         let last = t.shape.last().copied();
         let mut check = Check::new(op);
-        check.that("top_k_i1", last.is_some(), "the operand must have a dimension");
-        check.that("top_k_c1", last.is_none_or(|n| k <= n), "`k` must not exceed the last dimension");
+        check.that("top_k_i1", last.is_some(), "the operand must have at least one dimension");
+        check.that("top_k_c1", last.is_none_or(|n| k <= n), "`k` must not exceed the size of the last dimension");
         check.that("top_k_i2", !t.dtype.is_complex(), "the operand's elements must not be complex");
         check.so_far()?;
         let mut shape = t.shape.to_vec();
@@ -491,7 +491,8 @@ impl Facts for TopK {
     answer!(eval_copies = true);
     answer!(per_part = Other);
 
-    /// Sorts the largest elements first, in the total order of floats. Of equal elements, the first comes first.
+    /// Returns the `k` largest elements along the last dimension, the largest first, and their positions. Floats are
+    /// compared in their total order. Of equal elements, the first comes first.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let x = x[0].to_dense();
         let (dim, k) = (x.rank() - 1, op.attrs().size("k").expect("verified"));
@@ -539,7 +540,7 @@ mod tests {
         b.value(Opcode::Compare, [x, y], attrs, Type::tensor(DType::I1, vec![]))
     }
 
-    /// Builds a sort with the comparator that `less` builds from its arguments.
+    /// Builds a sort with the comparator that `less` builds from its arguments. Panics if the op is not valid.
     fn sort(x: &[Literal], dim: i64, less: impl Fn(&mut Builder<'_>, &[Value]) -> Value) -> Module {
         module_of(x, |module, b, args| {
             let scalars: Vec<Type> = x.iter().flat_map(|x| vec![Type::tensor(x.dtype(), vec![]); 2]).collect();

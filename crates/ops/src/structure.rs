@@ -88,7 +88,8 @@ impl Call {
         role: Role::Plain,
     };
 
-    /// Returns the name of the function that is called, or `None` if the op is no `func.call`.
+    /// Returns the name of the function that is called, or `None` if the op is no `func.call` or its attribute is
+    /// missing or broken.
     pub fn callee<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("callee").filter(|_| Opcode::of_view(op) == Opcode::Call)
     }
@@ -102,7 +103,8 @@ impl Call {
 impl Facts for Call {
     answer!(calculus = structure);
     /// Returns the result types of the callee, or the declared ones if the module has no such function. The verifier of
-    /// modules checks that the callee exists.
+    /// modules checks that the callee exists. Fails if the attribute `callee` is missing or broken, or if the op has a
+    /// region.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counts(op, 0..=check::MANY, 0)?;
         let name =

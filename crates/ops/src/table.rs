@@ -265,7 +265,8 @@ impl OpDef for Opcode {
         self.schema().names.of(op)
     }
 
-    /// Checks the op itself, and that its results have the types that its operands and attributes determine.
+    /// Checks the op itself, and that its results have the types that its operands and attributes determine. Returns
+    /// the errors.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics {
         if let Err(found) = schema::wrong_kinds(op).or(()).and_then(|()| schema::per_axis_operands(op).or(())) {
             return found;

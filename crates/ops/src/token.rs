@@ -215,7 +215,8 @@ fn check_channel(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that(label, kind == wanted, &format!("the channel must go {way}"));
 }
 
-/// Checks the results of `infeed` before the token.
+/// Checks that an `infeed` has at least one result, and that all results but the last, the token, are tensors. Other
+/// ops pass.
 fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     if Opcode::of_view(op) != Opcode::Infeed {
         return;

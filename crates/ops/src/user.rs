@@ -73,8 +73,8 @@ impl Kernel {
     /// Names the kernel that computes a batch of calls (`vmap`): all of its operands and results have a new leading
     /// dimension.
     ///
-    /// This is only needed if no factor of the sharding rule passes through all operands and results. Along such a factor,
-    /// the kernel computes on parts of its operands, and so the operands of a whole batch are one call.
+    /// This is only needed if no factor of the sharding rule passes through all operands and results. Along such a
+    /// factor, the kernel computes on parts of its operands, and so the operands of a whole batch are one call.
     pub fn batched_by(self, target: &str) -> Kernel {
         Kernel { batched: Some(target.into()), ..self }
     }
@@ -83,8 +83,8 @@ impl Kernel {
 /// Returns the types of the results of a call of the kernel `target` on operands of these types.
 ///
 /// # Errors
-/// `kernel-unknown` if no kernel of this name is registered, and `kernel-refused` if the kernel refuses the operands, both at
-/// `loc`.
+/// `kernel-unknown` if no kernel of this name is registered, and `kernel-refused` if the kernel refuses the operands,
+/// both at `loc`.
 pub fn result_types(
     target: &str,
     operands: &[TensorType],
@@ -141,8 +141,8 @@ impl Kernel {
         with_sizes(text, |(tensor, dim)| shapes.get(tensor)?.get(dim).copied()).parse().ok()
     }
 
-    /// Returns how a batch of calls is computed: by the kernel that is named for it, or by one call on operands whose batch
-    /// is merged with a dimension along which the kernel computes on parts.
+    /// Returns how a batch of calls is computed: by the kernel that is named for it, or by one call on operands whose
+    /// batch is merged with a dimension along which the kernel computes on parts.
     ///
     /// ```text
     /// ([i, j], [j])->([i, j])     f32[8,4,2], f32[2] with a batch of 8     one call on f32[32,2], f32[2]
@@ -201,8 +201,9 @@ impl Kernel {
     }
 }
 
-/// Returns for each operand and result the dimension with which a batch is merged: that of a factor which passes through,
-/// and which all results and all mapped operands have as a whole dimension, once. Returns `None` if there is no such factor.
+/// Returns for each operand and result the dimension with which a batch is merged: that of a factor which passes
+/// through, and which all results and all mapped operands have as a whole dimension, once. Returns `None` if there is
+/// no such factor.
 fn merged_dims(rule: &Rule, mapped: &[bool]) -> Option<Vec<Option<usize>>> {
     let places = |factor: Factor| {
         let place = |(i, mapping): (usize, &Mapping)| {

@@ -1,8 +1,8 @@
 //! Derivatives, transposes and batches of the collectives.
 //!
 //! A collective is linear in the values of all members of a group together. Its transpose depends on what a result is:
-//! one value that all members hold, with one cotangent, or a value of each member, with a cotangent on each. The transform
-//! says which ([`CotangentCx::is_shared`]).
+//! one value that all members hold, with one cotangent, or a value of each member, with a cotangent on each. The
+//! transform says which ([`CotangentCx::is_shared`]).
 //!
 //! ```text
 //!                      cotangent of the operand, if the result is shared  ..if each member has its own
@@ -25,8 +25,8 @@ use shardwise_ir::{Attr, Attrs, Builder, OpView, Region, TensorType, Type, Value
 use std::sync::Arc;
 
 // ── all_reduce
-/// Returns the derivative of an `all_reduce`: a sum is linear, and the tangent of a maximum is the mean of the tangents
-/// of the members that have it.
+/// Returns the derivative of an `all_reduce`. A sum is linear. The tangent of a maximum or minimum is the mean of the
+/// tangents of the members that have it. Other kinds, and unknown ones, have no derivative.
 pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
         Some(ReduceKind::Add) => sum_derivative(),
@@ -37,7 +37,8 @@ pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<
     }
 }
 
-/// Returns the derivative of a collective of which only sums have one.
+/// Returns the derivative of a collective that reduces with `kind`: the same op on the tangents if it is a sum, else
+/// `Derivative::None`.
 pub(super) fn derivative_if_sum<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
         Some(ReduceKind::Add) => sum_derivative(),
@@ -108,7 +109,8 @@ pub(super) fn all_gather_transpose<'f>(op: &OpView<'_>) -> Transposed<'f> {
     })
 }
 
-/// Returns the groups as axes of the module's mesh or of their own, or `None` if no axes form them.
+/// Returns the groups as a mesh and axes of it. Groups over axes are returned as they are, and others over the module's
+/// mesh. Returns `None` if no axes of that mesh form the groups, or if the module has no mesh.
 fn axes_of(op: &OpView<'_>, groups: &Groups) -> Option<(Arc<Mesh>, Vec<AxisRef>)> {
     if let Groups::Axes { mesh, axes } = groups {
         return Some((mesh.clone(), axes.clone()));
@@ -119,7 +121,7 @@ fn axes_of(op: &OpView<'_>, groups: &Groups) -> Option<(Arc<Mesh>, Vec<AxisRef>)
     }
 }
 
-/// Returns the attributes with the value of `from` under the name `to`.
+/// Returns the attributes with `from` renamed to `to`, or unchanged if `from` is absent.
 fn moved(attrs: &Attrs, from: &str, to: &'static str) -> Attrs {
     let mut attrs = attrs.clone();
     if let Some(value) = attrs.remove(from) {
@@ -237,7 +239,8 @@ fn exchanged(cx: &mut CotangentCx<'_, '_, '_>, list: Value) -> Value {
     cx.b.value(Opcode::AllToAll, [list], attrs, ty.into())
 }
 
-/// Builds a mask of the type's shape, which is true for the elements of the rows at these offsets.
+/// Builds a mask of the type's shape, which is true for the elements of the rows `offsets[i]..offsets[i] + sizes[i]`,
+/// for all `i`.
 fn received_rows(b: &mut Builder<'_>, offsets: Value, sizes: Value, ty: &TensorType) -> Value {
     let list = make::type_of(b, offsets);
     let grid = [ty.shape[0], list.shape[0]];
@@ -251,8 +254,8 @@ fn received_rows(b: &mut Builder<'_>, offsets: Value, sizes: Value, ty: &TensorT
     make::broadcast_in_dim(b, is_in, &ty.shape, &[0])
 }
 
-/// Returns the batch of a `ragged_all_to_all` whose offsets and sizes are the same along the batch: the batch dimension
-/// stands behind the rows.
+/// Returns the batch of a `ragged_all_to_all`, in which the batch dimension is moved behind that of the rows. There is
+/// none if offsets or sizes are batched.
 pub(super) fn ragged_batch<'f>(mapped: &[bool]) -> Batched<'f> {
     if mapped[2..].contains(&true) {
         return Batched::None("its offsets or sizes differ along the batch");
@@ -273,7 +276,8 @@ pub(super) fn ragged_batch<'f>(mapped: &[bool]) -> Batched<'f> {
     })
 }
 
-/// Returns `f` of the cotangent of each result and the type of the operand that belongs to it.
+/// Returns, for each operand, `f` of the cotangent of the result with the same index and of the operand's type. The
+/// entry is `None` if there is no such cotangent or if the operand needs none.
 fn each_operand(
     cx: &mut CotangentCx<'_, '_, '_>,
     f: impl Fn(&mut CotangentCx<'_, '_, '_>, Value, TensorType) -> Value,
@@ -288,7 +292,7 @@ fn each_operand(
 }
 
 // ── batches
-/// Returns the batch of a collective whose attributes `dims` name dimensions.
+/// Returns the batch of a collective: the same op with 1 added to its attributes `dims`, which are dimensions.
 pub(super) fn batch<'f>(op: &OpView<'_>, dims: &[&'static str]) -> Batched<'f> {
     let mut attrs = op.attrs().clone();
     for &name in dims {

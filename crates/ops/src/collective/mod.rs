@@ -48,7 +48,7 @@ pub enum CollectiveKind {
         permutation: Permutation,
     },
     CollectiveBroadcast,
-    /// The result is on the first member of the group.
+    /// The result is on the first member of the group, or on the one that an operand names.
     CollectiveReduce {
         reduce: Option<ReduceKind>,
     },

@@ -1,9 +1,9 @@
 //! The two ops from which collectives over the mapped dimension of a batch are made: custom calls that a batch over the
 //! axis replaces.
 //!
-//! A function that is traced to be batched computes for one index along the batch. The op `gather` collects the values of
-//! all indices, along a new leading dimension, and `spread` takes from such a list the element of the own index. In the
-//! batch, the mapped dimension holds the values of all indices already, so that both are no ops:
+//! A function that is traced to be batched computes for one index along the batch. The op `gather` collects the values
+//! of all indices, along a new leading dimension, and `spread` takes from such a list the element of the own index. In
+//! the batch, the mapped dimension holds the values of all indices already, so that both are no ops:
 //!
 //! ```text
 //! psum(x)       = reduce(gather(x), dim 0)          in the batch: reduce(x, dim 0), which is the same for all indices
@@ -54,13 +54,14 @@ impl NamedOp {
     }
 }
 
-/// Builds the values of all indices along an axis of this size.
+/// Builds the op that collects `x` of all indices along an axis of this size, in a new leading dimension.
 pub fn gather(b: &mut Builder<'_>, x: Value, axis: &str, size: usize) -> Value {
     let ty = leading_type(b.body.ty(x), size);
     b.value(Opcode::CustomCall, [x], NamedOp::Gather.attrs(axis), ty)
 }
 
-/// Builds the element of `list` at the own index along an axis.
+/// Builds the op that takes the element of `list`, along its first dimension, at the own index along an axis. Panics if
+/// `list` is not a tensor of at least one dimension.
 pub fn spread(b: &mut Builder<'_>, list: Value, axis: &str) -> Value {
     let ty = b.body.ty(list).as_tensor().expect("a list is a tensor").clone();
     let ty = TensorType::new(ty.dtype, &ty.shape[1..]);
@@ -139,11 +140,11 @@ impl Facts for NamedAxis {
         match kind {
             NamedOp::Gather => {
                 let is_list = op.results().len() == 1 && op.result_shape(0).get(1..) == Some(&x.shape[..]);
-                check.that("axis", is_list, "the result must be a list of values of the operand's shape").so_far()?;
+                check.that("axis", is_list, "the result must have one more leading dimension").so_far()?;
                 check.give([leading_type(op.operand_type(0), op.result_shape(0)[0])])
             }
             NamedOp::Spread => {
-                check.that("axis", x.rank() > 0, "the operand must be a list").so_far()?;
+                check.that("axis", x.rank() > 0, "the operand must have at least one dimension").so_far()?;
                 check.give([TensorType::new(x.dtype, &x.shape[1..]).into()])
             }
         }

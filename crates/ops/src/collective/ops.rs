@@ -601,7 +601,8 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     check.that(label, fits, "the roots must be a tensor<i32> with one for each of the other operands");
 }
 
-/// Checks roots that are constants, which are known before the program runs.
+/// Reports a root that is not below the size of the largest group. Only checks roots that are constants, and nothing if
+/// the size of the groups is not known.
 fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Check<'_, '_>, label: &'static str) {
     let count = groups.and_then(Groups::group_size);
     let (Some(count), true) = (count, has_root(op)) else { return };

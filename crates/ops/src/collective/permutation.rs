@@ -286,7 +286,8 @@ impl Permutation {
             Some(Permutation::Shift { along, by, .. }) => {
                 check_list(AXES, along, check);
                 let n = along.size();
-                let rule = format!("`{SHIFT}` must be less than {n}, the number of positions along `{AXES}`");
+                let rule =
+                    format!("`{SHIFT}` must be above -{n} and below {n}, the number of positions along `{AXES}`");
                 check.that("collective_permute_c4", by.unsigned_abs() < n, &rule);
             }
             Some(Permutation::Reorder { from, to }) => {

@@ -4,8 +4,8 @@ use super::unary::{like, over, plus, scaled};
 use crate::make;
 use shardwise_ir::{Builder, Value};
 
-/// The Chebyshev series of `exp(-x) i0(x)` for `x` in [0, 8], in `x / 2 - 2`, from the highest coefficient to the lowest.
-/// The constant term is twice that of the sum. The numbers are those of the Cephes library.
+/// The Chebyshev series of `exp(-x) i0(x)` for `x` in [0, 8], in `x / 2 - 2`, from the highest coefficient to the
+/// lowest. The constant term is twice that of the sum. The numbers are those of the Cephes library.
 const BELOW_8: [f64; 30] = [
     -4.4153416464793395e-18,
     3.3307945188222384e-17,
@@ -68,7 +68,8 @@ const FROM_8: [f64; 25] = [
     0.8044904110141088,
 ];
 
-/// Builds the sum of a Chebyshev series at `x`.
+/// Builds the sum of a Chebyshev series at `x / 2`, for `x` in [-2, 2]. The coefficients are listed from the highest to
+/// the lowest, and the last one counts half.
 fn series(b: &mut Builder<'_>, x: Value, coefficients: &[f64]) -> Value {
     let zero = like(b, x, 0.0);
     let (mut last, mut before, mut earlier) = (zero, zero, zero);
@@ -82,7 +83,8 @@ fn series(b: &mut Builder<'_>, x: Value, coefficients: &[f64]) -> Value {
     scaled(b, 0.5, sum)
 }
 
-/// Builds `exp(-|x|) i0(x)`. Each series is computed for numbers for which it is made, so that no derivative is infinite.
+/// Builds `exp(-|x|) i0(x)`. Each series is computed for numbers for which it is made, so that no derivative is
+/// infinite.
 fn i0e(b: &mut Builder<'_>, x: Value) -> Value {
     let size = make::abs(b, x);
     let eight = like(b, x, 8.0);

@@ -13,7 +13,8 @@ use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Lit
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
-/// Functions of integers. They are called with the integers extended to 64 bits and with their width. Results wrap.
+/// Functions of integers. They are called with the integers extended to 64 bits and with their width in bits. Results
+/// wrap.
 type OfSigned = fn(i64, i64, u32) -> i64;
 type OfUnsigned = fn(u64, u64, u32) -> u64;
 type OfCotangents = fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>>;
@@ -128,7 +129,7 @@ impl Facts for Binary {
         let [x, y] = check::tensors(op)?;
         Check::new(op)
             .that(self.labels.0, x == y, "both operands must have the same type")
-            .that(self.labels.1, self.exists_on(x.dtype), "the op does not exist on elements of this type")
+            .that(self.labels.1, self.exists_on(x.dtype), "the op is not defined on elements of this type")
             .give([x.clone().into()])
     }
 
@@ -296,7 +297,7 @@ pub const REMAINDER: Binary = Binary {
     ..row!("remainder")
 };
 
-/// The maximum, which is NaN if either operand is. `-0` is less than `+0`, and complex numbers are compared in
+/// The maximum. For floats, it is NaN if either operand is, and `-0` is less than `+0`. Complex numbers are compared in
 /// lexicographic order.
 pub const MAXIMUM: Binary = Binary {
     tangent: Some(chosen_tangent),

@@ -66,7 +66,7 @@ comparable! {
     Complex64: |a: &Complex64, b: &Complex64| (a.re, a.im).partial_cmp(&(b.re, b.im)), |_, _| Ordering::Equal;
 }
 
-/// Floats of eight bits and less are compared as `f32`s.
+/// Implements [`Comparable`] for floats of eight bits and less, which are compared as `f32`s.
 macro_rules! comparable_floats {
     ($($t:ident)*) => {
         comparable! {$(
@@ -91,7 +91,8 @@ fn kind_fits(dtype: DType, kind: &str) -> bool {
     }
 }
 
-/// Returns the comparison kind, if the op has one. MLIR writes `NOTYPE` for none, too.
+/// Returns the comparison kind, the word in the attribute `compare_type`. Returns `None` if the attribute is absent, is
+/// not a word, or is `NOTYPE`, which MLIR writes for no kind.
 fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
     op.attrs().str("compare_type").filter(|&kind| kind != "NOTYPE")
 }
@@ -135,7 +136,8 @@ impl Compare {
         role: Role::Plain,
     };
 
-    /// Returns the direction, `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`, or `None` if the attribute is absent.
+    /// Returns the direction. If the op is verified, this is `EQ`, `NE`, `GE`, `GT`, `LE` or `LT`; otherwise it may be
+    /// any word. Returns `None` if the attribute is absent or not a word.
     pub fn direction<'v>(op: &OpView<'v>) -> Option<&'v str> {
         op.attrs().str("comparison_direction")
     }

@@ -113,7 +113,8 @@ fn large_exp_times(x: f64, share: f64, y: f64) -> f64 {
 /// A number below which the exponential is finite.
 const EXP_LIMIT: f64 = 709.0;
 
-/// Computes `sinh(x) * y`, as [`exp_times`] does.
+/// Computes `sinh(x) * y` for a `y` of magnitude at most 1, without overflow of `sinh(x)` alone. If `y` is zero, the
+/// product is zero, with the sign of `x * y`, also for an infinite `x`.
 fn sinh_times(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         y * 1f64.copysign(x)
@@ -124,7 +125,8 @@ fn sinh_times(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Computes `cosh(x) * y`, as [`exp_times`] does.
+/// Computes `cosh(x) * y` for a `y` of magnitude at most 1, without overflow of `cosh(x)` alone. The product is `y` if
+/// `y` is zero.
 fn cosh_times(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         y

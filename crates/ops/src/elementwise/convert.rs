@@ -28,7 +28,8 @@ impl Convert {
 }
 
 impl Facts for Convert {
-    /// Conversions of and to integers have a derivative of zero.
+    /// Returns the derivative: the conversion of the tangent if both types are floats or complex numbers, and zero
+    /// otherwise.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match self.linear(op) {
             Linear::No => Derivative::Zero("integers have no tangents"),
@@ -57,14 +58,14 @@ impl Facts for Convert {
     }
 
     /// Returns that a conversion between floats or complex numbers is linear, as a rounded identity. Any other
-    /// conversion has no derivative.
+    /// conversion is not.
     fn linear(&self, op: &OpView<'_>) -> Linear {
         let is_smooth = |t: &TensorType| t.dtype.is_float() || t.dtype.is_complex();
         if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
     }
 
     /// Returns the operand if the types are equal. If an integer was converted to an integer type of at least as many
-    /// bits and is converted back, returns that integer.
+    /// bits and is converted back, returns that integer. Otherwise returns `None`.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
         if has_operand_type(op) {
             return Some(op.operand(0));
@@ -104,7 +105,8 @@ fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     has_fit.then_some(shape)
 }
 
-/// Returns the bits of the elements, lowest first and without gaps, as elements of another type.
+/// Returns the bits of the elements, lowest first and without gaps, as elements of type `to`. Panics if the numbers of
+/// bits differ.
 fn bitcast(x: &Literal, to: &TensorType) -> Literal {
     let x = x.to_dense();
     let is_whole = |d: DType| d.bits() == 8 * d.storage_bytes();
@@ -188,7 +190,7 @@ impl Facts for BitcastConvert {
         RuleFact::Rule(rule.build())
     }
 
-    /// Returns `Elementwise` if the elements keep their width.
+    /// Returns `Elementwise` if the elements keep their width, and `Other` otherwise.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
         let same_width = op.operand_shape(0).len() == op.result_shape(0).len();
         if same_width { PropagationClass::Elementwise } else { PropagationClass::Other }

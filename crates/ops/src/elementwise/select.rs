@@ -90,7 +90,7 @@ impl Clamp {
     };
 }
 
-/// Builds `x` with this shape, if it is a scalar.
+/// Builds `x` repeated to this shape if it is a scalar. Returns `x` if it has the shape already.
 fn spread(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     if b.body.ty(x).shape().len() == shape.len() { x } else { make::broadcast_scalar(b, x, shape) }
 }
@@ -141,7 +141,7 @@ impl Facts for Clamp {
         })
     }
     answer!(transpose = none("it is not linear"));
-    /// Bounds that are mapped scalars need the dimensions of the operand.
+    /// Returns the batch. Bounds that are mapped scalars are repeated along the dimensions of the operand.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         scalars_to_shape(op, mapped, &[0, 2], 1)
     }

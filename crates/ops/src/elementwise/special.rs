@@ -142,7 +142,8 @@ impl Facts for MakeComplex {
 /// `chlo.next_after`: the float next to the first operand in the direction of the second.
 pub struct NextAfter;
 
-/// Moves to the next float of one type, by its bits.
+/// Computes, for each position, the float next to that of `$x` in the direction of that of `$y`, by its bits. If the
+/// two are equal, the result is that of `$y`. If one is NaN, it is NaN.
 macro_rules! next_after {
     ($x:expr, $y:expr, $float:ty, $int:ty) => {
         eval::zip($x, $y, |a: $float, b: $float| {
@@ -164,8 +165,8 @@ macro_rules! next_after {
     };
 }
 
-/// Returns the floats next to those in `x` in the direction of those in `y`, as [`next_code`] does. Their type has
-/// eight bits or less.
+/// Returns the floats next to those in `x` in the direction of those in `y`, as [`next_code`] does. Panics if their
+/// type is not a float type of eight bits or less.
 fn next_codes(x: &Literal, y: &Literal) -> Literal {
     let mut out = LiteralWriter::new(x.dtype(), x.shape());
     for i in 0..x.size() {
@@ -175,7 +176,7 @@ fn next_codes(x: &Literal, y: &Literal) -> Literal {
 }
 
 /// Returns the code of the float next to that of `code` in the direction of that of `target`. Returns `target` if the
-/// two are equal, and the code of NaN if one is NaN.
+/// two are equal, and the code of NaN if one is NaN. Panics if `dtype` is not a float type of eight bits or less.
 fn next_code(dtype: DType, code: u8, target: u8) -> u8 {
     let value = |code| dtype.small_float(code).expect("a small float type");
     let (x, y) = (value(code), value(target));

@@ -20,7 +20,7 @@ pub enum OfComplex {
     Real(fn(Complex64) -> f64),
 }
 
-/// A function of integers. It is called with the integer extended to 64 bits and with its width. Results wrap.
+/// A function of integers. It is called with the integer extended to 64 bits and with its width in bits. Results wrap.
 type OfSigned = fn(i64, u32) -> i64;
 type OfUnsigned = fn(u64, u32) -> u64;
 type OfFloat = (fn(f32) -> f32, fn(f64) -> f64);
@@ -224,7 +224,7 @@ impl Facts for Unary {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = check::tensors(op)?;
         Check::new(op)
-            .that(self.label, self.exists_on(x.dtype), "the op does not exist on elements of this type")
+            .that(self.label, self.exists_on(x.dtype), "the op is not defined on elements of this type")
             .give_tensor(self.result_dtype(x.dtype), x.shape.clone())
     }
 

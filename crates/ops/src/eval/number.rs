@@ -153,7 +153,7 @@ small_floats! {
     F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
-/// Returns a function that returns the element of `x` at a row-major index. `x` must not be a splat.
+/// Returns a function that returns the element of `x` at a row-major index. Panics if `x` is a splat.
 pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     with_element!(x.dtype(), T => {
         let elements = x.as_slice::<T>();

@@ -28,11 +28,13 @@ pub(crate) const SCATTER_DIMENSIONS: AttrKind = AttrKind::Record(
      scatter_indices_batching_dims?, scatter_dims_to_operand_dims?: integers; index_vector_dim?: integer (0)}`",
 );
 
-/// The lists of a gather's dimension numbers, in the order of the fields of [`IndexDims`].
+/// The names of the lists of a gather's dimension numbers but `start_index_map`, in the order of the fields of
+/// [`IndexDims`].
 const GATHER_LISTS: [&str; 4] =
     ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims"];
 
-/// The lists of a scatter's dimension numbers, in the order of the fields of [`IndexDims`].
+/// The names of the lists of a scatter's dimension numbers but `scatter_dims_to_operand_dims`, in the order of the
+/// fields of [`IndexDims`].
 const SCATTER_LISTS: [&str; 4] =
     ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];
 
@@ -108,13 +110,13 @@ impl IndexDims {
         })
     }
 
-    /// Returns the dimension numbers, or a diagnostic if they could not be read.
+    /// Returns the dimension numbers `dims`. Fails if they are `None`: the attribute `name` could not be read.
     pub(super) fn expect(op: &OpView<'_>, dims: Option<IndexDims>, name: &str) -> Result<IndexDims, Diagnostics> {
         dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
     }
 
-    /// Returns `attrs` with `self.index_map` as the field `map` of the record `name`. If the map is empty, returns them
-    /// unchanged.
+    /// Returns `attrs` with `self.index_map` as the field `map` of the record `name`. Returns them unchanged if the map
+    /// is empty or if `name` is not a record.
     pub(super) fn mapped(&self, attrs: &Attrs, name: &str, map: &str) -> Attrs {
         let Some(Attr::Record { name: kind, fields }) = attrs.get(name).filter(|_| !self.index_map.is_empty()) else {
             return attrs.clone();
@@ -151,32 +153,44 @@ impl IndexDims {
         let mapped = [&self.index_map[..], &self.operand_batching].concat();
         let window_count = self.window.len() + dropped.len();
         check
-            .that(l.rank, window_count == rank, "window, collapsed and batching dimensions must be the operand's")
-            .that(l.vector_dim, self.index_vector_dim <= indices_rank, "`index_vector_dim` must be one of the indices'")
+            .that(
+                l.rank,
+                window_count == rank,
+                "there must be as many window, collapsed and batching dimensions as the operand has dimensions",
+            )
+            .that(
+                l.vector_dim,
+                self.index_vector_dim <= indices_rank,
+                "`index_vector_dim` must be a dimension of the indices, or their rank",
+            )
             .that(l.window_sorted, is_increasing(&self.window), "window dimensions must be sorted, none twice")
             .that(
                 l.window_range,
                 check::are_dims(&self.window, self.slices_rank(indices_rank)),
-                "a window dimension is out of range",
+                "window dimensions must be dimensions of the slices",
             )
-            .that(l.dropped_unique, is_unique(&dropped), "a dimension is collapsed or a batch twice")
+            .that(l.dropped_unique, is_unique(&dropped), "collapsed and batching dimensions must all be different")
             .that(l.collapsed_sorted, self.collapsed.is_sorted(), "collapsed dimensions must be sorted")
-            .that(l.collapsed_range, check::are_dims(&self.collapsed, rank), "a collapsed dimension is out of range")
+            .that(
+                l.collapsed_range,
+                check::are_dims(&self.collapsed, rank),
+                "collapsed dimensions must be dimensions of the operand",
+            )
             .that(l.batching_sorted, self.operand_batching.is_sorted(), "batching dimensions must be sorted")
             .that(
                 l.batching_range,
                 check::are_dims(&self.operand_batching, rank),
-                "a batching dimension is out of range",
+                "batching dimensions must be dimensions of the operand",
             )
             .that(
                 l.indices_batching_unique,
                 is_unique(&self.indices_batching),
-                "a batching dimension of the indices is named twice",
+                "batching dimensions of the indices must all be different",
             )
             .that(
                 l.indices_batching_range,
                 check::are_dims(&self.indices_batching, indices_rank),
-                "a batching dimension of the indices is out of range",
+                "batching dimensions of the indices must be dimensions of the indices",
             )
             .that(
                 l.indices_batching_vector,
@@ -186,10 +200,14 @@ impl IndexDims {
             .that(
                 l.batching_count,
                 self.operand_batching.len() == self.indices_batching.len(),
-                "operand and indices must have as many batching dimensions",
+                "operand and indices must have the same number of batching dimensions",
             )
-            .that(l.map_unique, is_unique(&mapped), "a dimension is indexed twice")
-            .that(l.map_range, check::are_dims(&self.index_map, rank), "an indexed dimension is out of range");
+            .that(l.map_unique, is_unique(&mapped), "indexed and batching dimensions must all be different")
+            .that(
+                l.map_range,
+                check::are_dims(&self.index_map, rank),
+                "indexed dimensions must be dimensions of the operand",
+            );
         let vector = indices.get(self.index_vector_dim).copied().unwrap_or(1);
         check.that(l.map_size, self.index_map.len() == vector, "there must be one index for each indexed dimension");
         let mut sizes = self.operand_batching.iter().zip(&self.indices_batching);
@@ -202,7 +220,8 @@ impl IndexDims {
         self.window.len() + indices_rank - usize::from(self.index_vector_dim < indices_rank)
     }
 
-    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices.
+    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices. Panics if the
+    /// window dimensions are not as many as the sizes, or are not dimensions of the slices.
     pub fn slices_shape(&self, window_sizes: &[usize], indices: &[usize]) -> Vec<usize> {
         let mut batch = self.indices_batch_dims(indices.len()).into_iter().map(|d| indices[d]);
         let mut window = window_sizes.iter().copied();
@@ -264,13 +283,13 @@ impl IndexDims {
         self.scatter_attrs().with("unique_indices", Attr::Bool(true))
     }
 
-    /// Returns the attributes of a gather with these dimension numbers and slices of these sizes.
+    /// Returns `attrs`, the attributes of a gather, with these dimension numbers and slices of these sizes instead.
     pub(super) fn in_gather(&self, attrs: &Attrs, slice_sizes: &[usize]) -> Attrs {
         let dims = self.to_attr("stablehlo.gather", GATHER_LISTS, "start_index_map");
         attrs.clone().with("dimension_numbers", dims).with("slice_sizes", Attr::sizes(slice_sizes))
     }
 
-    /// Returns the attributes of a scatter with these dimension numbers.
+    /// Returns `attrs`, the attributes of a scatter, with these dimension numbers instead.
     pub(super) fn in_scatter(&self, attrs: &Attrs) -> Attrs {
         let dims = self.to_attr("stablehlo.scatter", SCATTER_LISTS, "scatter_dims_to_operand_dims");
         attrs.clone().with("scatter_dimension_numbers", dims)

@@ -81,7 +81,7 @@ impl Gather {
 
 impl Facts for Gather {
     answer!(derivative = linear);
-    /// Adds the cotangents of slices where the slices were read.
+    /// Returns the transpose, which adds the cotangents of slices where the slices were read.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let dims = dims(op);
         let sizes = dims.slice_sizes(op);
@@ -115,7 +115,7 @@ impl Facts for Gather {
         check.that("gather_i2", indices.dtype.is_integer(), "the indices must be integers");
         check.that("gather_c20", sizes.len() == operand.rank(), "`slice_sizes` must have one size for each dimension");
         let fits = sizes.iter().zip(&operand.shape).all(|(s, n)| s <= n);
-        check.that("gather_c21", fits, "`slice_sizes` must not exceed the operand's");
+        check.that("gather_c21", fits, "`slice_sizes` must not exceed the operand's sizes");
         dims.check(&mut check, &LABELS, &operand.shape, &indices.shape);
         check.so_far()?;
         let one = |list: &[usize]| list.iter().all(|&d| sizes[d] <= 1);

@@ -108,8 +108,9 @@ impl Scatter {
 }
 
 impl Facts for Scatter {
-    /// Products and extrema have the derivatives of JAX: products in updates only if no element is updated twice, and
-    /// extrema with the mean of the tangents of the elements that are equal to the result.
+    /// Returns the derivative. Sums and replacements are linear. For one input, differences, products and extrema have
+    /// derivatives too: products in updates only if the op has `unique_indices`, and extrema with the mean of the
+    /// tangents of the elements that are equal to the result. Any other scatter has none.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) != Linear::No {
             return Derivative::Linear;
@@ -298,7 +299,7 @@ fn update_cotangent(cx: &mut CotangentCx<'_, '_, '_>, i: usize) -> Option<Cotang
 }
 
 /// Builds the tangent of a product: that of the input times the updates, and that of the updates times the input.
-/// Returns `None` if it is zero.
+/// Returns `None` if it is zero. Refuses a tangent of the updates if the op lacks `unique_indices`.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (attrs, x, indices) = (cx.op.attrs().clone(), cx.operands[0], cx.operands[1]);
     if !is_unique(&cx.op) {

@@ -15,8 +15,8 @@ const PER_TENSOR: &str = "values may be quantized per tensor only";
 type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
 /// Infers the result types of an op with quantized operands or results, after a check of the specification's
-/// constraints on them. `plain` infers the result types of the op on plain values. Fails with all constraints that are
-/// broken.
+/// constraints on them. `plain` infers the result types of the op on plain values. Fails if the op takes no quantized
+/// values, if a constraint on them is broken, or if `plain` fails.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
         OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor => plain(op),
@@ -43,7 +43,7 @@ pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diag
 }
 
 /// Returns the declared result types, after a check that they fit: mapped by `of`, they must be the types that `plain`
-/// infers from the operand types, mapped too. Fails if the op has no results.
+/// infers from the operand types, mapped too. Fails if they do not fit, if the op has no results, or if `plain` fails.
 fn with_types(op: &OpView<'_>, of: fn(DType) -> DType, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     if op.results().is_empty() {
         return Err(needs_result_type(op).into());
@@ -78,7 +78,7 @@ fn is_alike(a: &Quantized, b: &Quantized) -> bool {
 }
 
 /// Checks an op whose values with float or quantized elements must all be quantized per tensor, by types that differ in
-/// scales and zero points only. Fails otherwise.
+/// scales and zero points only. Fails otherwise. Panics if no value is quantized.
 fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Result<(), Diagnostics> {
     let takes = |d: DType| d.is_float() || d.quantized().is_some();
     let dtypes = op.operands().iter().chain(op.results()).filter_map(|&v| Some(op.body.ty(v).as_tensor()?.dtype));
@@ -91,8 +91,8 @@ fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Res
         .so_far()
 }
 
-/// Checks the quantized types of an op that adds its two operands. Other numbers of operands or results are not
-/// reported here.
+/// Checks the quantized types of an op that adds its two operands, and fails if they break a constraint. Other numbers
+/// of operands or results are not reported here.
 fn check_sum(op: &OpView<'_>, labels: &QuantizedSum) -> Result<(), Diagnostics> {
     let ([a, b], [c]) = (op.operands(), op.results()) else { return Ok(()) };
     let (Some(a), Some(b), Some(c)) = (of(op, *a), of(op, *b), of(op, *c)) else {
@@ -103,19 +103,19 @@ fn check_sum(op: &OpView<'_>, labels: &QuantizedSum) -> Result<(), Diagnostics> 
     let are_same_floats = a.expressed == b.expressed && b.expressed == c.expressed;
     Check::new(op)
         .that(labels.storage, a.storage == b.storage && b.storage == c.storage, "all must have the same storage type")
-        .that(labels.expressed, are_same_floats, "all must stand for the same floats")
+        .that(labels.expressed, are_same_floats, "all must have the same expressed type")
         .that(
             labels.per_axis,
             (axis_a || axis_b) == c.axis.is_some(),
-            "the result is quantized per axis if an operand is",
+            "the result must be quantized per axis exactly if an operand is",
         )
         .that(lhs, !axis_a || a.axis == c.axis, "the result must be quantized along the first operand's axis")
         .that(rhs, !axis_b || b.axis == c.axis, "the result must be quantized along the second operand's axis")
         .so_far()
 }
 
-/// Checks the quantized types of an op that multiplies its first two operands. Other numbers of operands or results are
-/// not reported here.
+/// Checks the quantized types of an op that multiplies its first two operands, and fails if they break a constraint.
+/// Other numbers of operands or results are not reported here.
 fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diagnostics> {
     let ([lhs, rhs, ..], [result]) = (op.operands(), op.results()) else { return Ok(()) };
     let (x, y, z) = (of(op, *lhs), of(op, *rhs), of(op, *result));
@@ -128,21 +128,21 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
         check.that(label, y.zero_points.iter().all(|&z| z == 0), "the second operand's zero points must be 0");
     }
     let fits = y.axis.is_none_or(|axis| (product.fits_axis)(op, axis));
-    check.that(product.axis, fits, "the second operand is quantized along another dimension");
+    check.that(product.axis, fits, "the second operand is quantized along a dimension that is not allowed");
     let (Some(x), Some(z)) = (x, z) else {
         let same = [*lhs, *result].iter().all(|&v| op.body.ty(v).as_tensor().is_some_and(|t| t.dtype == y.expressed));
-        check.that(product.hybrid, same, "the second operand must stand for floats of the others' type");
+        check.that(product.hybrid, same, "the second operand's expressed type must be the others' element type");
         return check.so_far();
     };
     let are_same_floats = x.expressed == y.expressed && y.expressed == z.expressed;
     check
         .that(product.lhs, x.axis.is_none(), "the first operand may be quantized per tensor only")
         .that(product.storage, x.storage == y.storage, "both operands must have the same storage type")
-        .that(product.expressed, are_same_floats, "all must stand for the same floats")
+        .that(product.expressed, are_same_floats, "all must have the same expressed type")
         .that(
             product.per_tensor,
             y.axis.is_some() || z.axis.is_none(),
-            "the result is quantized per axis, the second operand is not",
+            "the result may be quantized per axis only if the second operand is",
         );
     if let Some(result) = &product.result_axis {
         check.that(result.label, z.axis.is_none_or(|axis| (result.fits)(op, axis)), result.rule);
@@ -161,10 +161,12 @@ fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics
     let both = of(op, *x).zip(of(op, *y)).filter(|(a, b)| same(a, b));
     let axes = both.and_then(|(a, b)| a.axis.zip(b.axis));
     let (Some((a, b)), Some((from, to))) = (both, axes) else {
-        return Err(constraint(op, moved.alike, "operand and result must be quantized alike").into());
+        let rule = "operand and result must be quantized alike, except for the dimension";
+        return Err(constraint(op, moved.alike, rule).into());
     };
     let follows = (moved.becomes)(op, from, to) && moved.scales.is_none_or(|fit| fit(op, a, b));
-    Check::new(op).that(moved.axis, follows, "the quantized dimension must be the operand's, with its scales").so_far()
+    let rule = "the quantized dimension of the result must be the operand's, with scales and zero points that fit";
+    Check::new(op).that(moved.axis, follows, rule).so_far()
 }
 
 fn not_taken(op: &OpView<'_>) -> Diagnostic {

@@ -54,7 +54,7 @@ impl BroadcastInDim {
 
 impl Facts for BroadcastInDim {
     answer!(derivative = linear);
-    /// Sums over the dimensions along which the operand is repeated.
+    /// Returns the transpose, which sums over the dimensions along which the operand is repeated.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (dims, from, to) = (BroadcastInDim::dims(op), op.operand_shape(0).to_vec(), op.result_shape(0).to_vec());
         Transposed::by(move |cx| {

@@ -92,8 +92,8 @@ impl Facts for Concatenate {
         Some(*only)
     }
 
-    /// Returns the rule of Shardy: the concatenated dimension must be whole, unless the operands are slices, as in a roll
-    /// or a halo exchange. Removes its factor for conservative propagation.
+    /// Returns the rule of Shardy: the concatenated dimension must be whole, unless the operands are slices, as in a
+    /// roll or a halo exchange. Removes its factor for conservative propagation.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let dim = op.attrs().size("dimension").expect("verified");
         let joined = if is_made_of_slices(op) { FactorSpec::permutation } else { FactorSpec::need_replication };

@@ -33,7 +33,8 @@ fn literal_of(op: OpView<'_>) -> Option<&Literal> {
     is_constant.then(|| constant_value(&op))?
 }
 
-/// Returns the array of operand `i`, if a constant defines it or an op whose result is always equal to a constant.
+/// Returns the array of operand `i` if a constant defines it, or an op whose result is always equal to a constant.
+/// Returns `None` otherwise.
 pub fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     let marked = |def: &OpView<'_>| is_mark(def).then(|| def.operand(0));

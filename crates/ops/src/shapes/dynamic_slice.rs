@@ -54,14 +54,14 @@ pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> V
 }
 
 /// Builds the start index 0 for the leading dimension of a batch. Operand `first` is the first start index of the op,
-/// whose type all start indices have.
+/// whose type all start indices have. It is of type `i32` if the op has no start indices.
 pub(super) fn first_start(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let dtype = cx.op.operands().get(first).map_or(DType::I32, |_| cx.op.operand_tensor(first).dtype);
     make::number(cx.b, dtype, 0)
 }
 
 /// Builds the start indices of a batch of blocks as one array, with a row for each block. Operand `first` is the first
-/// start index of the op.
+/// start index of the op. Panics if the op has no start indices.
 pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let columns: Vec<Value> = (first..cx.operands.len())
         .map(|i| {
@@ -73,7 +73,8 @@ pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
 }
 
 /// Returns the dimension numbers of a gather of blocks of rank `rank`, whose start indices are the rows of a matrix. If
-/// `is_batched`, the operand has a leading dimension with an array for each block. Otherwise, all blocks are in one array.
+/// `is_batched`, the operand has a leading dimension with an array for each block. Otherwise, all blocks are in one
+/// array.
 pub(super) fn block_dims(rank: usize, is_batched: bool) -> IndexDims {
     let batch: Vec<usize> = (0..usize::from(is_batched)).collect();
     IndexDims {
@@ -151,7 +152,7 @@ impl Facts for DynamicSlice {
         c.that("dynamic_slice_c2", sizes.len() == x.rank(), "there must be a slice size for each dimension")
             .so_far()?;
         let fits = sizes.iter().zip(&x.shape).all(|(a, b)| a <= b);
-        c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's").give_tensor(x.dtype, sizes)
+        c.that("dynamic_slice_c4", fits, "slice sizes must not exceed the operand's sizes").give_tensor(x.dtype, sizes)
     }
 
     /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant. If
@@ -249,8 +250,8 @@ fn rule_builder(op: &OpView<'_>) -> RuleBuilder {
     RuleBuilder::new([op.operand_shape(0).len()].into_iter().chain(starts), [op.result_shape(0).len()])
 }
 
-/// Returns the start of the slice along a dimension, clamped so that the slice is inside the operand, if it is
-/// constant.
+/// Returns the start of the slice along a dimension, clamped so that the slice is inside the operand, or `None` if it
+/// is not a constant.
 fn known_start(op: &OpView<'_>, dim: usize) -> Option<usize> {
     let most = op.operand_shape(0)[dim] - op.result_shape(0)[dim];
     Some(constant_operand(op, 1 + dim)?.get_i128(0).clamp(0, most as i128) as usize)

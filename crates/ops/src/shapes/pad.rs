@@ -117,7 +117,8 @@ impl Pad {
 
 impl Facts for Pad {
     answer!(derivative = linear);
-    /// Takes the elements back from between the padding. The padding's cotangent is the sum of all others.
+    /// Returns the transpose. The cotangent of the operand consists of the elements that are not padding, and that of
+    /// the padding value is the sum of all others.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let [low, high, interior] = Pad::amounts(op);
         Transposed::by(move |cx| {

@@ -53,7 +53,7 @@ impl Slice {
 
 impl Facts for Slice {
     answer!(derivative = linear);
-    /// Puts zeros around and between the elements of the slice.
+    /// Returns the transpose, which puts zeros around and between the elements of the slice's cotangent.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (starts, strides) = (Slice::starts(op), Slice::strides(op));
         let (from, to) = (op.operand_shape(0).to_vec(), op.result_shape(0).to_vec());
@@ -118,7 +118,8 @@ impl Facts for Slice {
         Some(nothing(op.operand_tensor(0).dtype))
     }
 
-    /// Sets, for dimensions that are taken whole, the limits to the enlarged sizes and the strides to 1.
+    /// Returns the attributes with the enlarged size as the limit of each dimension that is taken whole. Its stride
+    /// becomes 1, because a single element may have been taken with any stride.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let limits = Slice::limits(op).into_iter().enumerate();

@@ -37,8 +37,8 @@ pub enum ShardyCollective {
     },
     /// The result has any sharding with as many shards in each dimension.
     CollectivePermute,
-    /// The result has any sharding on the same mesh. Devices send each other blocks if both shardings can be written with
-    /// the same digits ([`super::exchange`]), and boxes otherwise.
+    /// The result has any sharding on the same mesh. Devices send each other blocks if both shardings can be written
+    /// with the same digits ([`super::exchange`]), and boxes otherwise.
     Exchange,
     AllReduce {
         axes: Vec<AxisRef>,
@@ -220,7 +220,7 @@ impl ShardyCollective {
             }
             ReplicatedToUnreduced { axes } => leave_unreduced(&mut out, axes)?,
             ShardedToUnreduced { dims } => {
-                gather(&mut out, dims, "leaves unreduced")?;
+                gather(&mut out, dims, "makes a sum over")?;
                 leave_unreduced(&mut out, &dims.concat())?;
             }
         }
@@ -307,7 +307,7 @@ fn reduce(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
 }
 
 fn leave_unreduced(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
-    expect_free(out, axes, "leaves unreduced")?;
+    expect_free(out, axes, "makes a sum over")?;
     out.unreduced = AxisRef::union(&out.mesh, out.unreduced.iter().chain(axes).copied());
     Ok(())
 }

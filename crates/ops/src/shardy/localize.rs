@@ -91,7 +91,7 @@ fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
     }
 }
 
-/// Builds gathers of all dimensions and a slice.
+/// Builds the way from layout `from` to layout `to` of a shard `x`: gathers of all dimensions, and a slice.
 fn through_replicated(b: &mut Builder<'_>, mut x: Value, from: &Sharding, to: &Sharding) -> Value {
     let axes = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect::<Vec<_>>();
     for (dim, axes) in axes(from).iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
@@ -131,7 +131,7 @@ mod tests {
     use shardwise_base::Mesh;
     use std::sync::Arc;
 
-    /// Returns all lists of distinct axes.
+    /// Returns all lists of up to four different whole axes.
     fn lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let all: Vec<AxisRef> = mesh.all_axes().collect();
         let mut out: Vec<Vec<AxisRef>> = vec![vec![]];
@@ -146,7 +146,7 @@ mod tests {
         out
     }
 
-    /// Returns all shardings of a matrix.
+    /// Returns all shardings of a matrix over whole axes.
     fn shardings(mesh: &Arc<Mesh>) -> Vec<Sharding> {
         let lists = lists(mesh);
         let disjoint = |a: &[AxisRef], b: &[AxisRef]| a.iter().all(|x| !b.contains(x));

@@ -69,8 +69,8 @@ pub fn remove_computation_attrs(attrs: &mut Attrs) {
     ["name", "in_shardings"].into_iter().for_each(|name| _ = attrs.remove(name));
 }
 
-/// Returns the directions in which a propagation barrier lets shardings pass, or `None` for other ops and for a barrier
-/// without the attribute. An unknown direction counts as `NONE`.
+/// Returns the directions in which a propagation barrier lets shardings pass. Returns `None` for other ops and for a
+/// barrier whose attribute is absent or not a word. An unknown word counts as `NONE`.
 pub fn barrier_direction(view: &OpView<'_>) -> Option<Direction> {
     if Opcode::of_view(view) != Opcode::PropagationBarrier {
         return None;
@@ -171,8 +171,9 @@ impl Mark {
         role: Role::Plain,
     };
 
-    /// Returns the direction in which shardings pass a `propagation_barrier`: `NONE`, `FORWARD`, `BACKWARD` or `BOTH`.
-    /// Returns `None` if the attribute is missing or broken.
+    /// Returns the word in the attribute `allowed_direction`, the direction in which shardings pass a
+    /// `propagation_barrier`. If the op is verified, this is `NONE`, `FORWARD`, `BACKWARD` or `BOTH`; otherwise it may
+    /// be any word. Returns `None` if the attribute is absent or not a word.
     pub fn allowed_direction<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("allowed_direction")
     }

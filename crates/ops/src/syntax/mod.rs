@@ -1,19 +1,19 @@
 //! The text of each op, and the names of its attributes.
 //!
 //! In every form of the text, an op has the same attributes, under StableHLO's own property names. **An attribute that
-//! the text leaves out is absent**, so readers supply the default of the specification. An empty list inside a record is
-//! left out, never stored. Shardings are not attributes:
+//! the text leaves out is absent**, so readers supply the default of the specification. An empty list inside a record
+//! is left out, never stored. Shardings are not attributes:
 //! - `sdy.sharding` on a function's argument or an op's result is the value's `sharding`;
 //! - the `sharding` of `sdy.sharding_constraint`, `sdy.reshard` and `sdy.data_flow_edge`, the `out_sharding` of `sdy`'s
 //!   collectives and the `out_shardings` of `sdy.manual_computation` and `sdy.named_computation` are the `sharding` of
 //!   the op's results, and are stored nowhere else.
 //!
-//! The form of an op is a member of its [`Schema`](crate::Schema); `shardwise_ir::text` reads and prints it. This module
-//! has the pieces that forms share, and the forms that are not a list of pieces. `docs/generated/attributes.md` lists the
-//! attributes of all ops.
+//! The form of an op is a member of its [`Schema`](crate::Schema); `shardwise_ir::text` reads and prints it. This
+//! module has the pieces that forms share, and the forms that are not a list of pieces. `docs/generated/attributes.md`
+//! lists the attributes of all ops.
 //!
-//! Regions are in StableHLO's order: `while` cond, body; `select_and_scatter` select, scatter; `if` true, false. Enums are
-//! `#stablehlo<comparison_direction LT>`: `kind` is the attribute's StableHLO kind (`comparison_direction`,
+//! Regions are in StableHLO's order: `while` cond, body; `select_and_scatter` select, scatter; `if` true, false. Enums
+//! are `#stablehlo<comparison_direction LT>`: `kind` is the attribute's StableHLO kind (`comparison_direction`,
 //! `comparison_type`, `precision`, `fft_type`, `transpose`, `rng_algorithm`, `rng_distribution`), `value` the word.
 
 pub(crate) mod constant;

@@ -114,7 +114,8 @@ impl Part for DotDimensions {
     }
 }
 
-/// Reads ` = [0] x [0]`: the dimensions of both sides. Empty lists are left out.
+/// Reads ` = [0] x [0]`, the dimensions of both sides, into `fields`. An empty list is not stored. Fails on any other
+/// text.
 fn pair(p: &mut Parser<'_>, fields: &mut Attrs, kind: &str) -> Parsed<()> {
     p.expect("=")?;
     for side in ["lhs", "rhs"] {

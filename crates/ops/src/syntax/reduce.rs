@@ -73,7 +73,8 @@ impl CustomForm for ReduceForm {
     }
 }
 
-/// Reads `(%x init: %c), (%y init: %d)`. Returns the inputs first, then the initial values.
+/// Reads `(%x init: %c), (%y init: %d)`. Returns the inputs first, then the initial values. Returns no operands if
+/// there is no `(`, and fails on any other text.
 fn operands(p: &mut Parser<'_>) -> Parsed<Vec<OperandAt>> {
     let (mut inputs, mut inits) = (vec![], vec![]);
     while p.eat("(") {
@@ -106,7 +107,7 @@ fn element_type(p: &Parser<'_>, first: Option<&OperandAt>) -> Type {
 }
 
 /// Reads `(%a: T, %b: T) (%c: U, %d: U)`, a pair for each operand. The region's arguments are all first elements, then
-/// all second ones.
+/// all second ones. Fails on any other text, and if there is no pair.
 fn reducer_args<'t>(p: &mut Parser<'t>) -> Parsed<Vec<RegionArg<'t>>> {
     let (mut firsts, mut seconds) = (vec![], vec![]);
     while p.is("(") {

@@ -108,7 +108,8 @@ impl CustomForm for CollectiveForm {
     }
 }
 
-/// Reads attributes and the type of the operand, which is also the result's.
+/// Reads attributes and the type of the operand, which is also the result's. Fails on any other text, and if the
+/// operand has another type.
 fn end_of_identity(p: &mut Parser<'_>, at: At, mut parts: OpParts, operand: OperandAt) -> Parsed<OpParts> {
     p.merge_dict(&mut parts.attrs)?;
     p.expect(":")?;
@@ -236,7 +237,8 @@ fn operand_list(p: &mut Parser<'_>) -> Parsed<Vec<OperandAt>> {
     p.list("(", ")", Parser::operand)
 }
 
-/// Reads `(%b: T) { .. } {..} : (U) -> V`.
+/// Reads `(%b: T) { .. } {..} : (U) -> V`. Fails on any other text, if the operands have other types, and if
+/// `in_shardings` does not fit them.
 fn end_with_region(p: &mut Parser<'_>, at: At, mut parts: OpParts, operands: &[OperandAt]) -> Parsed<OpParts> {
     let args = p.region_args()?;
     parts.regions = vec![p.region(args)?];

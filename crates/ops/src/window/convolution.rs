@@ -203,7 +203,8 @@ impl ConvDims {
         cx.b.value(Opcode::Convolution, [x, kernel], attrs, Type::tensor(cx.dtype, shape))
     }
 
-    /// Builds the cotangent of the input: the cotangent of the result, spread by the strides, under the reversed kernel.
+    /// Builds the cotangent of the input: the cotangent of the result, spread by the strides, under the reversed
+    /// kernel.
     fn input_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
         let op = cx.op;
         let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
@@ -250,8 +251,8 @@ impl ConvDims {
         if batches > 1 { moved(cx.b, made, self.input_feature, self.input_batch, batches) } else { made }
     }
 
-    /// Builds the cotangent of the kernel: the input under the cotangent of the result, with batches summed in the place of
-    /// features.
+    /// Builds the cotangent of the kernel: the input under the cotangent of the result, with batches summed in the
+    /// place of features.
     fn kernel_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
         let op = cx.op;
         let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
@@ -419,17 +420,17 @@ impl Facts for Convolution {
             .that(
                 "convolution_c12",
                 dims.input_spatial.len() == spatial,
-                "the input must have two spatial dimensions fewer than dimensions",
+                "`input_spatial_dimensions` must list all dimensions of the input but two",
             )
             .that(
                 "convolution_c17",
                 dims.kernel_spatial.len() == spatial,
-                "the kernel must have two spatial dimensions fewer than dimensions",
+                "`kernel_spatial_dimensions` must list all dimensions of the kernel but two",
             )
             .that(
                 "convolution_c19",
                 dims.output_spatial.len() == spatial,
-                "the output must have two spatial dimensions fewer than dimensions",
+                "`output_spatial_dimensions` must list all dimensions of the output but two",
             )
             .that("convolution_c24", check::precision_fits(op), check::PRECISION_RULE);
         let all = |list: Vec<usize>| check::is_unique(&list) && check::are_dims(&list, n);
@@ -623,8 +624,8 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     );
 }
 
-/// Returns the rule, with the factors in the order of Shardy's registry. `window(dim, size)` makes the factor of a spatial
-/// dimension of the kernel.
+/// Returns the rule, with the factors in the order of Shardy's registry. `window(dim, size)` makes the factor of a
+/// spatial dimension of the kernel.
 fn rule(op: &OpView<'_>, window: impl Fn(usize, usize) -> FactorSpec) -> Rule {
     let d = ConvDims::of(op).expect("verified");
     let (lhs, rhs, out) = (op.operand_shape(0), op.operand_shape(1), op.result_shape(0));
@@ -697,7 +698,8 @@ sums! {
     Complex64: Complex64::new(0.0, 0.0), |s, a, b| s + a * b, Number::Complex;
 }
 
-/// Evaluates the convolution on numbers of the kind that its result has, as a product of matrices does.
+/// Evaluates the convolution on numbers of the kind that its result has: operands of another kind are converted to it.
+/// Panics if the result is quantized.
 fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
     let to = op.result_tensor(0).dtype;
     let sums_in = match to.kind() {

@@ -85,8 +85,8 @@ impl WindowDim {
 }
 
 impl WindowDim {
-    /// Returns the window of elements that one element of this window meets at its `places` positions: element `k` meets
-    /// those from `k * dilation` on, a stride apart.
+    /// Returns the window of elements that one element of this window meets at its `places` positions: element `k`
+    /// meets those from `k * dilation` on, a stride apart.
     fn by_elements(self, places: usize) -> WindowDim {
         WindowDim { size: places, stride: self.dilation, dilation: self.stride, ..self }
     }
@@ -105,8 +105,8 @@ fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl F
 
 impl WindowDim {
     /// Returns the window that meets the same elements as this one where the `padded` elements of its dimension are
-    /// `size` elements with padding before, after and between them. Returns `None` if there are no elements, if elements
-    /// that negative padding removes would be in the window's own padding, or if a number overflows.
+    /// `size` elements with padding before, after and between them. Returns `None` if there are no elements, if
+    /// elements that negative padding removes would be in the window's own padding, or if a number overflows.
     fn before_padding(self, [low, high, interior]: [i64; 3], size: usize, padded: usize) -> Option<WindowDim> {
         if [low, high, interior] == [0; 3] {
             return Some(self);

@@ -72,7 +72,9 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    /// Returns the derivative. The tangent of a maximum or minimum is that of the first element that is equal to it, as in JAX.
+    /// Returns the derivative. A sum is linear. The tangent of a selection of pairs, or of a maximum or minimum that
+    /// starts with its identity, is that of the first element that is selected, as in JAX. A product that starts with
+    /// one has the usual derivative, and any other op that of the ops of its region.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -95,7 +97,9 @@ impl Facts for ReduceWindow {
             vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
         })
     }
-    /// Returns the transpose of a sum. An element is in the windows at the positions that windows of the same size over the cotangent have.
+    /// Returns the transpose of a sum, or of a selection of pairs in its second array. The cotangent of an element is
+    /// the sum of the cotangents of the windows that contain or select it. There is no transpose of a selection in
+    /// dilated windows, and of other ops.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         match (self.linear(op), select_and_gather::direction(op)) {
             (Linear::Jointly, _) => Transposed::by(sum_cotangents),
@@ -221,7 +225,8 @@ fn is_undilated(window: &[WindowDim]) -> bool {
     window.iter().all(|w| w.base_dilation == 1 && w.dilation == 1)
 }
 
-/// Builds the tangents of an op that selects pairs: those of the selected elements.
+/// Builds the tangents of an op that selects pairs: those of the selected elements. Refuses tangents of initial values.
+/// Panics if the op does not select pairs.
 fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     let direction = select_and_gather::direction(&cx.op).expect("the op selects pairs");
     let window = window(&cx.op);
@@ -232,8 +237,8 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     cx.tangents[..2].iter().map(tangent).collect()
 }
 
-/// Builds the tangent of products in windows that start with one: the sum of the tangents, each times all other factors.
-/// Returns `None` if it is zero.
+/// Builds the tangent of products in windows that start with one: the sum of the tangents, each times all other
+/// factors. Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
     let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
@@ -244,8 +249,8 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
 }
 
-/// Builds the windows as arrays, whose elements the ops of the region combine pair by pair. Fails for windows that cannot
-/// be built.
+/// Builds the windows as arrays, whose elements the ops of the region combine pair by pair. Fails as
+/// [`ExpandCx::reduced`] does.
 fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let (inputs, inits) = cx.operands.split_at(arity(&cx.op));
     let window = window(&cx.op);
@@ -258,7 +263,8 @@ fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     cx.reduced(cx.op.regions()[0], &all, inits, &dims)
 }
 
-/// Builds the cotangents of a sum in windows.
+/// Builds the cotangents of the input and of the initial value of a sum in windows. The entry of an operand that is not
+/// linear is `None`.
 fn sum_cotangents(cx: &mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>> {
     let (ct, window, x) = (cx.cotangent(), window(&cx.op), cx.operand_tensor(0));
     let places = cx.op.result_shape(0);
@@ -320,8 +326,8 @@ fn on_windows(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim]) -> Vec<Value> {
     cx.same_op_with(attrs.with("window_dimensions", Attr::sizes(&sizes)))
 }
 
-/// Builds cumulative results along dimension `i` of the context, which starts with a total. The window of the total alone
-/// is computed too, because engines compute all cumulative results of an array in one pass.
+/// Builds cumulative results along dimension `i` of the context, which starts with a total. The window of the total
+/// alone is computed too, because engines compute all cumulative results of an array in one pass.
 fn from_total(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim], i: usize) -> Vec<Value> {
     let dim = cx.dims[i].dim;
     cx.dims[i].low += 1;

@@ -56,7 +56,8 @@ impl SelectAndScatter {
 }
 
 impl Facts for SelectAndScatter {
-    /// Returns the derivative. The selected positions do not change when the operand changes a little.
+    /// Returns the derivative: the same op on the tangents of the source and of the initial value, because the selected
+    /// positions do not change when the operand changes a little. Only an op that sums has one.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
             return Derivative::None("only the sum of the selected elements has a derivative");
@@ -70,7 +71,9 @@ impl Facts for SelectAndScatter {
             cx.same_op(&operands).into_iter().map(Some).collect()
         })
     }
-    /// Returns the transpose. The cotangent of the source has the elements at the positions that windows select.
+    /// Returns the transpose. The cotangent of the source consists of the elements of the result's cotangent at the
+    /// positions that windows select, and that of the initial value is the sum of all elements. There is none if the
+    /// region that selects is not one comparison.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
             return Transposed::None("only elements that a comparison selects are known");
@@ -216,8 +219,8 @@ impl Facts for SelectAndScatter {
     );
 }
 
-/// Returns the rule. A dimension along which windows move is one factor of all tensors if `is_shared`, and otherwise one
-/// factor of the source and another of the operand.
+/// Returns the rule. A dimension along which windows move is one factor of all tensors if `is_shared`, and otherwise
+/// one factor of the source and another of the operand.
 fn rule(op: &OpView<'_>, is_shared: impl Fn(usize) -> bool) -> Rule {
     let (window, shape, source) = (window(op), op.operand_shape(0), op.operand_shape(1));
     let mut rule = RuleBuilder::new([shape.len(), source.len(), 0], [shape.len()]);
@@ -276,7 +279,8 @@ fn promoted(op: &OpView<'_>, operands: &[Value], regions: &[Region], b: &mut Bui
     vec![make::convert(b, result, to.dtype)]
 }
 
-/// Returns a type that can represent every number of both types. If both are of one kind, `to` must not be narrower.
+/// Returns a type to which numbers of both types can be converted and back without a change. `from` must be promotable
+/// to `to`. Integers may wrap on the way.
 fn holds_both(from: DType, to: DType) -> DType {
     match to {
         DType::F64 => DType::F64,
@@ -323,8 +327,8 @@ fn sums_in(op: &OpView<'_>) -> Option<DType> {
     (gives.len() == 1 && args == [gives[0].clone(), gives[0].clone()]).then_some(sum.dtype)
 }
 
-/// Returns the direction of the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its first
-/// argument and its second, of real numbers by value.
+/// Returns the direction of the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its
+/// first argument and its second, of real numbers by value.
 fn comparison(op: &OpView<'_>) -> Option<&'static str> {
     let region = op.regions()[0];
     let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);

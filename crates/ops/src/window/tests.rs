@@ -72,7 +72,8 @@ fn wide(x: &Literal) -> Literal {
     varied(&[&[2], x.shape()].concat(), 4)
 }
 
-/// Windows with strides, dilations and padding of both signs, over arrays of 5 x 6 elements.
+/// Returns the attributes of windows with strides and padding, over arrays of 5 x 6 elements. If `is_dilated`, some
+/// have dilations and negative padding too.
 fn windows(is_dilated: bool) -> Vec<Attrs> {
     let attrs = |sizes: [i64; 2], strides: [i64; 2], pads: [[i64; 2]; 2]| {
         let attrs = Attrs::new().with("window_dimensions", Attr::ints(sizes)).with("padding", padding(&pads));
@@ -116,7 +117,8 @@ fn extrema_in_windows_are_batched() {
     }
 }
 
-/// Selects pairs by their first elements.
+/// Builds a `reduce_window` of arrays of `f64` that selects pairs by comparing their first elements in `direction`.
+/// Panics if the op is not valid.
 fn select_pairs(x: &[Literal; 4], attrs: Attrs, direction: &str) -> Module {
     module_of(x, |module, b, args| {
         let scalar = Type::tensor(DType::F64, vec![]);
@@ -224,7 +226,8 @@ fn plain_convolutions_split_along_batch_and_features() {
     run_split(&module, &x);
 }
 
-/// Compares a grouped convolution with one convolution for each group.
+/// Compares convolutions with two groups of features, and with two groups of batches, with one convolution for each
+/// group. All are run whole and split along each factor.
 #[test]
 fn grouped_convolutions_are_many_small_ones() {
     let (lhs, rhs) = (numbers(&[2, 3, 4]), numbers(&[2, 2, 4]));

@@ -176,7 +176,8 @@ fn complex_numbers() {
     assert!((l - Complex32::new(1.609438, -0.9272952)).norm() < 1e-6, "{l}");
 }
 
-/// The sign of a zero states the side of the cut from which the function is continued.
+/// Tests that `asin`, `acos` and `asinh` on their branch cuts have the values of the side that the sign of a zero part
+/// states.
 #[test]
 fn inverse_functions_of_complex_numbers_on_their_cuts() {
     let of = |opcode, re: f32, im: f32| {
@@ -299,7 +300,7 @@ fn dots() {
     check(&none, |b, x| make::dot_general(b, x[0], x[1], &plain, DType::F32), expect!["f32[2, 0][]"]);
 }
 
-/// Sums 300 ones. In bf16 the sum would stop at 256.
+/// Sums 300 ones of type bf16, by a reduction and by dot products. In bf16 the sum would stop at 256.
 #[test]
 fn small_floats_are_summed_in_f32() {
     let ones = Literal::splat(DType::BF16, [300], &bf16::ONE.to_le_bytes());
@@ -324,7 +325,8 @@ fn reductions() {
     check(&nothing[..1], |b, x| make::reduce(b, ReduceKind::Max, x[0], &[0]), expect!["f32[2][-inf, -inf]"]);
 }
 
-/// Reduces to the largest element and its index. The reducer is no known one, so its region runs.
+/// Reduces each row to its largest element and the index of that. Of equal elements, the first is taken. The reducer is
+/// no known one, so its region runs.
 #[test]
 fn reductions_by_region() {
     let values = Literal::new([2, 3], &[1f32, 5.0, 2.0, 7.0, 0.0, 7.0]);

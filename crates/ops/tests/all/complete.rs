@@ -1,7 +1,7 @@
 //! Every op has an answer worked out by hand and a refusal.
 //!
-//! The tests' sources are searched for the op: by its variant (`Opcode::Abs`), its name in text (`stablehlo.abs`), or its
-//! constructor (`make::abs`).
+//! The tests' sources are searched for the op: by its variant (`Opcode::Abs`), its name in text (`stablehlo.abs`), or
+//! its constructor (`make::abs`).
 
 use expect_test::expect;
 use shardwise_ops::Opcode;
@@ -18,7 +18,7 @@ const ANSWERS: &[&str] = &[
 const REFUSALS: &[&str] =
     &[include_str!("mistakes.rs"), include_str!("mistakes_in_text.rs"), include_str!("text_mistakes.rs")];
 
-/// Returns the names of the ops that no source names, one a line.
+/// Returns the names of the ops that no source names, one a line. Panics if the name of an op has no dialect.
 fn missing(sources: &[&str]) -> String {
     let names = |op: Opcode, source: &str| {
         let (_, stem) = op.name().split_once('.').expect("a dialect");

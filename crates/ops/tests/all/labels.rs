@@ -4,7 +4,7 @@ use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 
 /// Returns the codes of all mistakes of a program whose `@main` takes `%a: tensor<2x3xf32>` and `%b: tensor<3x2xf32>`
-/// and contains this line.
+/// and contains this line. If the text cannot be read, only the mistakes of reading are returned.
 fn codes(line: &str) -> Vec<String> {
     codes_in("", line)
 }

@@ -6,7 +6,7 @@ use shardwise_ir::{Attr, Attrs, Body, Builder, Module, TensorType, Type};
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::{OPS, Opcode, build_as};
 
-/// Reads types such as `f32[2,3]`, separated by spaces.
+/// Reads types such as `f32[2,3]`, separated by spaces. Panics on any other text.
 fn types(text: &str) -> Vec<TensorType> {
     let parse = |word: &str| {
         let (dtype, dims) = word.trim_end_matches(']').split_once('[').expect("a type");

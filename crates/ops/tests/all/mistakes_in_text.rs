@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use shardwise_ops::OPS;
 
-/// Returns the text of all errors in a module of one mesh and a `@main` with these arguments, results and body.
+/// Returns the text of all errors in a module of one mesh and a `@main` with these arguments, results and body. If the
+/// text cannot be read, only the errors of reading are returned.
 fn found(args: &str, results: &str, body: &str) -> String {
     let text = format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main({args}) -> ({results}) {{\n{body}\n}}");
     match shardwise_ir::text::parse("x.mlir", &text, &OPS) {
@@ -67,7 +68,7 @@ fn collectives_take_only_axes_that_are_there() {
     refused(x, "all_to_all", r#"[{"x"}: 0->1]"#, x, "it leads to <@mesh, [{}, {\"x\"}]>");
     refused(x, "all_reduce", r#"{"x"}"#, whole, "reduces over \"x\", which splits a dimension");
     refused(x, "collective_permute", "", r#"[{"y"}, {}]"#, "the dimensions have [2, 1] shards before and [4, 1] after");
-    refused(x, "replicated_to_unreduced", r#"{"x"}"#, x, "leaves unreduced \"x\", which");
+    refused(x, "replicated_to_unreduced", r#"{"x"}"#, x, "makes a sum over \"x\", which");
     assert_eq!(step(x, "replicated_to_unreduced", r#"{"y"}"#, r#"[{"x"}, {}], unreduced={"y"}"#), "");
 }
 

@@ -5,7 +5,8 @@ use shardwise_ir::text::{Form, Piece};
 use shardwise_ir::{Attr, Attrs, Module, Op, OpView};
 use shardwise_ops::{OPS, Opcode, Presence};
 
-/// Returns the example of an op, and the first op of this kind in its `@main`.
+/// Returns the example of an op, and the first op of this kind in its `@main`. Panics if it has no such op or cannot be
+/// read.
 fn example(op: Opcode) -> (Module, Op) {
     let module = shardwise_ir::text::parse(op.name(), op.facts().example(op), &OPS).expect("the example is read");
     let body = &module.main().expect("the example has a @main").body;
@@ -75,7 +76,8 @@ fn required_attributes_are_those_that_the_verifier_misses() {
     assert!(required > 50 && optional > 10, "only {required} and {optional} attributes");
 }
 
-/// An attribute of another kind than the schema says is reported under the attribute's number, if it has one.
+/// Tests that an attribute of another kind than the schema says is reported under the attribute's label, or as
+/// `op-attribute` if it has none.
 #[test]
 fn attributes_of_another_kind_are_refused() {
     for &op in Opcode::ALL {
@@ -93,7 +95,7 @@ fn attributes_of_another_kind_are_refused() {
     }
 }
 
-/// An op with one region more than in its example is refused, unless it may have any number of regions.
+/// Tests that every op is refused if a region is added to it in its example.
 #[test]
 fn regions_that_an_op_does_not_have_are_refused() {
     let mut accepting = vec![];
@@ -132,7 +134,8 @@ fn attributes_of_text_forms_are_in_the_schema() {
     }
 }
 
-/// Labels are `add_c1`, with the op's own name.
+/// Tests that the label of each attribute is the name of its op without the dialect, `_i` and a number, as in
+/// `transpose_i2`.
 #[test]
 fn labels_of_attributes_name_their_op() {
     for &op in Opcode::ALL {

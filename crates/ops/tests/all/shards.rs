@@ -52,7 +52,8 @@ fn local_type(ty: &Type, sharding: &Sharding) -> Type {
     Type::tensor(t.dtype, sharding.local_shape(&t.shape))
 }
 
-/// Builds the per-device ops of an op, in a body of their own. Returns their results too.
+/// Builds the per-device ops of an op, in a body of their own. Returns their results too. Panics if the op cannot be
+/// localized.
 fn localized(op: OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> (Body, Vec<Value>) {
     let mut body = Body::new();
     let mut builder = Builder::new(&mut body);

@@ -1,4 +1,5 @@
-//! Mistakes in text: each is a diagnostic with its place, and nothing is deep, large or long enough to break the parser.
+//! Mistakes in text: each is a diagnostic with its place, and nothing is deep, large or long enough to break the
+//! parser.
 
 use expect_test::{Expect, expect};
 use shardwise_ir::difference;

@@ -3,12 +3,12 @@
 use super::Digit;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 
-/// Returns, for each dimension, the digits of a block's position that one or both layouts split, major to minor. Axes
-/// of size 1 are left out. If `is_prime`, the sizes of the digits are prime numbers, else the digits are as large as
-/// they can be.
+/// Returns, for each dimension, the digits of its positions along which one or both layouts are split, major to minor.
+/// Both layouts must be on one mesh and have as many dimensions. Axes of size 1 are left out. If `is_prime`, the sizes
+/// of the digits are prime numbers, else the digits are as large as they can be.
 ///
-/// Returns `None` if the layouts cannot be written with the same digits: one splits a dimension first in 2 and the other
-/// in 3, or an axis is cut in contradictory ways.
+/// Returns `None` if parts at the same place have sizes of which neither divides the other, or if an axis is cut in
+/// contradictory ways.
 pub(super) fn common(from: &Sharding, to: &Sharding, is_prime: bool) -> Option<Vec<Vec<Digit>>> {
     let mesh = &*from.mesh;
     let mut cuts = Cuts { mesh, ends: vec![vec![]; mesh.axes.len()] };

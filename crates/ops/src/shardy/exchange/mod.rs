@@ -1,9 +1,9 @@
 //! Reshards in which each device receives exactly what it lacks.
 //!
-//! Positions along a dimension are written with mixed digits, major to minor. A layout with axes `[{"x", "y"}, {}]` says
-//! that the first digit of dimension 0 is the device's coordinate along `x`, that the second is the one along `y`, and
-//! that the device holds the elements with any further digits. If two layouts can be written with the same digits, then
-//! what each device holds and needs follows from the digits alone, whatever the number of devices:
+//! Positions along a dimension are written with mixed digits, major to minor. A layout with axes `[{"x", "y"}, {}]`
+//! says that the first digit of dimension 0 is the device's coordinate along `x`, that the second is the one along `y`,
+//! and that the device holds the elements with any further digits. If two layouts can be written with the same digits,
+//! then what each device holds and needs follows from the digits alone, whatever the number of devices:
 //!
 //! | digit | the device holds | the device needs |
 //! |---|---|---|
@@ -37,9 +37,11 @@ const MAX_GROUP: usize = 256;
 pub struct Digit {
     /// The number of its values.
     pub size: usize,
-    /// The axis along which the device's coordinate is the digit's value in the source layout.
+    /// The axis along which the device's coordinate is the digit's value in the source layout. `None` if that layout
+    /// does not split the digit.
     pub held: Option<AxisRef>,
-    /// The axis along which it is the digit's value in the target layout.
+    /// The axis along which the device's coordinate is the digit's value in the target layout. `None` if that layout
+    /// does not split the digit.
     pub needed: Option<AxisRef>,
 }
 
@@ -62,7 +64,8 @@ struct Source {
 
 impl Exchange {
     /// Returns the exchange between two layouts on one mesh, or `None` if they cannot be written with the same digits:
-    /// one splits a dimension in 2 and the other in 3, or they cut an axis in contradictory ways.
+    /// one splits a dimension first in 2 and the other first in 3, or they cut an axis in contradictory ways. The
+    /// digits of an exchange that is not aligned have prime sizes.
     pub fn between(from: &Sharding, to: &Sharding) -> Option<Exchange> {
         let mesh = from.mesh.clone();
         let exchange = |is_prime| Some(Exchange { dims: digits::common(from, to, is_prime)?, mesh: mesh.clone() });
@@ -103,7 +106,8 @@ impl Exchange {
         self.is_aligned() || self.round_count() <= MAX_ROUNDS && self.group().1 <= MAX_GROUP
     }
 
-    /// Returns the bytes that the device that receives most receives. `needed` is the number of bytes of a target shard.
+    /// Returns the number of bytes that a device receives at most. `needed` is the number of bytes of a target shard.
+    /// If the exchange is not aligned, the result is `needed`.
     pub fn bytes_received(&self, needed: u64) -> u64 {
         let owned = if self.is_aligned() { needed / self.round_count() as u64 } else { 0 };
         needed - owned
@@ -134,7 +138,8 @@ impl Exchange {
     /// Returns from which device each device receives, for an exchange that is not aligned.
     ///
     /// Each part of an axis is once a coordinate of the sender and once one of the receiver. Where a digit is split by
-    /// both layouts, the parts are given. The remaining parts are paired by size, if possible each with itself.
+    /// both layouts, the parts are given. The remaining parts are paired by size, if possible each with itself. Panics
+    /// if that is not possible, which is so only if the digits are not of prime sizes.
     fn sources(&self) -> Vec<Source> {
         let (sliced, gathered) = self.sliced_and_gathered();
         let only = |is_only: fn(&Digit) -> bool, axis: fn(&Digit) -> Option<AxisRef>| {
