@@ -37,7 +37,8 @@ pub enum Tolerance<'a> {
     /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for
     /// functions whose absolute error near a zero is as large as elsewhere.
     OfLargestOrOne(u64),
-    /// Element `i`, or each part of a complex element, is at most `bounds[i]` away.
+    /// Element `i`, or each part of a complex element, is at most `bounds[i]` away. Comparisons may panic if there are
+    /// fewer bounds than elements.
     Bounds(&'a [f64]),
 }
 

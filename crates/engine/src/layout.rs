@@ -167,6 +167,9 @@ fn dense_zeros(like: &Literal, shape: &[usize]) -> Literal {
 
 impl Dense {
     /// Returns zeros of this shape, of the element type of `like`.
+    ///
+    /// # Panics
+    /// Panics if the shape has too many elements for a [`Literal`].
     pub fn zeros(like: &Literal, shape: &[usize]) -> Dense {
         Dense(dense_zeros(like, shape))
     }
@@ -176,7 +179,8 @@ impl Dense {
         Dense(nothings(like.dtype(), shape).to_dense())
     }
 
-    /// Writes `shard` at `offset`.
+    /// Writes the elements of `shard` at `offset` of the array. The shard must have the array's element type and fit
+    /// into it at this offset.
     pub fn paste(&mut self, shard: &Literal, offset: &[usize]) {
         let shard = shard.to_dense();
         let part = ShardBox { offset: offset.to_vec(), shape: shard.shape().to_vec() };
@@ -304,7 +308,8 @@ pub struct Disagreement {
 }
 
 /// Assembles the global array from the parts that `shard` returns for each position of the mesh. Padding beyond the
-/// global size is cut off, and one literal is kept for each distinct shard.
+/// global size is cut off. The summands of an unreduced sharding are added. One literal is kept for each distinct shard
+/// or summand of one.
 ///
 /// # Errors
 /// Fails if two devices that hold the same part hold different bytes.

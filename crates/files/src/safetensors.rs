@@ -89,7 +89,8 @@ impl Tensor {
 /// ```
 ///
 /// # Panics
-/// Panics if the format does not have an element type, or if the shapes have too many elements to be counted.
+/// Panics if the format does not have an element type, or if the shapes have too many elements to be counted. The names
+/// must differ, which is not checked.
 pub fn header(tensors: &[Tensor]) -> (Vec<u8>, Vec<usize>) {
     let of_type = |i: usize| format_type(tensors[i].dtype).expect("the caller has checked the types");
     let mut order: Vec<usize> = (0..tensors.len()).collect();
@@ -167,7 +168,7 @@ impl Reader {
         self.length
     }
 
-    /// Returns the number of bytes that have been read so far.
+    /// Returns the number of bytes that have been read so far, the header included.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
@@ -242,8 +243,8 @@ impl Index {
     /// Reads an index.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, if it is no index, or if it names a file outside of its folder. The names of
-    /// files must not contain separators of paths.
+    /// Fails if the file cannot be read, if it has more than 100,000,000 bytes, if it is no index, or if it names a file
+    /// outside of its folder. The names of files must not contain separators of paths or colons.
     pub fn read(file: &mut File) -> io::Result<Index> {
         let length = file.metadata()?.len();
         if length > MAX_HEADER {

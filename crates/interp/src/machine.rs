@@ -235,7 +235,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs an op that controls its regions, or that otherwise needs more than its operands. Fails if the interpreter
-    /// does not implement the op.
+    /// does not implement the op, or if the op itself, one of its regions or the function that it calls fails.
     pub(crate) fn control(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         match Opcode::of_view(view) {
             Opcode::Call | Opcode::Composite => self.call_op(env, frame, view, active),
