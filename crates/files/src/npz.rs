@@ -115,7 +115,8 @@ impl Member<'_> {
     /// Reads the next elements.
     ///
     /// # Errors
-    /// Fails if fewer bytes are left than `out` has, if they are not elements of the type, or if the file cannot be read.
+    /// Fails if fewer bytes are left than `out` has, if they are not elements of the type, or if the file cannot be
+    /// read.
     pub fn read(&mut self, out: &mut [u8]) -> Result<(), Mismatch> {
         let count = read_as_much(&mut self.bytes, out)?;
         let start = self.bytes_read;

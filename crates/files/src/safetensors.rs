@@ -243,8 +243,8 @@ impl Index {
     /// Reads an index.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, if it has more than 100,000,000 bytes, if it is no index, or if it names a file
-    /// outside of its folder. The names of files must not contain separators of paths or colons.
+    /// Fails if the file cannot be read, if it has more than 100,000,000 bytes, if it is no index, or if it names a
+    /// file outside of its folder. The names of files must not contain separators of paths or colons.
     pub fn read(file: &mut File) -> io::Result<Index> {
         let length = file.metadata()?.len();
         if length > MAX_HEADER {

@@ -34,7 +34,7 @@ pub(super) struct Aliases<'t> {
 }
 
 /// A location with its depth and size, which are limited because locations are trees that are walked recursively. The
-/// size is the number of its parts at any depth, and of every 64 bytes of their texts.
+/// size is the number of its parts at any depth, plus one for every 64 bytes of the text of a part.
 #[derive(Clone)]
 pub(super) struct LocInfo {
     pub loc: Loc,

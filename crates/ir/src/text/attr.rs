@@ -74,7 +74,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `@name` or `@"name"`, and returns the name without `@`, quotes and escapes. Another token is a mistake.
+    /// Reads `@name` or `@"name"`, and returns the name without `@`, quotes and escapes. Another token is a mistake,
+    /// and so is a name that is not UTF-8 or has an invalid escape.
     pub fn symbol(&mut self) -> Parsed<Arc<str>> {
         let text = self.tok_text();
         if !self.is_kind(Kind::At) {

@@ -105,7 +105,8 @@ impl<'t> Parser<'t> {
 
 impl<'t> Parser<'t> {
     /// Reads `{ .. }` with arguments that have been read already. Without such arguments, it may begin with a header
-    /// such as `^bb0(%a: T):`. Returns the region, which no op holds yet.
+    /// such as `^bb0(%a: T):`. Returns the region, which no op holds yet. Nesting of more than [`MAX_REGION_DEPTH`]
+    /// regions is a mistake, and so is a second block.
     pub fn region(&mut self, args: Vec<RegionArg<'t>>) -> Parsed<Region> {
         if self.region_depth >= MAX_REGION_DEPTH {
             let at = self.at();
