@@ -125,12 +125,16 @@ impl Quantized {
         }
         let smallest = smallest(self.expressed);
         if self.scales.iter().any(|&s| s.is_infinite() || s < smallest) {
-            let rule = format!("scales must be finite, and no smaller than the numbers of type {}", self.expressed);
+            let rule =
+                format!("scales must be finite, and at least the smallest positive number of type {}", self.expressed);
             return broken("quantized_type_c6", rule);
         }
         let is_number = |s: f64| s > 0.0 && s.is_finite();
         if self.scales.iter().any(|&s| !is_number(rounded(s, self.expressed))) {
-            return broken("quantized_type_c4", format!("scales must be numbers of type {}", self.expressed));
+            return broken(
+                "quantized_type_c4",
+                format!("scales must round to positive, finite numbers of type {}", self.expressed),
+            );
         }
         if self.zero_points.iter().any(|&z| z < low || z > high) {
             return broken("quantized_type_c7", format!("zero points must be in the storage range, {low}:{high}"));

@@ -69,7 +69,7 @@ impl Signature {
 fn not_an_array(func: &Func, what: &str, index: usize, ty: &Type) -> Diagnostic {
     Diagnostic::error("run-not-an-array", &func.loc, format!("{what} {index} of the program is not an array"))
         .facts(ty.to_string())
-        .help("programs take and give arrays; tokens stay inside")
+        .help("make it an array: tokens and tuples can be used only inside of the program")
 }
 
 /// An array that an engine holds.

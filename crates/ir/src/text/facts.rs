@@ -131,8 +131,9 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn bad_fact(&mut self, at: At, name: &str) -> super::Failed {
-        let message =
-            format!("attribute `{name}` does not have the form, or not as many entries, as when it is printed");
+        let message = format!(
+            "attribute `{name}` is malformed, has a wrong number of entries, or does not fit what it describes"
+        );
         self.fail(at, "text-attribute", message)
     }
 

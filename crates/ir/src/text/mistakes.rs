@@ -92,7 +92,11 @@ pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> D
 }
 
 pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {
-    Diagnostic::error("sharding-count", loc, format!("{} for {}", count(given, "sharding"), count(expected, what)))
+    Diagnostic::error(
+        "sharding-count",
+        loc,
+        format!("{} given for {}", count(given, "sharding"), count(expected, what)),
+    )
 }
 
 pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {

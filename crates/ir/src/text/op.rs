@@ -86,7 +86,8 @@ impl<'t> Parser<'t> {
     /// `types`. Reports the first such operand.
     pub fn check_operands(&mut self, at: At, operands: &[OperandAt], types: &[Type]) -> Parsed<()> {
         if operands.len() != types.len() {
-            let message = format!("{}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
+            let message =
+                format!("the op has {}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
             return Err(self.fail(at, "text-operands", message));
         }
         for (&(v, at), ty) in operands.iter().zip(types) {
@@ -232,7 +233,7 @@ impl<'t> Parser<'t> {
             let (name, at) = self.value_name()?;
             let count = if self.eat(":") { Some(self.size()?) } else { None };
             if count == Some(0) {
-                return Err(self.fail(at, "text-results", format!("`%{name}` names no result")));
+                return Err(self.fail(at, "text-results", format!("`%{name}:0` names no result")));
             }
             names.push(ResultNames { name, count, at });
             if !self.eat(",") {
