@@ -245,7 +245,8 @@ impl AxisRef {
     }
 }
 
-/// Prints `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`.
+/// Prints `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`, and `reduced={..}` at the end. Of these three
+/// lists, those without axes are left out.
 impl fmt::Display for Sharding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<@{}, [", self.mesh.name)?;

@@ -218,7 +218,7 @@ impl Writer {
     /// Writes a whole array. The elements of a splat are not in memory all at once.
     ///
     /// # Errors
-    /// As [`Writer::start`].
+    /// Fails as [`Writer::start`] does.
     pub fn literal(&mut self, name: &str, array: &Literal) -> io::Result<()> {
         self.start(name, array.dtype(), array.shape())?;
         let element = array.raw_bytes();

@@ -67,7 +67,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Returns the number of bytes of the elements.
+    /// Returns the number of bytes of all elements. The number of elements must fit `usize`, which is not checked.
     pub fn bytes(&self) -> u64 {
         self.shape.iter().product::<usize>() as u64 * self.dtype.storage_bytes() as u64
     }

@@ -15,7 +15,8 @@ pub type PerProcess = Vec<Option<Datum>>;
 /// The results of an op or a region, or the diagnostic with which it failed.
 pub type Results = Result<Vec<PerProcess>, Diagnostic>;
 
-/// The largest depth of calls and regions at run time. Each level takes a few frames of the native stack.
+/// The largest depth of calls and regions at run time. A call counts twice: for itself, and for the function's region.
+/// Each level takes a few frames of the native stack.
 const MAX_DEPTH: usize = 400;
 
 /// Runs one module.

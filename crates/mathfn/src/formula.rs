@@ -9,7 +9,8 @@ const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// `ln 2` in two parts; the first has 16 bits, so its small multiples are exact.
 const LN2_HI: f32 = 0.693_145_75;
 const LN2_LO: f32 = 1.428_606_8e-6;
-/// Adding this rounds to an integer, which the low bits of the sum then hold.
+/// Adding this to a number of at most 2^22 in magnitude rounds the number to an integer, which the low bits of the sum
+/// then hold.
 const MAGIC: f32 = 12_582_912.0;
 const SIGN: u32 = 0x8000_0000;
 /// Below this, `x` is the correctly rounded `expm1(x)` and `log1p(x)`.

@@ -163,7 +163,10 @@ impl<'t> Parser<'t> {
         }
         let expected = count.saturating_mul(ty.dtype.storage_bytes());
         if bytes.len() != expected {
-            let message = format!("the string has {}, and {ty} needs {expected}", mistakes::count(bytes.len(), "byte"));
+            let message = format!(
+                "the hexadecimal string has {}, and {ty} needs {expected}",
+                mistakes::count(bytes.len(), "byte")
+            );
             return Err(self.fail(at, "text-literal", message));
         }
         self.literal_of_bytes(at, ty, &bytes)

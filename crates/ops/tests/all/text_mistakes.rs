@@ -328,7 +328,7 @@ fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.constant dense<\"0x00\"> : tensor<2xf32>",
         expect![[r#"
-            error[text-literal]: the string has 1 byte, and tensor<2xf32> needs 8
+            error[text-literal]: the hexadecimal string has 1 byte, and tensor<2xf32> needs 8
               --> t.mlir:3:33
                | %0 = stablehlo.constant dense<"0x00"> : tensor<2xf32>
                |                               ^"#]],
