@@ -76,8 +76,9 @@ pub struct Elements {
     pub worst: usize,
     /// The indices of that element.
     pub indices: Vec<usize>,
-    /// The values of the two arrays at that element, as text.
+    /// The value of that element in the array that was computed, as text.
     pub got: String,
+    /// The value of that element in the expected array, as text.
     pub want: String,
     /// The distance of that element in the tolerance's units; `None` if it cannot be counted.
     pub apart: Option<u64>,

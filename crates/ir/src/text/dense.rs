@@ -140,6 +140,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat. Eight booleans may share a byte.
+    /// Another number of bytes, and characters that are not hexadecimal digits, are mistakes.
     fn hex_elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
         let at = self.at();
         let quoted = self.tok_text();

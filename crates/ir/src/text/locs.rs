@@ -12,9 +12,11 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The largest depth of a location, which is limited because locations are walked recursively, and its largest size
-/// after the expansion of aliases. A larger location is replaced by its first part.
+/// The largest depth of a location, which is limited because locations are walked recursively. A deeper location is
+/// replaced by its first part.
 const MAX_DEPTH: usize = 256;
+/// The largest size ([`LocInfo`]) of a location after the expansion of aliases. A larger location is replaced by its
+/// first part, if it has parts.
 const MAX_SIZE: usize = 1 << 12;
 
 /// The largest nesting depth of locations in text.
