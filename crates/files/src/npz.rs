@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The largest length of an array's header.
+/// The largest length of an array's header, in bytes.
 const MAX_HEADER: usize = 1 << 16;
 
 // ── reading

@@ -19,7 +19,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-/// The largest length of a header, as in the reference implementation. An index may not be longer either.
+/// The largest length of a header in bytes, as in the reference implementation. An index may not be longer either.
 const MAX_HEADER: u64 = 100_000_000;
 /// The number of bytes that a parsed header takes at most for each byte of its text.
 const PARSED: usize = 32;

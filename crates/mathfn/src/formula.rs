@@ -14,7 +14,7 @@ const LN2_LO: f32 = 1.428_606_8e-6;
 /// then hold.
 const MAGIC: f32 = 12_582_912.0;
 const SIGN: u32 = 0x8000_0000;
-/// Below this, `x` is the correctly rounded `expm1(x)` and `log1p(x)`.
+/// If `x` is smaller than this in magnitude, `x` is the correctly rounded `expm1(x)`, `log1p(x)` and `sin(x)`.
 const TINY: f32 = 2.980_232_2e-8;
 
 #[inline(always)]
@@ -199,7 +199,8 @@ pub fn erf_inv<V: Lanes>(x: V) -> V {
     V::choose(absolute(x).eq(one), infinite, x.mul(p))
 }
 
-/// Beyond this, reduction by a three-part pi/2 would lose bits, and lanes go to `f64` one by one.
+/// The largest magnitude for which the argument of a sine or cosine is reduced by a pi/2 in three parts. Beyond it, this
+/// would lose bits, so such lanes are computed in `f64` one by one.
 const REDUCTION_LIMIT: f32 = 65_536.0;
 
 /// Splits `x = j pi/2 + r`. Returns a word with the low bits of `j`, and the float `r`.

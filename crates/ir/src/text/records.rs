@@ -218,8 +218,8 @@ impl<'t> Parser<'t> {
         Ok(fields)
     }
 
-    /// Reads `[b, 0, f]x[0, i, o]->[b, 0, f]`, and returns the corresponding record. It is a mistake if one of the three
-    /// lists lacks one of its two letters, or if the other dimensions in it are not numbered 0, 1, … in any order.
+    /// Reads `[b, 0, f]x[0, i, o]->[b, 0, f]`, and returns the corresponding record. It is a mistake if one of the
+    /// three lists lacks one of its two letters, or if its other dimensions are not numbered 0, 1, … in any order.
     pub fn conv_dimensions(&mut self) -> Parsed<Attr> {
         let mut fields = Attrs::new();
         for (i, (part, letters)) in CONV_PARTS.into_iter().enumerate() {
