@@ -199,8 +199,8 @@ pub fn erf_inv<V: Lanes>(x: V) -> V {
     V::choose(absolute(x).eq(one), infinite, x.mul(p))
 }
 
-/// The largest magnitude for which the argument of a sine or cosine is reduced by a pi/2 in three parts. Beyond it, this
-/// would lose bits, so such lanes are computed in `f64` one by one.
+/// The largest magnitude for which the argument of a sine or cosine is reduced by a pi/2 in three parts. Beyond it,
+/// this would lose bits, so such lanes are computed in `f64` one by one.
 const REDUCTION_LIMIT: f32 = 65_536.0;
 
 /// Splits `x = j pi/2 + r`. Returns a word with the low bits of `j`, and the float `r`.
