@@ -63,7 +63,7 @@ impl Reader {
         zip::ZipArchive::new(BufReader::new(file)).map(Reader).map_err(|e| e.to_string())
     }
 
-    /// Returns the names of the members, without `.npy`.
+    /// Returns the names of the members, without `.npy`. Members whose names cannot be read are left out.
     pub fn names(&self) -> Vec<String> {
         self.0.file_names().flatten().map(|n| n.trim_end_matches(".npy").to_string()).collect()
     }
