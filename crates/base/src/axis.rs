@@ -106,8 +106,8 @@ impl AxisRef {
     /// Returns the merged list of disjoint parts of axes that covers what `axes` cover, sorted by the position of the
     /// axis in the mesh and then major to minor. Axes of size 1 are left out.
     ///
-    /// If parts of one axis cannot coexist (`(1)2` and `(1)3`), the list has the whole axis in place of all parts of
-    /// this axis.
+    /// The parts of one axis are sorted by their start and then by their end. If two neighbours in this order cannot
+    /// coexist (`(1)2` and `(1)3`), the list has the whole axis in place of all parts of this axis.
     pub fn union(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> Vec<AxisRef> {
         let mut axes = axes.into_iter();
         let Some(first) = axes.next() else { return vec![] };
@@ -142,7 +142,7 @@ impl AxisRef {
     }
 
     /// Returns the parts of `self` that none of `axes` covers, major to minor. Parts that cannot coexist with `self`
-    /// cover nothing of it.
+    /// cover nothing of it. The others must be able to coexist with each other.
     pub fn minus(self, mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
         let mut spans = vec![(self.pre_size(), self.next_pre_size(mesh))];
         for a in axes.iter().filter(|a| a.axis == self.axis && self.can_coexist(**a)) {
@@ -179,14 +179,14 @@ impl AxisRef {
             }
     }
 
-    /// Returns true if `self` is the major part of `other`, or all of it: `"x":(2)2` of `"x":(2)4`. The two must be
-    /// able to coexist.
+    /// Returns true if `self` is the major part of `other`, or all of it: `"x":(2)2` of `"x":(2)4`. Returns false
+    /// if the two cannot coexist.
     pub fn prefix_of(self, other: AxisRef) -> bool {
         other.contains(self) && self.pre_size() == other.pre_size()
     }
 
-    /// Returns true if `self` is the minor part of `other`, or all of it: `"x":(4)2` of `"x":(2)4`. The two must be
-    /// able to coexist.
+    /// Returns true if `self` is the minor part of `other`, or all of it: `"x":(4)2` of `"x":(2)4`. Returns false
+    /// if the two cannot coexist.
     pub fn suffix_of(self, other: AxisRef, mesh: &Mesh) -> bool {
         other.contains(self) && self.next_pre_size(mesh) == other.next_pre_size(mesh)
     }
@@ -239,8 +239,8 @@ impl AxisRef {
         (to > from).then(|| AxisRef::part(self.axis, from, to / from))
     }
 
-    /// Returns the shorter of the two if it is the major part of the longer one, else `None`. The two must be able to
-    /// coexist.
+    /// Returns the shorter of the two if it is the major part of the longer one or equal to it. Otherwise returns
+    /// `None`, also if the two cannot coexist.
     pub fn greatest_common_prefix(self, other: AxisRef) -> Option<AxisRef> {
         if self.prefix_of(other) { Some(self) } else { other.prefix_of(self).then_some(other) }
     }

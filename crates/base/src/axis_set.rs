@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 pub struct AxisSet(Vec<AxisRef>);
 
 impl AxisSet {
-    /// Returns the set of these axes, of which some may overlap.
+    /// Returns the set of these axes, of which some may overlap. Parts of one axis that cannot coexist are replaced by
+    /// the whole axis, as [`AxisRef::union`] states.
     pub fn new(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> AxisSet {
         let axes: Vec<AxisRef> = axes.into_iter().collect();
         let single = axes.iter().filter(|a| mesh.axis_size(a.axis) == 1).map(|a| a.axis).collect::<BTreeSet<_>>();
@@ -37,7 +38,8 @@ impl AxisSet {
         AxisSet::new(mesh, self.iter().chain(other.iter()))
     }
 
-    /// Returns the axes, or parts of axes, that are not in `other`.
+    /// Returns the axes, or parts of axes, that are not in `other`. A part of an axis in `other` removes nothing of a
+    /// part that it cannot coexist with.
     pub fn minus(&self, other: &AxisSet, mesh: &Mesh) -> AxisSet {
         let rest = self.iter().flat_map(|a| match other.iter().any(|b| b.contains(a)) {
             true => vec![],
@@ -56,7 +58,7 @@ impl AxisSet {
         self.0.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect()
     }
 
-    /// Formats the axes as types do: `X` or `(X,Y)`.
+    /// Formats the axes as types do: `X`, `(X,Y)`, or `()` if the set is empty.
     pub fn show(&self, mesh: &Mesh) -> String {
         let names = self.names(mesh);
         if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(",")) }

@@ -353,7 +353,7 @@ impl Budget {
     ///
     /// # Errors
     /// Fails if the run is cancelled, and then counts no steps. Fails if the steps taken exceed the limit, these steps
-    /// included.
+    /// included, which stay counted.
     pub fn step(&self, count: u64) -> Result<(), Stop> {
         let shared = &*self.0;
         if shared.cancel.is_cancelled() {

@@ -37,7 +37,8 @@ pub enum Tolerance<'a> {
     /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for
     /// functions whose absolute error near a zero is as large as elsewhere.
     OfLargestOrOne(u64),
-    /// Element `i`, or each part of a complex element, is at most `bounds[i]` away.
+    /// Element `i`, or each part of a complex element, is at most `bounds[i]` away. Comparisons may panic if there are
+    /// fewer bounds than elements.
     Bounds(&'a [f64]),
 }
 
@@ -75,8 +76,9 @@ pub struct Elements {
     pub worst: usize,
     /// The indices of that element.
     pub indices: Vec<usize>,
-    /// The values of the two arrays at that element, as text.
+    /// The value of that element in the array that was computed, as text.
     pub got: String,
+    /// The value of that element in the expected array, as text.
     pub want: String,
     /// The distance of that element in the tolerance's units; `None` if it cannot be counted.
     pub apart: Option<u64>,

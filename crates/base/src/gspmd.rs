@@ -60,6 +60,9 @@ impl Tiling {
 
     /// Returns each dimension of the grid as runs, major to minor, or `None` if the grid is no product of runs that
     /// starts at device 0.
+    ///
+    /// # Panics
+    /// May panic if a size of the grid is 0, or if there are fewer devices than positions.
     pub fn runs(&self) -> Option<Vec<Vec<Run>>> {
         let sizes: Vec<usize> = self.grid().collect();
         let mut runs = vec![];
@@ -313,8 +316,8 @@ impl Parser<'_> {
     }
 
     /// Parses `[2,4]` or `[2,4]T(1,0)`. Returns the numbers from 0 on, reshaped and, with `T`, transposed, in row-major
-    /// order. Fails if the text has another form or there are more than [`Mesh::MAX_DEVICES`]
-    /// numbers.
+    /// order. Fails if the text has another form, if the numbers after `T` are no permutation of the dimensions, or if
+    /// there are more than [`Mesh::MAX_DEVICES`] numbers or [`MAX_DIMS`] dimensions.
     fn iota(&mut self) -> Result<Data<usize>, HloShardingError> {
         self.expect("[", "`[`")?;
         let dims = self.numbers()?;

@@ -43,9 +43,9 @@ elements!(Bool8 => I1, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u
 /// The reason why a literal cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LiteralError {
-    /// The number of elements or bytes overflows.
+    /// The shape has more than [`MAX_ELEMENTS`] elements.
     TooLarge,
-    /// The numbers of bytes that the shape needs and that were given.
+    /// The shape needs `expected` bytes, and `found` bytes were given.
     Length { expected: usize, found: usize },
 }
 
@@ -133,7 +133,8 @@ impl Literal {
         })
     }
 
-    /// Returns the literal whose element `i`, row-major, is `element(i)`. Takes a step for each 2^16 elements.
+    /// Returns the literal whose element `i`, row-major, is `element(i)`. Takes a step of the budget
+    /// ([`take_steps`](crate::budget::take_steps)) for each 2^16 elements.
     ///
     /// # Panics
     /// Panics if the shape has more than [`MAX_ELEMENTS`] elements.
@@ -215,6 +216,9 @@ impl Literal {
     }
 
     /// Returns the same value with every element stored.
+    ///
+    /// # Panics
+    /// Panics if this is a splat of more than [`MAX_ELEMENTS`] elements.
     pub fn to_dense(&self) -> Literal {
         if !self.is_splat {
             return self.clone();
@@ -240,13 +244,16 @@ impl Literal {
     /// Returns the elements for writing. Copies them if they are shared or a splat.
     ///
     /// # Panics
-    /// Panics if this has another element type.
+    /// Panics if this has another element type, or is a splat of more than [`MAX_ELEMENTS`] elements.
     pub fn as_mut_slice<T: Element>(&mut self) -> &mut [T] {
         assert_eq!(T::DTYPE, self.dtype, "element type");
         bytemuck::cast_slice_mut(self.bytes_mut())
     }
 
     /// Returns the bytes of all elements for writing. Copies them if they are shared or a splat.
+    ///
+    /// # Panics
+    /// Panics if this is a splat of more than [`MAX_ELEMENTS`] elements.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if self.is_splat {
             *self = self.to_dense();
@@ -360,7 +367,8 @@ fn words_of(bytes: &[u8]) -> Arc<Data<u64>> {
     Arc::new(words)
 }
 
-/// A literal that is written element by element, row-major. Takes a step for each 2^16 elements.
+/// A literal that is written element by element, row-major. Takes a step of the budget
+/// ([`take_steps`](crate::budget::take_steps)) for each 2^16 elements.
 ///
 /// ```
 /// use shardwise_base::{DType, Literal, LiteralWriter};

@@ -109,7 +109,8 @@ impl Loc {
     }
 }
 
-/// Prints `file:line:column` of the nearest file position, else the scope, else `unknown`.
+/// Prints `file:line:column` of [`Loc::file_pos`]. If there is none, prints the scope in quotes, or `unknown` if there
+/// is none either.
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.file_pos(), self.scope()) {

@@ -92,7 +92,8 @@ impl Mesh {
     /// The largest number of axes of a mesh.
     pub const MAX_AXES: usize = 64;
 
-    /// Returns a mesh of the first devices, with axes given by their names and sizes. The axes are [`AxisKind::Auto`].
+    /// Returns a mesh of the devices 0, 1, 2, …, with axes given by their names and sizes. The axes are
+    /// [`AxisKind::Auto`].
     ///
     /// # Errors
     /// Fails if the mesh is not valid, see [`Mesh::checked`].
@@ -105,7 +106,7 @@ impl Mesh {
         Mesh::of_axes(name, axes).checked()
     }
 
-    /// Returns a mesh of the first devices, which is not checked yet.
+    /// Returns a mesh of the devices 0, 1, 2, …, without a check ([`Mesh::checked`]).
     pub fn of_axes(name: impl Into<Arc<str>>, axes: Vec<MeshAxis>) -> Mesh {
         Mesh { name: name.into(), axes, device_ids: None, topology: None, communicate: Communicate::default() }
     }
@@ -242,7 +243,7 @@ impl Mesh {
         coordinates
     }
 
-    /// Returns the device at a position of the grid.
+    /// Returns the device at a position of the grid. The position must be less than the number of devices.
     pub fn device(&self, position: usize) -> usize {
         self.device_ids.as_ref().map_or(position, |ids| ids[position])
     }

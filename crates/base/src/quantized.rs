@@ -30,7 +30,8 @@ pub struct Quantized {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct QuantizedId(u32);
 
-/// The label of the constraint of StableHLO's spec that a quantized type breaks, and what it requires.
+/// The label of the constraint of StableHLO's spec that a quantized type breaks, and what it requires. The label is
+/// `quantized-types-full` if the types of the process take too much memory.
 pub type BrokenConstraint = (&'static str, String);
 
 #[derive(Default)]
@@ -82,7 +83,7 @@ impl Table {
     }
 }
 
-/// Returns the smallest and the largest integer of a storage type.
+/// Returns the smallest and the largest integer of a storage type, which must be an integer type of at most 32 bits.
 pub fn storage_range(storage: DType) -> (i64, i64) {
     let bits = storage.bits() as u32;
     if storage.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
@@ -124,12 +125,16 @@ impl Quantized {
         }
         let smallest = smallest(self.expressed);
         if self.scales.iter().any(|&s| s.is_infinite() || s < smallest) {
-            let rule = format!("scales must be finite, and no smaller than the numbers of type {}", self.expressed);
+            let rule =
+                format!("scales must be finite, and at least the smallest positive number of type {}", self.expressed);
             return broken("quantized_type_c6", rule);
         }
         let is_number = |s: f64| s > 0.0 && s.is_finite();
         if self.scales.iter().any(|&s| !is_number(rounded(s, self.expressed))) {
-            return broken("quantized_type_c4", format!("scales must be numbers of type {}", self.expressed));
+            return broken(
+                "quantized_type_c4",
+                format!("scales must round to positive, finite numbers of type {}", self.expressed),
+            );
         }
         if self.zero_points.iter().any(|&z| z < low || z > high) {
             return broken("quantized_type_c7", format!("zero points must be in the storage range, {low}:{high}"));

@@ -69,12 +69,13 @@ pub struct Reason {
     pub alternative: Option<Alternative>,
     /// The bytes that the device that receives most receives, in the whole reshard that this step belongs to.
     pub bytes_received: u64,
-    /// The reshard that the collective belongs to, for a bound on what it has to move; `None` for sums.
+    /// The reshard that the collective belongs to, for a bound on what it has to move. `None` on sums, on `sdy.reshard`
+    /// itself, and on the ops of a reshard in which no device receives data.
     pub reshard: Option<Arc<Reshard>>,
-    /// 0 for the first collective of a reshard, and more for those after it.
+    /// The number of collectives before this one in its reshard that receive data.
     pub step: usize,
     /// The move that every program with the same arguments and results makes: an argument itself is required in another
-    /// layout.
+    /// layout, by a result of the function or a constraint. `None` if this is not the case.
     pub forced: Option<Arc<Reshard>>,
     /// The layouts among those of the consumer's tensors that led to this collective and that the search changed.
     pub changes: Vec<LayoutChange>,

@@ -11,7 +11,8 @@ pub struct DimSharding {
     pub axes: Vec<AxisRef>,
     /// States whether propagation may append axes to the dimension.
     pub is_open: bool,
-    /// The round of propagation in which this dimension takes part: `p<N>`.
+    /// The user priority, `p<N>`: the first round of propagation in which this dimension takes part. `None` is the same
+    /// as 0.
     pub priority: Option<u32>,
 }
 
@@ -244,7 +245,8 @@ impl AxisRef {
     }
 }
 
-/// Prints `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`.
+/// Prints `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`, and `reduced={..}` at the end. Of these three
+/// lists, those without axes are left out.
 impl fmt::Display for Sharding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<@{}, [", self.mesh.name)?;

@@ -150,7 +150,8 @@ impl Format {
         }
     }
 
-    /// Returns the code of infinity with this sign, else of NaN; 0 in types that have neither.
+    /// Returns the code of infinity, or of NaN if the type has no infinity, or 0 if it has neither. `sign` is the sign
+    /// bit at its place in the code, or 0. It is ignored if the type has only one NaN.
     fn beyond(&self, sign: u32) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
         match self.special {

@@ -41,7 +41,8 @@ impl ShardBox {
 }
 
 /// Returns boxes that together are an array of this shape, in row-major order. The elements of each are consecutive in
-/// the array, and take at most `max_bytes` bytes or are one element.
+/// the array, and take at most `max_bytes` bytes or are one element. `element` is the number of bytes of an element,
+/// which is not 0.
 ///
 /// ```
 /// use shardwise_engine::layout::bands;
@@ -78,7 +79,7 @@ pub fn bands(shape: &[usize], element: usize, max_bytes: usize) -> impl Iterator
 }
 
 /// Copies the elements of `part` from the bytes of one box to those of another. Both boxes contain the part, and may be
-/// larger than the array that they are boxes of.
+/// larger than the array that they are boxes of. `element` is the number of bytes of an element.
 pub fn copy_part(part: &ShardBox, from: (&[u8], &ShardBox), to: (&mut [u8], &ShardBox), element: usize) {
     let (rank, (from, from_box), (to, to_box)) = (part.shape.len(), from, to);
     let is_whole = |d: usize| part.shape[d] == from_box.shape[d] && part.shape[d] == to_box.shape[d];
@@ -167,6 +168,9 @@ fn dense_zeros(like: &Literal, shape: &[usize]) -> Literal {
 
 impl Dense {
     /// Returns zeros of this shape, of the element type of `like`.
+    ///
+    /// # Panics
+    /// Panics if the shape has too many elements for a [`Literal`].
     pub fn zeros(like: &Literal, shape: &[usize]) -> Dense {
         Dense(dense_zeros(like, shape))
     }
@@ -176,7 +180,8 @@ impl Dense {
         Dense(nothings(like.dtype(), shape).to_dense())
     }
 
-    /// Writes `shard` at `offset`.
+    /// Writes the elements of `shard` at `offset` of the array. The shard must have the array's element type and fit
+    /// into it at this offset.
     pub fn paste(&mut self, shard: &Literal, offset: &[usize]) {
         let shard = shard.to_dense();
         let part = ShardBox { offset: offset.to_vec(), shape: shard.shape().to_vec() };
@@ -200,7 +205,8 @@ fn paste_box(global: &mut [u8], shape: &[usize], part: &ShardBox, bytes: &[u8], 
     for_each_row(shape, part, element, |at, row| global[at..at + row.len()].copy_from_slice(&bytes[row]));
 }
 
-/// Calls `f` with the byte position in the global array and the byte range in the box, for each innermost row.
+/// Calls `f` for each innermost row of the box `part` of an array of this shape, whose elements have `element` bytes
+/// each. `f` gets the byte position of the row in the array, and its byte range in the box.
 fn for_each_row(shape: &[usize], part: &ShardBox, element: usize, mut f: impl FnMut(usize, std::ops::Range<usize>)) {
     if part.shape.contains(&0) {
         return;
@@ -304,7 +310,8 @@ pub struct Disagreement {
 }
 
 /// Assembles the global array from the parts that `shard` returns for each position of the mesh. Padding beyond the
-/// global size is cut off, and one literal is kept for each distinct shard.
+/// global size is cut off. The summands of an unreduced sharding are added. One literal is kept for each distinct shard
+/// or summand of one.
 ///
 /// # Errors
 /// Fails if two devices that hold the same part hold different bytes.

@@ -69,7 +69,7 @@ impl Signature {
 fn not_an_array(func: &Func, what: &str, index: usize, ty: &Type) -> Diagnostic {
     Diagnostic::error("run-not-an-array", &func.loc, format!("{what} {index} of the program is not an array"))
         .facts(ty.to_string())
-        .help("programs take and give arrays; tokens stay inside")
+        .help("make it an array: tokens and tuples can be used only inside of the program")
 }
 
 /// An array that an engine holds.
@@ -120,7 +120,7 @@ pub struct InstructionTime {
     /// The name of the op that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
     pub loc: shardwise_base::Loc,
-    /// How often it ran; each instance is counted once.
+    /// How often it ran. A run on all devices counts once.
     pub count: u64,
     pub total: Duration,
     pub is_collective: bool,
@@ -163,7 +163,8 @@ pub trait Executable: Send + Sync {
     /// Fails if an argument cannot be used, if the run is stopped, or if an op fails.
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
-    /// Executes the program as [`Executable::execute`] does. Returns its results, and the time of each instruction.
+    /// Executes the program as [`Executable::execute`] does. Returns its results, and the time of each instruction. The
+    /// list of times is empty if the engine measures none.
     ///
     /// # Errors
     /// Fails as [`Executable::execute`] does.

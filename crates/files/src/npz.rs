@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The largest length of an array's header.
+/// The largest length of an array's header, in bytes.
 const MAX_HEADER: usize = 1 << 16;
 
 // ── reading
@@ -63,7 +63,7 @@ impl Reader {
         zip::ZipArchive::new(BufReader::new(file)).map(Reader).map_err(|e| e.to_string())
     }
 
-    /// Returns the names of the members, without `.npy`.
+    /// Returns the names of the members, without `.npy`. Members whose names cannot be read are left out.
     pub fn names(&self) -> Vec<String> {
         self.0.file_names().flatten().map(|n| n.trim_end_matches(".npy").to_string()).collect()
     }
@@ -115,7 +115,8 @@ impl Member<'_> {
     /// Reads the next elements.
     ///
     /// # Errors
-    /// Fails if there are fewer bytes, or if they are not elements of the type.
+    /// Fails if fewer bytes are left than `out` has, if they are not elements of the type, or if the file cannot be
+    /// read.
     pub fn read(&mut self, out: &mut [u8]) -> Result<(), Mismatch> {
         let count = read_as_much(&mut self.bytes, out)?;
         let start = self.bytes_read;
@@ -156,7 +157,9 @@ fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
 }
 
-/// Returns numpy's type string for an element type, without the byte order.
+/// Returns numpy's type string for an element type, without the byte order. For types that numpy does not have, this is
+/// the type of uninterpreted bytes of the same size: `V2` for bf16, and `V1` for f8 and all smaller floats. Integers of
+/// fewer than 8 bits have the names of those of 8 bits.
 pub fn numpy_name(dtype: DType) -> String {
     use DType::*;
     let name = match dtype {
@@ -180,8 +183,8 @@ pub fn numpy_name(dtype: DType) -> String {
     name.into()
 }
 
-/// Returns true if numpy's type `given` may hold elements of `dtype`: if it is the type's own name, or `u2` for bf16 or
-/// `u1` for f8. Types in big-endian order are not accepted.
+/// Returns true if numpy's type `given` may hold elements of `dtype`: if it is [`numpy_name`], or `u2` where that is
+/// `V2`, or `u1` where that is `V1`. Types in big-endian order are not accepted.
 fn accepts(dtype: DType, given: &str) -> bool {
     let given = given.trim_start_matches(['<', '|', '=']);
     let expected = numpy_name(dtype);
@@ -215,7 +218,7 @@ impl Writer {
     /// Writes a whole array. The elements of a splat are not in memory all at once.
     ///
     /// # Errors
-    /// As [`Writer::start`].
+    /// Fails as [`Writer::start`] does.
     pub fn literal(&mut self, name: &str, array: &Literal) -> io::Result<()> {
         self.start(name, array.dtype(), array.shape())?;
         let element = array.raw_bytes();
@@ -268,7 +271,8 @@ impl UntilFailure {
         Ok(UntilFailure { file: NewFile::create(path)?, has_failed: false, end: 0 })
     }
 
-    /// Returns `otherwise` after a failure, and otherwise the result of `f`.
+    /// Returns the result of `f`, or `otherwise` without a call of `f` if an operation on the file has failed before.
+    /// Fails if `f` does.
     fn unless_failed<T>(&mut self, otherwise: T, f: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
         if self.has_failed {
             return Ok(otherwise);

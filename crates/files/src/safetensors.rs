@@ -19,7 +19,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-/// The largest length of a header, as in the reference implementation. An index may not be longer either.
+/// The largest length of a header in bytes, as in the reference implementation. An index may not be longer either.
 const MAX_HEADER: u64 = 100_000_000;
 /// The number of bytes that a parsed header takes at most for each byte of its text.
 const PARSED: usize = 32;
@@ -67,7 +67,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Returns the number of bytes of the elements.
+    /// Returns the number of bytes of all elements. The number of elements must fit `usize`, which is not checked.
     pub fn bytes(&self) -> u64 {
         self.shape.iter().product::<usize>() as u64 * self.dtype.storage_bytes() as u64
     }
@@ -89,7 +89,8 @@ impl Tensor {
 /// ```
 ///
 /// # Panics
-/// Panics if the format does not have an element type, or if the shapes have too many elements to be counted.
+/// Panics if the format does not have an element type, or if the shapes have too many elements to be counted. The names
+/// must differ, which is not checked.
 pub fn header(tensors: &[Tensor]) -> (Vec<u8>, Vec<usize>) {
     let of_type = |i: usize| format_type(tensors[i].dtype).expect("the caller has checked the types");
     let mut order: Vec<usize> = (0..tensors.len()).collect();
@@ -167,7 +168,7 @@ impl Reader {
         self.length
     }
 
-    /// Returns the number of bytes that have been read so far.
+    /// Returns the number of bytes that have been read so far, the header included.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
@@ -242,8 +243,8 @@ impl Index {
     /// Reads an index.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, if it is no index, or if it names a file outside of its folder. The names of
-    /// files must not contain separators of paths.
+    /// Fails if the file cannot be read, if it has more than 100,000,000 bytes, if it is no index, or if it names a
+    /// file outside of its folder. The names of files must not contain separators of paths or colons.
     pub fn read(file: &mut File) -> io::Result<Index> {
         let length = file.metadata()?.len();
         if length > MAX_HEADER {

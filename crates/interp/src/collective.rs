@@ -397,8 +397,12 @@ fn no_position(view: &OpView<'_>) -> Diagnostic {
 }
 
 fn no_such_root(view: &OpView<'_>, root: i128, size: usize) -> Diagnostic {
-    Diagnostic::error("collective-root", view.loc(), format!("`{}` has no member {root} as its root", view.name()))
-        .expected(format!("0 to {}, a position in the group", size - 1))
+    Diagnostic::error(
+        "collective-root",
+        view.loc(),
+        format!("`{}` has the root {root}, which is not a position in its group", view.name()),
+    )
+    .expected(format!("0 to {}, a position in the group", size - 1))
 }
 
 fn incomplete(view: &OpView<'_>, group: &[usize], active: &Active, frame: &Frame) -> Diagnostic {

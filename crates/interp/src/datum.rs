@@ -27,7 +27,7 @@ impl Datum {
     /// Returns true if this boolean or integer scalar is not zero.
     ///
     /// # Panics
-    /// Panics if this is not an array. The verifier excludes this.
+    /// Panics if this is not an array of booleans or integers with at least one element. The verifier excludes this.
     pub fn is_true(&self) -> bool {
         self.tensor().get_i128(0) != 0
     }

@@ -97,7 +97,8 @@ fn main_func(module: &Module) -> Result<&Func, Diagnostics> {
 }
 
 /// Checks that there are as many arguments as the function has parameters, each of the parameter's type. A quantized
-/// parameter takes an array of its stored integers. Fails with all arguments of other types.
+/// parameter takes an array of its stored integers. Fails with one error if the number differs, and otherwise with an
+/// error for each argument of another type.
 fn check_args(func: &Func, args: &[Literal]) -> Result<(), Diagnostics> {
     let params = func.body.args();
     if params.len() != args.len() {

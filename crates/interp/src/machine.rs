@@ -15,7 +15,8 @@ pub type PerProcess = Vec<Option<Datum>>;
 /// The results of an op or a region, or the diagnostic with which it failed.
 pub type Results = Result<Vec<PerProcess>, Diagnostic>;
 
-/// The largest depth of calls and regions at run time. Each level takes a few frames of the native stack.
+/// The largest depth of calls and regions at run time. A call counts twice: for itself, and for the function's region.
+/// Each level takes a few frames of the native stack.
 const MAX_DEPTH: usize = 400;
 
 /// Runs one module.
@@ -235,7 +236,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs an op that controls its regions, or that otherwise needs more than its operands. Fails if the interpreter
-    /// does not implement the op.
+    /// does not implement the op, or if the op itself, one of its regions or the function that it calls fails.
     pub(crate) fn control(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         match Opcode::of_view(view) {
             Opcode::Call | Opcode::Composite => self.call_op(env, frame, view, active),

@@ -71,7 +71,7 @@ pub struct OpData {
 pub struct RegionData {
     pub args: Vec<Value>,
     pub ops: Vec<Op>,
-    /// The op that holds the region, or `None` for the body's own region.
+    /// The op that holds the region. `None` for the body's own region, and for a region that no op holds yet.
     pub parent: Option<Op>,
 }
 

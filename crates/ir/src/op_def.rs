@@ -30,7 +30,7 @@ pub trait OpDef: Sync {
 /// Names of values, without `%`. MLIR appends a number if a name is taken.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ValueNames {
-    /// A name for each result, or none.
+    /// A name for each result. The results are numbered if there are more or fewer names than results.
     pub results: &'static [&'static str],
     /// The name of every argument of the op's regions.
     pub args: Option<&'static str>,

@@ -22,7 +22,8 @@ pub trait Rewrite<'s> {
     fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>)
     -> Result<bool, Diagnostics>;
 
-    /// Returns the type of the copy of a value: of an argument, or of a result of an op that is copied.
+    /// Returns the type that the copy of `v` gets. `v` is an argument of a region of `source`, the old body, or a
+    /// result of an op that is copied. By default, this is the type of `v`.
     fn value_type(&self, source: &Body, v: Value) -> Type {
         source.ty(v).clone()
     }

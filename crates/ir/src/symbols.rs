@@ -32,7 +32,8 @@ pub fn keep_referenced(module: &Module, out: &mut Module) {
     }
 }
 
-/// Replaces names of functions in the attributes of all ops of a function. Names that are not in the map stay.
+/// Replaces the symbols (`@name`) in the attributes of all ops of a function by the names that the map has for them.
+/// Symbols that are not in the map stay, and so do those inside of records.
 pub fn rename_symbols(func: &mut Func, names: &BTreeMap<Arc<str>, Arc<str>>) {
     for op in func.body.walk() {
         let attrs = &func.body[op].attrs;

@@ -6,13 +6,15 @@
 use crate::lanes::{Lanes, power_of_two};
 
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
-/// `ln 2` in two parts; the first has 16 bits, so its small multiples are exact.
+/// The first of the two parts whose sum is `ln 2`. It has 16 bits, so its small multiples are exact.
 const LN2_HI: f32 = 0.693_145_75;
+/// The second of the two parts whose sum is `ln 2`.
 const LN2_LO: f32 = 1.428_606_8e-6;
-/// Adding this rounds to an integer, which the low bits of the sum then hold.
+/// Adding this to a number of at most 2^22 in magnitude rounds the number to an integer, which the low bits of the sum
+/// then hold.
 const MAGIC: f32 = 12_582_912.0;
 const SIGN: u32 = 0x8000_0000;
-/// Below this, `x` is the correctly rounded `expm1(x)` and `log1p(x)`.
+/// If `x` is smaller than this in magnitude, `x` is the correctly rounded `expm1(x)`, `log1p(x)` and `sin(x)`.
 const TINY: f32 = 2.980_232_2e-8;
 
 #[inline(always)]
@@ -197,7 +199,8 @@ pub fn erf_inv<V: Lanes>(x: V) -> V {
     V::choose(absolute(x).eq(one), infinite, x.mul(p))
 }
 
-/// Beyond this, reduction by a three-part pi/2 would lose bits, and lanes go to `f64` one by one.
+/// The largest magnitude for which the argument of a sine or cosine is reduced by a pi/2 in three parts. Beyond it,
+/// this would lose bits, so such lanes are computed in `f64` one by one.
 const REDUCTION_LIMIT: f32 = 65_536.0;
 
 /// Splits `x = j pi/2 + r`. Returns a word with the low bits of `j`, and the float `r`.

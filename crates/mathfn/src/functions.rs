@@ -58,7 +58,7 @@ functions! { $
         Tan Tan tan tan_f32 tan_f64 = tan;
     }
     binary_from_libm {
-        /// The angle of the point whose ordinate is the first operand.
+        /// The angle, from -π to π, of the point whose ordinate is the first operand and whose abscissa is the second.
         Atan2 Atan2 atan2 atan2_f32 atan2_f64 = atan2;
         /// `x^y`, as C defines it.
         Power Pow pow pow_f32 pow_f64 = pow;

@@ -148,7 +148,8 @@ mod tests {
         assert!(digamma_f64(-3.0).is_nan() && digamma_f64(0.0).is_nan());
     }
 
-    /// The numbers next to zeros, with values from mpmath.
+    /// Checks both functions at the numbers next to their zeros, and `lgamma_f64` next to its pole at -15, against
+    /// values of mpmath.
     #[test]
     fn zeros_keep_their_digits() {
         near(lgamma_f64(-2.4570247382208006), 5.619192358950097e-17);

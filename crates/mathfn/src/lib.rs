@@ -4,8 +4,9 @@
 //! (add, fused multiply-add, divide, square root, bit tricks). A plain `f32` is one lane; a vector register is many. So the
 //! reference interpreter, which calls [`exp_f32`], and an engine, which calls [`formula::exp`] on registers, agree **bitwise**.
 //!
-//! `f64` functions, and the `f32` functions that no engine vectorises, are those of the `libm` crate (the latter rounded
-//! once from `f64`). [`order`] fixes the order in which reductions add.
+//! Most `f64` functions, and most `f32` functions that no engine vectorises, are those of the `libm` crate (the latter
+//! rounded once from `f64`). The others, such as [`erf_inv_f64`], [`digamma_f64`] and [`zeta_f64`], are computed here.
+//! [`order`] fixes the order in which reductions add.
 //!
 //! ```
 //! use shardwise_mathfn::{exp_f32, tanh_f32};

@@ -14,13 +14,13 @@
 //!
 //! Sums of `bf16` and `f16` are computed in `f32` and rounded once, after step 4.
 
-/// The longest row that is folded at once.
+/// The largest number of elements of a row that is folded at once. A longer row is cut into segments of this length.
 pub const SEGMENT: usize = 16_384;
-/// How many rows are folded into one chunk.
+/// The number of rows of a result element that are folded into one chunk.
 pub const CHUNK: usize = 256;
-/// Partial results of a row whose elements are computed in 32 bits or fewer.
+/// The number of partial results of a row whose elements are computed in 32 bits or fewer.
 pub const LANES_32: usize = 64;
-/// Partial results of a row whose elements are computed in 64 bits.
+/// The number of partial results of a row whose elements are computed in 64 bits.
 pub const LANES_64: usize = 32;
 
 /// Folds `rows` rows of `row_len` elements each in the order that the module states, without step 4. Returns `None` if

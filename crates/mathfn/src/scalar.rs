@@ -113,7 +113,7 @@ pub fn logistic_f64(x: f64) -> f64 {
     if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
 }
 
-/// Returns the exponent of `x` in base 2, or 0 if `x` is zero, infinite or NaN.
+/// Returns the exponent of the largest power of two that is at most `|x|`, or 0 if `x` is zero, infinite or NaN.
 pub fn exponent_f64(x: f64) -> i32 {
     if x == 0.0 || !x.is_finite() { 0 } else { libm::ilogb(x) }
 }
@@ -134,8 +134,8 @@ pub fn rsqrt_f64(x: f64) -> f64 {
     1.0 / x.sqrt()
 }
 
-/// Returns the inverse of the error function: a starting point refined by Halley's method. It is infinite at -1 and 1,
-/// and NaN beyond them.
+/// Returns the inverse of the error function: a starting point refined by Halley's method. It is -∞ at -1, ∞ at 1, and
+/// NaN if `x` is NaN or beyond them.
 pub fn erf_inv_f64(x: f64) -> f64 {
     let magnitude = x.abs();
     if magnitude.is_nan() || magnitude > 1.0 {

@@ -34,7 +34,7 @@ pub(super) struct Aliases<'t> {
 }
 
 /// A location with its depth and size, which are limited because locations are trees that are walked recursively. The
-/// size is the number of its parts at any depth, and of every 64 bytes of their texts.
+/// size is the number of its parts at any depth, plus one for every 64 bytes of the text of a part.
 #[derive(Clone)]
 pub(super) struct LocInfo {
     pub loc: Loc,
@@ -107,7 +107,7 @@ impl<'t> Parser<'t> {
         self.expect("=")?;
         let value = self.at();
         if *self.aliases.places.entry(name).or_insert(value) != value {
-            return Err(self.fail(at, "text-alias", format!("`{name}` is defined twice")));
+            return Err(self.fail(at, "text-alias", format!("the alias `{name}` is defined twice")));
         }
         if self.is("loc") {
             self.loc_alias(name, at).map(drop)?;
@@ -123,10 +123,10 @@ impl<'t> Parser<'t> {
     /// not defined, is defined by itself, or nests too deep.
     fn at_alias<T>(&mut self, name: &'t str, at: At, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let Some(&place) = self.aliases.places.get(name) else {
-            return Err(self.fail(at, "text-alias", format!("`{name}` is not defined")));
+            return Err(self.fail(at, "text-alias", format!("the alias `{name}` is not defined")));
         };
         if self.aliases.open.contains(&name) {
-            return Err(self.fail(at, "text-alias", format!("`{name}` is defined by itself")));
+            return Err(self.fail(at, "text-alias", format!("the alias `{name}` is defined by itself")));
         }
         self.aliases.open.push(name);
         let result = self.nested_to(super::locs::MAX_TEXT_NESTING, |p| {

@@ -74,7 +74,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `@name` or `@"name"`, and returns the name without `@`, quotes and escapes. Another token is a mistake.
+    /// Reads `@name` or `@"name"`, and returns the name without `@`, quotes and escapes. Another token is a mistake,
+    /// and so is a name that is not UTF-8 or has an invalid escape.
     pub fn symbol(&mut self) -> Parsed<Arc<str>> {
         let text = self.tok_text();
         if !self.is_kind(Kind::At) {
@@ -86,7 +87,9 @@ impl<'t> Parser<'t> {
         };
         let at = self.at();
         self.bump();
-        let name = name.ok_or_else(|| self.fail(at, "text-string", "the name is not UTF-8".to_string()))?;
+        let name = name.ok_or_else(|| {
+            self.fail(at, "text-string", "the name is not UTF-8, or has an invalid escape".to_string())
+        })?;
         Ok(name.into())
     }
 
@@ -298,7 +301,7 @@ impl<'t> Parser<'t> {
         }
         if open != "<" && !name.contains('.') {
             let at = self.at();
-            return Err(self.fail(at, "text-alias", format!("`{name}` is not defined")));
+            return Err(self.fail(at, "text-alias", format!("the alias `{name}` is not defined")));
         }
         self.opaque()
     }
@@ -396,7 +399,7 @@ impl<'t> Parser<'t> {
             }
             Kind::Bang if name == "!quant.uniform" => self.dtype().map(|dtype| Attr::Opaque(dtype.to_string().into())),
             Kind::Bang if !name.contains('.') && !self.text[self.tok.end..].starts_with('<') => {
-                Err(self.fail(at, "text-alias", format!("`{name}` is not defined")))
+                Err(self.fail(at, "text-alias", format!("the alias `{name}` is not defined")))
             }
             Kind::Punct => self.known_or_opaque(|p| {
                 let ty = p.function_type()?;

@@ -71,7 +71,7 @@ impl<'t> Parser<'t> {
             LiteralError::Length { expected, found } => {
                 let n = ty.dtype.storage_bytes();
                 let given = mistakes::count(found / n, "element");
-                self.fail(at, "text-literal", format!("{given} for {ty}, which has {}", expected / n))
+                self.fail(at, "text-literal", format!("{given} given for {ty}, which needs {}", expected / n))
             }
             LiteralError::TooLarge => {
                 self.report(at, |loc| mistakes::too_large(loc, "the value"));
@@ -94,7 +94,10 @@ impl<'t> Parser<'t> {
         Err(self.fail(
             at,
             "text-literal",
-            format!("{} in dimension {dim} of {ty}", mistakes::count(items.len(), "element")),
+            format!(
+                "a list has {}, and dimension {dim} of {ty} has size {size}",
+                mistakes::count(items.len(), "element")
+            ),
         ))
     }
 
@@ -137,6 +140,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat. Eight booleans may share a byte.
+    /// Another number of bytes, and characters that are not hexadecimal digits, are mistakes.
     fn hex_elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
         let at = self.at();
         let quoted = self.tok_text();
@@ -160,7 +164,10 @@ impl<'t> Parser<'t> {
         }
         let expected = count.saturating_mul(ty.dtype.storage_bytes());
         if bytes.len() != expected {
-            let message = format!("{} for {ty}, which has {expected}", mistakes::count(bytes.len(), "byte"));
+            let message = format!(
+                "the hexadecimal string has {}, and {ty} needs {expected}",
+                mistakes::count(bytes.len(), "byte")
+            );
             return Err(self.fail(at, "text-literal", message));
         }
         self.literal_of_bytes(at, ty, &bytes)

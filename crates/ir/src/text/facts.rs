@@ -131,8 +131,9 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn bad_fact(&mut self, at: At, name: &str) -> super::Failed {
-        let message =
-            format!("attribute `{name}` does not have the form, or not as many entries, as when it is printed");
+        let message = format!(
+            "attribute `{name}` is malformed, has a wrong number of entries, or does not fit what it describes"
+        );
         self.fail(at, "text-attribute", message)
     }
 
@@ -273,7 +274,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Removes the sharding of a function's result from its attributes, and returns it, or `None` if there is none.
+    /// Removes the sharding of a function's result from its attributes, and returns it, or `None` if there is none. It
+    /// is a mistake if the attribute `sdy.sharding` is not a sharding.
     pub(super) fn take_result_sharding(&mut self, attrs: &mut Attrs, at: At) -> Parsed<Option<Sharding>> {
         attrs.remove(SHARDING).map(|attr| self.one_sharding(attr, at)).transpose()
     }
@@ -297,7 +299,8 @@ fn cause(fields: &Attrs) -> Option<ReasonCause> {
     })
 }
 
-/// Reads a reshard. Returns `Some(None)` if `attr` is absent, and `None` if it is not the attribute of a reshard.
+/// Reads a reshard. Returns `Some(None)` if `attr` is absent. Returns `None` if it is not the attribute of a reshard,
+/// or if its shardings have another rank than its type or are on meshes with different devices.
 fn reshard(attr: Option<&Attr>) -> Option<Option<Arc<Reshard>>> {
     let Some(attr) = attr else { return Some(None) };
     let fields = attr.as_record()?;
@@ -323,7 +326,8 @@ fn layout_change(fields: &Attrs) -> Option<LayoutChange> {
     })
 }
 
-/// Parses `{X,Y:(1)2}`, `{*}` or `{}`. Returns `None` for any other text, and if the mesh does not have an axis.
+/// Parses `{X,Y:(1)2}`, `{*}` or `{}`. Returns `None` for any other text, if the mesh does not have an axis that is
+/// named, and if an axis is named and `mesh` is `None`.
 fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     match text {
         "{}" => return Some(Varying::Nowhere),
@@ -334,8 +338,8 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     Some(Varying::Over(parse_axes(inner, mesh)?.into()))
 }
 
-/// Parses `{V:X, U:(Y,Z:(1)2)}`. Returns `None` for any other text, also for `{}`, and if the mesh does not have an
-/// axis.
+/// Parses `{V:X, U:(Y,Z:(1)2)}`. Returns `None` for any other text, also for `{}`, if the mesh does not have an
+/// axis that is named, and if `mesh` is `None`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();

@@ -135,13 +135,14 @@ pub enum Types {
     /// `T, U`, the types of the operands, which are also those of the results. `()` without a colon if there are no
     /// operands.
     Pairwise,
-    /// `P, T`, the types of the predicate and of the other operands, or functional if these differ.
+    /// `P, T`, the type of the predicate, and the type of the two other operands and the result. Functional if these
+    /// three do not have the same type.
     Select,
     /// `tuple<T, U>`, the type of the result, which consists of the operands.
     Tuple,
     /// The complex type of the result, whose parts are the operands, and functional otherwise.
     Complex,
-    /// `T, U -> V`
+    /// `T, U -> V`. There is at least one operand.
     Arrow,
 }
 

@@ -12,16 +12,18 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The largest depth of a location, which is limited because locations are walked recursively, and its largest size
-/// after the expansion of aliases. A larger location is replaced by its first part.
+/// The largest depth of a location, which is limited because locations are walked recursively. A deeper location is
+/// replaced by its first part.
 const MAX_DEPTH: usize = 256;
+/// The largest size ([`LocInfo`]) of a location after the expansion of aliases. A larger location is replaced by its
+/// first part, if it has parts.
 const MAX_SIZE: usize = 1 << 12;
 
 /// The largest nesting depth of locations in text.
 pub(super) const MAX_TEXT_NESTING: usize = 200;
 
 impl<'t> Parser<'t> {
-    /// Reads `loc(..)` if there is one.
+    /// Reads `loc(..)` if there is one. Otherwise returns `None`, and reads nothing.
     pub fn optional_loc(&mut self) -> Parsed<Option<Loc>> {
         if !self.is_all("loc(") {
             return Ok(None);
@@ -57,8 +59,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the location `kind`, which is made of `parts`, with its depth and size. Returns the first part if the
-    /// location would be too deep or too large.
+    /// Returns the location `kind`, which is made of `parts`, with its depth and size. Returns the first part, if there
+    /// is one, in place of a location that would be too deep or too large.
     fn loc_of_parts(kind: LocKind, parts: &[&LocInfo]) -> LocInfo {
         let depth = 1 + parts.iter().map(|p| p.depth).max().unwrap_or(0);
         let size = 1 + text_len(&kind) / 64 + parts.iter().map(|p| p.size).sum::<usize>();

@@ -92,7 +92,8 @@ pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> D
 }
 
 pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {
-    Diagnostic::error("sharding-count", loc, format!("{} for {}", count(given, "sharding"), count(expected, what)))
+    let message = format!("each value needs one sharding: {} for {}", count(given, "sharding"), count(expected, what));
+    Diagnostic::error("sharding-count", loc, message)
 }
 
 pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {

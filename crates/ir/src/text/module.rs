@@ -253,8 +253,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting
-    /// and its topology. Removes these attributes from `attrs`. One whose form differs from what [`mesh_facts`] writes is
-    /// a mistake.
+    /// and its topology. Removes these attributes from `attrs`. It is a mistake if one of them is malformed, or if
+    /// there are more or fewer kinds than axes.
     fn with_mesh_facts(&mut self, mut mesh: Mesh, attrs: &mut Attrs, at: At) -> Parsed<Mesh> {
         if let Some(attr) = attrs.remove(AXIS_KINDS) {
             let kinds = axis_kinds(&attr).filter(|kinds| kinds.len() == mesh.axes.len());
@@ -344,9 +344,11 @@ impl Meshes {
     }
 }
 
-/// The attributes of a mesh that hold the kinds of its axes, its communication setting and its topology.
+/// The name of the attribute of a mesh that holds the kind of each axis.
 const AXIS_KINDS: &str = "shardwise.axis_kinds";
+/// The name of the attribute of a mesh that holds its [`Communicate`].
 const COMMUNICATE: &str = "shardwise.communicate";
+/// The name of the attribute of a mesh that holds its [`Topology`].
 const TOPOLOGY: &str = "shardwise.topology";
 
 fn axis_kinds(attr: &Attr) -> Option<Vec<AxisKind>> {

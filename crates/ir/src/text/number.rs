@@ -79,7 +79,8 @@ fn encode_bits(is_negative: bool, text: &str, dtype: DType) -> Result<Vec<u8>, S
         return Err(format!("an integer is not {dtype}: write {}{text}.0", if is_negative { "-" } else { "" }));
     }
     let bits = integer(false, text).filter(|&v| v < 1i128 << dtype.bits());
-    bits.map(|v| v.to_le_bytes()[..dtype.storage_bytes()].to_vec()).ok_or_else(|| format!("more bits than {dtype} has"))
+    bits.map(|v| v.to_le_bytes()[..dtype.storage_bytes()].to_vec())
+        .ok_or_else(|| format!("the number has more bits than {dtype}"))
 }
 
 /// Returns the bytes of the value of this float type that is nearest to `x`.

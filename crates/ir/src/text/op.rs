@@ -86,7 +86,8 @@ impl<'t> Parser<'t> {
     /// `types`. Reports the first such operand.
     pub fn check_operands(&mut self, at: At, operands: &[OperandAt], types: &[Type]) -> Parsed<()> {
         if operands.len() != types.len() {
-            let message = format!("{}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
+            let message =
+                format!("the op has {}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
             return Err(self.fail(at, "text-operands", message));
         }
         for (&(v, at), ty) in operands.iter().zip(types) {
@@ -105,7 +106,8 @@ impl<'t> Parser<'t> {
 
 impl<'t> Parser<'t> {
     /// Reads `{ .. }` with arguments that have been read already. Without such arguments, it may begin with a header
-    /// such as `^bb0(%a: T):`. Returns the region, which no op holds yet.
+    /// such as `^bb0(%a: T):`. Returns the region, which no op holds yet. Nesting of more than [`MAX_REGION_DEPTH`]
+    /// regions is a mistake, and so is a second block.
     pub fn region(&mut self, args: Vec<RegionArg<'t>>) -> Parsed<Region> {
         if self.region_depth >= MAX_REGION_DEPTH {
             let at = self.at();
@@ -231,7 +233,7 @@ impl<'t> Parser<'t> {
             let (name, at) = self.value_name()?;
             let count = if self.eat(":") { Some(self.size()?) } else { None };
             if count == Some(0) {
-                return Err(self.fail(at, "text-results", format!("`%{name}` names no result")));
+                return Err(self.fail(at, "text-results", format!("`%{name}:0` names no result")));
             }
             names.push(ResultNames { name, count, at });
             if !self.eat(",") {

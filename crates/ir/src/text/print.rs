@@ -35,7 +35,7 @@ impl Default for PrintOptions {
 }
 
 impl PrintOptions {
-    /// Also prints locations. Reading the text results in an equal module.
+    /// Prints what the default options print, and locations too. Reading the text results in an equal module.
     pub const EXACT: PrintOptions =
         PrintOptions { locations: true, generic: false, facts: true, varying: true, as_mlir: false };
 
@@ -119,7 +119,7 @@ impl<'m> Printer<'m> {
         self.out.extend(std::iter::repeat_n("  ", self.indent));
     }
 
-    /// Removes a space at the end.
+    /// Removes the last character of the text if it is a space.
     pub(super) fn trim_space(&mut self) {
         if self.out.ends_with(' ') {
             self.out.pop();
@@ -587,7 +587,8 @@ fn shardys_axes(attr: &Attr, name: &str) -> Option<Attr> {
     Some(Attr::Opaque(text.into()))
 }
 
-/// Adds the results' shardings as an attribute, if `syntax` prints them as a property and a result has a sharding.
+/// Adds the results' shardings as an attribute, if `syntax` prints them as a property and a result has a sharding. If
+/// the property is a list and the op has no results, adds an empty list.
 fn add_property(attrs: &mut Attrs, op: &OpView<'_>, syntax: Syntax) {
     let attr = match syntax.results {
         ResultShardings::Attribute => None,

@@ -127,7 +127,8 @@ const CONV_PARTS: [(&str, [(&str, &str); 2]); 3] = [
     ("output", [("b", "batch_dimension"), ("f", "feature_dimension")]),
 ];
 
-/// Returns the names of the fields of a record in the order in which they are printed, or `None` for an unknown record.
+/// Returns the names and kinds of the fields of a record, in the order in which they are printed. Returns `None` for a
+/// record that is not in [`RECORDS`].
 pub(super) fn fields(name: &str) -> Option<Fields> {
     RECORDS.iter().find(|(n, _)| *n == name).map(|(_, fields)| *fields)
 }
@@ -217,7 +218,8 @@ impl<'t> Parser<'t> {
         Ok(fields)
     }
 
-    /// Reads `[b, 0, f]x[0, i, o]->[b, 0, f]`, and returns the corresponding record.
+    /// Reads `[b, 0, f]x[0, i, o]->[b, 0, f]`, and returns the corresponding record. It is a mistake if one of the
+    /// three lists lacks one of its two letters, or if its other dimensions are not numbered 0, 1, … in any order.
     pub fn conv_dimensions(&mut self) -> Parsed<Attr> {
         let mut fields = Attrs::new();
         for (i, (part, letters)) in CONV_PARTS.into_iter().enumerate() {

@@ -525,7 +525,7 @@ pub(super) fn write_short_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisR
 }
 
 /// Writes `<@mesh, [{"x"}, {?}p1], replicated={"y"}, unreduced={"z"}>`. What is absent is left out. A mesh without a
-/// name is written out.
+/// name is written out. Reduced axes are not written.
 pub(super) fn write_sharding(out: &mut String, sharding: &Sharding) {
     let mesh = &sharding.mesh;
     out.push('<');

@@ -293,7 +293,7 @@ fn values_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.reshape %a : (tensor<8x4xf32>, tensor<f32>) -> tensor<32xf32>",
         expect![[r#"
-            error[text-operands]: 1 operand, and types for 2
+            error[text-operands]: the op has 1 operand, and types for 2
               --> t.mlir:3:26
                | %0 = stablehlo.reshape %a : (tensor<8x4xf32>, tensor<f32>) -> tensor<32xf32>
                |                        ^"#]],
@@ -305,7 +305,7 @@ fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>",
         expect![[r#"
-        error[text-literal]: 3 elements in dimension 0 of tensor<2xi32>
+        error[text-literal]: a list has 3 elements, and dimension 0 of tensor<2xi32> has size 2
           --> t.mlir:3:33
            | %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>
            |                               ^"#]],
@@ -329,7 +329,7 @@ fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.constant dense<\"0x00\"> : tensor<2xf32>",
         expect![[r#"
-            error[text-literal]: 1 byte for tensor<2xf32>, which has 8
+            error[text-literal]: the hexadecimal string has 1 byte, and tensor<2xf32> needs 8
               --> t.mlir:3:33
                | %0 = stablehlo.constant dense<"0x00"> : tensor<2xf32>
                |                               ^"#]],
@@ -590,7 +590,7 @@ fn what_may_be_defined_once() {
     check(
         "#a = 1 : i32\n#b = 2 : i32 #a = 3 : i32\nmodule {}",
         expect![[r#"
-        error[text-alias]: `#a` is defined twice
+        error[text-alias]: the alias `#a` is defined twice
           --> t.mlir:2:14
            | #b = 2 : i32 #a = 3 : i32
            |              ^"#]],
