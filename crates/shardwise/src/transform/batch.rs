@@ -140,7 +140,8 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
         self.with(|o| o.out_axes = Some(any(axes)))
     }
 
-    /// Sets the size of the mapped dimension. It is only needed if no argument is mapped.
+    /// Sets the size of the mapped dimension. It is only needed if no argument is mapped. Mapped dimensions of another
+    /// size are the mistake `batch-size`.
     pub fn axis_size(self, size: usize) -> Self {
         self.with(|o| o.size = Some(size))
     }
@@ -270,8 +271,9 @@ axes_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5);
 axes_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6);
 axes_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6, H SH 7);
 
-/// Returns for each leaf its dimension, counted from 0. `rank` returns the number of dimensions that it is one of. Without
-/// axes, it is the first one.
+/// Returns for each leaf the dimension that `axes` names, counted from 0, or `None` if they leave it out. `rank`
+/// returns the number of dimensions to which a negative one is relative. Without `axes`, it is the first dimension of
+/// each leaf.
 ///
 /// Errors: `batch-axes`.
 fn resolved<T: Tree>(
@@ -304,7 +306,8 @@ fn resolved<T: Tree>(
 }
 
 // ── the batch
-/// Builds `f` for a batch along the leading dimension of all arguments. Fails if `f` does, or if an op has no batch.
+/// Builds `f` for a batch along the leading dimension of all arguments. Fails if these dimensions differ in size, if
+/// `f` fails, or if an op has no batch.
 pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> Result<R> {
     batched(f, args, &Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] }, at)
 }

@@ -360,7 +360,8 @@ impl Inputs<'_> {
         tree.rebuild(&mut |a| stand_in(a, self.at))
     }
 
-    /// Adds a tangent or cotangent for each leaf that has one, then the captured arrays.
+    /// Adds a tangent or cotangent for each leaf that is a float or a complex number, then the captured arrays. Returns
+    /// the tree of these tangents or cotangents, with `float0` arrays for the other leaves.
     fn inner_smooth<T: Tree>(&mut self, tree: &T) -> T {
         let smooth: Vec<&Array> = tree::leaves(tree).into_iter().filter(|a| is_smooth(a)).collect();
         let made: Vec<Array> = smooth.into_iter().map(|a| stand_in(a, self.at)).collect();
