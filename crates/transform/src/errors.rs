@@ -22,7 +22,8 @@ pub(crate) fn reverse_only(op: &OpView<'_>) -> Diagnostic {
 /// Returns the error for a value of type `ty` that a function with a custom derivative captures, and that depends on
 /// what is differentiated.
 pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
-    let message = "a function with a custom derivative (`custom_jvp`, `custom_vjp`) captures an array that is differentiated";
+    let message =
+        "a function with a custom derivative (`custom_jvp`, `custom_vjp`) captures an array that is differentiated";
     Diagnostic::error("custom-captured", op.loc(), message)
         .facts(ty.to_string())
         .note("its rule has derivatives for arguments only")
