@@ -275,7 +275,7 @@ axes_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6, H SH 7);
 /// returns the number of dimensions to which a negative one is relative. Without `axes`, it is the first dimension of
 /// each leaf.
 ///
-/// Errors: `batch-axes`.
+/// Errors: `batch-axes` if the axes do not have the form of the tree, or if a leaf lacks its dimension.
 fn resolved<T: Tree>(
     what: &str,
     axes: Option<&AnyAxes<T>>,
@@ -371,7 +371,8 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
 
 /// Returns the size of the mapped dimension.
 ///
-/// Errors: `batch-size`.
+/// Errors: `batch-size` if no array is mapped and no size is asked for, if an array lacks its dimension, or if the sizes
+/// differ.
 fn size_of<T: Tree>(args: &T, axes: &[Option<usize>], asked: Option<usize>, loc: &Loc) -> Result<usize> {
     let leaves = tree::paths(args);
     let mapped: Vec<_> = leaves.iter().zip(axes).filter_map(|((path, a), axis)| Some((path, a, (*axis)?))).collect();
@@ -395,9 +396,10 @@ fn shown(mapped: &[(&Path, &&Array, usize)]) -> String {
     mapped.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the axes over which the mapped dimensions are split in Explicit mode, in which all must be split alike.
+/// Returns the axes over which the mapped dimensions are split in Explicit mode, in which all must be split alike. There are
+/// none if no mapped array has a layout.
 ///
-/// Errors: `batch-layout`.
+/// Errors: `batch-layout` if they are split differently.
 fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result<Vec<String>> {
     let leaves = tree::paths(args);
     let dim = |a: &Array, axis: usize| -> Option<(Sharding, Vec<AxisRef>)> {
@@ -415,7 +417,7 @@ fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result
     Ok(first.iter().map(|a| layout.mesh.axes[a.axis.index()].name.to_string()).collect())
 }
 
-/// Returns the type of `a` without a dimension, as an array without a value.
+/// Returns the type of `a` without a dimension, as an array without a value. Panics if `a` lacks the dimension.
 fn without_dim(a: &Array, axis: usize, at: At) -> Array {
     let mut shape = a.tensor().shape.clone();
     shape.remove(axis);

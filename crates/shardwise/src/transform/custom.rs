@@ -260,9 +260,8 @@ struct Tracing<'a, T, R> {
 }
 
 impl<T: Tree, R: Tree> Tracing<'_, T, R> {
-    /// Traces a function. The first captured arrays are its arguments after those that `f` adds with [`Tracing::inner`],
-    /// which must be called once for each tree of arguments, before anything else. Fails with
-    /// the mistakes of `f`.
+    /// Traces a function of this name. `f` first adds its arguments by the methods of [`Inputs`], of which the last
+    /// one also makes the arrays captured so far arguments, and returns its results. Fails with the mistakes of `f`.
     fn function<O>(
         &mut self,
         name: &Arc<str>,

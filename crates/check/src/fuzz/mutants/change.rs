@@ -229,7 +229,7 @@ fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     ranges.into_iter().map(|range| (range.clone(), &text[range])).collect()
 }
 
-/// Returns the name and the type of the result, if the line is an op that makes one array.
+/// Returns the name and the type of the result if the line is an op that makes one array. Otherwise, returns `None`.
 fn defined(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().split_once(" = ")?;
     let ty = rest.rsplit_once("-> ").or_else(|| rest.rsplit_once(" : "))?.1.trim();
