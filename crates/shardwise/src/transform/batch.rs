@@ -371,8 +371,8 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
 
 /// Returns the size of the mapped dimension.
 ///
-/// Errors: `batch-size` if no array is mapped and no size is asked for, if an array lacks its dimension, or if the sizes
-/// differ.
+/// Errors: `batch-size` if no array is mapped and no size is asked for, if an array lacks its dimension, or if the
+/// sizes differ.
 fn size_of<T: Tree>(args: &T, axes: &[Option<usize>], asked: Option<usize>, loc: &Loc) -> Result<usize> {
     let leaves = tree::paths(args);
     let mapped: Vec<_> = leaves.iter().zip(axes).filter_map(|((path, a), axis)| Some((path, a, (*axis)?))).collect();
@@ -396,8 +396,8 @@ fn shown(mapped: &[(&Path, &&Array, usize)]) -> String {
     mapped.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the axes over which the mapped dimensions are split in Explicit mode, in which all must be split alike. There are
-/// none if no mapped array has a layout.
+/// Returns the axes over which the mapped dimensions are split in Explicit mode, in which all must be split alike.
+/// There are none if no mapped array has a layout.
 ///
 /// Errors: `batch-layout` if they are split differently.
 fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result<Vec<String>> {
