@@ -9,7 +9,7 @@ use shardwise_ops::elementwise::Compare;
 use shardwise_ops::shapes::DynamicSlice;
 use shardwise_ops::{Opcode, ReduceKind, make, make_collective};
 
-/// An error of a partitioner, applied to localized modules.
+/// A mistake that a partitioner could make. It is made by changing ops of a localized module.
 pub struct Mutant {
     pub name: &'static str,
     /// Returns the replacement of an op, or `None` if the op stays as it is.
@@ -48,11 +48,8 @@ pub const MUTANTS: &[Mutant] = &[
 ];
 
 impl Mutant {
-    /// Returns the module with every op of the main function that the mutant changes replaced, or `None` if it changes
-    /// none. Ops inside regions of other ops stay as they are.
-    ///
-    /// # Panics
-    /// Panics if the module has functions but no main function.
+    /// Returns the module with every op of the main function that the mutant changes replaced. Returns `None` if it
+    /// changes none, or if the module has no functions. Ops inside regions of other ops stay as they are.
     pub fn apply(&self, module: &Module) -> Option<Module> {
         let mut out = module.clone();
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, module.main().expect("a main")))?;

@@ -87,7 +87,7 @@ struct Program {
     body: Body,
     /// 1 or 2. The second one already has the wider type.
     operands: usize,
-    /// The dimension of the arguments that is split.
+    /// The dimension of the arguments that is split over two devices, or `None` if no dimension is.
     split: Option<usize>,
 }
 

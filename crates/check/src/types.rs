@@ -200,7 +200,8 @@ fn groups_of_convolutions_split_within() {
     expect_none(&wrong);
 }
 
-/// Tests products of operands of two types, with results of a third.
+/// Tests matrix products, and convolutions of equal types, whose operands have two types and whose results have a
+/// third.
 #[test]
 fn products_of_mixed_types() {
     let mut wrong = vec![];

@@ -17,7 +17,8 @@ fn every_stage_means_what_the_program_means() {
     }
 }
 
-/// Returns true if some generated program has a different result or an error with the mutant.
+/// Returns true if, for some generated program, the module with the mutant's changes has another result than the
+/// program, or an error.
 fn is_killed(mutant: &Mutant, programs: &[(Case, Module, Vec<Literal>)]) -> bool {
     programs.iter().any(|(case, module, want)| {
         let Some(wrong) = mutant.apply(module) else { return false };
@@ -42,7 +43,7 @@ fn mutants_die() {
     assert!(alive.is_empty(), "mutants live: {alive:?}");
 }
 
-/// Tests that splitting and joining are inverse, and that a signature describes what a module takes.
+/// Tests that an input that is split as its argument's sharding in the signature says, and joined again, is the same.
 #[test]
 fn shards_come_together_again() {
     for seed in 0..cases(200) {

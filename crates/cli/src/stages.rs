@@ -56,8 +56,8 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     dumper.finish()
 }
 
-/// Returns the pass or the transform with this name. In a build with the feature `shardy`, Shardy's passes are found too. Fails if there
-/// is no such pass.
+/// Returns the pass or the transform with this name and its options. In a build with the feature `shardy`, Shardy's
+/// passes are found too. Fails if there is no such pass, or if the options are wrong.
 fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
     #[cfg(feature = "shardy")]
     if let Some(request) = shardwise_shardy::Request::parse(name) {

@@ -154,8 +154,8 @@ impl<A: Args, R: 'static, B> fmt::Debug for Transform<'_, A, R, B> {
     }
 }
 
-/// Runs `f` in the active trace, or as a program of its own. If `f` fails, its errors are in the result, as in those of
-/// other functions of the library.
+/// Runs `f` in the active trace, or as a program of its own. If `f` fails, the result has its mistakes, as it does for
+/// other functions of the library. A result without arrays ends the trace with them, or panics outside of a trace.
 fn once<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> Result<R>) -> R {
     R::deliver(attempt(name, at, f))
 }

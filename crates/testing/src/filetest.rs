@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const MARK: &str = "// ---- expected\n";
 
 /// Runs `run` on the program of each `.mlir` file under `dir`, and compares the output with the expected output in the
-/// file. Writes the output into the file instead if the environment variable `BLESS` is set.
+/// file. If the environment variable `BLESS` is set, writes an output that differs into the file instead.
 ///
 /// `dir` is `concat!(env!("CARGO_MANIFEST_DIR"), "/tests/filetests/..")`.
 ///

@@ -5,7 +5,8 @@ use shardwise_base::Diagnostics;
 use shardwise_ir::{Builder, Cloner, Func, Module, OpView, Value};
 use shardwise_ops::custom::LinearCall;
 
-/// Copies the ops of a function on these arguments to the builder's position. Returns the results.
+/// Copies the ops of `func`, except its terminator, to the builder's position, with `args` in place of its arguments.
+/// Returns the copies of its results.
 pub(crate) fn inlined(func: &Func, args: &[Value], b: &mut Builder<'_>) -> Vec<Value> {
     let mut cloner = Cloner::new(&func.body);
     func.body.args().iter().zip(args).for_each(|(&v, &to)| cloner.set(v, to));
@@ -16,7 +17,8 @@ pub(crate) fn inlined(func: &Func, args: &[Value], b: &mut Builder<'_>) -> Vec<V
     cloner.values(func.body.results())
 }
 
-/// Fails if a function has a derivative that is only known in reverse mode.
+/// Checks that `func` has no [linear call](LinearCall), in its regions neither. Such a call stands for a derivative
+/// that is only known in reverse mode. Fails with `custom-vjp-forward` for each.
 pub(crate) fn refuse_linear_calls(module: &Module, func: &Func) -> Result<(), Diagnostics> {
     let views = func.body.walk().into_iter().map(|op| module.view(&func.body, op));
     let mut wrong = Diagnostics::default();

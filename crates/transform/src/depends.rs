@@ -8,9 +8,12 @@ use shardwise_ops::{Opcode, calls};
 pub(crate) struct Depends<'s, F> {
     module: &'s Module,
     body: &'s Body,
-    /// Returns true if a result of an op depends on an operand on which it could depend.
+    /// Returns true if a value that an op defines, a result or an argument of one of its regions, is marked when a
+    /// value from which it is computed is marked.
     carries: F,
-    /// Returns true if all results of an op depend on the others without any of its operands.
+    /// Returns true if the results of an op are marked although it uses no marked value, as far as `carries` allows it.
+    /// It is not asked for loops, branches, barriers, and manual or named computations, whose results are marked from
+    /// what their regions return.
     pub source: Box<dyn Fn(&OpView<'_>) -> bool + 's>,
     pub values: EntityVec<Value, bool>,
 }
@@ -26,7 +29,9 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
         }
     }
 
-    /// Marks the values of the region that depend on values that are marked. Regions inside are marked, too.
+    /// Marks the results of the region's ops that depend on marked values. It also marks values in the regions of
+    /// loops, branches, and manual and named computations; of the condition of a loop, only the arguments. The regions
+    /// of other ops, such as reducers, are left out.
     pub fn region(&mut self, region: Region) {
         for &op in &self.body[region].ops {
             self.op(&self.module.view(self.body, op));
@@ -47,7 +52,7 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
         new
     }
 
-    /// Marks `to[i]` if `from[i]` is marked. Returns true if that marked more.
+    /// Marks `to[i]` if `from[i]` is marked and `carries` allows it. Returns true if that marked a new value.
     fn pass(&mut self, op: &OpView<'s>, from: &[Value], to: &[Value]) -> bool {
         from.iter().zip(to).fold(false, |more, (&f, &t)| self.mark(op, t, self.values[f]) || more)
     }
@@ -92,7 +97,8 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
     }
 }
 
-/// Returns the function that a call or a composite runs, with the body that computes it. Returns `None` for other ops.
+/// Returns the function that a call or a composite runs, with the body that computes it. Returns `None` for other ops,
+/// and if the module has no function of this name.
 pub(crate) fn callee<'s>(op: &OpView<'s>) -> Option<&'s shardwise_ir::Func> {
     calls::callee(op).map(|id| &op.module[id])
 }

@@ -19,10 +19,11 @@ pub(crate) fn reverse_only(op: &OpView<'_>) -> Diagnostic {
         .help("use reverse mode (`grad`, `vjp`, `jacrev`), or give the function a rule by `custom_jvp`, which both modes use")
 }
 
-/// Returns the error for a value of type `ty` that a function with a derivative of its own captures, and that depends on
+/// Returns the error for a value of type `ty` that a function with a custom derivative captures, and that depends on
 /// what is differentiated.
 pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
-    let message = "a function with a derivative of its own captures an array that is differentiated";
+    let message =
+        "a function with a custom derivative (`custom_jvp`, `custom_vjp`) captures an array that is differentiated";
     Diagnostic::error("custom-captured", op.loc(), message)
         .facts(ty.to_string())
         .note("its rule has derivatives for arguments only")

@@ -14,11 +14,13 @@ use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Linear, Opcode, make};
 
 /// Returns the function that takes the arguments of `func`, then the tangents of the arguments `args`, and returns the
-/// results, then the tangents of those results that are floats or complex numbers. Calls are inlined.
+/// results, then the tangents of those results that are floats or complex numbers. Calls that use values with tangents
+/// are inlined.
 ///
 /// # Errors
-/// `transform-argument` and `grad-integer` if an argument is not there or has no tangent, `no-derivative` for each
-/// op that has none, and `custom-vjp-forward` for functions whose derivative is only known in reverse mode.
+/// `transform-argument` and `grad-integer` for each argument that is not there or has no tangent, `no-derivative` for
+/// the first op on the way that has none, `custom-captured` if a function with a custom derivative captures a value
+/// with a tangent, and `custom-vjp-forward` for each call of a function whose derivative is only known in reverse mode.
 pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     let out = forward(module, func, args)?;
     refuse_linear_calls(module, &out)?;
@@ -26,7 +28,7 @@ pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnos
 }
 
 /// Does the same as [`jvp`], with [linear calls](shardwise_ops::custom::LinearCall) for functions whose derivative is
-/// only known in reverse mode. Fails as [`jvp`] does.
+/// only known in reverse mode. Fails as [`jvp`] does, but never with `custom-vjp-forward`.
 pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     check_arguments(func, args)?;
     let mut out = func.without_body();
@@ -75,12 +77,12 @@ pub(crate) fn is_smooth(ty: &Type) -> bool {
     ty.as_tensor().is_some_and(|t| has_tangent(t.dtype))
 }
 
-/// Returns true if values of this type have tangents, or will be values that have.
+/// Returns true if values of this type have tangents, or are futures of values of which some have.
 fn may_carry(ty: &Type) -> bool {
     matches!(ty, Type::Future(types) if types.iter().any(is_smooth)) || is_smooth(ty)
 }
 
-/// Makes the tangent of a value with `make`, and gives it the layout and the states of the value.
+/// Makes the tangent of a value with `make`, and gives it the layout, the states and the location of the value.
 fn tangent_of(
     b: &mut Builder<'_>,
     source: &Body,
@@ -188,7 +190,8 @@ impl<'s> Scope<'s> {
         values.iter().map(|&v| self.tangents[v]).collect()
     }
 
-    /// Sets the tangents of the op's results, in the layouts and states of the results. Integers have none.
+    /// Sets the tangents of the op's results. A tangent without a layout or states gets those of its result. A result
+    /// that is neither a float nor a complex number gets no tangent.
     fn set_tangents(&mut self, op: &OpView<'s>, tangents: Vec<Option<Value>>, b: &mut Builder<'_>) {
         for (&v, tangent) in op.results().iter().zip(tangents) {
             let tangent = tangent.filter(|_| is_smooth(op.body.ty(v)));
@@ -205,7 +208,9 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the tangents of a linear op's results: the op on tangents.
+    /// Builds the tangents of the results of an op that is linear in some operands: the op with the tangents in place
+    /// of these operands. An op that is linear in each operand while the others are fixed is built once for each
+    /// operand that has a tangent, and the results are added. A barrier takes the tangents alone.
     fn linear(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Option<Value>> {
         let linear = Opcode::of(op.data().code).facts().linear(op);
         let active: Vec<usize> = (0..op.operands().len()).filter(|&i| self.tangents[op.operand(i)].is_some()).collect();
@@ -247,7 +252,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds a barrier for the tangents alone.
+    /// Builds a barrier for the tangents of the operands `active`. The other results have no tangents.
     fn barrier(&mut self, op: &OpView<'s>, active: &[usize], b: &mut Builder<'_>) -> Vec<Option<Value>> {
         let operands: Vec<Value> =
             active.iter().map(|&i| self.tangents[op.operand(i)].expect("it is active")).collect();
@@ -286,8 +291,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Differentiates a function whose values are computed again: it stays a region of its own. Fails if an op has no
-    /// derivative.
+    /// Differentiates a function or region with a [`Policy`], whose values are computed again. It becomes a named
+    /// computation with this policy, which also takes and returns the tangents. Fails if an op has no derivative.
     fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let operands: Vec<(Value, Option<Value>)> =
             op.operands().iter().map(|&v| (self.cloner.get(v), self.tangents[v])).collect();
@@ -302,8 +307,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds a region with a policy from a region of this body, and returns its results, each with its tangent. Fails if an
-    /// op has no derivative.
+    /// Builds a named computation with a policy from a region of this body. Returns its results, each with its tangent.
+    /// Fails if an op has no derivative.
     fn remat_region(
         &mut self,
         region: Region,
@@ -334,8 +339,9 @@ impl<'s> Scope<'s> {
         Ok(values.iter().copied().zip(tangents).collect())
     }
 
-    /// Builds the results and tangents of a function by its own rule. A rule for reverse mode only becomes the
-    /// function's `fwd`, and a linear call that its `bwd` transposes. Fails if an op has no derivative.
+    /// Builds the results and tangents of a function with a custom derivative by its rule. For a rule of reverse mode,
+    /// these are the results of the function's `fwd`, and of a linear call that `bwd` transposes. Fails with
+    /// `custom-captured` if a captured operand has a tangent.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (args, captured) = op.operands().split_at(custom.args);
         if let Some(&v) = captured.iter().find(|&&v| self.tangents[v].is_some()) {
@@ -367,8 +373,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Differentiates an op that is started. Its tangent is computed at once, and waits as the tangent of the future.
-    /// Fails if an op has no derivative.
+    /// Copies an `async_start`. The tangent of its result is computed at once, without waiting, and becomes the tangent
+    /// of the future. Fails if an op of its region has no derivative.
     fn start(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         self.cloner.op(op.op, b);
         let inner = op.regions()[0];
@@ -395,7 +401,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function with its tangents. Fails if an op has no derivative.
+    /// Inlines a function with its tangents. Fails if an op has no derivative, or if the module has no function of this
+    /// name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
@@ -425,7 +432,7 @@ impl<'s> Scope<'s> {
         Ok(body.results().iter().map(|&v| (inner.cloner.get(v), inner.tangents[v])).collect())
     }
 
-    /// Returns which values of the body depend on values with tangents, if the values for which `is_given` is true have
+    /// Returns true for each value of the region that depends on a value with a tangent, if the values `given` have
     /// tangents as well.
     fn active(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
         let carries = |op: &OpView<'s>, v: Value| {
@@ -501,7 +508,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Returns which of the carried values have tangents in some turn.
+    /// Returns the indices of those of the carried values that have tangents in some turn.
     fn active_carries(&self, op: &OpView<'s>, carried: &[usize]) -> Vec<usize> {
         let turn = op.regions()[1];
         let (args, next) = (&op.body[turn].args, op.body.region_results(turn));
@@ -519,7 +526,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Differentiates a branch: each region also returns the tangents. Fails if an op has no derivative.
+    /// Differentiates an `if` or a `case`: each region also returns the tangents. Fails if an op has no derivative.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let loc = b.loc.clone();
         let mut regions = vec![];

@@ -4,7 +4,7 @@ use crate::{Batch, errors, jvp, value_and_gradient, vjp, vmap_with};
 use shardwise_base::{Diagnostics, Loc};
 use shardwise_ir::{Func, Module, symbols};
 
-/// A transform of a program's first function, as it is written on a command line.
+/// A transform of a program's [main function](Module::main), as it is written on a command line.
 ///
 /// | text | the function becomes |
 /// |---|---|
@@ -13,7 +13,8 @@ use shardwise_ir::{Func, Module, symbols};
 /// | `value-and-grad{args=0+2}` | arguments -> result, which must be one real scalar, and its gradients |
 /// | `vmap{args=0+2,size=8}` | the named arguments and all results have a new leading dimension |
 ///
-/// Tangents and cotangents exist for floats and complex numbers. Without `args`, all arguments are meant.
+/// Tangents and cotangents exist for floats and complex numbers. Without `args`, all arguments are meant. `vmap` needs
+/// `size`.
 #[derive(Clone, Debug)]
 pub struct Request {
     transform: Transform,
@@ -73,10 +74,12 @@ impl Request {
         }
     }
 
-    /// Transforms the first function of the module. Functions that are no longer called are removed.
+    /// Transforms the module's [main function](Module::main). The result has this function and those to which it
+    /// refers.
     ///
     /// # Errors
-    /// Those of the transform, and `module-main` if the module has no function.
+    /// Those of the transform, `grad-scalar` if `value-and-grad` finds another number of results than 1, and
+    /// `module-main` if the module has no function.
     pub fn run(&self, module: &Module) -> Result<Module, Diagnostics> {
         let Some(main) = module.main() else { return Err(errors::no_main(&module.loc).into()) };
         let all: Vec<usize> = (0..main.body.args().len()).collect();
@@ -115,7 +118,8 @@ fn with_main(module: &Module, main: Func, added: Vec<Func>) -> Module {
     out
 }
 
-/// Splits a list of passes at the commas outside of braces: `a,b{x=1,y=2}` is `a` and `b{x=1,y=2}`.
+/// Splits a list of passes at the commas outside of braces: `a,b{x=1,y=2}` is `a` and `b{x=1,y=2}`. Spaces are kept. An
+/// empty text is a list of one empty part.
 pub fn split_list(text: &str) -> Vec<String> {
     let mut depth = 0usize;
     let mut parts = vec![String::new()];
@@ -133,7 +137,7 @@ pub fn split_list(text: &str) -> Vec<String> {
     parts
 }
 
-/// The place of what a command line says.
+/// The location of mistakes in the text of a command line: an unknown one.
 pub(crate) const COMMAND_LINE: Loc = Loc::UNKNOWN;
 
 #[cfg(test)]

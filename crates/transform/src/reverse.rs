@@ -33,14 +33,15 @@ use std::sync::Arc;
 /// number, and returns the results, then the cotangents of the arguments `args`.
 ///
 /// # Errors
-/// Those of [`jvp`], `no-transpose` for each op that has no transpose, and `loop-length` for a loop whose number of steps is
-/// not known.
+/// `transform-argument`, `grad-integer`, `custom-captured` and `no-derivative` as in [`jvp`],
+/// `no-transpose` for the last op on the way that has no transpose, and `loop-length` for a loop whose number of steps
+/// is not known.
 pub fn vjp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     vjp_of(module, func, args, usize::MAX)
 }
 
-/// Does the same as [`vjp`], but with cotangents of the first `count` results with cotangents only. Those of the others are
-/// zero.
+/// Does the same as [`vjp`], but takes cotangents only for the first `count` of the results that are floats or complex
+/// numbers. The cotangents of the others are zero.
 ///
 /// # Errors
 /// Those of [`vjp`].
@@ -52,9 +53,9 @@ pub fn vjp_of(module: &Module, func: &Func, args: &[usize], count: usize) -> Res
 /// The cotangents of the results of a function that is transposed.
 #[derive(Clone, Copy)]
 enum Seed {
-    /// Arguments for the first ones, and zeros for the others.
+    /// New arguments for so many results with tangents from the first on, and zeros for the others.
     Arguments(usize),
-    /// One of this type for the first result, and zeros for the others.
+    /// The number 1, of this type, for the first result, and zeros for the others.
     One(DType),
 }
 
@@ -72,7 +73,7 @@ pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Resul
 }
 
 /// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results. Fails if an op has
-/// no transpose.
+/// no transpose, or if the number of steps of a loop is not known.
 fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed: Seed) -> Result<Func, Diagnostics> {
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = func.without_body();
@@ -154,7 +155,7 @@ impl<'s> Reverse<'s> {
         Reverse { module, source, cloner, linear, cotangents: none, split, sums: None }
     }
 
-    /// Finds out which values are linear, if `tangents` are.
+    /// Marks the values that depend on `tangents` as linear, and plans the sums of their cotangents.
     fn mark(&mut self, tangents: &[Value]) {
         let mut depends = Depends::new(self.module, self.source, |op, v| is_smooth(op.body.ty(v)));
         tangents.iter().for_each(|&v| depends.values[v] = true);
@@ -174,7 +175,8 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the known part
-    /// Copies the known ops of a region but its terminator.
+    /// Copies the ops of a region that do not depend on tangents, except the terminator. Builds the known part of those
+    /// that do.
     fn known(&mut self, region: Region, b: &mut Builder<'_>) {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
@@ -186,7 +188,8 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Builds the known part of an op with linear operands.
+    /// Builds the known part of an op that uses linear values: a loop, a branch, or a manual or named computation
+    /// without its linear ops. Does nothing for other ops.
     fn known_of(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
         let code = Opcode::of_view(op);
         if code == Opcode::NamedComputation {
@@ -243,7 +246,7 @@ impl<'s> Reverse<'s> {
         self.split.insert(op.op, Split { op: new, regions, home: b.region });
     }
 
-    /// Copies the known ops of a region that is computed again later.
+    /// Copies the known ops of a named computation to the builder's position. Its region is not kept.
     fn known_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
         let inner = op.regions()[0];
         self.forward(op.operands(), &self.source[inner].args);
@@ -251,7 +254,7 @@ impl<'s> Reverse<'s> {
         self.forward(self.source.region_results(inner), op.results());
     }
 
-    /// Maps `to` to the copies of those of `from` that are known.
+    /// Maps `to[i]` to the copy of `from[i]`, unless `from[i]` is linear.
     fn forward(&mut self, from: &[Value], to: &[Value]) {
         for (&f, &t) in from.iter().zip(to).filter(|(f, _)| !self.linear[**f]) {
             self.cloner.set(t, self.cloner.get(f));
@@ -259,7 +262,8 @@ impl<'s> Reverse<'s> {
     }
 
     // ── the linear part
-    /// Adds to the cotangent of a value. What is added is a summand on each device along the axes `open`.
+    /// Adds `ct` to the cotangent of a value, of which it is a summand on each device along the axes `open`. Does
+    /// nothing unless the value is linear.
     fn add(&mut self, v: Value, ct: Cotangent, open: AxisSet, b: &mut Builder<'_>) {
         if !self.linear[v] {
             return;
@@ -295,8 +299,8 @@ impl<'s> Reverse<'s> {
         self.cotangents[v] = Some(sum);
     }
 
-    /// Returns the cotangent as a summand on each device along all axes along which the value's cotangent is one: along
-    /// those that are not in `open`, the first device has it.
+    /// Returns `ct`, which is a summand on each device along the axes `open`, as one along all pending axes of `v`:
+    /// along the other ones, the first device keeps it, and the others have zeros.
     fn as_summand(&self, v: Value, ct: Value, open: AxisSet, b: &mut Builder<'_>) -> Value {
         let Some(sums) = &self.sums else { return ct };
         let missing = sums.pending(v).minus(&open, &sums.mesh);
@@ -306,8 +310,8 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Adds up the cotangent of a value over the axes along which each device has a summand, of those in `within` if it is
-    /// given.
+    /// Adds up the cotangent of a value over the axes along which each device has a summand, or those of them that are
+    /// in `within` if it is given. Does nothing if the value has no cotangent.
     fn complete(&mut self, v: Value, within: Option<&AxisSet>, b: &mut Builder<'_>) {
         let (Some(sums), Some(ct)) = (&self.sums, self.cotangents[v]) else { return };
         let axes = within.map_or(sums.pending(v).clone(), |w| sums.pending(v).and(w, &sums.mesh));
@@ -319,7 +323,7 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Returns the axes that `f` finds in the plan of the sums, or none without per-device code.
+    /// Returns the axes that `f` finds in the plan of the sums, or no axes if there is no per-device code.
     fn open(&self, f: impl FnOnce(&Sums<'s>) -> AxisSet) -> AxisSet {
         self.sums.as_ref().map(f).unwrap_or_default()
     }
@@ -337,7 +341,8 @@ impl<'s> Reverse<'s> {
         self.cotangents[v].unwrap_or_else(|| self.zeros(v, b))
     }
 
-    /// Transposes the linear ops of a region, from the last to the first. Fails if an op has no transpose.
+    /// Transposes the linear ops of a region, from the last to the first. Those whose results have no cotangents are
+    /// left out. Fails if an op has no transpose, or if the number of steps of a loop is not known.
     fn back(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region).iter().rev() {
             let view = self.module.view(self.source, op);
@@ -391,7 +396,7 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Builds the cotangents of a function with a derivative of its own by its `bwd`.
+    /// Builds the cotangents of the arguments of a function with a custom derivative by its `bwd`.
     fn back_of_custom(&mut self, op: &OpView<'s>, call: LinearCall<'s>, b: &mut Builder<'_>) {
         let (residuals, rest) = op.operands().split_at(call.residuals);
         let (captured, args) = rest.split_at(call.captured);
@@ -408,7 +413,8 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Builds the cotangents of a region that is computed again. Fails if an op has no transpose.
+    /// Builds the cotangents of a named computation, whose known ops are computed again as its policy says. Fails as
+    /// [`Reverse::back`] does.
     fn back_of_remat(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         match remat::policy(op).unwrap_or_default() {
@@ -477,7 +483,8 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the transposed loop: it runs the turns from the last to the first, and carries the cotangents of the
-    /// carried values and of the values that the turns use from outside. Fails if an op has no transpose.
+    /// carried values and of the values that the turns use from outside. Fails if the number of turns is not known, or
+    /// if an op has no transpose.
     fn back_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
@@ -670,7 +677,7 @@ fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Shardin
     }
 }
 
-/// Builds `x / count`.
+/// Builds `x / count`. Returns `x` itself if `count` is 1.
 fn share(b: &mut Builder<'_>, x: Value, count: usize) -> Value {
     if count == 1 {
         return x;
@@ -711,9 +718,9 @@ fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
     }
 }
 
-/// Returns the values, among those of the region `known`, from which the values `used` are made again, and the ops that
-/// make them, first to last. Ops that compute nothing are run again where less is kept then. The value `free` need not be
-/// kept.
+/// Returns the values of the region `known` to keep so that the values `used` can be made again, and the ops that make
+/// them, first to last. Only ops without floating-point work are run again, and only where that keeps fewer bytes. The
+/// value `free` counts as 0 bytes, and may be among those to keep.
 fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Option<Value>) -> (Vec<Value>, Vec<Op>) {
     let position: HashMap<Op, usize> = body[known].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
     let mut sources = Sources { module, body, known, position, free, bytes: HashMap::new() };
@@ -745,7 +752,8 @@ struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Returns the op of the region that makes a value, if it computes nothing.
+    /// Returns the op of the region that makes a value, if running it again costs no floating-point work: it is pure
+    /// and has no regions. Returns `None` for other ops, arguments, and values from outside of the region.
     fn maker(&self, v: Value) -> Option<OpView<'a>> {
         let op = self.body.def_op(v).filter(|op| self.position.contains_key(op))?;
         let view = self.module.view(self.body, op);
@@ -767,7 +775,7 @@ impl<'a> Sources<'a> {
         if self.free == Some(v) { 0 } else { self.body.ty(v).as_tensor().map_or(u64::MAX, TensorType::bytes) }
     }
 
-    /// Counts, for each value of the region, the bytes of the values that are kept to have it.
+    /// Counts, for each value of the region, the fewest bytes of values to keep so that it can be made again.
     fn count(&mut self) {
         for &v in &self.body[self.known].args {
             self.bytes.insert(v, self.own_bytes(v));
@@ -783,7 +791,8 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Copies the ops to the builder's position, with `to` in place of the values that they use.
+/// Copies the ops, which have no regions, to the builder's position, with `to` in place of the values that they use.
+/// Adds their results to `to`.
 fn run_again(b: &mut Builder<'_>, ops: &[Op], to: &mut HashMap<Value, Value>) {
     for &op in ops {
         let data = b.body[op].clone();
@@ -802,7 +811,8 @@ fn move_ops(body: &mut Body, region: Region, from: usize, to: usize) {
     ops[to..].rotate_right(count);
 }
 
-/// Builds values with `f` at the end of a region, which its terminator returns in addition.
+/// Builds values with `f` at the end of a region, which its terminator returns in addition. Panics if the region has no
+/// terminator.
 fn return_more(b: &mut Builder<'_>, region: Region, f: impl FnOnce(&mut Builder<'_>) -> Vec<Value>) {
     let end = b.body.terminator(region).expect("a region ends in a terminator");
     b.body.pop_op(region, end);

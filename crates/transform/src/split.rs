@@ -13,6 +13,10 @@ use shardwise_ops::{Constness, Opcode};
 /// ```text
 /// (x, ct) -> (sin x, ct * cos x)   becomes   x -> (sin x, cos x)   and   (cos x, ct) -> ct * cos x
 /// ```
+///
+/// # Panics
+/// Panics if the function has fewer arguments or results, or if one of the first `results` results depends on a later
+/// argument.
 pub fn split(module: &Module, func: &Func, args: usize, results: usize) -> (Func, Func) {
     let body = &func.body;
     let Parts { first, second, kept } = Parts::of(module, body, args, results);
@@ -21,8 +25,9 @@ pub fn split(module: &Module, func: &Func, args: usize, results: usize) -> (Func
     (part(func, &body.args()[..args], &first, &out), part(func, &takes, &second, &body.results()[results..]))
 }
 
-/// Returns the values that [`split`] keeps of the first part for the second. In a function and its cotangents, these are the
-/// residuals: what reverse mode keeps of the function until it needs it.
+/// Returns the values that [`split`] keeps of the first part for the second. In a function and its cotangents, these
+/// are the residuals: what reverse mode keeps of the function until it needs it. Panics if the function has fewer
+/// arguments or results.
 pub fn residuals(module: &Module, func: &Func, args: usize, results: usize) -> Vec<Value> {
     Parts::of(module, &func.body, args, results).kept
 }
@@ -72,7 +77,7 @@ impl Parts {
     }
 }
 
-/// Returns those of the ops whose results are needed for `results`, or that do more than compute results.
+/// Returns those of the ops whose results are needed for `results`, and those that have no results.
 fn wanted(module: &Module, body: &Body, ops: Vec<Op>, results: &[Value]) -> Vec<Op> {
     let mut needed: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
     results.iter().for_each(|&v| needed[v] = true);
@@ -88,7 +93,8 @@ fn wanted(module: &Module, body: &Body, ops: Vec<Op>, results: &[Value]) -> Vec<
     wanted
 }
 
-/// Returns the ops with the constants that they use in front of them, so that constants are not passed.
+/// Returns the ops, and in front of them the constants that they or the results of the body use, so that constants are
+/// not passed between the parts.
 fn with_constants(module: &Module, body: &Body, ops: Vec<Op>, later: &EntityVec<Value, bool>) -> Vec<Op> {
     let mut constants = vec![];
     let uses = ops.iter().flat_map(|&op| uses(&module.view(body, op)));
@@ -99,7 +105,8 @@ fn with_constants(module: &Module, body: &Body, ops: Vec<Op>, later: &EntityVec<
     constants
 }
 
-/// Adds the ops that make `v`, operands first, if it is a constant. Returns true if it is one.
+/// Adds the ops that make `v`, operands first, unless they are there, if `v` follows from literals alone. Returns true
+/// if it does.
 fn add_constant(module: &Module, body: &Body, v: Value, constants: &mut Vec<Op>) -> bool {
     let Some(op) = body.def_op(v) else { return false };
     let view = module.view(body, op);

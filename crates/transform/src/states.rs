@@ -27,7 +27,8 @@ pub struct States {
 }
 
 impl States {
-    /// Returns the states of the values of `body`, or `None` if no value of it is per-device code.
+    /// Returns the states of the values of `body`. Returns `None` if it has neither a manual computation nor a value
+    /// whose state is recorded, or if only the latter and the module has no mesh.
     pub fn of(module: &Module, body: &Body) -> Option<States> {
         let mut ops = vec![];
         body.walk_region(body.entry(), &mut ops);
@@ -230,8 +231,8 @@ fn manual_set(op: &OpView<'_>, mesh: &Mesh) -> AxisSet {
     AxisSet::new(mesh, manual_axes(op).iter().copied())
 }
 
-/// Returns the axes of the groups of a collective, and whether its kind makes one value for each group. Returns `None` for
-/// other ops.
+/// Returns the axes along which the members of a collective's groups differ, and true if all members of a group get the
+/// same value by its kind, an all-reduce or an all-gather, and the groups are along axes. Returns `None` for other ops.
 fn groups(op: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<(AxisSet, bool)> {
     let view = CollectiveView::of(op)?;
     let is_shared = matches!(view.kind, CollectiveKind::AllReduce { .. } | CollectiveKind::AllGather { .. });
@@ -252,12 +253,13 @@ pub(crate) struct Sums<'s> {
     pending: EntityVec<Value, AxisSet>,
     /// The ops before whose transposes the cotangents of their results are added up.
     complete: HashSet<Op>,
-    /// How often the region that makes a value runs.
+    /// How often the region that defines a value runs in one run of the body. A loop whose number of turns is not known
+    /// counts as one turn.
     turns: EntityVec<Value, f64>,
 }
 
 impl<'s> Sums<'s> {
-    /// Plans the sums for a body with these linear values. Returns `None` if no value is per-device code.
+    /// Plans the sums for a body with these linear values. Returns `None` where [`States::of`] does.
     pub fn plan(module: &'s Module, body: &'s Body, linear: &EntityVec<Value, bool>) -> Option<Sums<'s>> {
         let states = States::of(module, body)?;
         let count = body.value_count();
@@ -306,7 +308,7 @@ impl<'s> Sums<'s> {
         self.complete.contains(&op.op) || groups(op, &self.mesh).is_some() || LinearCall::of(op).is_some()
     }
 
-    /// Returns true if all members of a collective's groups hold each result together.
+    /// Returns true if an op is a collective, and all members of each group have the same value of each result.
     pub fn is_shared(&self, op: &OpView<'_>) -> bool {
         let is_one = |axes: &AxisSet| op.results().iter().all(|&v| self.own[v].and(axes, &self.mesh).is_empty());
         groups(op, &self.mesh).is_some_and(|(axes, _)| is_one(&axes))

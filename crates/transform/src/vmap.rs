@@ -16,11 +16,12 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Returns the function of which the arguments `args` have a new leading dimension of size `size`, and all results. It
-/// computes `func` for each index of the dimension. Layouts stay on the old dimensions. Calls are inlined.
+/// Returns the function whose arguments `args` and all results have a new leading dimension of size `size`. It computes
+/// `func` for each index of the dimension. Layouts are those of the old dimensions. Calls that use values with the new
+/// dimension are inlined.
 ///
 /// # Errors
-/// `transform-argument` if an argument is not there, and `no-batch` for an op that has no batch.
+/// `transform-argument` if an argument is not there, and `no-batch` for the first op that has no batch.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Func, Diagnostics> {
     Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
 }
@@ -84,7 +85,8 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
     }
 }
 
-/// Returns a sharding with a leading dimension that is split over these axes, and open if there are none.
+/// Returns a sharding with a leading dimension that is split over those of these axes that its mesh has, and open if it
+/// has none.
 fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     let axes: Vec<AxisRef> = axes.iter().filter_map(|a| Some(AxisRef::full(sharding.mesh.axis(a)?))).collect();
     let first = DimSharding { is_open: axes.is_empty(), axes, priority: None };
@@ -146,7 +148,8 @@ impl<'s> Scope<'s> {
         Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
     }
 
-    /// Maps `v` to `to`, which has the leading dimension if `is_mapped`.
+    /// Maps `v` to `to`, which has the leading dimension if `is_mapped`. Then its layout gets the dimension, too, with
+    /// the mistake `spmd-axis` if it names an axis of the batch.
     fn set(&mut self, v: Value, to: Value, is_mapped: bool, b: &mut Builder<'_>) {
         self.mapped[v] = is_mapped;
         self.cloner.carry(v, to, b);
@@ -238,7 +241,9 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Replaces an op along the mapped dimension. What an index gathers is the mapped operand, which is the same for all.
+    /// Replaces a named op along the dimension of the batch. A gather returns its operand with the leading dimension,
+    /// which is the same for all indices. Each index of a spread gets the row of its own: the leading dimension of the
+    /// operand becomes that of the batch.
     fn named(&mut self, op: &OpView<'s>, kind: NamedOp, b: &mut Builder<'_>) {
         let (v, result) = (op.operand(0), op.result(0));
         match (kind, self.mapped[v]) {
@@ -360,8 +365,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the call of a function with a derivative of its own for the batch, whose functions are batched. Fails if
-    /// an op has no batch.
+    /// Builds the call of a function with a custom derivative for the batch, and batches this function and those of its
+    /// rule. Fails if an op has no batch.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
@@ -375,8 +380,9 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Batches the functions of a function with a derivative of its own, whose operands are mapped as given. Returns
-    /// the names. A function whose rule calls it is batched once. Fails if an op has no batch.
+    /// Batches a function with a custom derivative, whose operands are mapped as given, and the functions of its rule.
+    /// Returns the names of the batches. If it was batched for the same operands before, or a rule calls its own
+    /// function, returns those names again. Fails if an op has no batch.
     fn custom_functions(
         &mut self,
         op: &OpView<'s>,
@@ -452,7 +458,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Inlines a function as a batch. Fails if an op has no batch.
+    /// Inlines a function as a batch. Fails if an op has no batch, or if the module has no function of this name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
@@ -664,12 +670,14 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Returns true if an op, a region in it or a function that it runs takes the element at the own index along an axis.
+/// Returns true if an op, a region in it or a function that it runs has a spread along an axis: each index takes its
+/// own row.
 fn spreads(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
     contains(module, op, NamedOp::Spread, axis)
 }
 
-/// Returns true if an op, a region in it or a function that it runs collects the values of all indices along an axis.
+/// Returns true if an op, a region in it or a function that it runs has a gather along an axis: each index takes the
+/// rows of all.
 fn gathers(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
     contains(module, op, NamedOp::Gather, axis)
 }

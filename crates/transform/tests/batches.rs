@@ -16,12 +16,12 @@ fn ops(func: &Func) -> usize {
     func.body.walk().len()
 }
 
-/// Returns all choices of some of `count` arguments.
+/// Returns all choices of at least one of `count` arguments. Arguments from the seventh on are never chosen.
 fn choices(count: usize) -> impl Iterator<Item = Vec<usize>> {
     (1..1usize << count.min(6)).map(move |mask| (0..count).filter(|i| mask >> i & 1 == 1).collect())
 }
 
-/// The ops whose batch has more than twice as many ops for some of the operands, each with the reason.
+/// The ops whose batch has more than twice as many ops for some choice of mapped operands, each with the reason.
 const LARGER: &[(&str, &str)] = &[
     ("chlo.scan", "it becomes a loop"),
     ("stablehlo.batch_norm_grad", "its features are one dimension, so that it becomes the ops of its formula"),

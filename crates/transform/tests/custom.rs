@@ -6,7 +6,9 @@ use common::{check, numbers, parse, printed, run, values, with_main};
 use shardwise_ir::verify;
 use shardwise_transform::{Request, jvp, value_and_gradient, vjp};
 
-/// x^2 y, with `factor` times its derivative in x, by a rule for tangents or for cotangents.
+/// Returns a program that computes x^2 y, for the sine of the argument as x, by a function with a custom derivative.
+/// Its rule is one for tangents if `rule` is "jvp", or else for cotangents. By the rule, the derivative in x is
+/// `factor` x y, which is right for 2.
 fn program(rule: &str, factor: f64) -> String {
     let attributes = match rule {
         "jvp" => "{args = 2 : i64, jvp = @rule}",

@@ -13,7 +13,8 @@ fn check_all(source: &str) {
     check_all_within(source, 0.0);
 }
 
-/// Checks what [`check_all`] checks. Numbers of a batch may differ by this part of themselves or of one.
+/// Checks what [`check_all`] checks. A number of a batch may differ from the expected one by `part` of one plus its
+/// absolute value.
 fn check_all_within(source: &str, part: f64) {
     check(source);
     check_batch(source, part);
@@ -45,7 +46,8 @@ fn of_one_number(op: Opcode) -> Option<String> {
     verify(&module).is_empty().then_some(text)
 }
 
-/// Checks all elementwise ops of one operand, so that a new one whose derivative is wrong or forgotten is found.
+/// Checks the derivatives and batches of all elementwise ops of one operand, so that a new one whose derivative is
+/// wrong or forgotten is found.
 #[test]
 fn functions_of_one_number() {
     let mut without = vec![];

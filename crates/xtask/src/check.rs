@@ -31,7 +31,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 /// Checks programs with derivatives and batches, and counts for each mutant of a transform in how many of the first
-/// programs it changes something, and in how many of these it is found.
+/// [`MUTATED`] programs it changes something, and in how many of these it is found. Returns the report. The second
+/// value is true if no program differs and, if there are so many programs, each mutant is found in one of them.
 fn derivatives(seed: u64, count: u64) -> (String, bool) {
     let seeds: Vec<u64> = (seed..seed + count).collect();
     let checked = in_parallel(&seeds, |&seed| {
@@ -59,7 +60,8 @@ fn derivatives(seed: u64, count: u64) -> (String, bool) {
 /// The number of programs to which mutants are applied.
 const MUTATED: usize = 400;
 
-/// Returns whether a mutant is found in the program of a seed, or `None` if it changes nothing there.
+/// Returns true if the checks find a mutant in the program of a seed, and false if they do not. Returns `None` if the
+/// mutant changes nothing there, or if the program cannot be made.
 fn is_killed(seed: u64, mutant: &calculus::Mutant) -> Option<bool> {
     let case = calculus::case(seed).ok()?;
     let changed = mutant.apply(&case.first().ok()?, case.argument_count())?;

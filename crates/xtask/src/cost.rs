@@ -109,8 +109,8 @@ impl Row {
         read_count(&outcome.stderr).context("valgrind prints no count")
     }
 
-    /// Returns the microseconds of a call by each of the two commands: the medians of their times in these rounds.
-    /// Fails if a command cannot be run.
+    /// Returns the microseconds of a call by each of the two commands: the medians of their times in `rounds` rounds.
+    /// Fails if a command cannot be run. Panics if `rounds` is 0.
     fn times(&self, commands: [&PathBuf; 2], rounds: usize) -> Result<[f64; 2]> {
         let mut times = [vec![], vec![]];
         for _ in 0..rounds {

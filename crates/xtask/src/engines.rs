@@ -78,7 +78,7 @@ fn own_dtype(view: &OpView<'_>) -> Option<DType> {
 }
 
 /// Returns the program with one element type replaced by another in all types and constants, or `None` if the op
-/// refuses it.
+/// refuses it or the program is not valid then.
 fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<Module> {
     let mut out = module.clone();
     let change = |ty: &mut Type| {

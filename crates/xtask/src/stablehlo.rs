@@ -147,7 +147,7 @@ fn subject(code: &str, errors: &str) -> String {
     message.split('`').nth(1).map(|name| format!(" `{name}`")).unwrap_or_default()
 }
 
-/// Returns the inputs in a file's first line, `--args="[..]"`, if it has any.
+/// Returns the inputs in a file's first line, `--args="[..]"`, or `None` if it has none.
 fn inputs_of(text: &str) -> Option<String> {
     let line = text.lines().next()?;
     let (_, rest) = line.split_once("--args=\"")?;

@@ -11,7 +11,9 @@ const LIMIT: f64 = 9007199254740992.0;
 /// The largest magnitude of an input.
 const INPUT: f64 = 2.0;
 
-/// Returns true if all values of the main function are integers that `f64` holds, for inputs that are small integers.
+/// Returns true if bounds show that all values of the main function are integers that `f64` holds, for inputs that are
+/// integers from -2 to 2. Returns false if there is no main function, or if a value has no bound, as that of a sine or
+/// of a loop whose number of turns is not known.
 pub fn is_exact(module: &Module) -> bool {
     let Some(main) = module.main() else { return false };
     let body = &main.body;
@@ -71,7 +73,8 @@ impl<'s> Bounds<'s> {
         }
     }
 
-    /// Returns the bound on the results of an op without regions that are run separately.
+    /// Returns the bound on the results of an op without regions that are run separately. It is infinite for ops that
+    /// may return other numbers than integers, and for unknown ones.
     fn bound(&self, op: &OpView<'s>, code: Opcode) -> f64 {
         let x = |i: usize| self.of[op.operand(i)];
         let all = || op.operands().iter().map(|&v| self.of[v]).fold(0.0, f64::max);

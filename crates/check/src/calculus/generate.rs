@@ -54,7 +54,7 @@ pub(super) fn source(choose: &mut Chooser, size: usize, is_exact: bool, wants_sc
 
 struct Maker {
     inner: Generator,
-    /// The index of a branch, if the program has one.
+    /// The argument that chooses among the branches, if the program has one. There is at most one.
     branches: Vec<Value>,
     is_exact: bool,
 }
@@ -130,7 +130,7 @@ impl Maker {
         }
     }
 
-    /// Selects between two values, by a comparison of integers with a number that is none.
+    /// Selects between `x` and another value or zeros, where a third value is greater than [`THRESHOLD`].
     fn chosen(&mut self, b: &mut Builder<'_>, x: Live) {
         let (y, by) = (self.alike(b, x), self.alike(b, x));
         let ty = make::type_of(b, x.value);
@@ -145,7 +145,7 @@ impl Maker {
         self.inner.push(value, x.bound.max(y.bound));
     }
 
-    /// Writes a part of another value over a block.
+    /// Writes a part of another value over a block of `x`.
     fn update(&mut self, b: &mut Builder<'_>, x: Live) {
         let y = self.alike(b, x);
         let shape = make::type_of(b, x.value).shape.clone();
@@ -158,7 +158,8 @@ impl Maker {
         self.inner.push(value, x.bound.max(y.bound));
     }
 
-    /// Reads rows, some of them twice, or adds them to other rows.
+    /// Reads rows of `x`, perhaps some of them twice, or adds these rows to the same rows of `x`. Does nothing unless
+    /// `x` has one or two dimensions.
     fn rows(&mut self, b: &mut Builder<'_>, x: Live) {
         let shape = make::type_of(b, x.value).shape.clone();
         if shape.is_empty() || shape.len() > 2 {
@@ -185,7 +186,8 @@ impl Maker {
         self.inner.push(value, x.bound * (1 + count as u64));
     }
 
-    /// Sums up all elements before each element along a dimension.
+    /// Sums up the elements up to each element along a random dimension. Does nothing if the sums may be larger than
+    /// [`MAX_BOUND`].
     fn running_sum(&mut self, b: &mut Builder<'_>, x: Live) {
         let ty = make::type_of(b, x.value);
         if ty.rank() == 0 {
@@ -206,7 +208,8 @@ impl Maker {
         self.inner.push(value, x.bound * n as u64);
     }
 
-    /// Writes a loop of a few turns, which uses a value from outside and may read its rows or stack what it carries.
+    /// Writes a loop of one to three turns, which uses a value from outside, or a row of it in each turn, and stacks
+    /// what it carries. Does nothing if a value may be larger than [`MAX_BOUND`].
     fn repeat(&mut self, b: &mut Builder<'_>, x: Live) {
         let w = self.alike(b, x);
         let ty = make::type_of(b, x.value);
@@ -264,7 +267,8 @@ impl Maker {
         }
     }
 
-    /// Writes branches that use values from outside.
+    /// Writes two or three branches that use values from outside. Does nothing if the program has no argument that
+    /// chooses among them, or if a value may be larger than [`MAX_BOUND`].
     fn branch(&mut self, b: &mut Builder<'_>, x: Live) {
         let Some(&index) = self.branches.first() else { return };
         let y = self.alike(b, x);

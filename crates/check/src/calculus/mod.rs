@@ -101,13 +101,14 @@ fn request(choose: &mut Chooser, module: &Module, letter: char) -> String {
     }
 }
 
-/// Returns the transformed module, verified. Fails if the transform does, or if its module is not valid.
+/// Returns the module after the transform that `text` names, verified. Fails if the transform does, or if its module is
+/// not valid. Panics if no transform has this name.
 fn apply(module: &Module, text: &str) -> Result<Module, Diagnostics> {
     let module = Request::parse(text).expect("the name of a transform")?.run(module)?;
     verify(&module).or(module)
 }
 
-/// Draws inputs: small integers.
+/// Draws an input for each argument of the main function: integers from -2 to 2, or from 0 to 2 for an i32.
 fn inputs(choose: &mut Chooser, module: &Module) -> Vec<Literal> {
     let main = module.main().expect("made with a main function");
     main.body.args().iter().map(|&v| drawn(choose, main.body.ty(v))).collect()
@@ -133,7 +134,8 @@ impl Case {
     /// Checks that the partitioned program has the results of the unpartitioned one, on each engine.
     ///
     /// # Errors
-    /// Fails if it has other results, or cannot be partitioned or run.
+    /// Fails if it has other results, if it cannot be partitioned or run, or if a value of an exact program may be
+    /// rounded.
     pub fn check_partitioned(&self) -> Result<(), String> {
         if self.is_exact && !is_exact(&self.module) {
             return Err(self.failed("exactness", "a value may be rounded"));
@@ -148,7 +150,7 @@ impl Case {
         Ok(())
     }
 
-    /// Checks the first transform of the case by its meaning, if `module` is the program after it.
+    /// Checks that `module`, the program after the first transform, computes what this transform means.
     ///
     /// # Errors
     /// Fails if the results are not those of the transform, or cannot be computed.
@@ -164,7 +166,8 @@ impl Case {
         }
     }
 
-    /// Compares tangents with differences of values. Fails if they differ by more than rounding explains.
+    /// Compares tangents with differences of values. Fails if they differ by more than 1/256 of the largest one, or of
+    /// one, or if a program does not run.
     fn check_tangents(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         let (x, tangents) = inputs.split_at(inputs.len() - args.len());
@@ -191,8 +194,9 @@ impl Case {
         Ok(())
     }
 
-    /// Compares the product of cotangents and arguments with that of results and tangents. Fails if they differ by more
-    /// than rounding explains.
+    /// Compares the product of the cotangents of the arguments with random tangents, and that of the cotangents of the
+    /// results with the results' tangents. Fails if the products differ: at all for an exact program, and otherwise by
+    /// more than rounding explains.
     fn check_cotangents(
         &self,
         choose: &mut Chooser,
@@ -220,7 +224,8 @@ impl Case {
         }
     }
 
-    /// Compares a batch with the program on each of its elements. Fails if they differ.
+    /// Compares each element of a batch with the program on the inputs of this element. Fails if a result differs, by
+    /// more than rounding unless the program is exact.
     fn check_batch(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         for row in 0..BATCH {

@@ -10,7 +10,7 @@ use shardwise_ops::reduce::Reduce;
 use shardwise_ops::shapes::{Transpose, constant_operand};
 use shardwise_ops::{Opcode, ReduceKind, make, reducer};
 
-/// An error of a transform, applied to transformed modules.
+/// A mistake that a transform could make. It is made by changing ops of a transformed module.
 pub struct Mutant {
     pub name: &'static str,
     change: Change,
@@ -22,7 +22,7 @@ enum Change {
     Op(fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>),
     /// Returns the replacement of an op in a loop that the transform made. The op itself may not depend on cotangents.
     InLoop(fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>),
-    /// The first two branches change places.
+    /// The first two branches of each `case` that the transform made change places.
     Branches,
 }
 
@@ -44,8 +44,9 @@ pub const MUTANTS: &[Mutant] = &[
 ];
 
 impl Mutant {
-    /// Returns the module with every op of the main function that the mutant changes replaced, or `None` if it changes
-    /// none. The function had `count` arguments before the transform. For a batch, all its arguments count as new.
+    /// Returns the module with every op of the main function that the mutant changes replaced. Returns `None` if it
+    /// changes none, or if there is no main function. The function had `count` arguments before the transform. If the
+    /// transform added no arguments, as a batch, all values count as made by it.
     pub fn apply(&self, module: &Module, count: usize) -> Option<Module> {
         let index = module.funcs.iter().position(|f| module.main().is_some_and(|main| std::ptr::eq(f, main)))?;
         let source = &module.funcs[index].body;
@@ -222,7 +223,8 @@ fn update_lost(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<
     Some(vec![x[0]])
 }
 
-/// Reduces the dimension in front of each one that should be reduced, if the result has the same elements.
+/// Reduces the dimension in front of each one that should be reduced. Returns `None` for other ops, if there is no such
+/// dimension, or if the numbers of elements differ.
 fn reduction_shifted(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     is_sum(op)?;
     let dims: Vec<usize> = Reduce::dims(op).iter().map(|d| d.checked_sub(1)).collect::<Option<_>>()?;

@@ -89,7 +89,8 @@ pub enum Ran {
 /// The runs of an op.
 pub struct Row {
     pub op: Opcode,
-    /// Why there are none: the op has no factors, or never occurs in a program that is partitioned.
+    /// The reason why there are no runs, or `None` if there are some: the op has no sharding rule, or is not run
+    /// sharded.
     pub none: Option<String>,
     pub cells: BTreeMap<(Kind, Fit), Ran>,
     /// The reasons for empty cells, and for cells that ran whole although the kind could run in parts.

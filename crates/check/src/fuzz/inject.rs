@@ -76,7 +76,8 @@ impl Failure {
     }
 }
 
-/// A failure, and the number of the reservation, step, poll, part or write at which it occurs.
+/// A failure, and the number, from 1, of the reservation, step, poll, part or write at which it occurs. `None` is a run
+/// without a failure.
 type Injection = Option<(Failure, u64)>;
 
 /// How often each kind of failure can occur in a run.

@@ -49,7 +49,7 @@ fn line(outcome: &Outcome) -> String {
 }
 
 impl Report {
-    /// Reads a line. Returns `None` if a worker did not write it.
+    /// Reads a line. Returns `None` if it does not have the form of the lines that a worker writes.
     pub fn parse(line: &str) -> Option<Report> {
         let parts: Vec<&str> = line.split('\t').collect();
         match parts[..] {

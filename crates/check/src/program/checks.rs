@@ -6,8 +6,8 @@ use super::scope::{Grade, Live, Scope};
 use crate::single::Fill;
 
 impl Maker {
-    /// Writes a check of the dialect `check`, as an op or as a custom call. Writes nothing outside of `@main`, and for
-    /// values of some types.
+    /// Writes a check of the dialect `check` that holds, as an op or as a custom call. Writes nothing outside of
+    /// `@main`, and sometimes nothing for booleans and for floats without arithmetic.
     pub(super) fn expectation(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;
@@ -27,7 +27,8 @@ impl Maker {
         }
     }
 
-    /// Compares a new constant of the type of `x` with its own elements. `is_near` allows a check with a tolerance.
+    /// Writes a check that a new constant of the type of `x` has the elements that it has. `is_near` allows a check
+    /// with a tolerance.
     fn constant_expectation(&mut self, scope: &mut Scope, is_near: bool, x: &Live) {
         let literal = Fill::Small.literal(&mut self.choose, &x.ty);
         let constant = self.constant(scope, &literal, Grade::Wild);
@@ -36,7 +37,7 @@ impl Maker {
         scope.line(format!("check.{op} {}, {value}", constant.name));
     }
 
-    /// Compares floats with themselves. A NaN is near itself.
+    /// Writes a check that `x` is near itself. A NaN is near itself.
     fn near_expectation(&mut self, scope: &mut Scope, x: &Live) {
         let (name, ty) = (&x.name, &x.ty);
         scope.line(match self.choose.below(4) {

@@ -82,7 +82,8 @@ impl Maker {
         };
     }
 
-    /// Writes a value that is split over two axes, and then over the same axes in another order or apart.
+    /// Writes a value that is split over two axes along a dimension, and then over these axes in the other order, or
+    /// with one of them along another dimension.
     fn reordered(&mut self, scope: &mut Scope, x: &Live, [major, minor]: [&'static str; 2]) {
         let whole = Layout::whole(x.ty.rank());
         let dim = self.choose.below(x.ty.rank());

@@ -22,7 +22,8 @@ const PROMOTED: &[(DType, DType)] = &[
 ];
 
 impl Maker {
-    /// Writes a `reduce`, `reduce_window` or `scatter`.
+    /// Writes a random one of `reduce`, `reduce_window` and `scatter`, whose result often has a wider element type than
+    /// its operands.
     pub(super) fn reduction(&mut self, scope: &mut Scope) {
         let (from, to) = *self.choose.of(PROMOTED);
         let shape: Vec<usize> =

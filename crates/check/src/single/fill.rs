@@ -17,7 +17,7 @@ pub enum Fill {
     Between(i64, i64),
     /// Integers between these bounds, both included.
     Ints(i64, i64),
-    /// These integers.
+    /// These integers, one for each element.
     Exact(Vec<i64>),
     /// Matrices `L * transpose(L)` with a small triangular `L`, whose Cholesky decompositions are exact.
     Gram,

@@ -165,7 +165,8 @@ pub(super) fn draw(choose: &mut Chooser) -> (Opcode, &'static Row) {
     *choose.of(&PLACES)
 }
 
-/// Returns the result of `f` for the op in its example.
+/// Calls `f` with the first op of kind `op` in the op table's example of `op`, and returns the result. Panics if the
+/// example cannot be read or has no such op.
 fn in_example<T>(op: Opcode, f: impl Fn(&OpView<'_>) -> T) -> T {
     let module = text::parse(op.name(), op.facts().example(op), &OPS).expect("examples are well-formed");
     let body = &module.main().expect("examples have a main function").body;

@@ -140,7 +140,8 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
         self.with(|o| o.out_axes = Some(any(axes)))
     }
 
-    /// Sets the size of the mapped dimension. It is only needed if no argument is mapped.
+    /// Sets the size of the mapped dimension. It is only needed if no argument is mapped. Mapped dimensions of another
+    /// size are the mistake `batch-size`.
     pub fn axis_size(self, size: usize) -> Self {
         self.with(|o| o.size = Some(size))
     }
@@ -270,10 +271,11 @@ axes_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5);
 axes_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6);
 axes_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6, H SH 7);
 
-/// Returns for each leaf its dimension, counted from 0. `rank` returns the number of dimensions that it is one of. Without
-/// axes, it is the first one.
+/// Returns for each leaf the dimension that `axes` names, counted from 0, or `None` if they leave it out. `rank`
+/// returns the number of dimensions to which a negative one is relative. Without `axes`, it is the first dimension of
+/// each leaf.
 ///
-/// Errors: `batch-axes`.
+/// Errors: `batch-axes` if the axes do not have the form of the tree, or if a leaf lacks its dimension.
 fn resolved<T: Tree>(
     what: &str,
     axes: Option<&AnyAxes<T>>,
@@ -304,7 +306,8 @@ fn resolved<T: Tree>(
 }
 
 // ── the batch
-/// Builds `f` for a batch along the leading dimension of all arguments. Fails if `f` does, or if an op has no batch.
+/// Builds `f` for a batch along the leading dimension of all arguments. Fails if these dimensions differ in size, if
+/// `f` fails, or if an op has no batch.
 pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> Result<R> {
     batched(f, args, &Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] }, at)
 }
@@ -368,7 +371,8 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
 
 /// Returns the size of the mapped dimension.
 ///
-/// Errors: `batch-size`.
+/// Errors: `batch-size` if no array is mapped and no size is asked for, if an array lacks its dimension, or if the
+/// sizes differ.
 fn size_of<T: Tree>(args: &T, axes: &[Option<usize>], asked: Option<usize>, loc: &Loc) -> Result<usize> {
     let leaves = tree::paths(args);
     let mapped: Vec<_> = leaves.iter().zip(axes).filter_map(|((path, a), axis)| Some((path, a, (*axis)?))).collect();
@@ -393,8 +397,9 @@ fn shown(mapped: &[(&Path, &&Array, usize)]) -> String {
 }
 
 /// Returns the axes over which the mapped dimensions are split in Explicit mode, in which all must be split alike.
+/// There are none if no mapped array has a layout.
 ///
-/// Errors: `batch-layout`.
+/// Errors: `batch-layout` if they are split differently.
 fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result<Vec<String>> {
     let leaves = tree::paths(args);
     let dim = |a: &Array, axis: usize| -> Option<(Sharding, Vec<AxisRef>)> {
@@ -412,7 +417,7 @@ fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result
     Ok(first.iter().map(|a| layout.mesh.axes[a.axis.index()].name.to_string()).collect())
 }
 
-/// Returns the type of `a` without a dimension, as an array without a value.
+/// Returns the type of `a` without a dimension, as an array without a value. Panics if `a` lacks the dimension.
 fn without_dim(a: &Array, axis: usize, at: At) -> Array {
     let mut shape = a.tensor().shape.clone();
     shape.remove(axis);

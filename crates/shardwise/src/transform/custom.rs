@@ -260,9 +260,8 @@ struct Tracing<'a, T, R> {
 }
 
 impl<T: Tree, R: Tree> Tracing<'_, T, R> {
-    /// Traces a function. The first captured arrays are its arguments after those that `f` adds with [`Tracing::inner`],
-    /// which must be called once for each tree of arguments, before anything else. Fails with
-    /// the mistakes of `f`.
+    /// Traces a function of this name. `f` first adds its arguments by the methods of [`Inputs`], of which the last
+    /// one also makes the arrays captured so far arguments, and returns its results. Fails with the mistakes of `f`.
     fn function<O>(
         &mut self,
         name: &Arc<str>,
@@ -360,7 +359,8 @@ impl Inputs<'_> {
         tree.rebuild(&mut |a| stand_in(a, self.at))
     }
 
-    /// Adds a tangent or cotangent for each leaf that has one, then the captured arrays.
+    /// Adds a tangent or cotangent for each leaf that is a float or a complex number, then the captured arrays. Returns
+    /// the tree of these tangents or cotangents, with `float0` arrays for the other leaves.
     fn inner_smooth<T: Tree>(&mut self, tree: &T) -> T {
         let smooth: Vec<&Array> = tree::leaves(tree).into_iter().filter(|a| is_smooth(a)).collect();
         let made: Vec<Array> = smooth.into_iter().map(|a| stand_in(a, self.at)).collect();

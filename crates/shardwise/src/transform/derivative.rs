@@ -396,8 +396,10 @@ fn like(a: &Array, gradient: &Array) -> Array {
 ///
 /// # Errors
 ///
-/// `transform-types` if the type of a tangent is not that of its argument, and those of [`grad`] but for `grad-scalar`,
-/// `grad-integer` and `no-transpose`.
+/// `transform-types` if the type of a tangent is not that of its argument, `tree-form` if the tangents do not have the
+/// form of the arguments, `no-derivative` for an op that has none, `custom-vjp-forward` for a function that has a
+/// derivative in reverse mode only, and all mistakes of `f`. They end the trace. Outside of a trace, the call panics
+/// with them.
 ///
 /// # Examples
 ///
@@ -434,6 +436,9 @@ where
 
 /// Returns the leaves of `given`, the tangents or cotangents of `own`, that belong to floats and complex numbers. `what` and
 /// `root` name them in messages.
+///
+/// At leaves of integers and bools, `given` has a `float0` array, whose shape is not checked, or an array of the leaf's
+/// type. Both are ignored.
 ///
 /// Errors: `tree-form` if the forms differ, and `transform-types` for a leaf of another type.
 pub(super) fn tangents_of<'a, T: Tree>(

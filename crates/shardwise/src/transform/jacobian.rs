@@ -209,8 +209,8 @@ impl<A: Args, O: Loss, S: NthArray<A>, K> Derivative<'_, A, O, S, K> {
     }
 }
 
-/// Returns the derivative of the result of `f` along `dx`, the tangent of one leaf of the arguments. Fails if `f` does,
-/// or if an op has no derivative.
+/// Returns the derivative of the result of `f` along `dx`, the tangent of one leaf of the arguments. It is zero for
+/// results that are neither floats nor complex numbers. Fails if `f` does, or if an op has no derivative.
 fn tangent_by<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, leaf: usize, dx: &Array, at: At) -> Result<R> {
     let traced = Traced::of(f, args, at)?;
     let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &[leaf]))?;

@@ -11,7 +11,8 @@ use shardwise_ir::{Body, Func, Module, Op};
 use shardwise_ops::Opcode;
 use shardwise_transform::{Batch, Batched};
 
-/// Returns false if a region of the body returns less than its op needs, which follows from a mistake.
+/// Returns false if a branch, the body of a loop or that of a manual computation returns another number of values than
+/// its op has results, which follows from a mistake.
 fn is_whole(body: &Body) -> bool {
     let mut ops = vec![];
     body.walk_region(body.entry(), &mut ops);
@@ -50,8 +51,8 @@ pub(super) struct Traced<R> {
 }
 
 impl<R: Tree> Traced<R> {
-    /// Traces `f` as a function of its own, for arguments of the types of `args`. Fails with
-    /// the mistakes of `args`, or if `f` does.
+    /// Traces `f` as a function of its own, for arguments of the types of `args`. Fails with the mistakes of `args`, or
+    /// if `f` does. Ends the active trace if a mistake left a region of the function incomplete.
     pub fn of<T: Tree, O: Returns<Tree = R>>(f: impl Fn(&T) -> O, args: &T, at: At) -> Result<Traced<R>> {
         let loc = context::loc(at);
         let given: Vec<Array> = tree::leaves(args).into_iter().cloned().collect();
@@ -88,20 +89,22 @@ impl<R: Tree> Traced<R> {
         self.with_module(|m| f(m, &self.func)).map_err(Error::from)
     }
 
-    /// Returns `f` of the module in which the function was traced.
+    /// Calls `f` with the module of the active trace, in which the function was traced, and returns its result.
     pub fn with_module<T>(&self, f: impl FnOnce(&Module) -> T) -> T {
         trace::with(|t| f(&t.module))
     }
 
-    /// Returns the batch of the function, of which these arguments are mapped. Fails if an op has no batch.
+    /// Returns the batch of the function, of which these arguments are mapped. Adds the functions that the batch needs
+    /// to the module of the active trace. Fails if an op has no batch, or if a layout names an axis of the batch's
+    /// `layout`.
     pub fn batched(&self, mapped: &[usize], batch: Batch<'_>) -> Result<Batched> {
         let made = self.with_module(|m| shardwise_transform::vmap_with(m, &self.func, mapped, batch))?;
         trace::with(|t| t.module.funcs.extend(made.added.iter().cloned()));
         Ok(made)
     }
 
-    /// Copies the transformed function into the active trace. Its arguments are those of the function, the captured arrays,
-    /// then `more`. Fails with the mistakes of its results.
+    /// Copies the transformed function into the active trace and returns its results. Its arguments are those of the
+    /// function, the captured arrays, then `more`. It does not fail: mistakes of its ops are recorded in the results.
     pub fn run<T: Tree>(&self, func: &Func, args: &T, more: &[&Array], at: At) -> Result<Vec<Array>> {
         let own = tree::leaves(args).into_iter().cloned();
         let all: Vec<Array> = own.chain(self.captured.iter().cloned()).chain(more.iter().map(|&a| a.clone())).collect();
@@ -109,7 +112,7 @@ impl<R: Tree> Traced<R> {
     }
 
     /// Copies the part of the transformed function that depends on the arguments of the function only, and returns its
-    /// results, and the rest of the function. Fails with the mistakes of its results.
+    /// results, and the rest of the function. It does not fail: mistakes are recorded in the results.
     pub fn run_split<T: Tree>(&self, func: &Func, args: &T, at: At) -> Result<(Vec<Array>, Linear)> {
         let (own, count) = (self.func.body.args().len(), self.func.result_types.len());
         let (module, trace) = trace::with(|t| (t.module.clone(), t.id()));
@@ -131,7 +134,8 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// Copies the function into the active trace. Fails with the mistakes of its results.
+    /// Copies the function into the active trace, for these arguments after the residuals, and returns its results. It
+    /// does not fail: mistakes are recorded in the results.
     pub fn run(&self, args: &[&Array], at: At) -> Result<Vec<Array>> {
         let func = match trace::with(|t| t.id()) == self.trace {
             true => self.func.clone(),

@@ -90,8 +90,8 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the linear ops of a region that would be computed again in reverse mode. All of its values are kept.
-    /// Fails as [`Reverse::forth`] does.
+    /// Builds the linear ops of a named computation at the builder's position, without its region. No value is computed
+    /// again as its policy might say: all are kept. Fails as [`Reverse::forth`] does.
     fn forth_of_computation(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         let args = self.source[inner].args.iter().zip(op.operands());

@@ -15,7 +15,8 @@ pub fn printed(module: &Module) -> String {
     text::print(module, &PrintOptions::default())
 }
 
-/// Returns a module whose `@main` is `func`, after it was printed, read again and verified.
+/// Returns a module with `func` in place of the first function of `module`, printed and read again. Panics if the
+/// verifier finds a mistake.
 pub fn with_main(module: &Module, func: Func) -> Module {
     let mut out = module.without_funcs();
     out.funcs.push(func);
@@ -29,7 +30,8 @@ pub fn run(module: &Module, args: &[Literal]) -> Vec<Literal> {
     shardwise_interp::run(module, args).unwrap_or_else(|e| panic!("{e}\n{}", printed(module)))
 }
 
-/// Returns the types of the arguments of `@main` as arrays of small numbers that differ, one list for each `seed`.
+/// Returns an array of small f64 numbers for each argument of `@main`, in its shape. The numbers of a `seed` repeat
+/// after 101 and differ from those of other seeds. Panics if an argument is not a tensor.
 pub fn numbers(module: &Module, seed: usize) -> Vec<Literal> {
     let main = module.main().unwrap();
     let types = main.body.args().iter().map(|&v| main.body.ty(v).as_tensor().unwrap());
@@ -87,8 +89,8 @@ pub fn check(source: &str) {
     assert_eq!(gradients[..results], tangents[..results], "{source}");
 }
 
-/// Checks the batch over all arguments against one run for each index. Numbers may differ by this part of themselves or of
-/// one.
+/// Checks, for each choice of at least one argument to be mapped, the batch of three against one run for each index.
+/// Panics if a number differs from the expected one by more than `part` of one plus its absolute value.
 pub fn check_batch(source: &str, part: f64) {
     let module = parse(source);
     let main = module.main().unwrap();

@@ -81,7 +81,7 @@ const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 type Measure = fn() -> Result<(String, bool)>;
 
 /// Measures the programs that the options select. Returns the report, and true if all their targets are reached. Fails
-/// in a build with debug assertions.
+/// in a build with debug assertions, or if a measurement does.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
     let (mut speed, mut is_fast) = (String::new(), true);

@@ -196,7 +196,7 @@ impl Optimum<'_> {
     }
 
     /// Returns the fewest bytes that the chain moves if product `i` computes at most `flops[i]` operations on a device,
-    /// or 0 if no choice keeps to these limits.
+    /// or 0 if no choice for the last product keeps to its limit. Panics if none for an earlier one does.
     fn of(&self, flops: &[f64]) -> u64 {
         let chain = self.chain;
         let mut at: HashMap<Sharding, u64> = HashMap::from([(chain.layouts[0].clone(), 0)]);
@@ -211,8 +211,9 @@ impl Optimum<'_> {
     }
 
     /// Returns the fewest bytes with which each layout of a product's result is reached, for each layout that can be.
-    /// `from` has the bytes for each layout of the left operand, `weight` is the layout of the right one, and `limit`
-    /// the largest number of operations on a device. The operands have the shapes `[m, k]` and `[k, n]`.
+    /// `from` has the bytes for each layout of the left operand, of which there must be one, `weight` is the layout of
+    /// the right one, and `limit` the largest number of operations on a device. The operands have the shapes `[m, k]`
+    /// and `[k, n]`.
     fn product(
         &self,
         from: &HashMap<Sharding, u64>,

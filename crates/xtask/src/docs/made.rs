@@ -229,8 +229,8 @@ impl Call {
     }
 }
 
-/// Returns the strings in an expression that are words, and not names: those with a space. Arguments of `expect` are
-/// left out, and so are those of macros that stop the program.
+/// Returns the strings in an expression that are words, and not names: those with a space. Calls of `expect` are left
+/// out, with what they are called on, and so are the arguments of macros that stop the program.
 fn words_of(e: &Expr) -> Vec<String> {
     struct Words(Vec<String>);
     impl<'ast> Visit<'ast> for Words {

@@ -33,7 +33,8 @@ struct File {
     known: Vec<Known>,
 }
 
-/// Reads the known failures.
+/// Reads the known failures. Fails if the list is malformed, or if an entry has no reason, or neither a file nor a
+/// pass.
 pub fn read() -> Result<Vec<Known>> {
     parse(include_str!("known.toml"))
 }

@@ -41,7 +41,7 @@ pub struct Options {
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Runs the files. Returns the report, and true if no other functions fail than the known ones, and none of these
-/// passes.
+/// passes. Fails if there are no such files, or if a file, our command or a judge cannot be read or run.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let command = options.command.clone().map_or_else(command::build_ours_with_shardy, Ok)?;

@@ -155,9 +155,9 @@ fn relative(ours: &Literal, theirs: &Literal) -> f64 {
     pairs().map(distance).fold(0.0, f64::max)
 }
 
-/// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report, and true if all
-/// differences are known and all known ones occur. Fails if JAX cannot be asked or the list of known differences cannot
-/// be read.
+/// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report. The second value is true
+/// if all differences are known, and each known one whose function was drawn at least [`DRAWN`] times occurs. Fails if
+/// JAX cannot be asked or the list of known differences cannot be read.
 pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let positions: Vec<usize> = (0..MODELS + count).collect();

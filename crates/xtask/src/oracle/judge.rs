@@ -130,7 +130,7 @@ impl Shardings {
 }
 
 /// Lets the judges answer all jobs, and adds their answers to `verdicts`. Returns the sum over all comparisons of
-/// shardings.
+/// shardings. Fails as [`ask`] does.
 ///
 /// The interpreter runs a thread for each process, and fails if a collective waits for seconds. Therefore its programs
 /// run one at a time.

@@ -13,13 +13,13 @@ use std::time::Duration;
 /// The time limit for one program and one check.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Builds the command and returns its path. Fails if the build does.
+/// Builds the `shardwise` command with optimizations, and returns its path. Fails if the build does.
 pub fn build() -> Result<PathBuf> {
     command::build_ours(&["--release"], "release")
 }
 
 /// Runs our command for all programs and checks. Returns a verdict for each call that fails, and the jobs for the
-/// judges. Outputs are written below `work`.
+/// judges. Outputs are written below `work`. Fails if the command cannot be started, or if an output cannot be written.
 pub fn run_all(shardwise: &Path, programs: &[Program], checks: &[Check], work: &Path) -> Result<(Verdicts, Vec<Job>)> {
     let tasks = tasks(programs.len(), checks);
     let outcomes = command::in_parallel(&tasks, |task| run(shardwise, &programs[task.program], task, work));
@@ -56,7 +56,8 @@ fn tasks(program_count: usize, checks: &[Check]) -> Vec<Task> {
 type Questions = Vec<(Check, Question)>;
 
 /// Calls the command for a check. Returns the questions about its output, or the reason why there is no output as the
-/// inner error. Verification and interpretation both have the questions of both.
+/// inner error. Verification and interpretation both have the questions of both. Fails if the command cannot be
+/// started, or if the output cannot be written.
 fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<Result<Questions, String>> {
     let out = |extension: &str| program.file_in(work, extension);
     std::fs::create_dir_all(out("").parent().expect("below the work folder"))?;
@@ -93,8 +94,9 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
     }
 }
 
-/// Runs the call and writes its standard output to `printed`, if this is a file. Returns the questions if it succeeded,
-/// and otherwise the reason why it failed as the inner error.
+/// Runs the call and writes its standard output to the file `printed`, if there is one. Returns the questions if it
+/// succeeded, and otherwise the reason why it failed as the inner error. Fails if the call cannot be started, or if the
+/// file cannot be written.
 fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Result<Result<Questions, String>> {
     let outcome = command::run(call, "", LIMIT)?;
     if !outcome.is_success() {

@@ -87,7 +87,7 @@ const NUMBERS: &[&str] = &[
 
 const SIZES: &[&str] = &["0", "1", "2", "3", "4", "5", "6", "7", "8", "12", "16", "31"];
 
-/// Names of ops that take and return the same types.
+/// Each list has names of ops that can replace each other, because they take and return the same types.
 const SIGNATURES: &[&[&str]] = &[
     &[
         "abs",
@@ -229,7 +229,7 @@ fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     ranges.into_iter().map(|range| (range.clone(), &text[range])).collect()
 }
 
-/// Returns the name and the type of the result, if the line is an op that makes one array.
+/// Returns the name and the type of the result if the line is an op that makes one array. Otherwise, returns `None`.
 fn defined(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().split_once(" = ")?;
     let ty = rest.rsplit_once("-> ").or_else(|| rest.rsplit_once(" : "))?.1.trim();
@@ -272,9 +272,9 @@ fn swapped_operands(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(&swapped, first.at.clone(), second.of(text)))
 }
 
-/// Inserts an op on a random tensor that the text defines, and sometimes a second op whose result is not used. The
-/// result of the first op replaces the tensor in its next use, and in no other. Returns `None` if the text defines no
-/// tensor, or if the chosen one is not used later.
+/// Inserts an op whose operand is a random tensor that the text defines, and sometimes another op on the same tensor,
+/// whose result is not used. The result of the former replaces the tensor in its first use after that, and in no other.
+/// Returns `None` if the text defines no tensor, or if the chosen one is not used later.
 fn op_between(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     if candidates.is_empty() {
@@ -314,7 +314,7 @@ fn mesh_axes(text: &str) -> Vec<(String, usize)> {
 }
 
 /// Replaces the axes of one list in a sharding, most often those of a dimension, by at most two random axes of the
-/// program's meshes and sometimes `?`. Returns `None` if the text has no sharding or no mesh.
+/// program's meshes and sometimes `?`. Returns `None` if the text has no such list or no mesh with axes.
 fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let inside = |at: usize| text[..at].rfind("sharding").is_some_and(|from| !text[from..at].contains(['\n', '%']));

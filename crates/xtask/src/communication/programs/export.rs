@@ -23,7 +23,7 @@ impl Exported {
         self.stem.with_extension("mlir")
     }
 
-    /// Returns the text that XLA compiled the program to, or `None` if XLA failed.
+    /// Returns the text that XLA compiled the program to, or `None` if XLA could not. Fails if the file cannot be read.
     pub fn hlo(&self) -> Result<Option<String>> {
         let path = self.stem.with_extension("hlo");
         if !path.exists() {
@@ -45,8 +45,8 @@ pub enum Extent {
 const SHARED: [&str; 4] = ["communication.py", "traffic/__init__.py", "harness.py", "requirements.txt"];
 
 /// Returns the programs of all families with sizes drawn from `seed`, after an export of the families whose scripts
-/// have changed or that were not exported yet. If `is_offline`, what was exported before is used as it is. Fails if
-/// there are no programs.
+/// have changed or that were not exported yet. If `is_offline`, what was exported before is used as it is. Fails if an
+/// export does, or if there are no programs.
 pub fn ensure_exported(seed: u64, extent: Extent, is_offline: bool) -> Result<Vec<Exported>> {
     let part = if extent == Extent::Sample { "-sample" } else { "" };
     let folder = repo::target_dir(&format!("communication/seed{seed}{part}"))?;

@@ -124,7 +124,8 @@ impl Computation {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the instruction that makes operand `i`, if there is one.
+    /// Returns the instruction that makes operand `i`, or `None` if `at` has fewer operands or the computation has no
+    /// instruction of the operand's name.
     pub fn operand(&self, at: &Instruction, i: usize) -> Option<&Instruction> {
         Some(&self.instructions[self.index(at.operands.get(i)?)?])
     }
@@ -178,7 +179,7 @@ impl Instruction {
         text.split(['{', '}']).filter_map(pair).collect()
     }
 
-    /// Returns the number of iterations of a loop, if XLA knows it.
+    /// Returns the number of iterations of a loop, or `None` if XLA does not state it.
     pub fn trip_count(&self) -> Option<u64> {
         let config = self.attribute("backend_config")?;
         after(config, "\"known_trip_count\":{\"n\":\"").and_then(leading_number).map(|n| n as u64)

@@ -10,7 +10,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs the programs on random inputs, partitioned and whole. Returns a line for each program whose values differ or
-/// that fails.
+/// that does not run. Fails if the command cannot be built or started.
 pub fn check(programs: &[&Exported]) -> Result<Vec<String>> {
     // The command is built as this one is, so that most of it is built already.
     let shardwise = match cfg!(debug_assertions) {
