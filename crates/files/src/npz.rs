@@ -63,9 +63,9 @@ impl Reader {
         zip::ZipArchive::new(BufReader::new(file)).map(Reader).map_err(|e| e.to_string())
     }
 
-    /// Returns the names of the members, without `.npy`. Members whose names cannot be read are left out.
+    /// Returns the names of the members by index, without `.npy`. A name that cannot be read is empty.
     pub fn names(&self) -> Vec<String> {
-        self.0.file_names().flatten().map(|n| n.trim_end_matches(".npy").to_string()).collect()
+        self.0.file_names().map(|n| n.map_or_else(|_| String::new(), |n| n.trim_end_matches(".npy").into())).collect()
     }
 
     /// Starts to read member `index`, which must be an array of this type.

@@ -33,11 +33,11 @@ pub fn keep_referenced(module: &Module, out: &mut Module) {
 }
 
 /// Replaces the symbols (`@name`) in the attributes of all ops of a function by the names that the map has for them.
-/// Symbols that are not in the map stay, and so do those inside of records.
+/// Symbols that are not in the map stay.
 pub fn rename_symbols(func: &mut Func, names: &BTreeMap<Arc<str>, Arc<str>>) {
     for op in func.body.walk() {
         let attrs = &func.body[op].attrs;
-        let renamed: Attrs = attrs.iter().map(|(name, attr)| (name, renamed(attr, names))).collect();
+        let renamed = renamed_fields(attrs, names);
         if renamed != *attrs {
             func.body.op_mut(op).attrs = renamed;
         }
@@ -48,9 +48,14 @@ fn renamed(attr: &Attr, names: &BTreeMap<Arc<str>, Arc<str>>) -> Attr {
     match attr {
         Attr::Symbol(name) => Attr::Symbol(names.get(name).unwrap_or(name).clone()),
         Attr::Array(items) => Attr::Array(items.iter().map(|a| renamed(a, names)).collect()),
-        Attr::Dict(fields) => Attr::Dict(fields.iter().map(|(n, a)| (n, renamed(a, names))).collect()),
+        Attr::Dict(fields) => Attr::Dict(renamed_fields(fields, names)),
+        Attr::Record { name, fields } => Attr::Record { name: name.clone(), fields: renamed_fields(fields, names) },
         other => other.clone(),
     }
+}
+
+fn renamed_fields(fields: &Attrs, names: &BTreeMap<Arc<str>, Arc<str>>) -> Attrs {
+    fields.iter().map(|(field, attr)| (field, renamed(attr, names))).collect()
 }
 
 fn collect_symbols(attr: &Attr, names: &mut BTreeSet<Arc<str>>) {
@@ -61,5 +66,27 @@ fn collect_symbols(attr: &Attr, names: &mut BTreeSet<Arc<str>>) {
         Attr::Array(items) => items.iter().for_each(|a| collect_symbols(a, names)),
         Attr::Dict(fields) | Attr::Record { fields, .. } => fields.iter().for_each(|(_, a)| collect_symbols(a, names)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Attr;
+
+    #[test]
+    fn symbols_are_renamed_wherever_they_are_found() {
+        let symbol = |name: &str| Attr::Symbol(name.into());
+        let fields: Attrs = [("to", symbol("f"))].into_iter().collect();
+        let record = Attr::Record { name: "record".into(), fields: fields.clone() };
+        let names = BTreeMap::from([(Arc::from("f"), Arc::from("g"))]);
+        for attr in [symbol("f"), Attr::Array(vec![symbol("f")]), Attr::Dict(fields), record] {
+            let found = |attr: &Attr| {
+                let mut names = BTreeSet::new();
+                collect_symbols(attr, &mut names);
+                names.into_iter().collect::<Vec<_>>()
+            };
+            assert_eq!((found(&attr), found(&renamed(&attr, &names))), (vec!["f".into()], vec!["g".into()]));
+        }
     }
 }

@@ -153,6 +153,36 @@ fn broadcasts() {
     %out = stablehlo.multiply %p, %x0 : tensor<2x3xf64>"#
     );
     checked(&manual(&[SPLIT], r#"{"x"}"#, SPLIT, &body));
+    // Each operand has a root of its own.
+    let body = format!(
+        r#"    %roots = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
+    %p:2 = "stablehlo.collective_broadcast"(%x0, %x1, %roots) <{{{X}, has_dynamic_root}}> : (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2xi32>) -> (tensor<2x3xf64>, tensor<2x3xf64>)
+    %m = stablehlo.multiply %p#0, %x1 : tensor<2x3xf64>
+    %out = stablehlo.multiply %m, %p#1 : tensor<2x3xf64>"#
+    );
+    check(&manual(&[SPLIT, SPLIT], r#"{"x"}"#, SPLIT, &body));
+}
+
+#[test]
+fn sums_for_one_device() {
+    let sum = r#"({
+    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+      %c = stablehlo.add %a, %b : tensor<f64>
+      stablehlo.return %c : tensor<f64>
+    })"#;
+    let body = format!(
+        r#"    %s = stablehlo.sine %x0 : tensor<2x3xf64>
+    %r = "stablehlo.collective_reduce"(%s) <{{{X}}}> {sum} : (tensor<2x3xf64>) -> tensor<2x3xf64>
+    %out = stablehlo.multiply %r, %x0 : tensor<2x3xf64>"#
+    );
+    checked(&manual(&[SPLIT], r#"{"x"}"#, SPLIT, &body));
+    let body = format!(
+        r#"    %roots = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
+    %r:2 = "stablehlo.collective_reduce"(%x0, %x1, %roots) <{{{X}, has_dynamic_root}}> {sum} : (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2xi32>) -> (tensor<2x3xf64>, tensor<2x3xf64>)
+    %m = stablehlo.multiply %r#0, %x1 : tensor<2x3xf64>
+    %out = stablehlo.add %m, %r#1 : tensor<2x3xf64>"#
+    );
+    check(&manual(&[SPLIT, SPLIT], r#"{"x"}"#, SPLIT, &body));
 }
 
 #[test]

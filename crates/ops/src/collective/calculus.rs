@@ -173,9 +173,9 @@ pub(super) fn permute_transpose<'f>(op: &OpView<'_>) -> Transposed<'f> {
 /// Returns the transpose of a `collective_broadcast`: the sender receives the sum of all members' cotangents.
 pub(super) fn broadcast_transpose<'f>() -> Transposed<'f> {
     Transposed::by(|cx| {
-        each_operand(cx, |cx, ct, ty| {
+        each_numbered(cx, |cx, index, ct, ty| {
             let region = reduction_region(cx.b, ReduceKind::Add, ty.dtype);
-            to_one(cx, Opcode::CollectiveReduce, ct, ty, vec![region])
+            to_one(cx, Opcode::CollectiveReduce, (index, ct), ty, vec![region])
         })
     })
 }
@@ -183,19 +183,28 @@ pub(super) fn broadcast_transpose<'f>() -> Transposed<'f> {
 /// Returns the transpose of a `collective_reduce` that sums: all members receive the cotangent of the receiver.
 pub(super) fn reduce_to_one_transpose<'f>() -> Transposed<'f> {
     Transposed::by(|cx| {
-        each_operand(cx, |cx, ct, ty| {
+        each_numbered(cx, |cx, index, ct, ty| {
             let from = TensorType::new(make::type_of(cx.b, ct).dtype, ty.shape.clone());
-            let sent = to_one(cx, Opcode::CollectiveBroadcast, ct, from, vec![]);
+            let sent = to_one(cx, Opcode::CollectiveBroadcast, (index, ct), from, vec![]);
             make::convert(cx.b, sent, ty.dtype)
         })
     })
 }
 
-/// Builds the op `opcode` with the groups and the roots of the context's op.
-fn to_one(cx: &mut CotangentCx<'_, '_, '_>, opcode: Opcode, ct: Value, ty: TensorType, regions: Vec<Region>) -> Value {
+/// Builds the op `opcode` on the cotangent of result `index`, with the groups of the context's op and the root that this
+/// op has for the result.
+fn to_one(
+    cx: &mut CotangentCx<'_, '_, '_>,
+    opcode: Opcode,
+    (index, ct): (usize, Value),
+    ty: TensorType,
+    regions: Vec<Region>,
+) -> Value {
     let roots = has_root(&cx.op).then(|| cx.known(cx.operands.len() - 1));
-    let count = cx.op.results().len();
-    let root = roots.map(|roots| if count == 1 { roots } else { make::slice_dim(cx.b, roots, 0, 0, 1) });
+    let root = roots.map(|roots| match cx.op.results().len() {
+        1 => roots,
+        _ => make::slice_dim(cx.b, roots, 0, index, index + 1),
+    });
     let attrs = cx.op.attrs().clone();
     let op = cx.b.op_with_regions(opcode, [ct].into_iter().chain(root), attrs, regions, [Type::from(ty)]);
     cx.b.body[op].results[0]
@@ -282,11 +291,19 @@ fn each_operand(
     cx: &mut CotangentCx<'_, '_, '_>,
     f: impl Fn(&mut CotangentCx<'_, '_, '_>, Value, TensorType) -> Value,
 ) -> Vec<Option<Cotangent>> {
+    each_numbered(cx, |cx, _, ct, ty| f(cx, ct, ty))
+}
+
+/// Returns what [`each_operand`] does, for an `f` that also takes the operand's index.
+fn each_numbered(
+    cx: &mut CotangentCx<'_, '_, '_>,
+    f: impl Fn(&mut CotangentCx<'_, '_, '_>, usize, Value, TensorType) -> Value,
+) -> Vec<Option<Cotangent>> {
     let count = cx.operands.len();
     let one = |i: usize| {
         let ct = cx.cotangents.get(i).copied().flatten().filter(|_| cx.is_linear(i))?;
         let ty = cx.operand_tensor(i).clone();
-        Some(f(cx, ct, ty).into())
+        Some(f(cx, i, ct, ty).into())
     };
     (0..count).map(one).collect()
 }

@@ -217,8 +217,7 @@ mod tests {
         let mesh = Arc::new(Mesh::new("mesh", [("x", 6), ("y", 2), ("z", 3)]).unwrap());
         let (x, y, z) = (axis(0), axis(1), axis(2));
         for (needed, sizes) in [([y, z], [2, 3]), ([z, y], [3, 2])] {
-            let [from, to] =
-                [vec![x], needed.to_vec()].map(|axes: Vec<AxisRef>| Sharding::closed(&mesh, vec![axes]));
+            let [from, to] = [vec![x], needed.to_vec()].map(|axes: Vec<AxisRef>| Sharding::closed(&mesh, vec![axes]));
             let exchange = Exchange::between(&from, &to).unwrap();
             assert_eq!(exchange.digits().map(|d| d.size).collect::<Vec<_>>(), sizes);
             assert!(!exchange.is_aligned());
