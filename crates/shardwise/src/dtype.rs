@@ -137,12 +137,12 @@ impl Number {
     pub(crate) fn as_literal(self, dtype: base::DType) -> Result<Literal, Misfit> {
         match (self, dtype.kind()) {
             _ if !dtype.is_computed() => Err(Misfit::NotComputed),
-            (Number::Bool(b), base::Kind::Bool) => Ok(Literal::scalar(Bool8::from(b))),
+            (Number::Bool(b), base::DTypeKind::Bool) => Ok(Literal::scalar(Bool8::from(b))),
             (Number::Bool(_), _) => Err(Misfit::BoolOnNumber),
-            (_, base::Kind::Bool) => Err(Misfit::NumberOnBool),
-            (Number::Float(_), base::Kind::Signed | base::Kind::Unsigned) => Err(Misfit::FloatOnInteger),
+            (_, base::DTypeKind::Bool) => Err(Misfit::NumberOnBool),
+            (Number::Float(_), base::DTypeKind::Signed | base::DTypeKind::Unsigned) => Err(Misfit::FloatOnInteger),
             (Number::Float(x), _) => Ok(float_literal(x, dtype)),
-            (Number::Int(x), base::Kind::Float | base::Kind::Complex) => Ok(float_literal(x as f64, dtype)),
+            (Number::Int(x), base::DTypeKind::Float | base::DTypeKind::Complex) => Ok(float_literal(x as f64, dtype)),
             (Number::Int(x), _) => integer_literal(x, dtype).ok_or(Misfit::OutOfRange),
         }
     }

@@ -100,8 +100,8 @@ pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
 pub use transform::{
-    AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd,
-    Jacrev, Kind, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
+    AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, DerivativeKind, Grad, HasAux,
+    Hessian, Jacfwd, Jacrev, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
     ValueAndGrad, WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev,
     jvp, linearize, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
 };
