@@ -31,20 +31,13 @@ pub trait Operand {
 }
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Either(pub(crate) EitherKind);
 
+#[derive(Debug)]
 pub(crate) enum EitherKind {
     Array(Array),
     Number(Number),
-}
-
-impl Either {
-    pub(crate) fn array(&self) -> Option<&Array> {
-        match &self.0 {
-            EitherKind::Array(a) => Some(a),
-            EitherKind::Number(_) => None,
-        }
-    }
 }
 
 impl Operand for Array {
@@ -71,6 +64,39 @@ macro_rules! numbers {
 }
 numbers!(f32 => Float f64, f64 => Float f64, i32 => Int i128, i64 => Int i128, u32 => Int i128, u64 => Int i128,
     isize => Int i128, usize => Int i128);
+
+/// Types that can be an operand which must be an array: an array, by value or by reference. Functions that also accept
+/// numbers take an [`Operand`].
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let x = ones([2, 3], F32);
+/// assert_eq!(x.matmul(x.t()).shape(), x.matmul(&x.t()).shape());
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use shardwise::prelude::*;
+/// ones([2, 3], F32).matmul(2.0);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array",
+    label = "expected `Array` or `&Array`",
+    note = "`scalar` and `full` make an array of a number"
+)]
+pub trait AsArray {
+    /// Returns the array.
+    fn as_array(&self) -> &Array;
+}
+impl AsArray for Array {
+    fn as_array(&self) -> &Array {
+        self
+    }
+}
+impl<T: AsArray> AsArray for &T {
+    fn as_array(&self) -> &Array {
+        (**self).as_array()
+    }
+}
 
 // ── dimensions
 /// Types that name a dimension. Negative numbers count from the last dimension.
@@ -131,6 +157,7 @@ impl Dims for Vec<usize> {
 }
 
 /// The result of [`keep`].
+#[derive(Clone, Copy, Debug)]
 pub struct Keep<D>(D);
 
 impl<D: Dims> Dims for Keep<D> {

@@ -71,6 +71,7 @@ use std::sync::Arc;
 /// let new = step(w);
 /// println!("{w}");
 /// ```
+#[must_use = "a function does nothing until it is called"]
 pub struct Transform<'f, A: Args, R: 'static, B = ()> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, R>>,

@@ -142,7 +142,7 @@ fn moved(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> Opt
     let communication = runtime::communication(&cut).ok()?;
     let mut out: Vec<String> = vec![];
     for c in &communication {
-        out.push(format!("{} over {}, {} B", c.kind, c.axes, c.bytes_received));
+        out.push(format!("{} over {}, {} B", c.kind, c.groups, c.bytes_received));
     }
     Some(out.join("; "))
 }

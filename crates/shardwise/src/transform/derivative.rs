@@ -9,6 +9,7 @@ use crate::tree::{self, Tree};
 use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes, replay, trace};
 use shardwise_base::{DType, Diagnostics};
 use shardwise_ir::TensorType;
+use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
@@ -91,6 +92,12 @@ pub struct Derivative<'f, A: Args, O: Returns, S, K> {
     kind: PhantomData<fn() -> (S, K)>,
 }
 
+impl<A: Args, O: Returns, S, K> fmt::Debug for Derivative<'_, A, O, S, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Derivative").field("allow_int", &self.allow_int).finish_non_exhaustive()
+    }
+}
+
 /// A kind of derivative: how it is computed, and its type.
 pub trait DerivativeKind<A: Args, O: Loss, S: Positions<A>>: Sized + 'static {
     #[doc(hidden)]
@@ -102,10 +109,13 @@ pub trait DerivativeKind<A: Args, O: Loss, S: Positions<A>>: Sized + 'static {
 }
 
 /// The kind of [`grad`].
+#[derive(Debug)]
 pub struct Grad(());
 /// The kind of [`value_and_grad`].
+#[derive(Debug)]
 pub struct ValueAndGrad(());
 /// The kind `K` with auxiliary results.
+#[derive(Debug)]
 pub struct WithAux<K>(PhantomData<K>);
 
 /// Kinds of derivatives in reverse mode, which [`Transform::allow_int`] applies to.

@@ -14,10 +14,13 @@ use shardwise_ir::TensorType;
 use std::panic::Location;
 
 /// The kind of [`jacfwd`].
+#[derive(Debug)]
 pub struct Jacfwd(());
 /// The kind of [`jacrev`].
+#[derive(Debug)]
 pub struct Jacrev(());
 /// The kind of [`hessian`].
+#[derive(Debug)]
 pub struct Hessian(());
 
 /// Returns the Jacobian of a function that returns one array, computed in forward mode, one column for each element of
