@@ -74,7 +74,7 @@ pub(crate) struct Undecided {
     /// How to make the result with a given layout. `None` after the array was deleted.
     pub decide: Mutex<Option<Decide>>,
     /// The mistake that any use but `.shard` is.
-    pub question: Mistakes,
+    pub mistake: Mistakes,
 }
 
 /// A function's result that is a sum over devices.
@@ -289,11 +289,11 @@ impl Array {
     pub(crate) fn undecided(
         ty: ShardedType,
         decide: Decide,
-        question: Mistakes,
+        mistake: Mistakes,
         at: &'static Location<'static>,
     ) -> Array {
         let decide = Mutex::new(Some(decide));
-        Array::new(Some(ty), State::Undecided(Undecided { decide, question }), at)
+        Array::new(Some(ty), State::Undecided(Undecided { decide, mistake }), at)
     }
 
     pub(crate) fn waiting_sum(ty: ShardedType, sum: Sum, at: &'static Location<'static>) -> Array {
@@ -440,7 +440,7 @@ impl Array {
     /// Returns the mistakes that keep the array from being used, if there are any.
     pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
-            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => {
                 Some(wrong)
             }
             _ => None,
@@ -623,7 +623,7 @@ impl Array {
             State::Traced(t) if !trace::is_open(*t) => Err(Error::one(mistakes::escaped(self, &context::loc(at)))),
             State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
             State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
-            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => {
                 Err(wrong.error())
             }
         }
@@ -873,7 +873,7 @@ impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
             State::Traced(_) | State::TypeOnly | State::Float0(_) => f.write_str(&self.short_type()),
-            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => wrong.error().fmt(f),
+            State::Mistake(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => wrong.error().fmt(f),
             State::Value(_) => match self.literal() {
                 Ok(literal) => f.write_str(&crate::display::literal(&literal)),
                 Err(e) => e.fmt(f),

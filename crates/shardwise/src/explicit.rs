@@ -560,7 +560,7 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
         return Ok(());
     }
     if !t.explicit.pending[i].cause.has_default() {
-        return Err(words::question(t, &t.explicit.pending[i]));
+        return Err(words::undecided(t, &t.explicit.pending[i]));
     }
     let p = t.explicit.pending.remove(i);
     if p.cause.level == Communicate::Warn
@@ -621,7 +621,7 @@ pub(crate) fn forget_reduced(func: &mut Func) {
 pub(crate) fn undecided(t: &Trace, traced: Traced) -> Option<Diagnostic> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
-    (!p.cause.has_default()).then(|| words::question(t, p))
+    (!p.cause.has_default()).then(|| words::undecided(t, p))
 }
 
 /// Returns true if the value is pending only because it is a sum over devices, which is reduced by default.

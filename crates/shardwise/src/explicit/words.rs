@@ -95,7 +95,7 @@ fn verdict(p: &Pending) -> &Verdict {
 }
 
 /// Returns the error for a value that is used before its layout is decided.
-pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
+pub(super) fn undecided(t: &Trace, p: &Pending) -> Diagnostic {
     let Some((module, body)) = t.home(p.frame) else {
         return Diagnostic::error(
             "layout-ambiguous",
