@@ -53,10 +53,10 @@ macro_rules! dtypes {
             }
 
             /// Returns the kind of arithmetic of this type.
-            pub const fn kind(self) -> Kind {
+            pub const fn kind(self) -> DTypeKind {
                 match self {
-                    $(DType::$variant => Kind::$kind,)*
-                    DType::Quantized(_) => Kind::Quantized,
+                    $(DType::$variant => DTypeKind::$kind,)*
+                    DType::Quantized(_) => DTypeKind::Quantized,
                 }
             }
         }
@@ -65,7 +65,7 @@ macro_rules! dtypes {
 
 /// The kind of arithmetic of an element type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub enum DTypeKind {
     Bool,
     Signed,
     Unsigned,
@@ -116,22 +116,22 @@ impl DType {
 
     /// Returns true if this is a float type. Complex and quantized types are none.
     pub const fn is_float(self) -> bool {
-        matches!(self.kind(), Kind::Float)
+        matches!(self.kind(), DTypeKind::Float)
     }
 
     /// Returns true if this is a complex type.
     pub const fn is_complex(self) -> bool {
-        matches!(self.kind(), Kind::Complex)
+        matches!(self.kind(), DTypeKind::Complex)
     }
 
     /// Returns true if this is a signed or unsigned integer type; `i1` is neither.
     pub const fn is_integer(self) -> bool {
-        matches!(self.kind(), Kind::Signed | Kind::Unsigned)
+        matches!(self.kind(), DTypeKind::Signed | DTypeKind::Unsigned)
     }
 
     /// Returns true if this is a signed integer type.
     pub const fn is_signed(self) -> bool {
-        matches!(self.kind(), Kind::Signed)
+        matches!(self.kind(), DTypeKind::Signed)
     }
 
     /// Returns true if this is the type of truth values, `i1`.

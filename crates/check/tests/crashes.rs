@@ -1,7 +1,7 @@
 //! Runs the programs that once crashed something, `testdata/crashes/*.mlir`. They must end in results that are equal
 //! everywhere, or in diagnostics. The first line may require one of these: `// runs` or `// refused`.
 
-use shardwise_check::fuzz::{Kind, Outcome, Reached, run_text};
+use shardwise_check::fuzz::{CaseKind, Outcome, Reached, run_text};
 use std::path::Path;
 
 #[test]
@@ -20,8 +20,8 @@ fn programs_that_crashed_end_well() {
 fn wrong(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).expect("a text");
     let must_run = text.starts_with("// runs");
-    let kind = if must_run { Kind::Valid } else { Kind::Mutants };
-    let outcomes = (0..5).map(|seed| run_text(kind, seed, &text)).chain([run_text(Kind::Guard, 0, &text)]);
+    let kind = if must_run { CaseKind::Valid } else { CaseKind::Mutants };
+    let outcomes = (0..5).map(|seed| run_text(kind, seed, &text)).chain([run_text(CaseKind::Guard, 0, &text)]);
     let wrong = outcomes.into_iter().find_map(|outcome| judge(&text, &outcome))?;
     Some(format!("{}: {wrong}", path.display()))
 }

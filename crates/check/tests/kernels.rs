@@ -93,7 +93,7 @@ fn a_kernel_gives_the_same_however_it_is_split() {
 fn a_split_sum_is_one_all_reduce() {
     setup();
     let local = partitioned(&program([r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#], ""));
-    let kinds: Vec<_> = local.communication.rows.iter().map(|r| r.kind).collect();
+    let kinds: Vec<_> = local.communication.rows.iter().map(|r| r.kind.name()).collect();
     assert_eq!(kinds, ["all-reduce"]);
 }
 
@@ -103,7 +103,7 @@ fn the_rule_in_the_text_wins() {
     setup();
     let rule = r#" {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=5, j=4, k=6} need_replication={i, j, k}>}"#;
     let local = partitioned(&program([r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#], rule));
-    let kinds: Vec<_> = local.communication.rows.iter().map(|r| r.kind).collect();
+    let kinds: Vec<_> = local.communication.rows.iter().map(|r| r.kind.name()).collect();
     assert_eq!(kinds, ["all-gather", "all-gather"]);
 }
 

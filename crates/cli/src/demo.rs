@@ -3,7 +3,7 @@
 use crate::check::nearness;
 use crate::placed::Placed;
 use crate::run::times_table;
-use clap::Args;
+use clap::{Args, Command, FromArgMatches};
 use shardwise::DimSpec;
 use shardwise::prelude::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, bf16};
@@ -36,9 +36,11 @@ pub struct DemoArgs {
     out: String,
 }
 
+/// The arguments of `shardwise demo` without options.
 impl Default for DemoArgs {
     fn default() -> DemoArgs {
-        DemoArgs { mesh: "X=4,Y=2".into(), input: "X,Y".into(), w: "Y,-".into(), out: "X,-".into() }
+        let matches = DemoArgs::augment_args(Command::new("demo")).get_matches_from(["demo"]);
+        DemoArgs::from_arg_matches(&matches).expect("every option has a default")
     }
 }
 
@@ -174,6 +176,12 @@ fn bad_mesh(text: &str, part: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_without_options_has_the_same_defaults() {
+        let DemoArgs { mesh, input, w, out } = DemoArgs::default();
+        assert_eq!([mesh, input, w, out], ["X=4,Y=2", "X,Y", "Y,-", "X,-"]);
+    }
 
     #[test]
     fn an_axis_has_a_name_and_a_size() {

@@ -12,6 +12,7 @@
 mod out;
 
 mod check;
+mod communication;
 mod demo;
 mod memory;
 mod noise;
@@ -26,8 +27,9 @@ mod stages;
 mod text;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use out::Output;
 use shardwise_base::budget::default_max_bytes;
-use shardwise_base::{Account, Budget, CancelToken, Loc};
+use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Loc};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -91,6 +93,21 @@ struct Source {
     dump: Option<PathBuf>,
 }
 
+/// The place of the result.
+#[derive(Args)]
+struct Target {
+    /// Write the result into FILE instead of printing it. If the command fails, an older file is not changed.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Target {
+    /// Starts the output. Fails if the file cannot be created.
+    fn open(&self) -> Result<Output<'_>, Diagnostics> {
+        Output::new(self.output.as_deref())
+    }
+}
+
 #[derive(Args)]
 struct RunArgs {
     #[command(flatten)]
@@ -144,12 +161,16 @@ enum EngineName {
 struct PropagateArgs {
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Args)]
 struct PartitionArgs {
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    target: Target,
     /// The notation for groups of devices.
     #[arg(long, value_enum, default_value = "axes")]
     replica_groups: ReplicaGroups,
@@ -159,6 +180,17 @@ struct PartitionArgs {
     /// Print the table of collectives instead of the program.
     #[arg(long, conflicts_with = "hlo")]
     communication: bool,
+    /// The format of the collectives.
+    #[arg(long, value_enum, default_value = "text", requires = "communication")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// A table for people to read.
+    Text,
+    /// JSON, with all facts of each collective.
+    Json,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -170,9 +202,15 @@ enum ReplicaGroups {
 }
 
 #[derive(Args)]
+#[command(mut_arg("file", |file| file.required(false).required_unless_present("list_passes")))]
 struct OptArgs {
     #[command(flatten)]
-    source: Source,
+    source: Option<Source>,
+    #[command(flatten)]
+    target: Target,
+    /// Print the names of all passes, with what they do, and run nothing.
+    #[arg(long)]
+    list_passes: bool,
     /// The passes to run, in order, separated by commas. Transforms are passes: `value-and-grad{args=0+2}`,
     /// `jvp{args=0}`, `vjp{args=0}`, `vmap{args=0+1,size=8}`.
     #[arg(long = "pass", value_name = "NAMES")]

@@ -1,7 +1,7 @@
 //! The arguments and results of a program in `.npz` files, numpy's format.
 
 use shardwise_base::file::NewFile;
-use shardwise_base::{Diagnostic, Diagnostics, Kind, Literal, Loc, did_you_mean};
+use shardwise_base::{DTypeKind, Diagnostic, Diagnostics, Literal, Loc, did_you_mean};
 use shardwise_files::npz::{Mismatch, Reader, Writer, numpy_name};
 use shardwise_ir::TensorType;
 use std::io;
@@ -111,10 +111,10 @@ fn mismatch(loc: &Loc, name: &str, ty: &TensorType, why: Mismatch) -> Diagnostic
 }
 
 fn not_an_element(loc: &Loc, name: &str, ty: &TensorType, position: &[usize], byte: u8) -> Diagnostic {
-    let value = if ty.dtype.kind() == Kind::Signed { (byte as i8).to_string() } else { byte.to_string() };
+    let value = if ty.dtype.kind() == DTypeKind::Signed { (byte as i8).to_string() } else { byte.to_string() };
     let message = format!("element {position:?} of input `{name}` is {value}, which is not a value of {}", ty.dtype);
     let help = match ty.dtype.kind() {
-        Kind::Bool => "save booleans as 0 and 1: `.astype(bool)`".to_string(),
+        DTypeKind::Bool => "save booleans as 0 and 1: `.astype(bool)`".to_string(),
         _ => format!("elements of {} have {} bits, in one byte each", ty.dtype, ty.dtype.bits()),
     };
     Diagnostic::error("npz-range", loc, message).help(help)

@@ -1,7 +1,7 @@
 //! Makes inputs from a seed.
 
 use shardwise_base::threefry::Stream;
-use shardwise_base::{DType, Kind, Literal, LiteralWriter, bf16, f16};
+use shardwise_base::{DType, DTypeKind, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::TensorType;
 
 /// Returns an array for each type. Floats of at least 16 bits and both parts of complex numbers are multiples of 1/8
@@ -21,9 +21,9 @@ fn input(stream: &mut Stream, ty: &TensorType) -> Literal {
     out.finish()
 }
 
-/// Returns the bytes of an element that is made from random bits, and their number. Floats of 16 bits and more, and both
-/// parts of a complex number, are multiples of 1/8 from -2 to 2. The other types have small bit patterns: integers from 0
-/// to at most 7.
+/// Returns the bytes of an element that is made from random bits, and their number. Floats of 16 bits and more, and
+/// both parts of a complex number, are multiples of 1/8 from -2 to 2. The other types have small bit patterns: integers
+/// from 0 to at most 7.
 fn element(bits: u32, dtype: DType) -> ([u8; 16], usize) {
     let eighths = |bits: u32| f64::from(bits % 33) / 8.0 - 2.0;
     let (re, im) = (eighths(bits), eighths(bits >> 8));
@@ -41,7 +41,7 @@ fn element(bits: u32, dtype: DType) -> ([u8; 16], usize) {
             put(8, &im.to_le_bytes());
         }
         other => {
-            let modulus = if other.kind() == Kind::Bool { 2 } else { 8u32.min(1 << (other.bits() - 1).min(3)) };
+            let modulus = if other.kind() == DTypeKind::Bool { 2 } else { 8u32.min(1 << (other.bits() - 1).min(3)) };
             put(0, &u64::from(bits % modulus).to_le_bytes());
         }
     }

@@ -1,40 +1,51 @@
 //! `shardwise propagate`, `partition` and `opt`: print transformed programs.
 
 use crate::source::{SPLIT, printed};
-use crate::{OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, out};
+use crate::{Format, OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, communication, out};
 use shardwise_base::Diagnostics;
 use shardwise_ir::text::PrintOptions;
 use shardwise_spmd::{self as spmd, Options, Step, run_steps, run_until};
 use shardwise_transform::{Request, split_list};
 
 pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
+    let mut output = args.target.open()?;
     let module = args.source.read()?;
     let mut dumper = args.source.dumper()?;
     let propagated =
         run_until("propagate", &module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
     dumper.finish()?;
-    show!("{}", &*printed(&propagated, &PrintOptions::default()));
-    Ok(())
+    output.write(&printed(&propagated, &PrintOptions::default()))?;
+    output.finish()
 }
 
 pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
+    let mut output = args.target.open()?;
     let module = args.source.read()?;
     let partitioned = args.source.partition(&module)?;
     if args.communication {
-        say!("{}", partitioned.communication);
+        let text = match args.format {
+            Format::Text => partitioned.communication.to_string(),
+            Format::Json => communication::json(&partitioned.communication),
+        };
+        output.write(&format!("{text}\n"))?;
     } else if args.hlo {
-        show!("{}", spmd::hlo::print(&partitioned.module));
+        output.write(&spmd::hlo::print(&partitioned.module).to_string())?;
     } else {
         let module = match args.replica_groups {
             ReplicaGroups::Axes => partitioned.module,
             ReplicaGroups::Dense => spmd::dense::dense(&partitioned.module)?,
         };
-        show!("{}", &*printed(&module, &PrintOptions::default().without_varying()));
+        output.write(&printed(&module, &PrintOptions::default().without_varying()))?;
     }
-    Ok(())
+    output.finish()
 }
 
 pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
+    let mut output = args.target.open()?;
+    let Some(source) = args.source.as_ref().filter(|_| !args.list_passes) else {
+        output.write(&list_of_passes())?;
+        return output.finish();
+    };
     let passes: Vec<String> = args.passes.iter().flat_map(|list| split_list(list)).collect();
     let options = match passes.is_empty() {
         true => PrintOptions { as_mlir: true, ..PrintOptions::default() },
@@ -42,18 +53,28 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
         false => PrintOptions::default(),
     };
     let steps: Vec<Step<'_>> = passes.iter().map(|name| step(name)).collect::<Result<_, _>>()?;
-    let mut dumper = args.source.dumper()?;
-    for (i, module) in args.source.read_all(args.split_input_file)?.iter().enumerate() {
+    let mut dumper = source.dumper()?;
+    for (i, module) in source.read_all(args.split_input_file)?.iter().enumerate() {
         let mut hook = dumper.hook();
         let mut run = Options { dump: Some(&mut hook), verify: args.verify, ..Options::default() };
         let module = run_steps(&steps, module, &mut run)?;
         out::warn(run.context.warnings.iter());
         if i > 0 {
-            show!("{}", SPLIT);
+            output.write(SPLIT)?;
         }
-        show!("{}", &*printed(&module, &options));
+        output.write(&printed(&module, &options))?;
     }
-    dumper.finish()
+    dumper.finish()?;
+    output.finish()
+}
+
+/// Formats the names of the partitioner's passes, in the order in which they run, and of the transforms, each with what
+/// it does.
+fn list_of_passes() -> String {
+    let passes = spmd::PASSES.iter().map(|pass| (pass.name, pass.describes));
+    let all: Vec<(&str, &str)> = passes.chain(Request::LIST).collect();
+    let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    all.iter().map(|(name, describes)| format!("{name:width$}  {describes}\n")).collect()
 }
 
 /// Returns the pass or the transform with this name and its options. In a build with the feature `shardy`, Shardy's

@@ -11,7 +11,7 @@ pub mod npz;
 pub mod safetensors;
 
 use shardwise_base::budget::poll;
-use shardwise_base::{DType, Kind};
+use shardwise_base::{DType, DTypeKind};
 use std::io::{self, Read};
 
 /// The number of bytes that are read or written between two checks for cancellation.
@@ -42,12 +42,12 @@ fn read_as_much(reader: &mut (impl Read + ?Sized), out: &mut [u8]) -> io::Result
 /// assert_eq!(shardwise_files::first_invalid(DType::I1, &[0, 1, 2]), Some(2));
 /// ```
 pub fn first_invalid(dtype: DType, bytes: &[u8]) -> Option<usize> {
-    let bits = if dtype.kind() == Kind::Bool { 1 } else { dtype.bits() };
+    let bits = if dtype.kind() == DTypeKind::Bool { 1 } else { dtype.bits() };
     if bits >= 8 {
         return None;
     }
     let is_valid = |byte: u8| match dtype.kind() {
-        Kind::Signed => i32::from(byte as i8) >= -(1 << (bits - 1)) && i32::from(byte as i8) < 1 << (bits - 1),
+        DTypeKind::Signed => i32::from(byte as i8) >= -(1 << (bits - 1)) && i32::from(byte as i8) < 1 << (bits - 1),
         _ => byte >> bits == 0,
     };
     bytes.chunks(CHUNK).zip(0..).find_map(|(chunk, n)| {

@@ -50,13 +50,13 @@ pub struct Memory(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    kind: Kind,
+    kind: BufferSource,
     state: Mutex<State>,
 }
 
 /// The source of the bytes of buffers.
 #[derive(Clone, Copy, Default)]
-enum Kind {
+enum BufferSource {
     /// Blocks that are kept for later buffers.
     #[default]
     Kept,
@@ -158,16 +158,16 @@ impl Memory {
     /// the bytes in front of it from the start of its first page on, are filled with `fill`. Dropping the buffer panics
     /// if those in front were changed.
     pub fn guarded(fill: u8) -> Memory {
-        Memory::of_kind(Kind::Guarded { fill, alignment: 1 })
+        Memory::of_kind(BufferSource::Guarded { fill, alignment: 1 })
     }
 
     /// Returns memory whose buffers are charged to the account but have no bytes: [`Buffer::len`] is the requested
     /// length, and slices are empty. With it, a plan can be run to find what it allocates.
     pub fn counted() -> Memory {
-        Memory::of_kind(Kind::Counted)
+        Memory::of_kind(BufferSource::Counted)
     }
 
-    fn of_kind(kind: Kind) -> Memory {
+    fn of_kind(kind: BufferSource) -> Memory {
         Memory(Arc::new(Shared { kind, state: Mutex::default() }))
     }
 
@@ -197,9 +197,11 @@ impl Memory {
     fn buffer(&self, len: usize, account: &Account, _reserved: Option<Reservation>) -> Result<Buffer, OutOfMemory> {
         let refused = || account.refused_by_system(len);
         let block = match self.0.kind {
-            Kind::Kept => Some(self.state().block(len, account.limit()).ok_or_else(refused)?),
-            Kind::Guarded { fill, alignment } => Some(self.state().guarded(len, fill, alignment).ok_or_else(refused)?),
-            Kind::Counted => None,
+            BufferSource::Kept => Some(self.state().block(len, account.limit()).ok_or_else(refused)?),
+            BufferSource::Guarded { fill, alignment } => {
+                Some(self.state().guarded(len, fill, alignment).ok_or_else(refused)?)
+            }
+            BufferSource::Counted => None,
         };
         let address = block.as_ref().map_or_else(|| self.state().next_address(len), |b| b.start.as_ptr().addr());
         Ok(Buffer(Arc::new(Owned { block, address, len, memory: self.clone(), _reserved })))
@@ -507,8 +509,8 @@ impl Guard {
     /// Returns the guard for the kernels of a run whose buffers come from `memory`.
     pub fn of(memory: &Memory) -> Guard {
         match memory.0.kind {
-            Kind::Guarded { fill, .. } => Guard(Some(fill)),
-            Kind::Kept | Kind::Counted => Guard(None),
+            BufferSource::Guarded { fill, .. } => Guard(Some(fill)),
+            BufferSource::Kept | BufferSource::Counted => Guard(None),
         }
     }
 
@@ -568,7 +570,7 @@ impl Scratch {
     /// Returns at least `len` bytes at a 64-byte boundary. Stops the computation if there is no memory.
     pub fn new(len: usize) -> Scratch {
         if let Guard(Some(fill)) = Guard::current() {
-            return Scratch::own(&Memory::of_kind(Kind::Guarded { fill, alignment: ALIGNMENT }), len);
+            return Scratch::own(&Memory::of_kind(BufferSource::Guarded { fill, alignment: ALIGNMENT }), len);
         }
         if len <= FRAME {
             let kept = KEPT.with_borrow_mut(Vec::pop);
@@ -842,7 +844,7 @@ mod tests {
     #[test]
     fn writes_around_guarded_memory_are_found() {
         for (alignment, at) in [(1, -1), (ALIGNMENT, -1), (ALIGNMENT, 100)] {
-            let buffer = Memory::of_kind(Kind::Guarded { fill: 0xa5, alignment }).allocate(100).unwrap();
+            let buffer = Memory::of_kind(BufferSource::Guarded { fill: 0xa5, alignment }).allocate(100).unwrap();
             // SAFETY: the byte belongs to the mapping of the buffer, and not to the buffer.
             unsafe { buffer.as_ptr().offset(at).write(0) };
             assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(buffer))).is_err());

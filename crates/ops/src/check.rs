@@ -5,7 +5,7 @@
 //! `infer` has checked them.
 
 use crate::{Opcode, schema};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Kind};
+use shardwise_base::{DType, DTypeKind, Diagnostic, Diagnostics};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 
 /// Collects the constraints that an op breaks.
@@ -122,7 +122,7 @@ pub(crate) const MULTIPLY_RULE: &str =
 /// Returns true if a product of elements of these types is defined. Integers and floats, of any signs and widths, are
 /// converted to the type of the result, as by XLA.
 pub(crate) fn may_multiply(x: DType, y: DType) -> bool {
-    let is_real = |dtype: DType| matches!(dtype.kind(), Kind::Signed | Kind::Unsigned | Kind::Float);
+    let is_real = |dtype: DType| matches!(dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned | DTypeKind::Float);
     x.kind() == y.kind() || is_real(x) && is_real(y)
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
     match (from.quantized(), to.quantized()) {
         (Some(a), Some(b)) => a.expressed == b.expressed && a.storage.bits() <= b.storage.bits(),
         (None, None) => {
-            let are_integers = [from, to].iter().all(|d| matches!(d.kind(), Kind::Signed | Kind::Unsigned));
+            let are_integers = [from, to].iter().all(|d| matches!(d.kind(), DTypeKind::Signed | DTypeKind::Unsigned));
             (from.kind() == to.kind() || are_integers) && from.bits() <= to.bits()
         }
         _ => false,

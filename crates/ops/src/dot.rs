@@ -10,7 +10,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, eval::Numeric, make};
 use shardwise_base::budget::Meter;
-use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal};
+use shardwise_base::{Bool8, Complex64, DType, DTypeKind, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -499,13 +499,13 @@ summed! {
 pub(crate) fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Literal {
     let is_wide = [x.dtype(), y.dtype(), to.dtype].contains(&DType::F64);
     match to.dtype.kind() {
-        Kind::Bool => dot_in::<Bool8>(x, y, dims, to),
-        Kind::Signed => dot_in::<i64>(x, y, dims, to),
-        Kind::Unsigned => dot_in::<u64>(x, y, dims, to),
-        Kind::Float if is_wide => dot_in::<f64>(x, y, dims, to),
-        Kind::Float => dot_in::<f32>(x, y, dims, to),
-        Kind::Complex => dot_in::<Complex64>(x, y, dims, to),
-        Kind::Quantized => unreachable!("quantized values are computed as floats"),
+        DTypeKind::Bool => dot_in::<Bool8>(x, y, dims, to),
+        DTypeKind::Signed => dot_in::<i64>(x, y, dims, to),
+        DTypeKind::Unsigned => dot_in::<u64>(x, y, dims, to),
+        DTypeKind::Float if is_wide => dot_in::<f64>(x, y, dims, to),
+        DTypeKind::Float => dot_in::<f32>(x, y, dims, to),
+        DTypeKind::Complex => dot_in::<Complex64>(x, y, dims, to),
+        DTypeKind::Quantized => unreachable!("quantized values are computed as floats"),
     }
 }
 

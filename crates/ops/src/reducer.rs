@@ -4,7 +4,7 @@ use crate::eval::{self, Number};
 use crate::facts::Linear;
 use crate::shapes::{constant_operand, known_operand};
 use crate::{NoRegions, OPS, Opcode, Promoted, ReduceKind, Reducer, Semantics, elementwise, promote, quantized};
-use shardwise_base::{Complex64, DType, Kind, Literal};
+use shardwise_base::{Complex64, DType, DTypeKind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
 use std::collections::HashMap;
 
@@ -152,8 +152,8 @@ fn all_bits(dtype: DType) -> Vec<u8> {
 /// Returns the least value of the type, which is minus infinity if the type has it.
 fn least(dtype: DType) -> Literal {
     match dtype.kind() {
-        Kind::Float => limit(dtype, f64::NEG_INFINITY),
-        Kind::Signed => eval::fill(dtype, &[], |_| Number::Signed(i64::MIN >> (64 - dtype.bits()))),
+        DTypeKind::Float => limit(dtype, f64::NEG_INFINITY),
+        DTypeKind::Signed => eval::fill(dtype, &[], |_| Number::Signed(i64::MIN >> (64 - dtype.bits()))),
         _ => Literal::zeros(dtype, vec![]),
     }
 }
@@ -161,8 +161,8 @@ fn least(dtype: DType) -> Literal {
 /// Returns the greatest value of the type, which is infinity if the type has it.
 fn greatest(dtype: DType) -> Literal {
     match dtype.kind() {
-        Kind::Float => limit(dtype, f64::INFINITY),
-        Kind::Signed => eval::fill(dtype, &[], |_| Number::Signed(i64::MAX >> (64 - dtype.bits()))),
+        DTypeKind::Float => limit(dtype, f64::INFINITY),
+        DTypeKind::Signed => eval::fill(dtype, &[], |_| Number::Signed(i64::MAX >> (64 - dtype.bits()))),
         _ => Literal::splat(dtype, vec![], &all_bits(dtype)),
     }
 }

@@ -5,7 +5,7 @@
 //! uses of `x` are changed to use the constraint's result. The operands of a manual computation are constrained by its
 //! `in_shardings`.
 
-use crate::draft::{Def, Draft, Kind, OpId, Order, Use, ValueId};
+use crate::draft::{Def, Draft, NodeKind, OpId, Order, Use, ValueId};
 use crate::edges::Manual;
 use shardwise_base::Sharding;
 use shardwise_ops::Opcode;
@@ -106,8 +106,8 @@ fn constraint_after(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &
         return op;
     }
     let (frame, parent) = (draft.op(op).frame, draft.op(op).parent);
-    let Kind::Source(source) = draft.op(op).kind else { unreachable!("a manual computation is of the source") };
-    let new = draft.add_op(frame, Kind::Constraint(source), &[input], parent);
+    let NodeKind::Source(source) = draft.op(op).kind else { unreachable!("a manual computation is of the source") };
+    let new = draft.add_op(frame, NodeKind::Constraint(source), &[input], parent);
     let (ty, loc) = (draft.value(input).ty, draft.value(input).loc);
     let result = draft.add_value(ty, loc, Def::Result(new), Some(sharding.clone()));
     draft.op_mut(new).results.push(result);

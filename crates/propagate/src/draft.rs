@@ -52,7 +52,7 @@ impl Frame<'_> {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     /// An op of the frame's function.
     Source(Op),
     /// A call, whose only block holds the body of the callee.
@@ -89,7 +89,7 @@ pub(crate) struct Edge {
 #[derive(Clone, Debug)]
 pub(crate) struct OpNode {
     pub frame: FrameId,
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub operands: SmallVec<[ValueId; 3]>,
     pub results: SmallVec<[ValueId; 1]>,
     pub blocks: SmallVec<[BlockId; 2]>,
@@ -227,14 +227,14 @@ impl<'m> Draft<'m> {
     /// constraints.
     pub fn source(&self, op: OpId) -> Option<OpView<'m>> {
         match self.op(op).kind {
-            Kind::Source(source) => Some(self.module.view(&self.frame_of(op).func.body, source)),
-            Kind::Call { .. } | Kind::Edge(_) | Kind::FuncEdge(_) | Kind::Constraint(_) => None,
+            NodeKind::Source(source) => Some(self.module.view(&self.frame_of(op).func.body, source)),
+            NodeKind::Call { .. } | NodeKind::Edge(_) | NodeKind::FuncEdge(_) | NodeKind::Constraint(_) => None,
         }
     }
 
     pub fn opcode(&self, op: OpId) -> Option<Opcode> {
         match self.op(op).kind {
-            Kind::Constraint(_) => Some(Opcode::ShardingConstraint),
+            NodeKind::Constraint(_) => Some(Opcode::ShardingConstraint),
             _ => self.source(op).map(|view| Opcode::of_view(&view)),
         }
     }
@@ -244,7 +244,7 @@ impl<'m> Draft<'m> {
     }
 
     pub fn is_edge(&self, op: OpId) -> bool {
-        matches!(self.op(op).kind, Kind::Edge(_))
+        matches!(self.op(op).kind, NodeKind::Edge(_))
     }
 
     pub fn is_terminator(&self, op: OpId) -> bool {
@@ -324,7 +324,7 @@ impl<'m> Draft<'m> {
     }
 
     /// Adds an op with operands and without results. It is not in the list of any block yet.
-    pub fn add_op(&mut self, frame: FrameId, kind: Kind, operands: &[ValueId], parent: BlockId) -> OpId {
+    pub fn add_op(&mut self, frame: FrameId, kind: NodeKind, operands: &[ValueId], parent: BlockId) -> OpId {
         let id = OpId::new(self.ops.len());
         self.ops.push(OpNode {
             frame,

@@ -3,7 +3,7 @@
 //! An edge is an op after its owner (`%r = edge %owner`). It takes over all uses of the owner and holds the sharding of
 //! the owner and of all other targets. Its sources are the operands and returned values that flow into the owner.
 
-use crate::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
+use crate::draft::{Def, Draft, Edge, FrameId, NodeKind, OpId, Order, Use, ValueId};
 use shardwise_base::{AxisRef, Sharding};
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::shardy::{in_shardings, manual_axes};
@@ -35,7 +35,7 @@ fn add_edges_of(draft: &mut Draft<'_>, op: OpId) {
 pub(crate) fn add_call_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         let is_named = draft.opcode(op) == Some(Opcode::NamedComputation);
-        if is_named || matches!(draft.op(op).kind, Kind::Call { .. }) {
+        if is_named || matches!(draft.op(op).kind, NodeKind::Call { .. }) {
             add_edges_of(draft, op);
         }
     }
@@ -62,7 +62,7 @@ fn add_func_edge(draft: &mut Draft<'_>, frame: FrameId, owner: ValueId) {
     if draft.value(owner).ty.as_tensor().is_some() {
         let edge = Edge { sources: SmallVec::new(), targets: SmallVec::new(), manual: None };
         let sharding = draft.value(owner).sharding.clone();
-        put_edge(draft, frame, Kind::FuncEdge(edge), owner, sharding);
+        put_edge(draft, frame, NodeKind::FuncEdge(edge), owner, sharding);
     }
 }
 
@@ -71,10 +71,10 @@ pub(crate) fn tie_func_edges(draft: &mut Draft<'_>) {
     let callers = draft.callers();
     for op in draft.walk(Order::Pre) {
         let found = match draft.op(op).kind {
-            Kind::FuncEdge(_) => func_sources(draft, draft.op(op).operands[0], &callers),
+            NodeKind::FuncEdge(_) => func_sources(draft, draft.op(op).operands[0], &callers),
             _ => continue,
         };
-        if let Kind::FuncEdge(edge) = &mut draft.op_mut(op).kind {
+        if let NodeKind::FuncEdge(edge) = &mut draft.op_mut(op).kind {
             edge.sources = found;
         }
     }
@@ -102,7 +102,7 @@ fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, V
 /// replaced by an open one.
 pub(crate) fn settle_func_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Pre) {
-        if let Kind::FuncEdge(_) = draft.op(op).kind {
+        if let NodeKind::FuncEdge(_) = draft.op(op).kind {
             let (owner, result) = (draft.op(op).operands[0], draft.op(op).results[0]);
             let open = draft.value(owner).sharding.as_ref().map(|s| Sharding::open(&s.mesh, s.rank()));
             draft.value_mut(owner).edge = Some(result);
@@ -123,11 +123,11 @@ pub(crate) fn adopt_edges(draft: &mut Draft<'_>) {
             for v in [owner].into_iter().chain(edge.targets.clone()) {
                 draft.value_mut(v).edge = Some(result);
             }
-            draft.op_mut(written.op).kind = Kind::Edge(edge);
+            draft.op_mut(written.op).kind = NodeKind::Edge(edge);
         }
         if draft.opcode(op) == Some(Opcode::FuncDataFlowEdge) {
             let edge = Edge { sources: SmallVec::new(), targets: SmallVec::new(), manual: None };
-            draft.op_mut(op).kind = Kind::FuncEdge(edge);
+            draft.op_mut(op).kind = NodeKind::FuncEdge(edge);
         }
     }
 }
@@ -161,7 +161,7 @@ impl Manual {
 
 /// Returns an op's edges with their owners: those of arguments, then those of results.
 fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
-    if let Kind::Call { .. } = draft.op(op).kind {
+    if let NodeKind::Call { .. } = draft.op(op).kind {
         return call_edges(draft, op);
     }
     let Some((view, facts)) = draft.facts(op) else { return vec![] };
@@ -240,7 +240,7 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
         None => declared(draft, op, owner),
     };
     let targets = edge.targets.clone();
-    let result = put_edge(draft, draft.op(op).frame, Kind::Edge(edge), owner, sharding);
+    let result = put_edge(draft, draft.op(op).frame, NodeKind::Edge(edge), owner, sharding);
     if keeps_order(draft, op, owner) {
         draft.reverse_uses(result);
     }
@@ -251,7 +251,13 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
 
 /// Adds an edge after its owner, which takes over the uses of the owner. Returns the edge's result, which has
 /// `sharding`, or none if that is on a mesh of one device and the draft is not as written.
-fn put_edge(draft: &mut Draft<'_>, frame: FrameId, kind: Kind, owner: ValueId, sharding: Option<Sharding>) -> ValueId {
+fn put_edge(
+    draft: &mut Draft<'_>,
+    frame: FrameId,
+    kind: NodeKind,
+    owner: ValueId,
+    sharding: Option<Sharding>,
+) -> ValueId {
     // Shardings on a mesh of one device do not propagate.
     let sharding = sharding.filter(|s| draft.is_as_written || !s.mesh.is_maximal());
     let (ty, loc) = (draft.value(owner).ty, draft.value(owner).loc);
@@ -285,7 +291,7 @@ fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
 fn keeps_order(draft: &Draft<'_>, op: OpId, owner: ValueId) -> bool {
     let is_result = matches!(draft.value(owner).def, Def::Result(_));
     match draft.op(op).kind {
-        Kind::Call { .. } => is_result,
+        NodeKind::Call { .. } => is_result,
         _ => draft.frame_of(op).is_clone,
     }
 }

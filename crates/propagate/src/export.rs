@@ -3,7 +3,7 @@
 //! In the plain shape there are no edges: owners and targets have the edge's sharding. There are no calls either: the
 //! bodies of their callees replace them. Ops that nothing needs are left out.
 
-use crate::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, ValueId};
+use crate::draft::{BlockId, Def, Draft, FrameId, NodeKind, OpId, ValueId};
 use crate::graph::result_tensors;
 use crate::names::Names;
 use shardwise_base::{EntityVec, Loc, Sharding};
@@ -107,7 +107,7 @@ impl<'d> Export<'d, '_> {
     /// and holds the other sharding.
     fn keeps_own(&self, v: ValueId) -> bool {
         let Some(edge) = self.draft.value(v).edge.and_then(|result| self.draft.def_op(result)) else { return true };
-        let is_of_func = matches!(self.draft.op(edge).kind, Kind::FuncEdge(_));
+        let is_of_func = matches!(self.draft.op(edge).kind, NodeKind::FuncEdge(_));
         match self.shape.edges {
             Edges::Sink => false,
             Edges::Keep => !self.is_boundary(v),
@@ -126,7 +126,7 @@ impl<'d> Export<'d, '_> {
 
     fn is_outlined(&self, op: OpId) -> bool {
         self.shape.calls == Calls::Outline
-            && (matches!(self.draft.op(op).kind, Kind::Call { .. })
+            && (matches!(self.draft.op(op).kind, NodeKind::Call { .. })
                 || self.draft.opcode(op) == Some(Opcode::NamedComputation))
     }
 
@@ -174,16 +174,16 @@ impl<'d> Export<'d, '_> {
 
     fn op(&mut self, op: OpId, region: Region) {
         match &self.draft.op(op).kind {
-            Kind::Edge(_) | Kind::FuncEdge(_) if self.keeps_edge(op) => self.edge(op, region),
-            Kind::Edge(_) | Kind::FuncEdge(_) => {
+            NodeKind::Edge(_) | NodeKind::FuncEdge(_) if self.keeps_edge(op) => self.edge(op, region),
+            NodeKind::Edge(_) | NodeKind::FuncEdge(_) => {
                 let (owner, result) = (self.draft.op(op).operands[0], self.draft.op(op).results[0]);
                 self.names[result] = self.names[owner];
             }
             _ if self.is_outlined(op) => self.outline(op, region),
-            Kind::Call { .. } if self.shape.calls == Calls::Named => self.named(op, region),
-            Kind::Call { .. } => self.call(op, region),
-            Kind::Constraint(source) => self.constraint(op, *source, region),
-            Kind::Source(source) => self.source(op, *source, region),
+            NodeKind::Call { .. } if self.shape.calls == Calls::Named => self.named(op, region),
+            NodeKind::Call { .. } => self.call(op, region),
+            NodeKind::Constraint(source) => self.constraint(op, *source, region),
+            NodeKind::Source(source) => self.source(op, *source, region),
         }
     }
 
@@ -191,7 +191,7 @@ impl<'d> Export<'d, '_> {
         let node = self.draft.op(op);
         let (owner, result) = (node.operands[0], node.results[0]);
         let (ty, loc) = (self.draft.value(owner).ty.clone(), self.draft.value(owner).loc.clone());
-        let is_of_func = matches!(node.kind, Kind::FuncEdge(_));
+        let is_of_func = matches!(node.kind, NodeKind::FuncEdge(_));
         let code = if is_of_func { Opcode::FuncDataFlowEdge } else { Opcode::DataFlowEdgeOp }.into();
         let new = self.body.add_op(region, code, [self.get(owner)], Attrs::new(), [], [ty], loc);
         self.carry(result, self.body[new].results[0], node.frame);
@@ -201,7 +201,7 @@ impl<'d> Export<'d, '_> {
         match self.shape.edges {
             Edges::Sink => false,
             Edges::Keep => !self.is_boundary(self.draft.op(op).operands[0]),
-            Edges::SinkFuncs => !matches!(self.draft.op(op).kind, Kind::FuncEdge(_)),
+            Edges::SinkFuncs => !matches!(self.draft.op(op).kind, NodeKind::FuncEdge(_)),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'d> Export<'d, '_> {
         remove_computation_attrs(&mut attrs);
         let thread = attrs.remove(THREAD);
         let (computation, frame) = match node.kind {
-            Kind::Call { callee, .. } => (None, callee),
+            NodeKind::Call { callee, .. } => (None, callee),
             _ => (Some(self.source_data(op)), node.frame),
         };
         let mut func = Func::new(name.clone(), self.source_data(op).loc.clone());
@@ -261,7 +261,7 @@ impl<'d> Export<'d, '_> {
     /// returns its name and all of its attributes.
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
-        let Kind::Call { callee, .. } = self.draft.op(op).kind else {
+        let NodeKind::Call { callee, .. } = self.draft.op(op).kind else {
             return (computation_name(&attrs).unwrap_or("").into(), attrs);
         };
         let func = self.draft.frame(callee).func;
@@ -275,14 +275,14 @@ impl<'d> Export<'d, '_> {
     /// Returns the op in the source that this op was made from: a replaced call, or an op of the source itself.
     fn source_data(&self, op: OpId) -> &'d OpData {
         match self.draft.op(op).kind {
-            Kind::Source(source) | Kind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),
+            NodeKind::Source(source) | NodeKind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),
             _ => unreachable!("a call or a named computation"),
         }
     }
 
     fn named(&mut self, op: OpId, region: Region) {
         let node = self.draft.op(op);
-        let Kind::Call { callee, .. } = node.kind else { unreachable!("a call") };
+        let NodeKind::Call { callee, .. } = node.kind else { unreachable!("a call") };
         let (name, mut attrs) = self.call_attrs(op);
         set_computation_name(&mut attrs, name);
         let args = &self.draft.block(node.blocks[0]).args;
@@ -392,7 +392,7 @@ impl<'d> Export<'d, '_> {
         }
         match self.draft.op(around).kind {
             _ if self.is_outlined(around) => OpCode::RETURN,
-            Kind::Call { .. } => Opcode::SdyReturn.into(),
+            NodeKind::Call { .. } => Opcode::SdyReturn.into(),
             _ => data.code,
         }
     }
@@ -440,7 +440,7 @@ impl<'d> Export<'d, '_> {
     /// if there is no edge or it has no sharding.
     fn outside(&self, arg: ValueId) -> Option<Sharding> {
         let edge = self.draft.def_op(self.draft.value(arg).edge?)?;
-        let Kind::Edge(edge) = &self.draft.op(edge).kind else { return None };
+        let NodeKind::Edge(edge) = &self.draft.op(edge).kind else { return None };
         let found = self.sharding(arg)?;
         Some(edge.manual.as_ref().map_or_else(|| found.clone(), |m| m.to_sources(found)))
     }

@@ -1,6 +1,6 @@
 //! Converts the draft to a propagation problem on tensors and nodes, in the order in which MLIR's driver works.
 
-use crate::draft::{Def, Draft, Edge, FrameId, Kind, OpId, Order, Use, ValueId};
+use crate::draft::{Def, Draft, Edge, FrameId, NodeKind, OpId, Order, Use, ValueId};
 use crate::rules;
 use shardwise_base::{EntityVec, budget};
 use shardwise_ir::OpView;
@@ -73,13 +73,13 @@ struct Graph<'d, 'm> {
 impl Graph<'_, '_> {
     fn add(&mut self, op: OpId) {
         let node = match &self.draft.op(op).kind {
-            Kind::Edge(edge) => Some(self.edge_node(op, edge)),
+            NodeKind::Edge(edge) => Some(self.edge_node(op, edge)),
             // No call calls the function.
-            Kind::FuncEdge(edge) if edge.sources.is_empty() => None,
-            Kind::FuncEdge(edge) => Some(self.edge_node(op, edge)),
-            Kind::Call { .. } => None,
-            Kind::Constraint(_) => Some(self.constraint_node(op)),
-            Kind::Source(_) => self.source_node(op),
+            NodeKind::FuncEdge(edge) if edge.sources.is_empty() => None,
+            NodeKind::FuncEdge(edge) => Some(self.edge_node(op, edge)),
+            NodeKind::Call { .. } => None,
+            NodeKind::Constraint(_) => Some(self.constraint_node(op)),
+            NodeKind::Source(_) => self.source_node(op),
         };
         // Scalars cannot be split, so a node without other tensors is left out.
         if let Some(node) = node.filter(|n| n.rule.mappings().any(|m| m.rank() > 0)) {
@@ -149,7 +149,7 @@ impl Graph<'_, '_> {
             return wakes;
         }
         if let Def::Result(op) = self.draft.value(v).def {
-            if let Kind::Edge(edge) = &self.draft.op(op).kind {
+            if let NodeKind::Edge(edge) = &self.draft.op(op).kind {
                 for &target in &edge.targets {
                     self.wake_users(target, &mut wakes);
                 }
@@ -188,7 +188,7 @@ impl Graph<'_, '_> {
 
     fn has_argument_edges(&self, op: OpId) -> bool {
         let node = self.draft.op(op);
-        matches!(node.kind, Kind::Call { .. })
+        matches!(node.kind, NodeKind::Call { .. })
             || matches!(self.draft.opcode(op), Some(Opcode::ManualComputation | Opcode::NamedComputation))
     }
 

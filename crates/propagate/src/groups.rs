@@ -3,7 +3,7 @@
 //! If the members have different shardings, each is followed by an open constraint, and the results of the constraints
 //! become the members of the group. The written shardings then still hold, and the later uses have equal shardings.
 
-use crate::draft::{Def, Draft, Kind, Order, ValueId};
+use crate::draft::{Def, Draft, NodeKind, Order, ValueId};
 use shardwise_base::Sharding;
 use shardwise_ops::shardy::ShardingGroup;
 use std::collections::BTreeMap;
@@ -75,9 +75,9 @@ fn set(draft: &mut Draft<'_>, v: ValueId, sharding: &Sharding) {
 /// sharding group uses `v`. Nothing is added then.
 fn constrain(draft: &mut Draft<'_>, v: ValueId, open: &Sharding) -> Option<ValueId> {
     let near = draft.uses(v).map(|u| u.op).find(|&op| draft.is_sharding_group(op))?;
-    let Kind::Source(source) = draft.op(near).kind else { return None };
+    let NodeKind::Source(source) = draft.op(near).kind else { return None };
     let (frame, parent) = (draft.op(near).frame, draft.op(near).parent);
-    let constraint = draft.add_op(frame, Kind::Constraint(source), &[v], parent);
+    let constraint = draft.add_op(frame, NodeKind::Constraint(source), &[v], parent);
     let (ty, loc) = (draft.value(v).ty, draft.value(v).loc);
     let result = draft.add_value(ty, loc, Def::Result(constraint), Some(open.clone()));
     draft.op_mut(constraint).results.push(result);

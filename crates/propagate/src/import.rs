@@ -4,7 +4,7 @@
 //! A call that is replaced remains an op (a named computation), because shardings flow through its boundary along
 //! edges. The bodies are filled in one after the other and not recursively, because a chain of calls may be long.
 
-use crate::draft::{BlockId, Def, Draft, Frame, FrameId, Kind, OpId, Order, ValueId};
+use crate::draft::{BlockId, Def, Draft, Frame, FrameId, NodeKind, OpId, Order, ValueId};
 use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Loc, Sharding, budget};
 use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::{called, callee, callees_first, calls, refuse_recursion};
@@ -156,7 +156,7 @@ impl<'m> Import<'m> {
         let data = self.func(names).body.op(op);
         let view = self.draft.module.view(&self.func(names).body, op);
         let is_clone = self.draft.frame(names.frame).is_clone;
-        let id = self.draft.add_op(names.frame, Kind::Source(op), &[], block);
+        let id = self.draft.add_op(names.frame, NodeKind::Source(op), &[], block);
         self.draft.op_mut(id).operands =
             data.operands.iter().map(|&v| names.values[v].expect("defined before it is used")).collect();
         if is_clone {
@@ -173,7 +173,7 @@ impl<'m> Import<'m> {
             let v = self.value(names, result, Def::Result(id));
             self.draft.op_mut(id).results.push(v);
         }
-        if let (Kind::Call { callee, .. }, Replaced::All) = (&self.draft.op(id).kind, self.replaced) {
+        if let (NodeKind::Call { callee, .. }, Replaced::All) = (&self.draft.op(id).kind, self.replaced) {
             self.declare_results(id, *callee);
         }
         id
@@ -195,7 +195,7 @@ impl<'m> Import<'m> {
         let func = &self.draft.module[callee];
         let callee = self.draft.frames.push(Frame { func, copy_name: None, block, caller, is_clone: !is_first });
         let node = self.draft.op_mut(id);
-        node.kind = Kind::Call { callee, source: op };
+        node.kind = NodeKind::Call { callee, source: op };
         node.blocks.push(block);
         self.pending.push((callee, block));
     }

@@ -4,7 +4,7 @@
 //! that contain nothing else. A broadcast scalar is copied as well. Scalars themselves cannot be split over devices and
 //! remain shared.
 
-use crate::draft::{BlockId, Def, Draft, FrameId, Kind, OpId, Order, Use, ValueId};
+use crate::draft::{BlockId, Def, Draft, FrameId, NodeKind, OpId, Order, Use, ValueId};
 use crate::import::MAX_OPS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{Diagnostic, Diagnostics};
@@ -56,7 +56,7 @@ fn sharding_groups(draft: &Draft<'_>) -> FxHashMap<ValueId, Vec<OpId>> {
 /// functions, callees before callers.
 fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
     let called = draft.ops.iter().filter_map(|op| match op.kind {
-        Kind::Call { callee, .. } => Some(callee),
+        NodeKind::Call { callee, .. } => Some(callee),
         _ => None,
     });
     let mut frames: Vec<FrameId> = called.collect();
@@ -79,7 +79,7 @@ fn walk(draft: &Draft<'_>, block: BlockId, out: &mut Vec<OpId>, named: &mut Vec<
                 walk(draft, draft.op(op).blocks[0], &mut inner, named);
                 named.push((op, inner));
             }
-            _ if matches!(draft.op(op).kind, Kind::Call { .. }) => {}
+            _ if matches!(draft.op(op).kind, NodeKind::Call { .. }) => {}
             _ => draft.op(op).blocks.iter().for_each(|&inner| walk(draft, inner, out, named)),
         }
     }
@@ -140,7 +140,7 @@ impl Split<'_, '_> {
     /// results are constants if all its operands are.
     fn kind(&self, op: OpId) -> (bool, bool) {
         let callee = match self.draft.op(op).kind {
-            Kind::Call { callee, .. } => Some(callee),
+            NodeKind::Call { callee, .. } => Some(callee),
             _ => self.draft.calls.get(&op).copied(),
         };
         if let Some(callee) = callee {

@@ -3,8 +3,8 @@
 //!
 //! [`infer`] uses the op's rule: the axes that the operands have for a factor hold for the results. There is no search
 //! and no cost. If operands contradict each other, if an axis would split two dimensions, or if a sum over devices is
-//! pending, there are several possible layouts of the results ([`ways`](Answer::ways)), and the caller (or the user)
-//! chooses.
+//! pending, there are several possible layouts of the results ([`candidates`](ResultLayouts::candidates)), and the
+//! caller (or the user) chooses.
 
 use crate::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
 use shardwise_base::{AxisRef, Mesh, Sharding};
@@ -15,7 +15,7 @@ pub type Layout = Vec<AxisList>;
 
 /// An op and the layouts of its operands.
 #[derive(Clone, Copy)]
-pub struct Question<'a> {
+pub struct TypingQuery<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Mesh,
     /// The sharding of each operand; `None` if it is not split.
@@ -34,9 +34,9 @@ pub struct Question<'a> {
 
 /// The possible layouts of the results.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct ResultLayouts {
     /// The layouts of all results, by preference; never empty. The first is used by ops that do not ask the user.
-    pub ways: Vec<Vec<Layout>>,
+    pub candidates: Vec<Vec<Layout>>,
     pub verdict: Verdict,
 }
 
@@ -77,24 +77,24 @@ pub enum Ambiguity {
 
 /// Returns the possible layouts of the results, the preferred one first, and states if this one can be used without
 /// asking.
-pub fn infer(q: Question<'_>) -> Answer {
+pub fn infer(q: TypingQuery<'_>) -> ResultLayouts {
     let held = Held::new(q);
     let orders = held.orders();
-    let mut ways: Vec<Vec<Layout>> = vec![];
+    let mut candidates: Vec<Vec<Layout>> = vec![];
     let mut twice = None;
     for order in &orders {
         let chosen = held.choose(order, &mut twice);
-        let way = held.results(&chosen);
-        if !ways.contains(&way) {
-            ways.push(way);
+        let candidate = held.results(&chosen);
+        if !candidates.contains(&candidate) {
+            candidates.push(candidate);
         }
     }
     let verdict = match (held.differ(), twice) {
         (Some(differ), _) => Verdict::Ambiguous(differ),
         (None, Some((axis, dims))) => Verdict::Ambiguous(Ambiguity::Twice { axis, dims }),
-        (None, None) => return held.sums(ways),
+        (None, None) => return held.sums(candidates),
     };
-    Answer { ways, verdict }
+    ResultLayouts { candidates, verdict }
 }
 
 /// The axes of one operand for a factor.
@@ -106,13 +106,13 @@ struct Holder {
 
 /// The axes of all operands for each factor.
 struct Held<'a> {
-    q: Question<'a>,
+    q: TypingQuery<'a>,
     /// For each factor, every operand that has it.
     factors: Vec<SmallVec<[Holder; 2]>>,
 }
 
 impl<'a> Held<'a> {
-    fn new(q: Question<'a>) -> Held<'a> {
+    fn new(q: TypingQuery<'a>) -> Held<'a> {
         let mut factors: Vec<SmallVec<[Holder; 2]>> = q.rule.all_factors().map(|_| SmallVec::new()).collect();
         for (operand, mapping) in q.rule.operands.iter().enumerate() {
             let sharding = q.operands[operand];
@@ -225,7 +225,7 @@ impl<'a> Held<'a> {
     /// after the first one that is not split into single elements are not split. A dimension that its axes do not
     /// divide evenly is whole.
     fn results(&self, chosen: &[AxisList]) -> Vec<Layout> {
-        let Question { rule, mesh, results, .. } = self.q;
+        let TypingQuery { rule, mesh, results, .. } = self.q;
         let dim = |factors: &[Factor], size: usize| -> AxisList {
             let mut axes = AxisList::new();
             for factor in factors {
@@ -245,9 +245,9 @@ impl<'a> Held<'a> {
     }
 
     /// Returns the answer if the operands agree. It is clear unless something is summed or moved. If something is
-    /// summed, a layout with the sum split over its axes is added to `ways`, if there is one. If the caller places the
-    /// sums, it is the first, and the answer is ambiguous. Otherwise it is the last.
-    fn sums(&self, ways: Vec<Vec<Layout>>) -> Answer {
+    /// summed, a layout with the sum split over its axes is added to `candidates`, if there is one. If the caller
+    /// places the sums, it is the first, and the answer is ambiguous. Otherwise it is the last.
+    fn sums(&self, candidates: Vec<Vec<Layout>>) -> ResultLayouts {
         let rule = self.q.rule;
         let mut partial = AxisList::new();
         let mut holders = vec![];
@@ -257,13 +257,13 @@ impl<'a> Held<'a> {
             let is_common = self.of(factor).iter().all(|h| h.axes == split.axes);
             let (operand, dim, axes) = (split.operand, split.dim, split.axes.clone());
             match rule.kind(factor) {
-                FactorKind::PassThrough if self.keeps(factor, &ways[0]) => {}
+                FactorKind::PassThrough if self.keeps(factor, &candidates[0]) => {}
                 FactorKind::Reduction if is_common => {
                     partial.extend(split.axes.iter().copied());
                     holders.extend(self.of(factor).iter().map(|h| (h.operand, h.dim)));
                 }
                 FactorKind::Permutation
-                    if self.keeps(factor, &ways[0]) && (self.q.exchanged)(factor, &axes) == Some(0) => {}
+                    if self.keeps(factor, &candidates[0]) && (self.q.exchanged)(factor, &axes) == Some(0) => {}
                 FactorKind::Permutation => {
                     moved.get_or_insert(Move::Shift { operand, dim, axes });
                 }
@@ -273,24 +273,27 @@ impl<'a> Held<'a> {
             }
         }
         if partial.is_empty() {
-            return Answer { verdict: moved.map_or(Verdict::Clear, Verdict::Moves), ways };
+            return ResultLayouts { verdict: moved.map_or(Verdict::Clear, Verdict::Moves), candidates };
         }
-        let scattered = self.scattered(&ways[0], &partial);
+        let scattered = self.scattered(&candidates[0], &partial);
         if self.q.asks_sums {
-            let ways = scattered.into_iter().chain(ways).collect();
-            return Answer { ways, verdict: Verdict::Ambiguous(Ambiguity::Sum { axes: partial, holders }) };
+            let candidates = scattered.into_iter().chain(candidates).collect();
+            return ResultLayouts {
+                candidates,
+                verdict: Verdict::Ambiguous(Ambiguity::Sum { axes: partial, holders }),
+            };
         }
-        let ways = ways.into_iter().chain(scattered).collect();
-        Answer { ways, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
+        let candidates = candidates.into_iter().chain(scattered).collect();
+        ResultLayouts { candidates, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
     }
 
     /// Returns true if no operand has axes for the factor. Otherwise, takes the first operand that has, and returns
     /// true if every result that has the factor is split over all of its axes. If no result has the factor, returns
     /// true only if the product of the sizes of these axes is 1.
-    fn keeps(&self, factor: Factor, way: &[Layout]) -> bool {
+    fn keeps(&self, factor: Factor, candidate: &[Layout]) -> bool {
         let rule = self.q.rule;
         let split = self.of(factor).iter().find(|h| !h.axes.is_empty()).map(|h| &h.axes);
-        let mut dims = rule.results.iter().zip(way).flat_map(|(m, layout)| m.dims.iter().zip(layout));
+        let mut dims = rule.results.iter().zip(candidate).flat_map(|(m, layout)| m.dims.iter().zip(layout));
         dims.all(|(factors, axes)| {
             !factors.contains(&factor) || split.is_none_or(|s| s.iter().all(|a| axes.iter().any(|b| b.contains(*a))))
         }) && (self.is_in_results(factor) || split.is_none_or(|s| AxisRef::total_size(self.q.mesh, s) == 1))
@@ -300,18 +303,18 @@ impl<'a> Held<'a> {
     /// divide, or else to the first dimension that they and its own axes divide together. A dimension of size 0 is not
     /// split. Returns `None` if there is no such dimension or no result, or if a partial axis overlaps one that splits
     /// a result already.
-    fn scattered(&self, way: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
+    fn scattered(&self, candidate: &[Layout], partial: &[AxisRef]) -> Option<Vec<Layout>> {
         let (mesh, shape) = (self.q.mesh, self.q.results.first()?);
-        if way.iter().flatten().any(|axes| overlap(axes, partial)) {
+        if candidate.iter().flatten().any(|axes| overlap(axes, partial)) {
             return None;
         }
         let shards = |axes: &[AxisRef]| AxisRef::total_size(mesh, axes);
-        let fits = |d: &usize| shape[*d] > 0 && shape[*d].is_multiple_of(shards(&way[0][*d]) * shards(partial));
-        let free = (0..shape.len()).filter(|&d| way[0][d].is_empty()).find(fits);
+        let fits = |d: &usize| shape[*d] > 0 && shape[*d].is_multiple_of(shards(&candidate[0][*d]) * shards(partial));
+        let free = (0..shape.len()).filter(|&d| candidate[0][d].is_empty()).find(fits);
         let dim = free.or_else(|| (0..shape.len()).find(fits))?;
-        let mut way = way.to_vec();
-        way[0][dim].extend(partial.iter().copied());
-        Some(way)
+        let mut candidate = candidate.to_vec();
+        candidate[0][dim].extend(partial.iter().copied());
+        Some(candidate)
     }
 }
 
@@ -326,8 +329,8 @@ fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
 /// is not one run of elements on both sides, data moves if one of the groups is a single dimension, and otherwise the
 /// answer is ambiguous. An ambiguous answer has a second layout, in which axes that the first one leaves out are added
 /// to dimensions that they divide, if there are such dimensions. Dimensions of size 1 do not count in groups.
-pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &Mesh) -> Answer {
-    let mut way: Layout = vec![AxisList::new(); to.len()];
+pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &Mesh) -> ResultLayouts {
+    let mut candidate: Layout = vec![AxisList::new(); to.len()];
     let mut verdict = Verdict::Clear;
     for (xs, ys) in groups(from, to) {
         let dims = |shape: &[usize], range: std::ops::Range<usize>| -> Vec<usize> {
@@ -336,7 +339,7 @@ pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &M
         let (xs, ys) = (dims(from, xs), dims(to, ys));
         let Some(&dim) = xs.iter().find(|&&d| !layout[d].is_empty()) else { continue };
         if xs.len() == ys.len() && xs.iter().zip(&ys).all(|(&x, &y)| from[x] == to[y]) {
-            xs.iter().zip(&ys).for_each(|(&x, &y)| way[y] = layout[x].clone());
+            xs.iter().zip(&ys).for_each(|(&x, &y)| candidate[y] = layout[x].clone());
             continue;
         }
         let axes: AxisList = xs.iter().flat_map(|&d| layout[d].iter().copied()).collect();
@@ -345,7 +348,7 @@ pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &M
             Some(dealt) => {
                 let stays =
                     is_contiguous(&xs, from, layout, mesh) && is_contiguous(&ys, to, &spread(&dealt, &ys, to), mesh);
-                ys.iter().zip(dealt).for_each(|(&y, axes)| way[y] = axes);
+                ys.iter().zip(dealt).for_each(|(&y, axes)| candidate[y] = axes);
                 let merges_one = ys.len() == 1 || xs.len() == 1;
                 if !stays && !merges_one {
                     verdict = regroup(dim, &axes, verdict);
@@ -356,12 +359,12 @@ pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &M
             None => verdict = regroup(dim, &axes, verdict),
         }
     }
-    let mut ways = vec![vec![way.clone()]];
+    let mut candidates = vec![vec![candidate.clone()]];
     if matches!(verdict, Verdict::Ambiguous(_)) {
-        let used: AxisList = way.iter().flatten().copied().collect();
-        ways.extend(elsewhere(&way, &used, layout, to, mesh).map(|w| vec![w]));
+        let used: AxisList = candidate.iter().flatten().copied().collect();
+        candidates.extend(elsewhere(&candidate, &used, layout, to, mesh).map(|layout| vec![layout]));
     }
-    Answer { ways, verdict }
+    ResultLayouts { candidates, verdict }
 }
 
 fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
@@ -372,10 +375,10 @@ fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
 }
 
 /// Returns another layout, in which each axis of the operand's layout `from` that is not among `used` is added to the
-/// first dimension of `way` that it and the axes there divide. A dimension of size 0 gets no axes. Returns `None` if no
-/// axis is added.
-fn elsewhere(way: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
-    let mut out = way.clone();
+/// first dimension of `candidate` that it and the axes there divide. A dimension of size 0 gets no axes. Returns `None`
+/// if no axis is added.
+fn elsewhere(candidate: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
+    let mut out = candidate.clone();
     let mut is_other = false;
     for &axis in from.iter().flatten().filter(|a| !used.contains(a)) {
         let fits = |d: &usize| to[*d].is_multiple_of(AxisRef::total_size(mesh, &out[*d]) * axis.size(mesh));
@@ -483,7 +486,7 @@ mod tests {
         let lists = |text: &&str| layout(text).into_iter().map(|d| d.to_vec()).collect();
         let shardings: Vec<Sharding> = operands.iter().map(|o| Sharding::closed(&mesh, lists(o))).collect();
         let shardings: Vec<Option<&Sharding>> = shardings.iter().map(Some).collect();
-        let q = Question {
+        let q = TypingQuery {
             rule: &rule,
             mesh: &mesh,
             operands: &shardings,
@@ -492,9 +495,10 @@ mod tests {
             leader: asks.then_some(0),
             exchanged: &|_, _| None,
         };
-        let answer = infer(q);
-        let ways: Vec<String> = answer.ways.iter().map(|w| w.iter().map(show).collect::<Vec<_>>().join(";")).collect();
-        assert_eq!(format!("{} {}", word(&answer.verdict), ways.join(" | ")), expected, "{rule} {operands:?}");
+        let inferred = infer(q);
+        let candidates: Vec<String> =
+            inferred.candidates.iter().map(|c| c.iter().map(show).collect::<Vec<_>>().join(";")).collect();
+        assert_eq!(format!("{} {}", word(&inferred.verdict), candidates.join(" | ")), expected, "{rule} {operands:?}");
     }
 
     #[test]
@@ -532,9 +536,13 @@ mod tests {
     #[test]
     fn reshapes() {
         let check = |from: &[usize], l: &str, to: &[usize], expected: &str| {
-            let answer = infer_reshape(from, &layout(l), to, &mesh());
-            let ways: Vec<String> = answer.ways.iter().map(|w| show(&w[0])).collect();
-            assert_eq!(format!("{} {}", word(&answer.verdict), ways.join(" | ")), expected, "{from:?} {l} {to:?}");
+            let inferred = infer_reshape(from, &layout(l), to, &mesh());
+            let candidates: Vec<String> = inferred.candidates.iter().map(|c| show(&c[0])).collect();
+            assert_eq!(
+                format!("{} {}", word(&inferred.verdict), candidates.join(" | ")),
+                expected,
+                "{from:?} {l} {to:?}"
+            );
         };
         check(&[8, 16], "X,Y", &[4, 2, 2, 8], "clear X,-,Y,-");
         check(&[8, 16], "X,-", &[128], "clear X");

@@ -107,7 +107,7 @@ struct Solver<'a> {
     /// For each node, the value of the clock when a visit last changed nothing, and the strategy and directions of that
     /// visit.
     quiet: EntityVec<NodeId, Option<(u32, Strategy, Directions)>>,
-    answers: Answers,
+    known: KnownChanges,
     stats: Stats,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Solver<'a> {
             clock: 0,
             changed: EntityVec::filled(tensor_count, 0),
             quiet: EntityVec::filled(node_count, None),
-            answers: Answers::default(),
+            known: KnownChanges::default(),
             stats: Stats::default(),
         }
     }
@@ -155,7 +155,7 @@ impl<'a> Solver<'a> {
         for i in 0..self.problem.results.len() {
             let node = &self.problem.results[i];
             let asked = Asked { node, directions: Directions::ALL, strategy, options: self.options };
-            for (tensor, sharding) in self.answers.changes(&asked, self.problem) {
+            for (tensor, sharding) in self.known.changes(&asked, self.problem) {
                 self.record_origins(None, tensor, &sharding);
                 self.set(tensor, sharding);
             }
@@ -170,7 +170,7 @@ impl<'a> Solver<'a> {
         }
         self.stats.propagations += 1;
         let asked = Asked { node, directions, strategy, options: self.options };
-        let changes = self.answers.changes(&asked, self.problem);
+        let changes = self.known.changes(&asked, self.problem);
         if changes.is_empty() {
             self.quiet[id] = Some((self.clock, strategy, directions));
         }
@@ -253,7 +253,7 @@ impl<'a> Solver<'a> {
 type Shardings<'a> = SmallVec<[Option<Cow<'a, Sharding>>; 4]>;
 type Changes = SmallVec<[(TensorId, Sharding); 2]>;
 
-/// A node with everything that its answer depends on.
+/// A node with everything that its changes depend on.
 struct Asked<'a> {
     node: &'a Node,
     directions: Directions,
@@ -261,16 +261,16 @@ struct Asked<'a> {
     options: &'a Options,
 }
 
-/// The answers of nodes, by question. Many nodes of a program ask the same question.
+/// The changes that nodes make, by everything that they depend on. Many nodes of a program have the same key.
 #[derive(Default)]
-struct Answers(FxHashMap<Question, Answer>);
+struct KnownChanges(FxHashMap<NodeKey, NodeChanges>);
 
 /// The updated tensors of the node, by number, and their new shardings.
-type Answer = SmallVec<[(usize, Sharding); 2]>;
+type NodeChanges = SmallVec<[(usize, Sharding); 2]>;
 
-/// Everything that an answer depends on, except the options of the whole propagation.
+/// Everything that the changes of a node depend on, except the options of the whole propagation.
 #[derive(PartialEq, Eq)]
-struct Question {
+struct NodeKey {
     rule: Arc<Rule>,
     shardings: SmallVec<[Option<Sharding>; 4]>,
     directions: Directions,
@@ -279,7 +279,7 @@ struct Question {
     is_conservative: bool,
 }
 
-impl Hash for Question {
+impl Hash for NodeKey {
     fn hash<H: Hasher>(&self, h: &mut H) {
         self.rule.factors.iter().for_each(|f| f.size.hash(h));
         let dims = self.shardings.iter().flatten().flat_map(|s| &s.dims);
@@ -290,7 +290,7 @@ impl Hash for Question {
     }
 }
 
-impl Answers {
+impl KnownChanges {
     /// Returns the tensors of the node whose shardings change, with their new shardings.
     fn changes(&mut self, asked: &Asked<'_>, problem: &Problem) -> Changes {
         let node = asked.node;
@@ -300,7 +300,7 @@ impl Answers {
         if node.manual.is_some() {
             return on_tensors(node, &asked.answer(&seen, mesh));
         }
-        let question = Question {
+        let key = NodeKey {
             rule: node.rule.clone(),
             shardings: seen.iter().map(|s| s.as_deref().cloned()).collect(),
             directions: asked.directions,
@@ -308,11 +308,11 @@ impl Answers {
             is_elementwise: node.is_elementwise,
             is_conservative: asked.is_conservative(),
         };
-        on_tensors(node, self.0.entry(question).or_insert_with(|| asked.answer(&seen, mesh)))
+        on_tensors(node, self.0.entry(key).or_insert_with(|| asked.answer(&seen, mesh)))
     }
 }
 
-fn on_tensors(node: &Node, answer: &Answer) -> Changes {
+fn on_tensors(node: &Node, answer: &NodeChanges) -> Changes {
     answer.iter().map(|(i, sharding)| (node.tensor(*i), sharding.clone())).collect()
 }
 
@@ -329,7 +329,7 @@ impl Asked<'_> {
         self.options.is_conservative && !self.node.splits_axes
     }
 
-    fn answer(&self, seen: &Shardings<'_>, mesh: &Arc<Mesh>) -> Answer {
+    fn answer(&self, seen: &Shardings<'_>, mesh: &Arc<Mesh>) -> NodeChanges {
         let rule = &*self.node.rule;
         let views = seen.iter().map(|s| s.as_deref());
         let mut projection = Projection::new(rule, mesh, views, IfMissing::Open);
@@ -342,8 +342,8 @@ impl Asked<'_> {
 
 /// Returns the updated tensors, by number, whose new shardings differ from the old ones, with the new ones. A part of
 /// an update may be lost in the conversion to dimensions.
-fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> Answer {
-    let mut changes = Answer::new();
+fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> NodeChanges {
+    let mut changes = NodeChanges::new();
     for (i, old_sharding) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {
         let sharding = new.to_sharding(i, &node.rule, mesh);
         let is_same = match old_sharding {

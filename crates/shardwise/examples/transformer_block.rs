@@ -1,5 +1,5 @@
-//! A decoder block with its parameters split over "model" and its batch over "data". It has two all-reduces, where the
-//! specs require them.
+//! A decoder block with its parameters split over "model" and its batch over "data". The specs require two sums over
+//! "model". Each is a reduce-scatter and an all-gather, with the tokens split over "model" in between.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise::prelude::*;
@@ -53,7 +53,12 @@ fn main() -> Result<()> {
 
     let step = jit(block).out_shardings(P!("data")).lower((&p, &x))?.compile()?;
     println!("{}", step.communication());
-    step.communication().assert_only(["all-reduce model"; 2]);
+    step.communication().assert_only([
+        "reduce-scatter model",
+        "all-gather model",
+        "reduce-scatter model",
+        "all-gather model",
+    ]);
     let y = step(&p, &x)?;
     println!("{}, mean square {:.3}", y.ty(), y.square().mean(..).item::<f32>()?);
     Ok(())

@@ -20,7 +20,8 @@ fn main() -> Result<()> {
     let communication = communication()?;
     println!("{communication}");
     for c in &communication {
-        println!("{} over {} moves {} B at {}: {}", c.kind, c.axes, c.bytes_received, c.source, c.reason);
+        let line = c.source.as_ref().map_or(0, |source| source.line());
+        println!("{} over {} moves {} B in line {line}: {}", c.kind, c.groups, c.bytes_received, c.reason);
         if let Some(other) = &c.rejected {
             println!("  rather than {} ({} B)", other.what, other.bytes_received);
         }

@@ -2,6 +2,7 @@
 
 use crate::error::Mistakes;
 use crate::manual::ManualType;
+use crate::shape::sizes;
 use crate::trace::{self, Traced};
 use crate::{DType, Element, Error, Mesh, P, Result, Sharding, context, explicit, limits, mistakes, runtime};
 use shardwise_base::{self as base, AxisRef, AxisSet, Diagnostic};
@@ -73,7 +74,7 @@ pub(crate) struct Undecided {
     /// How to make the result with a given layout. `None` after the array was deleted.
     pub decide: Mutex<Option<Decide>>,
     /// The mistake that any use but `.shard` is.
-    pub question: Mistakes,
+    pub mistake: Mistakes,
 }
 
 /// A function's result that is a sum over devices.
@@ -127,6 +128,12 @@ impl Deref for Shape {
 impl fmt::Debug for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+/// Formats the sizes as in types: `[8,2048]`.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&sizes(&self.0))
     }
 }
 impl<const N: usize> PartialEq<[usize; N]> for Shape {
@@ -220,9 +227,7 @@ impl fmt::Display for ArrayType {
         match (&self.mesh, &self.manual) {
             (_, Some(manual)) if f.alternate() => write!(f, " on ({})", manual.scope.kinds()),
             (Some(mesh), None) if f.alternate() => {
-                let axes: Vec<String> =
-                    mesh.0.axes.iter().map(|a| format!("{}={} {:?}", a.name, a.size, a.kind)).collect();
-                write!(f, " on ({})", axes.join(", "))
+                write!(f, " on ({})", mesh.with_kinds())
             }
             _ => Ok(()),
         }
@@ -233,6 +238,11 @@ impl fmt::Debug for ArrayType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// Cuts `items` into `count` pieces of `len` items each.
+fn pieces<T: Clone>(items: &[T], count: usize, len: usize) -> Vec<Vec<T>> {
+    (0..count).map(|i| items[i * len..][..len].to_vec()).collect()
 }
 
 // ── making arrays
@@ -279,11 +289,11 @@ impl Array {
     pub(crate) fn undecided(
         ty: ShardedType,
         decide: Decide,
-        question: Mistakes,
+        mistake: Mistakes,
         at: &'static Location<'static>,
     ) -> Array {
         let decide = Mutex::new(Some(decide));
-        Array::new(Some(ty), State::Undecided(Undecided { decide, question }), at)
+        Array::new(Some(ty), State::Undecided(Undecided { decide, mistake }), at)
     }
 
     pub(crate) fn waiting_sum(ty: ShardedType, sum: Sum, at: &'static Location<'static>) -> Array {
@@ -430,7 +440,7 @@ impl Array {
     /// Returns the mistakes that keep the array from being used, if there are any.
     pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
-            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => {
                 Some(wrong)
             }
             _ => None,
@@ -555,7 +565,7 @@ impl Array {
         let at = Location::caller();
         let ty = self.tensor();
         <[usize; N]>::try_from(&ty.shape[..]).unwrap_or_else(|_| {
-            let mistake = mistakes::rank(N, &self.short_type(), &context::loc(at));
+            let mistake = mistakes::rank("dims", N, &self.short_type(), &context::loc(at));
             let bad = Array::mistake(mistake, None, at);
             bad.tensor();
             unreachable!("an unknown type ends the trace or panics")
@@ -613,7 +623,7 @@ impl Array {
             State::Traced(t) if !trace::is_open(*t) => Err(Error::one(mistakes::escaped(self, &context::loc(at)))),
             State::Traced(_) => Err(Error::one(mistakes::traced_value(&self.short_type(), &context::loc(at)))),
             State::TypeOnly => Err(Error::one(mistakes::no_value(&self.short_type(), &context::loc(at)))),
-            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {
+            State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => {
                 Err(wrong.error())
             }
         }
@@ -740,6 +750,45 @@ impl Array {
         })
     }
 
+    /// Returns the rows of a matrix.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Array::to_vec`], and `rank` unless the array has two dimensions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// assert_eq!(array(&[[1, 2], [3, 4]]).to_vec2::<i32>()?, [[1, 2], [3, 4]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
+        let [rows, columns] = self.sizes_of("to_vec2", Location::caller())?;
+        Ok(pieces(&self.to_vec()?, rows, columns))
+    }
+
+    /// Returns the matrices along the first dimension, each as its rows.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Array::to_vec`], and `rank` unless the array has three dimensions.
+    #[track_caller]
+    pub fn to_vec3<T: Element>(&self) -> Result<Vec<Vec<Vec<T>>>> {
+        let [count, rows, columns] = self.sizes_of("to_vec3", Location::caller())?;
+        Ok(pieces(&pieces(&self.to_vec()?, count * rows, columns), count, rows))
+    }
+
+    /// Returns the sizes of the dimensions of an array of rank `N`.
+    ///
+    /// Errors: `rank`, and the mistakes that the array carries.
+    fn sizes_of<const N: usize>(&self, name: &str, at: &'static Location<'static>) -> Result<[usize; N]> {
+        self.check()?;
+        let mistake = || mistakes::rank(name, N, &self.short_type(), &context::loc(at));
+        <[usize; N]>::try_from(&self.tensor().shape[..]).map_err(|_| Error::one(mistake()))
+    }
+
     /// Returns the only element of an array of size 1.
     ///
     /// # Errors
@@ -824,7 +873,7 @@ impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
             State::Traced(_) | State::TypeOnly | State::Float0(_) => f.write_str(&self.short_type()),
-            State::Mistake(wrong) | State::Undecided(Undecided { question: wrong, .. }) => wrong.error().fmt(f),
+            State::Mistake(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => wrong.error().fmt(f),
             State::Value(_) => match self.literal() {
                 Ok(literal) => f.write_str(&crate::display::literal(&literal)),
                 Err(e) => e.fmt(f),

@@ -111,6 +111,7 @@ pub fn restore_as<T: Tree>(like: &T, specs: impl SpecFor<T>, folder: impl AsRef<
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "options have no effect until they are passed to a function"]
 pub struct Options {
     max_shard_size: u64,
     unused: Unused,

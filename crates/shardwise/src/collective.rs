@@ -103,6 +103,7 @@ pub fn groups<const N: usize, const M: usize>(axis: &str, groups: [[usize; N]; M
 }
 
 /// The result of [`groups`].
+#[derive(Clone, Debug)]
 pub struct AxisGroups(AxisName);
 
 impl Axes for AxisGroups {
@@ -295,6 +296,7 @@ impl<D: Dim> GatherDim for D {
 }
 
 /// The result of [`stacked`].
+#[derive(Clone, Copy, Debug)]
 pub struct Stacked<D>(D);
 
 /// Names a new dimension with one element for each device: `x.all_gather("X", stacked(0))` of `f32[4]` is `f32[n,4]`.

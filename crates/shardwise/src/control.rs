@@ -31,6 +31,7 @@ pub trait Steps {
 }
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub enum StepsKind {
     Known(Range<usize>),
     Unrolled { steps: Range<usize>, by: usize },
@@ -54,6 +55,7 @@ impl Steps for Unrolled {
 }
 
 /// The result of [`unroll`].
+#[derive(Clone, Debug)]
 pub struct Unrolled {
     steps: Range<usize>,
     by: usize,

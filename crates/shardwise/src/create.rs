@@ -4,6 +4,7 @@ use crate::array::{Array, IntoShape};
 use crate::dtype::Number;
 use crate::eager::create;
 use crate::ops::{EitherKind, Operand, site};
+use crate::shape::{infer_shape, sizes};
 use crate::{DType, Element, Layout, Mesh, P, context, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{self as base, Sharding};
 use shardwise_engine::ShardedType;
@@ -174,6 +175,34 @@ pub fn scalar(value: impl Operand, dtype: DType) -> Array {
 }
 
 impl Array {
+    /// Creates an array of this shape from its elements in row-major order. One size may be [`INFER`](crate::INFER).
+    ///
+    /// # Errors
+    ///
+    /// - `data-size` if the shape does not have as many elements as `data`.
+    /// - `too-large` if the array would have more than 255 dimensions.
+    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let x = Array::from_vec(vec![1, 2, 3, 4, 5, 6], [2, INFER]);
+    /// assert_eq!(x.to_vec2::<i32>()?, [[1, 2, 3], [4, 5, 6]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn from_vec<T: Element>(data: Vec<T>, shape: impl IntoShape) -> Array {
+        let given = shape.into_shape().0;
+        site("from_vec", &[], |s| {
+            let Some(shape) = infer_shape(&given, data.len()) else {
+                return s.fail(None, mistakes::data_size(data.len(), &sizes(&given), &s.loc));
+            };
+            s.fits(&TensorType::new(T::DTYPE.base(), shape.clone()))?;
+            Ok(of_elements(shape, &data, s.at))
+        })
+    }
+
     /// Returns `self`, which must have this dtype.
     ///
     /// Errors: `dtype-mixed`.
@@ -281,19 +310,23 @@ impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; 
     }
 }
 
-/// Creates an array from Rust data: `array(&[1.0f32, 2.0])`, `array(&[[1, 2], [3, 4]])`, `array(&vec).reshape([n, m])`.
+/// Creates an array from Rust data: `array(&[1.0f32, 2.0])`, `array(&[[1, 2], [3, 4]])`. [`Array::from_vec`] creates an
+/// array of any shape.
 ///
 /// # Errors
 ///
 /// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached. The array carries the error.
 #[track_caller]
 pub fn array<D: Data + ?Sized>(data: &D) -> Array {
-    let at = context::caller(Location::caller());
-    let sizes = data.sizes();
-    match limits::run(at, || Ok(D::Element::to_literal(&sizes, data.elements()))) {
+    of_elements(data.sizes(), data.elements(), context::caller(Location::caller()))
+}
+
+/// Returns an array of these elements, or one with the mistake that a limit was reached.
+fn of_elements<T: Element>(shape: Vec<usize>, elements: &[T], at: &'static Location<'static>) -> Array {
+    match limits::run(at, || Ok(T::to_literal(&shape, elements))) {
         Ok(literal) => from_literal(literal, at),
         Err(e) => {
-            let ty = TensorType::new(D::Element::DTYPE.base(), sizes);
+            let ty = TensorType::new(T::DTYPE.base(), shape);
             Array::poisoned(e.into_mistakes(), Some(ShardedType { ty, sharding: None }), at)
         }
     }

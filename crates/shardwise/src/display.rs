@@ -1,6 +1,6 @@
 //! Formats values as NumPy prints them.
 
-use shardwise_base::{DType, Kind, Literal, bf16, f16};
+use shardwise_base::{DType, DTypeKind, Literal, bf16, f16};
 
 /// Arrays with more elements than this are summarized.
 const THRESHOLD: usize = 1000;
@@ -82,15 +82,17 @@ fn print(shape: &[usize], is_long: bool, depth: usize, words: &mut dyn Iterator<
 fn format_elements(x: &Literal, shown: &[usize]) -> Vec<String> {
     let numbers = |part: fn(&Literal, usize) -> f64| -> Vec<f64> { shown.iter().map(|&i| part(x, i)).collect() };
     match x.dtype().kind() {
-        Kind::Bool => shown.iter().map(|&i| if x.get_i128(i) != 0 { " True" } else { "False" }.to_string()).collect(),
-        Kind::Signed | Kind::Unsigned => shown.iter().map(|&i| x.get_i128(i).to_string()).collect(),
-        Kind::Float => floats(&numbers(Literal::get_f64), x.dtype(), false),
-        Kind::Complex => {
+        DTypeKind::Bool => {
+            shown.iter().map(|&i| if x.get_i128(i) != 0 { " True" } else { "False" }.to_string()).collect()
+        }
+        DTypeKind::Signed | DTypeKind::Unsigned => shown.iter().map(|&i| x.get_i128(i).to_string()).collect(),
+        DTypeKind::Float => floats(&numbers(Literal::get_f64), x.dtype(), false),
+        DTypeKind::Complex => {
             let real = floats(&numbers(Literal::get_f64), x.dtype(), false);
             let imaginary = floats(&numbers(Literal::imaginary_f64), x.dtype(), true);
             real.iter().zip(imaginary).map(|(real, imaginary)| format!("{real}{}", with_unit(&imaginary))).collect()
         }
-        Kind::Quantized => shown.iter().map(|&i| format!("{:02x?}", x.element_bytes(i))).collect(),
+        DTypeKind::Quantized => shown.iter().map(|&i| format!("{:02x?}", x.element_bytes(i))).collect(),
     }
 }
 
@@ -103,11 +105,11 @@ fn with_unit(text: &str) -> String {
 /// Formats the only element of an array without dimensions.
 fn format_scalar(x: &Literal) -> String {
     match x.dtype().kind() {
-        Kind::Float => match scalar(x.get_f64(0), x.dtype()) {
+        DTypeKind::Float => match scalar(x.get_f64(0), x.dtype()) {
             text if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') => text + ".0",
             text => text,
         },
-        Kind::Complex => {
+        DTypeKind::Complex => {
             let (real, imaginary) = (x.get_f64(0), x.imaginary_f64(0));
             let sign = if imaginary.is_sign_negative() && !imaginary.is_nan() { "" } else { "+" };
             match real == 0.0 && real.is_sign_positive() {

@@ -1,17 +1,21 @@
 //! Element types as programs name them, and the Rust types that hold elements.
 
+use crate::{Error, mistakes};
 use shardwise_base::{self as base, Account, Bool8, Literal, Stop, bf16, f16};
 use std::fmt;
+use std::str::FromStr;
 
 macro_rules! dtypes {
-    ($($name:ident = $base:ident),* $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident = $base:ident),* $(,)?) => {
         /// The type of an array's elements, which is known when the program is traced, not when it is compiled by
         /// rustc.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
-        pub enum DType { $($name),* }
+        pub enum DType { $($(#[$doc])* $name),* }
 
         impl DType {
+            const ALL: &[DType] = &[$(DType::$name),*];
+
             pub(crate) const fn base(self) -> base::DType { match self { $(DType::$name => base::DType::$base),* } }
 
             pub(crate) const fn of(dtype: base::DType) -> DType {
@@ -25,12 +29,91 @@ macro_rules! dtypes {
 }
 
 dtypes! {
-    Bool = I1, I2 = I2, I4 = I4, I8 = I8, I16 = I16, I32 = I32, I64 = I64,
-    U2 = U2, U4 = U4, U8 = U8, U16 = U16, U32 = U32, U64 = U64,
-    F4E2M1FN = F4E2M1FN, F6E2M3FN = F6E2M3FN, F6E3M2FN = F6E3M2FN, F8E3M4 = F8E3M4, F8E4M3 = F8E4M3,
-    F8E4M3FN = F8E4M3FN, F8E4M3FNUZ = F8E4M3FNUZ, F8E4M3B11FNUZ = F8E4M3B11FNUZ, F8E5M2 = F8E5M2,
-    F8E5M2FNUZ = F8E5M2FNUZ, F8E8M0FNU = F8E8M0FNU,
-    BF16 = BF16, F16 = F16, F32 = F32, F64 = F64, C64 = C64, C128 = C128,
+    /// True or false.
+    Bool = I1,
+    /// Signed integers of 2 bits.
+    I2 = I2,
+    /// Signed integers of 4 bits.
+    I4 = I4,
+    /// Signed integers of 8 bits: `i8`.
+    I8 = I8,
+    /// Signed integers of 16 bits: `i16`.
+    I16 = I16,
+    /// Signed integers of 32 bits: `i32`.
+    I32 = I32,
+    /// Signed integers of 64 bits: `i64`.
+    I64 = I64,
+    /// Unsigned integers of 2 bits.
+    U2 = U2,
+    /// Unsigned integers of 4 bits.
+    U4 = U4,
+    /// Unsigned integers of 8 bits: `u8`.
+    U8 = U8,
+    /// Unsigned integers of 16 bits: `u16`.
+    U16 = U16,
+    /// Unsigned integers of 32 bits: `u32`.
+    U32 = U32,
+    /// Unsigned integers of 64 bits: `u64`.
+    U64 = U64,
+    /// Floats of 4 bits, 2 of them of the exponent, without infinities and NaNs.
+    F4E2M1FN = F4E2M1FN,
+    /// Floats of 6 bits, 2 of them of the exponent, without infinities and NaNs.
+    F6E2M3FN = F6E2M3FN,
+    /// Floats of 6 bits, 3 of them of the exponent, without infinities and NaNs.
+    F6E3M2FN = F6E3M2FN,
+    /// Floats of 8 bits, 3 of them of the exponent, as in IEEE 754.
+    F8E3M4 = F8E3M4,
+    /// Floats of 8 bits, 4 of them of the exponent, as in IEEE 754.
+    F8E4M3 = F8E4M3,
+    /// Floats of 8 bits, 4 of them of the exponent, with NaNs and without infinities.
+    F8E4M3FN = F8E4M3FN,
+    /// Floats of 8 bits, 4 of them of the exponent, with one NaN and without infinities and -0.
+    F8E4M3FNUZ = F8E4M3FNUZ,
+    /// As [`F8E4M3FNUZ`](DType::F8E4M3FNUZ), with the exponent bias 11.
+    F8E4M3B11FNUZ = F8E4M3B11FNUZ,
+    /// Floats of 8 bits, 5 of them of the exponent, as in IEEE 754.
+    F8E5M2 = F8E5M2,
+    /// Floats of 8 bits, 5 of them of the exponent, with one NaN and without infinities and -0.
+    F8E5M2FNUZ = F8E5M2FNUZ,
+    /// Powers of two, as exponents of 8 bits, and one NaN.
+    F8E8M0FNU = F8E8M0FNU,
+    /// Floats of 16 bits, 8 of them of the exponent: [`bf16`](crate::bf16).
+    BF16 = BF16,
+    /// Floats of 16 bits, 5 of them of the exponent: [`f16`](crate::f16).
+    F16 = F16,
+    /// Floats of 32 bits: `f32`.
+    F32 = F32,
+    /// Floats of 64 bits: `f64`.
+    F64 = F64,
+    /// Complex numbers of two floats of 32 bits.
+    C64 = C64,
+    /// Complex numbers of two floats of 64 bits.
+    C128 = C128,
+}
+
+impl DType {
+    /// Returns the number of bits of an element.
+    pub fn bits(self) -> usize {
+        self.base().bits()
+    }
+
+    /// Returns the number of bytes in which an element is stored: a whole byte for types of fewer than 8 bits.
+    pub fn storage_bytes(self) -> usize {
+        self.base().storage_bytes()
+    }
+}
+
+/// Parses JAX's short name, as it is displayed: `bf16`, `u8`, `bool`.
+///
+/// # Errors
+///
+/// `dtype-name` for any other text.
+impl FromStr for DType {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<DType, Error> {
+        let found = DType::ALL.iter().copied().find(|dtype| dtype.base().short() == name);
+        found.ok_or_else(|| Error::one(mistakes::dtype_name(name)))
+    }
 }
 
 /// Formats the type with JAX's short name: `bf16`, `u8`, `bool`.
@@ -137,12 +220,12 @@ impl Number {
     pub(crate) fn as_literal(self, dtype: base::DType) -> Result<Literal, Misfit> {
         match (self, dtype.kind()) {
             _ if !dtype.is_computed() => Err(Misfit::NotComputed),
-            (Number::Bool(b), base::Kind::Bool) => Ok(Literal::scalar(Bool8::from(b))),
+            (Number::Bool(b), base::DTypeKind::Bool) => Ok(Literal::scalar(Bool8::from(b))),
             (Number::Bool(_), _) => Err(Misfit::BoolOnNumber),
-            (_, base::Kind::Bool) => Err(Misfit::NumberOnBool),
-            (Number::Float(_), base::Kind::Signed | base::Kind::Unsigned) => Err(Misfit::FloatOnInteger),
+            (_, base::DTypeKind::Bool) => Err(Misfit::NumberOnBool),
+            (Number::Float(_), base::DTypeKind::Signed | base::DTypeKind::Unsigned) => Err(Misfit::FloatOnInteger),
             (Number::Float(x), _) => Ok(float_literal(x, dtype)),
-            (Number::Int(x), base::Kind::Float | base::Kind::Complex) => Ok(float_literal(x as f64, dtype)),
+            (Number::Int(x), base::DTypeKind::Float | base::DTypeKind::Complex) => Ok(float_literal(x as f64, dtype)),
             (Number::Int(x), _) => integer_literal(x, dtype).ok_or(Misfit::OutOfRange),
         }
     }

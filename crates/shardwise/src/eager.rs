@@ -134,14 +134,14 @@ fn type_of(a: Array, trace: &Trace, at: At) -> Array {
     let Some(traced) = a.traced() else { return a };
     let sharding = a.known_type().and_then(|ty| ty.sharding).filter(|_| trace.explicit.is_on());
     let ty = ShardedType { ty: a.tensor().clone(), sharding };
-    let Some(question) = explicit::undecided(trace, traced) else { return Array::type_only(ty, at) };
+    let Some(ambiguity) = explicit::undecided(trace, traced) else { return Array::type_only(ty, at) };
     let undecided = ty.clone();
     let make = move |sharding: &base::Sharding| {
         let ty = ShardedType { sharding: Some(sharding.clone()), ..undecided.clone() };
         Ok(Made::Type(ty))
     };
     let decide = Decide { make: Arc::new(make), sums: explicit::sums(trace, traced) };
-    Array::undecided(ty, decide, Mistakes::one(question), at)
+    Array::undecided(ty, decide, Mistakes::one(ambiguity), at)
 }
 
 /// The key of an eager program in the cache.
@@ -185,7 +185,7 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
     let prepared = Key::new(callee.name, constants, &types).program(|| {
         let mesh = common_mesh(types.iter().copied(), &loc)?;
         let (finished, results) = module(callee, &types, mesh, at, f, None)?;
-        if results.question.is_some() {
+        if results.ambiguity.is_some() {
             undecided = Some((finished.module, results));
             return Err(Error::new([]));
         }
@@ -251,7 +251,7 @@ impl Prepared {
 
 /// Returns results that are made when `.shard` states their layout. The program runs again for each of them.
 fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Array> {
-    let question = results.question.expect("only an ambiguous result waits");
+    let ambiguity = results.ambiguity.expect("only an ambiguous result waits");
     let results_count = results.types.len();
     let module = Arc::new(module);
     let operands: Vec<Array> = operands.iter().map(|&a| a.clone()).collect();
@@ -267,7 +267,7 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
             let made = prepared.execute(prepared.lend(&operands.iter().collect::<Vec<_>>(), at)?, at)?;
             made.into_iter().nth(index).expect("as many as were traced").handle(at).map(Made::Value)
         };
-        Array::undecided(ty, Decide { make: Arc::new(make), sums }, question.clone(), at)
+        Array::undecided(ty, Decide { make: Arc::new(make), sums }, ambiguity.clone(), at)
     };
     results.types.into_iter().zip(results.sums).enumerate().map(array).collect()
 }
@@ -301,7 +301,7 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
 struct Traced {
     types: Vec<ShardedType>,
     /// The reason why a result's layout is ambiguous, if one is.
-    question: Option<Mistakes>,
+    ambiguity: Option<Mistakes>,
     /// True if the only result is a sum over devices that may be reduced without asking.
     is_sum: bool,
     /// For each result, the axes over which its layout may be unreduced.
@@ -327,7 +327,7 @@ fn module(
         Ok(out)
     })?;
     let traced = results.iter().filter_map(Array::traced);
-    let questions: Vec<Mistakes> = traced
+    let ambiguities: Vec<Mistakes> = traced
         .filter_map(|v| match out {
             Some(out) => {
                 explicit::decide(&mut trace, v, out);
@@ -338,14 +338,14 @@ fn module(
         .collect();
     let is_sum = out.is_none() && matches!(&results[..], [a] if explicit::is_sum(&trace, a));
     let sums = results.iter().map(|a| a.traced().map_or(vec![], |v| explicit::sums(&trace, v))).collect();
-    let question = Mistakes::join(&questions);
-    if question.is_some() {
+    let ambiguity = Mistakes::join(&ambiguities);
+    if ambiguity.is_some() {
         results.iter().filter_map(Array::traced).for_each(|v| explicit::forget(&mut trace, v));
     }
     let values = results.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
     let types = results.iter().map(|a| a.sharded().clone()).collect();
     let shardings = vec![out.cloned(); values.len()];
-    Ok((trace.finish(&values, shardings, &loc), Traced { types, question, is_sum, sums }))
+    Ok((trace.finish(&values, shardings, &loc), Traced { types, ambiguity, is_sum, sums }))
 }
 
 /// Adds an argument to the active trace and returns it as an array.

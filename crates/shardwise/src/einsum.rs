@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::eager::{call, call_many};
-use crate::ops::{Checked, EitherKind, Operand, Site, element, site};
+use crate::ops::{AsArray, Checked, Site, element, site};
 use crate::{DType, context, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
@@ -22,22 +22,13 @@ impl Array {
     /// # Errors
     ///
     /// - `dot-contracting-size` if the contracted dimensions have different sizes.
-    /// - `matmul-rank` for a scalar or a number.
+    /// - `matmul-rank` for a scalar.
     /// - `broadcast` if the batch dimensions cannot be broadcast.
     /// - `dtype-mixed` if the dtypes differ.
     #[track_caller]
-    pub fn matmul(&self, b: impl Operand) -> Array {
-        match b.operand().0 {
-            EitherKind::Array(b) => site("matmul", &[self, &b], |s| matmul(s, self, &b)),
-            EitherKind::Number(n) => site("matmul", &[self], |s| {
-                let facts = format!("{} and {n}", self.short_type());
-                let message = "`matmul` needs two arrays, and one operand is a number".to_string();
-                s.fail(
-                    None,
-                    mistakes::with_facts("matmul-rank", message, facts, "to scale an array, write `x * 2.0`", &s.loc),
-                )
-            }),
-        }
+    pub fn matmul(&self, b: impl AsArray) -> Array {
+        let b = b.as_array();
+        site("matmul", &[self, b], |s| matmul(s, self, b))
     }
 }
 
@@ -90,16 +81,13 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
 ///
 /// # Errors
 ///
-/// - `ragged-dot` if the shapes do not fit or an operand is a number.
+/// - `ragged-dot` if the shapes do not fit.
 /// - `dtype-mixed` if the dtypes of the factors differ.
 /// - `dtype-kind` unless the group sizes are integers.
 #[track_caller]
-pub fn ragged_dot(lhs: impl Operand, rhs: impl Operand, group_sizes: impl Operand) -> Array {
-    let given = [lhs.operand(), rhs.operand(), group_sizes.operand()].map(|x| x.0);
-    let [EitherKind::Array(lhs), EitherKind::Array(rhs), EitherKind::Array(sizes)] = given else {
-        return site("ragged_dot", &[], |s| s.fail(None, mistakes::ragged_dot("one of them is a number", &s.loc)));
-    };
-    site("ragged_dot", &[&lhs, &rhs, &sizes], |s| {
+pub fn ragged_dot(lhs: impl AsArray, rhs: impl AsArray, group_sizes: impl AsArray) -> Array {
+    let (lhs, rhs, sizes) = (lhs.as_array(), rhs.as_array(), group_sizes.as_array());
+    site("ragged_dot", &[lhs, rhs, sizes], |s| {
         let (x, y, z) = (lhs.tensor(), rhs.tensor(), sizes.tensor());
         let shown = || format!("{}, {}, {}", lhs.short_type(), rhs.short_type(), sizes.short_type());
         let (&[m, k], &[g, l, n]) = (&x.shape[..], &y.shape[..]) else {
@@ -109,13 +97,13 @@ pub fn ragged_dot(lhs: impl Operand, rhs: impl Operand, group_sizes: impl Operan
         if k != l || z.shape != [g] {
             return s.fail(Some(ty), mistakes::ragged_dot(&shown(), &s.loc));
         }
-        s.kind(&sizes, base::DType::is_integer, "an array of integers", "")?;
+        s.kind(sizes, base::DType::is_integer, "an array of integers", "")?;
         if x.dtype != y.dtype {
             let to = DType::of(x.dtype);
             let d = mistakes::dtypes("ragged_dot", &lhs.short_type(), &rhs.short_type(), to, &s.loc);
             return s.fail(Some(ty), d);
         }
-        Ok(call("ragged_dot", (), [&lhs, &rhs, &sizes], |[x, y, z]| hlo::ragged_dot(x, y, z)))
+        Ok(call("ragged_dot", (), [lhs, rhs, sizes], |[x, y, z]| hlo::ragged_dot(x, y, z)))
     })
 }
 
@@ -238,22 +226,6 @@ macro_rules! count {
     ($x:expr) => {
         ()
     };
-}
-
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(message = "`{Self}` is not an array", label = "expected `Array` or `&Array`")]
-pub trait AsArray {
-    fn as_array(&self) -> &Array;
-}
-impl AsArray for Array {
-    fn as_array(&self) -> &Array {
-        self
-    }
-}
-impl<T: AsArray> AsArray for &T {
-    fn as_array(&self) -> &Array {
-        (**self).as_array()
-    }
 }
 
 /// Returns what is wrong with a spec for `operands` operands, or `None` if it is well-formed.

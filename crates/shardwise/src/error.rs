@@ -17,8 +17,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(PartialEq, Eq, Debug)]
 pub struct Diagnostic(pub(crate) base::Diagnostic);
 
-/// A source location: a line of a Rust program, or of a program in text form.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A source location: a line of a Rust program, or of a program in text form. Formats as `src/main.rs:12:5`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceLocation {
     file: Arc<str>,
     line: u32,
@@ -26,6 +26,11 @@ pub struct SourceLocation {
 }
 
 impl SourceLocation {
+    /// Returns the position in a file, or `None` if the location has none.
+    pub(crate) fn of(loc: &Loc) -> Option<SourceLocation> {
+        loc.file_pos().map(|p| SourceLocation { file: p.file.clone(), line: p.line, column: p.column })
+    }
+
     /// Returns the path of the file. It is empty if the file is unknown.
     pub fn file(&self) -> &str {
         &self.file
@@ -94,10 +99,17 @@ impl Diagnostic {
 
     /// Returns the location of the mistake.
     pub fn location(&self) -> SourceLocation {
-        match self.0.loc.file_pos() {
-            Some(p) => SourceLocation { file: p.file.clone(), line: p.line, column: p.column },
-            None => SourceLocation { file: "".into(), line: 0, column: 0 },
+        let unknown = || SourceLocation { file: "".into(), line: 0, column: 0 };
+        SourceLocation::of(&self.0.loc).unwrap_or_else(unknown)
+    }
+}
+
+impl fmt::Display for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.file.is_empty() {
+            return f.write_str("unknown");
         }
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
 }
 

@@ -36,7 +36,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
-use typing::{Typed, Ways, type_op};
+use typing::{Candidates, Typed, type_op};
 
 /// The part of a trace that belongs to Explicit mode.
 #[derive(Default)]
@@ -100,7 +100,7 @@ struct Pending {
     frame: u64,
     value: Value,
     /// The possible layouts, by preference. If the first one is taken without asking, it is the only one.
-    ways: SmallVec<[Sharding; 1]>,
+    candidates: SmallVec<[Sharding; 1]>,
     cause: Rc<Cause>,
     /// The function whose result this is, and the function's first op.
     name: &'static str,
@@ -352,7 +352,7 @@ fn made(t: &mut Trace, function: &Function, traced: Traced) {
     t.explicit.pending.push(Pending {
         frame,
         value,
-        ways: SmallVec::from_elem(whole, 1),
+        candidates: SmallVec::from_elem(whole, 1),
         cause: Rc::new(Cause { why: Why::Made, op, level: Communicate::Allow, sums: AxisList::new() }),
         name: function.callee.name,
         first_op: function.first_op,
@@ -398,7 +398,7 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
         t.explicit.pending.push(Pending {
             frame,
             value,
-            ways: SmallVec::from_elem(own, 1),
+            candidates: SmallVec::from_elem(own, 1),
             cause: Rc::new(Cause { why, op, level, sums: AxisList::new() }),
             name,
             first_op,
@@ -420,8 +420,8 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending. Does nothing if
-/// the function has no Explicit axes.
+/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending. Does nothing
+/// if the function has no Explicit axes.
 ///
 /// Errors: those of [`of_op`].
 pub(crate) fn of_done(t: &mut Trace, op: Op, result: Value) -> Result<(), Diagnostic> {
@@ -455,13 +455,13 @@ fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
     let frame = t.frame_id();
     match typed {
         Typed::Free => {}
-        Typed::Clear(Ways::Alike(layout)) => t.body().value_mut(results[0]).sharding = Some(layout),
-        Typed::Clear(ways) => {
+        Typed::Clear(Candidates::Alike(layout)) => t.body().value_mut(results[0]).sharding = Some(layout),
+        Typed::Clear(candidates) => {
             for (i, v) in results.into_iter().enumerate() {
-                t.body().value_mut(v).sharding = Some(ways.first(i).clone());
+                t.body().value_mut(v).sharding = Some(candidates.first(i).clone());
             }
         }
-        Typed::Pending(ways, cause) => {
+        Typed::Pending(candidates, cause) => {
             let loc = t.view(op).loc().clone();
             let (name, first_op) = match &t.explicit.function {
                 Some(f) => (f.callee.name, f.first_op),
@@ -469,9 +469,9 @@ fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
             };
             let is_inside = t.explicit.function.is_some();
             for (i, value) in results.into_iter().enumerate() {
-                let ways = ways.of(i, cause.has_default());
+                let candidates = candidates.of(i, cause.has_default());
                 let (cause, loc) = (cause.clone(), loc.clone());
-                t.explicit.pending.push(Pending { frame, value, ways, cause, name, first_op, loc, is_inside });
+                t.explicit.pending.push(Pending { frame, value, candidates, cause, name, first_op, loc, is_inside });
             }
         }
     }
@@ -560,7 +560,7 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
         return Ok(());
     }
     if !t.explicit.pending[i].cause.has_default() {
-        return Err(words::question(t, &t.explicit.pending[i]));
+        return Err(words::undecided(t, &t.explicit.pending[i]));
     }
     let p = t.explicit.pending.remove(i);
     if p.cause.level == Communicate::Warn
@@ -570,7 +570,7 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
         let (facts, help) = words::warning(t, &p);
         t.explicit.warnings.add(&p.loc, p.name, facts, help);
     }
-    t.set_sharding(traced, p.ways[0].clone());
+    t.set_sharding(traced, p.candidates[0].clone());
     Ok(())
 }
 
@@ -603,8 +603,8 @@ pub(crate) fn sums(t: &Trace, traced: Traced) -> Vec<AxisRef> {
         return t.value_type(traced).and_then(|ty| ty.sharding).map_or(vec![], |s| s.unreduced.clone());
     };
     let p = &t.explicit.pending[i];
-    let unreduced = p.ways.iter().flat_map(|way| way.unreduced.iter());
-    AxisSet::new(&p.ways[0].mesh, unreduced.chain(&p.cause.sums).copied()).iter().collect()
+    let unreduced = p.candidates.iter().flat_map(|layout| layout.unreduced.iter());
+    AxisSet::new(&p.candidates[0].mesh, unreduced.chain(&p.cause.sums).copied()).iter().collect()
 }
 
 /// Removes the reduced axes from a finished program, where a reduced value is the same as a replicated one.
@@ -621,7 +621,7 @@ pub(crate) fn forget_reduced(func: &mut Func) {
 pub(crate) fn undecided(t: &Trace, traced: Traced) -> Option<Diagnostic> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
-    (!p.cause.has_default()).then(|| words::question(t, p))
+    (!p.cause.has_default()).then(|| words::undecided(t, p))
 }
 
 /// Returns true if the value is pending only because it is a sum over devices, which is reduced by default.
@@ -663,7 +663,7 @@ pub(crate) fn is_pending(t: &Trace, traced: Traced) -> bool {
 pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
     let (frame, value) = traced.key();
     let p = &t.explicit.pending[t.explicit.find(frame, value)?];
-    p.cause.has_default().then(|| p.ways[0].clone())
+    p.cause.has_default().then(|| p.candidates[0].clone())
 }
 
 /// Returns the replicated sharding for an argument without one, or `None` if layouts are not part of types.

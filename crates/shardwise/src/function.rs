@@ -179,7 +179,9 @@ pub trait Callable<M> {}
 /// Functions that can be traced.
 #[diagnostic::on_unimplemented(message = "`{Self}` cannot be traced", label = "expected a function of trees of arrays")]
 pub trait Function<M>: Callable<M> {
+    /// The arguments of the function, as a tuple of the types that it takes.
     type Args: Args;
+    /// The result of the function: a tree, or a `Result` of one.
     type Out: Returns;
     #[doc(hidden)]
     fn apply(&self, args: &<Self::Args as Args>::Owned) -> Self::Out;
@@ -268,7 +270,7 @@ thread_local! {
 
 /// A function that is called, identified by the address of what it shares with its `call`.
 #[doc(hidden)]
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Callee(usize);
 
 impl Callee {
@@ -298,7 +300,7 @@ impl Callee {
 }
 
 /// The location of a call, if it is known.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Called(Option<At>);
 
 impl Called {
@@ -315,6 +317,7 @@ impl Called {
 /// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
 ///
 /// A call is traced and compiled only if no earlier call had arguments with the same types, layouts and static values.
+#[must_use = "a function does nothing until it is called"]
 pub struct Jit<'f, A: Args, R: 'static> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, Result<R>>>,
@@ -627,6 +630,7 @@ impl<'f, A: Args, R: 'static> Deref for Jit<'f, A, R> {
 }
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Wrapped<A, R>(PhantomData<(A, R)>);
 impl<A: Args, R: Tree> Callable<Wrapped<A, Result<R>>> for Jit<'_, A, R> {}
 impl<A: Args, R: Tree> Function<Wrapped<A, Result<R>>> for Jit<'_, A, R> {
@@ -795,7 +799,8 @@ impl<A: Args, R: Tree> Compiled<A, R> {
 }
 
 /// The memory that a program needs, in bytes. All but the peak are for one device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub struct Memory {
     /// The size of the arguments.
     pub argument_bytes: usize,
@@ -808,6 +813,18 @@ pub struct Memory {
     /// scratch memory and results. It is exact unless data decides: the largest branch counts, and ops without a kernel
     /// may need less.
     pub peak_bytes: usize,
+}
+
+/// Formats the numbers: `32 bytes of arguments and 8 of results on a device, 96 at most on all devices`.
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Memory { argument_bytes, result_bytes, peak_bytes, .. } = self;
+        write!(
+            f,
+            "{argument_bytes} bytes of arguments and {result_bytes} of results on a device, {peak_bytes} at most on all \
+             devices"
+        )
+    }
 }
 
 impl<A: Args, R: 'static> fmt::Debug for Jit<'_, A, R> {

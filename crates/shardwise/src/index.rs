@@ -6,7 +6,7 @@
 use crate::array::Array;
 use crate::dtype::{Number, integer_range};
 use crate::eager::call_many;
-use crate::ops::{Checked, Dim, Either, EitherKind, Kinds, Operand, Site, broadcast_shape, scalar_of, site};
+use crate::ops::{AsArray, Checked, Dim, Either, EitherKind, Kinds, Operand, Site, broadcast_shape, site};
 use crate::shape::{as_positions, position_dtype};
 use crate::{DType, hlo, mistakes};
 use shardwise_base as base;
@@ -24,7 +24,7 @@ pub struct NewAxis;
 pub struct Ellipsis;
 
 /// The result of [`ds`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Ds {
     start: Entry,
     size: usize,
@@ -56,7 +56,7 @@ pub fn step<R: IndexItem>(range: R, by: usize) -> Step<R> {
 
 /// An entry of an index as the program wrote it.
 #[doc(hidden)]
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Entry {
     Int(i128),
     Range { start: Option<i128>, end: Option<i128>, by: usize },
@@ -677,17 +677,11 @@ impl Array {
     /// - `index-bounds` if elements are taken from a dimension of size 0.
     /// - `dtype-kind` unless the indices are integers.
     #[track_caller]
-    pub fn take_along(&self, indices: impl Operand, dim: impl Dim) -> Array {
-        let indices = match indices.operand().0 {
-            EitherKind::Array(a) => a,
-            EitherKind::Number(n) => {
-                let literal = n.as_literal(base::DType::I32).unwrap_or_else(|_| base::Literal::scalar(0i32));
-                scalar_of(literal, crate::context::caller(std::panic::Location::caller()))
-            }
-        };
-        site("take_along", &[self, &indices], |s| {
+    pub fn take_along(&self, indices: impl AsArray, dim: impl Dim) -> Array {
+        let indices = indices.as_array();
+        site("take_along", &[self, indices], |s| {
             let dim = s.dim(self, dim)?;
-            s.kind(&indices, base::DType::is_integer, "an array of integers", "")?;
+            s.kind(indices, base::DType::is_integer, "an array of integers", "")?;
             let (x, i) = (self.tensor(), indices.tensor());
             let mut shape = x.shape.clone();
             if i.rank() == x.rank() {
@@ -706,7 +700,7 @@ impl Array {
                 return index_mistake(s, "index-bounds", what, self);
             }
             let out =
-                call_many("take_along", dim, &[self, &indices], 1, |x| vec![take_along(&x[0], &x[1], dim, &shape)]);
+                call_many("take_along", dim, &[self, indices], 1, |x| vec![take_along(&x[0], &x[1], dim, &shape)]);
             Ok(out.into_iter().next().expect("one result"))
         })
     }
@@ -734,6 +728,7 @@ fn take_along(x: &Array, indices: &Array, dim: usize, shape: &[usize]) -> Array 
 
 /// Selected elements of an array. Every method returns the whole array with these elements changed.
 #[must_use = "nothing is written until `.set`, `.add`, …; the result is a new array"]
+#[derive(Debug)]
 pub struct At {
     array: Array,
     index: Vec<Entry>,

@@ -24,6 +24,7 @@
 //! Functions of arrays never return `Result`. A mistake is recorded with the line that made it and travels in the
 //! array. It is returned by whatever needs a value: a [`jit`]ted call or [`Array::to_vec`], for example.
 #![forbid(unsafe_code)]
+#![warn(missing_docs, missing_debug_implementations)]
 
 mod ambient;
 mod array;
@@ -78,7 +79,7 @@ pub use context::named_scope;
 pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};
 pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
 pub use dtype::{DType, Element};
-pub use einsum::{AsArray, Operands, check_einsum, einsum, einsum_refs, ragged_dot};
+pub use einsum::{Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Result, SourceLocation};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
 pub use function::{
@@ -86,11 +87,12 @@ pub use function::{
 };
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
-pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, set_mesh, with_mesh};
-pub use ops::{Dim, Dims, Either, Keep, Operand, keep, select};
+pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, get_mesh, set_mesh, with_mesh};
+pub use ops::{AsArray, Dim, Dims, Either, Keep, Operand, keep, select};
 pub use profile::{Instruction, Profile, profile};
 pub use program::{
-    Collective, CollectiveKind, Communication, CompiledProgram, Program, Rejected, assert_close, assert_equal,
+    Collective, CollectiveKind, Communication, CompiledProgram, DeviceGroups, Program, Rejected, assert_close,
+    assert_equal,
 };
 pub use random::{Key, bernoulli, bits, categorical, normal, permutation, randint, truncated_normal, uniform};
 pub use shape::{INFER, concatenate, stack};
@@ -100,8 +102,8 @@ pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
 pub use transform::{
-    AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd,
-    Jacrev, Kind, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
+    AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, DerivativeKind, Grad, HasAux,
+    Hessian, Jacfwd, Jacrev, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
     ValueAndGrad, WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev,
     jvp, linearize, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
 };
@@ -110,6 +112,32 @@ pub use tree::{MapLeaves, Path, Tree};
 pub use shardwise_base::{CancelToken, bf16, f16};
 
 extern crate self as shardwise;
+
+/// Numbers are refused by rustc where an operand must be an array.
+///
+/// ```compile_fail,E0277
+/// # use shardwise::prelude::*;
+/// ones([2, 3], F32).take_along(1, 0);
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use shardwise::prelude::*;
+/// ragged_dot(ones([2, 3], F32), ones([1, 3, 3], F32), 2);
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use shardwise::prelude::*;
+/// fn send(x: &Array, sizes: Ragged<'_>) -> Array {
+///     ragged_all_to_all(x, 0, "X", sizes)
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use shardwise::prelude::*;
+/// einsum!("i,i->", ones([3], F32), 2);
+/// ```
+#[cfg(doctest)]
+mod numbers_are_not_arrays {}
 
 /// The names that most programs need.
 pub mod prelude {
@@ -129,7 +157,7 @@ pub mod prelude {
     pub use crate::explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
-    pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, set_mesh, with_mesh};
+    pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, get_mesh, set_mesh, with_mesh};
     pub use crate::nn;
     pub use crate::ops::{keep, select};
     pub use crate::optim::{self, Optimizer};

@@ -26,6 +26,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 /// fifths of the memory that the machine or its control group has, whichever is less, 10^12 steps for each call, and no
 /// token.
 #[derive(Clone, Debug, Default)]
+#[must_use = "limits have no effect until they are set with `set_limits` or `with_limits`"]
 pub struct Limits {
     max_bytes: Option<usize>,
     max_steps: Option<u64>,
@@ -126,7 +127,8 @@ pub fn with_limits<R>(limits: Limits, f: impl FnOnce() -> R) -> R {
 }
 
 /// The memory that data takes: the elements of arrays on all devices, the constants of programs, and temporaries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct MemoryUse {
     /// The bytes that are alive now.
     pub in_use: usize,

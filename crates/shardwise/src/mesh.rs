@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Mesh(pub(crate) Arc<base::Mesh>);
 
 /// An axis of a mesh: its name, its size, and its kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Axis {
     name: String,
     size: usize,
@@ -30,6 +30,28 @@ impl Axis {
     /// Returns an Explicit axis: the sharding over it is part of an array's type.
     pub fn explicit(name: &str, size: usize) -> Axis {
         Axis { name: name.into(), size, kind: AxisKind::Explicit }
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the number of devices along the axis.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Returns true if shardings over the axis are part of the types of arrays.
+    pub fn is_explicit(&self) -> bool {
+        self.kind == AxisKind::Explicit
+    }
+}
+
+/// Formats the axis with its kind: `X=4 Explicit`.
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={} {:?}", self.name, self.size, self.kind)
     }
 }
 
@@ -89,6 +111,21 @@ impl Mesh {
         Mesh(Arc::new(base::Mesh { topology: Some(topology.0.clone()), ..base::Mesh::clone(&self.0) }))
     }
 
+    /// Returns the axes, major to minor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let mesh = Mesh::auto([("data", 4), ("model", 2)])?;
+    /// let names: Vec<String> = mesh.axes().iter().map(|axis| axis.name().to_string()).collect();
+    /// assert_eq!(names, ["data", "model"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn axes(&self) -> Vec<Axis> {
+        self.0.axes.iter().map(|a| Axis { name: a.name.to_string(), size: a.size, kind: a.kind }).collect()
+    }
+
     /// Returns the sizes of all axes: `let [x, y] = mesh.sizes();`.
     ///
     /// # Panics
@@ -130,7 +167,7 @@ impl Mesh {
 
     /// Formats the axes with their kinds: `X=4 Explicit, Y=2 Auto`.
     pub(crate) fn with_kinds(&self) -> String {
-        let axes: Vec<String> = self.0.axes.iter().map(|a| format!("{}={} {:?}", a.name, a.size, a.kind)).collect();
+        let axes: Vec<String> = self.axes().iter().map(Axis::to_string).collect();
         axes.join(", ")
     }
 
@@ -172,12 +209,17 @@ pub fn with_mesh<R>(mesh: impl Borrow<Mesh>, f: impl FnOnce() -> R) -> R {
 }
 
 /// Returns the current mesh of this thread, or `None` if none has been set.
+#[doc(alias = "current_mesh")]
+pub fn get_mesh() -> Option<Mesh> {
+    current()
+}
+
 pub(crate) fn current() -> Option<Mesh> {
     CURRENT.get()
 }
 
 /// A device of a client.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Device {
     id: usize,
 }
@@ -190,6 +232,7 @@ impl Device {
 }
 
 /// A runtime that owns devices.
+#[derive(Clone, Debug)]
 pub struct Client {
     devices: usize,
 }

@@ -16,8 +16,13 @@ pub(crate) fn part_length(offset: &[usize], shape: &[usize], found: usize, loc: 
         .expected(format!("{} elements", shape.iter().product::<usize>()))
 }
 
-pub(crate) fn rank(expected: usize, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("rank", loc, format!("`dims` is called for {expected} dimensions, and the array is {ty}"))
+pub(crate) fn rank(name: &str, expected: usize, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("rank", loc, format!("`{name}` is called for {expected} dimensions, and the array is {ty}"))
+}
+
+pub(crate) fn data_size(count: usize, shape: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("data-size", loc, format!("`from_vec`: {count} elements do not fill an array of shape {shape}"))
+        .help("one size may be `INFER` if the others determine it")
 }
 
 pub(crate) fn dimension(dim: &str, ty: &str, loc: &Loc) -> Diagnostic {
@@ -58,6 +63,12 @@ pub(crate) fn element_type(wanted: DType, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("element-type", loc, format!("the elements cannot be read as {wanted}"))
         .facts(ty)
         .help(format!("read them as their own type, or convert the array first: `.astype({wanted:?})`"))
+}
+
+/// Returns the mistake of a text that names no element type. `str::parse` does not know the line of its call.
+pub(crate) fn dtype_name(name: &str) -> Diagnostic {
+    Diagnostic::error("dtype-name", &Loc::UNKNOWN, format!("there is no element type `{name}`"))
+        .help("write a short name of JAX: `bool`, `i32`, `u8`, `bf16`, `f32`, `c64`, ..")
 }
 
 pub(crate) fn not_one(ty: &str, loc: &Loc) -> Diagnostic {

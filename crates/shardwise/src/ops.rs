@@ -8,7 +8,7 @@ use crate::dtype::{Misfit, Number};
 use crate::eager::call;
 use crate::error::Mistakes;
 use crate::{DType, context, hlo, mistakes, runtime, shape, trace};
-use shardwise_base::{self as base, Diagnostic, Kind, Literal, Loc};
+use shardwise_base::{self as base, DTypeKind, Diagnostic, Literal, Loc};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
@@ -31,20 +31,13 @@ pub trait Operand {
 }
 
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Either(pub(crate) EitherKind);
 
+#[derive(Debug)]
 pub(crate) enum EitherKind {
     Array(Array),
     Number(Number),
-}
-
-impl Either {
-    pub(crate) fn array(&self) -> Option<&Array> {
-        match &self.0 {
-            EitherKind::Array(a) => Some(a),
-            EitherKind::Number(_) => None,
-        }
-    }
 }
 
 impl Operand for Array {
@@ -71,6 +64,39 @@ macro_rules! numbers {
 }
 numbers!(f32 => Float f64, f64 => Float f64, i32 => Int i128, i64 => Int i128, u32 => Int i128, u64 => Int i128,
     isize => Int i128, usize => Int i128);
+
+/// Types that can be an operand which must be an array: an array, by value or by reference. Functions that also accept
+/// numbers take an [`Operand`].
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let x = ones([2, 3], F32);
+/// assert_eq!(x.matmul(x.t()).shape(), x.matmul(&x.t()).shape());
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use shardwise::prelude::*;
+/// ones([2, 3], F32).matmul(2.0);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array",
+    label = "expected `Array` or `&Array`",
+    note = "`scalar` and `full` make an array of a number"
+)]
+pub trait AsArray {
+    /// Returns the array.
+    fn as_array(&self) -> &Array;
+}
+impl AsArray for Array {
+    fn as_array(&self) -> &Array {
+        self
+    }
+}
+impl<T: AsArray> AsArray for &T {
+    fn as_array(&self) -> &Array {
+        (**self).as_array()
+    }
+}
 
 // ── dimensions
 /// Types that name a dimension. Negative numbers count from the last dimension.
@@ -131,6 +157,7 @@ impl Dims for Vec<usize> {
 }
 
 /// The result of [`keep`].
+#[derive(Clone, Copy, Debug)]
 pub struct Keep<D>(D);
 
 impl<D: Dims> Dims for Keep<D> {
@@ -355,12 +382,12 @@ impl Kinds {
         d.is_computed()
             && match self {
                 Kinds::Any => true,
-                Kinds::Numbers => kind != Kind::Bool,
-                Kinds::Ordered => !matches!(kind, Kind::Bool | Kind::Complex),
-                Kinds::Inexact => matches!(kind, Kind::Float | Kind::Complex),
-                Kinds::Floats => kind == Kind::Float,
-                Kinds::Integers => matches!(kind, Kind::Signed | Kind::Unsigned),
-                Kinds::Bits => matches!(kind, Kind::Bool | Kind::Signed | Kind::Unsigned),
+                Kinds::Numbers => kind != DTypeKind::Bool,
+                Kinds::Ordered => !matches!(kind, DTypeKind::Bool | DTypeKind::Complex),
+                Kinds::Inexact => matches!(kind, DTypeKind::Float | DTypeKind::Complex),
+                Kinds::Floats => kind == DTypeKind::Float,
+                Kinds::Integers => matches!(kind, DTypeKind::Signed | DTypeKind::Unsigned),
+                Kinds::Bits => matches!(kind, DTypeKind::Bool | DTypeKind::Signed | DTypeKind::Unsigned),
             }
     }
 
@@ -538,9 +565,9 @@ unary! {
     /// Returns the hyperbolic tangent.
     tanh Inexact |x| hlo::unary(Opcode::Tanh, x);
     /// Returns the absolute value.
-    abs Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
+    abs Ordered |x| if x.tensor().dtype.kind() == DTypeKind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
     /// Returns -1, 0 or 1, with the sign of the element. Returns NaN for NaN.
-    sign Ordered |x| if x.tensor().dtype.kind() == Kind::Unsigned { x.minimum(1) } else { hlo::unary(Opcode::Sign, x) };
+    sign Ordered |x| if x.tensor().dtype.kind() == DTypeKind::Unsigned { x.minimum(1) } else { hlo::unary(Opcode::Sign, x) };
     /// Rounds down to an integer.
     floor Floats |x| hlo::unary(Opcode::Floor, x);
     /// Rounds up to an integer.
@@ -631,7 +658,7 @@ methods! {
     shl Integers prim::shl;
     /// Shifts the bits to the right by `b`: arithmetically for signed integers, and logically for others.
     shr Integers |a, b| match a.tensor().dtype.kind() {
-        Kind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
+        DTypeKind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
         _ => hlo::binary(Opcode::ShiftRightLogical, a, b),
     };
 }
@@ -733,9 +760,9 @@ pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
 /// represent. Panics if the dtype cannot represent the number.
 pub(crate) fn element(n: f64, dtype: base::DType) -> Literal {
     let number = match dtype.kind() {
-        Kind::Bool => Number::Bool(n != 0.0),
-        Kind::Float | Kind::Complex | Kind::Quantized => Number::Float(n),
-        Kind::Signed | Kind::Unsigned => Number::Int(n as i128),
+        DTypeKind::Bool => Number::Bool(n != 0.0),
+        DTypeKind::Float | DTypeKind::Complex | DTypeKind::Quantized => Number::Float(n),
+        DTypeKind::Signed | DTypeKind::Unsigned => Number::Int(n as i128),
     };
     number.as_literal(dtype).unwrap_or_else(|why: Misfit| unreachable!("{n} in {dtype}: {why:?}"))
 }

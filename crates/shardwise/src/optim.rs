@@ -64,6 +64,7 @@ use std::sync::Arc;
 
 /// The parameters that are updated, with their paths.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Params {
     /// During an update, each has the layout of its arrays in the state.
     pub(crate) leaves: Vec<(Path, Array)>,

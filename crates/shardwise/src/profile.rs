@@ -1,7 +1,7 @@
 //! Profiles: the time of each instruction of the programs that a function runs.
 
 use crate::ambient::scoped;
-use crate::{Result, Returns};
+use crate::{Result, Returns, SourceLocation};
 use shardwise_engine::InstructionTime;
 use std::fmt;
 use std::time::Duration;
@@ -40,12 +40,13 @@ pub struct Profile {
 }
 
 /// An instruction of a profile.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Instruction {
     /// The ops that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// The line that made the ops.
-    pub source: String,
+    /// The line that made the ops; `None` if it is not known.
+    pub source: Option<SourceLocation>,
     /// The total time of all runs.
     pub total: Duration,
     /// The number of runs on all devices together.
@@ -56,7 +57,7 @@ pub struct Instruction {
 
 impl Instruction {
     fn of(t: InstructionTime) -> Instruction {
-        let source = t.loc.to_string();
+        let source = SourceLocation::of(&t.loc);
         Instruction { name: t.name, source, total: t.total, count: t.count, is_collective: t.is_collective }
     }
 }
@@ -81,7 +82,8 @@ impl fmt::Display for Profile {
         writeln!(f, "{:>12}  {:>6}  instruction", "time", "runs")?;
         for r in &self.rows {
             let mark = if r.is_collective { "  communication" } else { "" };
-            writeln!(f, "{:>12}  {:>6}  {}  {}{mark}", format!("{:.1?}", r.total), r.count, r.name, r.source)?;
+            let source = r.source.as_ref().map_or("unknown".into(), SourceLocation::to_string);
+            writeln!(f, "{:>12}  {:>6}  {}  {source}{mark}", format!("{:.1?}", r.total), r.count, r.name)?;
         }
         write!(f, "{:>12}  in all", format!("{:.1?}", self.total()))
     }

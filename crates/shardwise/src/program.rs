@@ -1,13 +1,15 @@
 //! Reports, programs in text form, and comparisons for tests.
 
-use crate::array::{self, Array};
-use crate::error::Diagnostic as Mistake;
+use crate::array::{self, Array, ArrayType};
+use crate::error::{Diagnostic as Mistake, SourceLocation};
 use crate::runtime::{self, Compiled};
 use crate::{Error, Result, context, limits, mistakes};
 use shardwise_base::compare::{self, Elements, Mismatch, Tolerance, compare_one};
 use shardwise_base::{DType, Diagnostic, Literal};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::Module;
+use shardwise_ops::collective::{self, Groups};
+use shardwise_spmd::explain::axis_names;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -23,22 +25,24 @@ pub struct Communication {
 
 /// A collective, and the reason for it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Collective {
     /// The kind of the collective.
     pub kind: CollectiveKind,
-    /// The mesh axes along which it communicates, major to minor: `X,Y`.
-    pub axes: String,
+    /// The devices that communicate with each other.
+    pub groups: DeviceGroups,
     /// The type of its operand on one device: `f32[2,8192]`.
-    pub ty: String,
+    pub ty: ArrayType,
     /// The bytes that the device that receives the most receives, over all runs in loops. An upper bound for a ragged
     /// exchange.
     pub bytes_received: u64,
-    /// The number of runs. 1 if a loop around it does not have a known number of steps.
-    pub count: u64,
+    /// The number of runs; `None` if a loop around it does not have a known number of steps. Sums count such a
+    /// collective once.
+    pub count: Option<u64>,
     /// The op that needed the collective.
     pub op: String,
-    /// The line of that op.
-    pub source: String,
+    /// The line of that op; `None` if it is not known.
+    pub source: Option<SourceLocation>,
     /// The name scopes around the op: `encoder/softmax`.
     pub scope: String,
     /// Why the collective is needed.
@@ -53,7 +57,8 @@ pub struct Collective {
 }
 
 /// An alternative that was not chosen, and the bytes that it would have moved.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rejected {
     /// The collective.
     pub what: String,
@@ -61,8 +66,57 @@ pub struct Rejected {
     pub bytes_received: u64,
 }
 
+/// The groups of devices that take part in a collective together. Formats as in tables: `X,Y`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceGroups {
+    /// Devices that differ only in their positions along these mesh axes, major to minor. A part of an axis has its
+    /// position and size: `X:(2)4`.
+    Along(Vec<String>),
+    /// The lists of devices of a program in text form that are not along axes.
+    Listed {
+        /// The number of groups.
+        count: usize,
+        /// The number of devices of the first group.
+        size: usize,
+    },
+    /// One group of all devices.
+    All,
+}
+
+impl DeviceGroups {
+    fn of(groups: &Groups) -> DeviceGroups {
+        match groups {
+            Groups::Axes { mesh, axes } => DeviceGroups::Along(axis_names(mesh, axes)),
+            Groups::Dense(groups) => {
+                DeviceGroups::Listed { count: groups.len(), size: groups.first().map_or(0, Vec::len) }
+            }
+            Groups::All => DeviceGroups::All,
+        }
+    }
+
+    /// Returns the mesh axes along which the devices communicate, major to minor. It is empty unless the groups are
+    /// along axes.
+    pub fn axes(&self) -> &[String] {
+        match self {
+            DeviceGroups::Along(axes) => axes,
+            DeviceGroups::Listed { .. } | DeviceGroups::All => &[],
+        }
+    }
+}
+
+impl fmt::Display for DeviceGroups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceGroups::Along(axes) => f.write_str(&axes.join(",")),
+            DeviceGroups::Listed { count, size } => write!(f, "{count} groups of {size}"),
+            DeviceGroups::All => f.write_str("all"),
+        }
+    }
+}
+
 /// The kinds of collectives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CollectiveKind {
     /// Combines the values of all devices; all of them get the result.
@@ -84,17 +138,17 @@ pub enum CollectiveKind {
 }
 
 impl CollectiveKind {
-    fn of(name: &str) -> CollectiveKind {
-        match name {
-            "all-reduce" => CollectiveKind::AllReduce,
-            "all-gather" => CollectiveKind::AllGather,
-            "reduce-scatter" => CollectiveKind::ReduceScatter,
-            "all-to-all" => CollectiveKind::AllToAll,
-            "collective-permute" => CollectiveKind::Permute,
-            "collective-broadcast" => CollectiveKind::Broadcast,
-            "collective-reduce" => CollectiveKind::Reduce,
-            "ragged-all-to-all" => CollectiveKind::RaggedAllToAll,
-            other => unreachable!("a collective of the name `{other}`"),
+    fn of(kind: &collective::CollectiveKind) -> CollectiveKind {
+        use collective::CollectiveKind::*;
+        match kind {
+            AllReduce { .. } => CollectiveKind::AllReduce,
+            AllGather { .. } => CollectiveKind::AllGather,
+            ReduceScatter { .. } => CollectiveKind::ReduceScatter,
+            AllToAll { .. } => CollectiveKind::AllToAll,
+            CollectivePermute { .. } => CollectiveKind::Permute,
+            CollectiveBroadcast => CollectiveKind::Broadcast,
+            CollectiveReduce { .. } => CollectiveKind::Reduce,
+            RaggedAllToAll => CollectiveKind::RaggedAllToAll,
         }
     }
 }
@@ -118,13 +172,13 @@ impl fmt::Display for CollectiveKind {
 impl Communication {
     pub(crate) fn of_table(table: &shardwise_spmd::Communication) -> Communication {
         let row = |r: &shardwise_spmd::Row| Collective {
-            kind: CollectiveKind::of(r.kind),
-            axes: r.axes.clone(),
-            ty: r.operand_type.short(),
+            kind: CollectiveKind::of(&r.kind),
+            groups: DeviceGroups::of(&r.groups),
+            ty: ArrayType::of(&ShardedType { ty: r.operand_type.clone(), sharding: None }),
             bytes_received: r.bytes_received_in_all(),
-            count: r.count.unwrap_or(1),
+            count: r.count,
             op: r.op.to_string(),
-            source: r.loc.to_string(),
+            source: SourceLocation::of(&r.loc),
             scope: r.loc.scope(),
             reason: r.why().to_string(),
             rejected: r
@@ -192,8 +246,8 @@ impl Communication {
 
     /// Asserts that there are exactly these collectives, in any order: `["all-reduce model", "all-gather data x4"]`.
     ///
-    /// Each has the kind, the axes and, unless it runs once, the number of runs. Equal ones are listed as often as they
-    /// occur.
+    /// Each has the kind, the axes and, unless it runs once, the number of runs, which is `x?` if it is not known. Equal
+    /// ones are listed as often as they occur.
     ///
     /// # Panics
     ///
@@ -210,8 +264,12 @@ impl Communication {
 
 /// Formats a collective as `all-gather data x4`: the kind, the axes, and the number of runs unless it is 1.
 fn short(c: &Collective) -> String {
-    let times = if c.count == 1 { String::new() } else { format!(" x{}", c.count) };
-    format!("{} {}{times}", c.kind, c.axes)
+    let times = match c.count {
+        Some(1) => String::new(),
+        Some(n) => format!(" x{n}"),
+        None => " x?".into(),
+    };
+    format!("{} {}{times}", c.kind, c.groups)
 }
 
 impl fmt::Display for Communication {
@@ -230,8 +288,16 @@ impl<'a> IntoIterator for &'a Communication {
 
 // ── programs in text form
 /// A program in text form: StableHLO, with or without Shardy's attributes.
+#[must_use = "a program does nothing until it is compiled and called"]
 pub struct Program {
     module: Module,
+}
+
+/// Formats the types of `@main`: `Program((f32[8]) -> f32[])`.
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Program({})", self.signature())
+    }
 }
 
 impl Program {
@@ -288,6 +354,12 @@ impl Program {
 /// A compiled program whose argument types are checked when it is called.
 pub struct CompiledProgram {
     compiled: Arc<Compiled>,
+}
+
+impl fmt::Debug for CompiledProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CompiledProgram")
+    }
 }
 
 impl CompiledProgram {

@@ -6,7 +6,7 @@ use crate::eager::{call, call_many};
 use crate::explicit::decided;
 use crate::ops::{Checked, Dim, Dims, Kinds, Site, element, site};
 use crate::{context, hlo, mistakes};
-use shardwise_base::{DType, Kind, Literal};
+use shardwise_base::{DType, DTypeKind, Literal};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use std::panic::Location;
@@ -15,8 +15,8 @@ use std::panic::Location;
 /// value, with which a minimum starts. Those of floats are infinite, and those of bools are false and true.
 fn extreme(dtype: DType, is_low: bool) -> Literal {
     match dtype.kind() {
-        Kind::Bool => element(f64::from(u8::from(!is_low)), dtype),
-        Kind::Signed | Kind::Unsigned => {
+        DTypeKind::Bool => element(f64::from(u8::from(!is_low)), dtype),
+        DTypeKind::Signed | DTypeKind::Unsigned => {
             let (low, high) = integer_range(dtype);
             Number::Int(if is_low { low } else { high }).as_literal(dtype).expect("in its range")
         }

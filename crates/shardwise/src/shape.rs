@@ -39,7 +39,7 @@ pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
 /// there is no such size, if several sizes are [`INFER`], or if another size is 0.
 ///
 /// Without [`INFER`], returns `shape` if it has `size` elements, and `None` otherwise.
-fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
+pub(crate) fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
     let known = shape.iter().filter(|&&n| n != INFER).try_fold(1usize, |a, &n| a.checked_mul(n))?;
     match shape.iter().filter(|&&n| n == INFER).count() {
         0 => (known == size).then(|| shape.to_vec()),
@@ -50,7 +50,8 @@ fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
     }
 }
 
-fn sizes(shape: &[usize]) -> String {
+/// Formats the sizes of a shape: `[2,INFER]`.
+pub(crate) fn sizes(shape: &[usize]) -> String {
     let words: Vec<String> = shape.iter().map(|&n| if n == INFER { "INFER".into() } else { n.to_string() }).collect();
     format!("[{}]", words.join(","))
 }

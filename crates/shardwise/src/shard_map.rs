@@ -37,6 +37,7 @@ use std::sync::Arc;
 /// A function that runs on each device: `f(&x)`. It can be called once it has `out_specs`.
 ///
 /// `S` is [`NoOutSpecs`] before `out_specs` is called, and [`Ready`] afterwards.
+#[must_use = "a function does nothing until it is called"]
 pub struct ShardMap<'f, A: Args, R: Returns, S> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, R>>,
@@ -44,8 +45,10 @@ pub struct ShardMap<'f, A: Args, R: Returns, S> {
 }
 
 /// The state of a [`ShardMap`] that can be called.
+#[derive(Debug)]
 pub struct Ready(());
 /// The state of a [`ShardMap`] that has no out specs yet.
+#[derive(Debug)]
 pub struct NoOutSpecs(());
 
 struct Shared<'f, T, R: Returns> {

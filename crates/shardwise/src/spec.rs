@@ -3,10 +3,12 @@
 use crate::collective::{Axes, AxisName};
 use crate::error::Mistakes;
 use crate::mistakes::{self, Split};
-use crate::{Array, ArrayType, Mesh, Path, Tree, tree};
+use crate::{Array, ArrayType, Error, IntoShape, Mesh, Path, Shape, Tree, tree};
 use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc};
+use shardwise_ir::TensorType;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// The layout of an array: for each dimension, the mesh axes that split it, major to minor. Written `P!("X", None)`.
@@ -14,6 +16,7 @@ use std::sync::Arc;
 /// Dimensions after the given ones are not split. If the compiler has split an array over a part of an axis, its type
 /// and its layout name that part: `X:(1)2` is the more major half of an axis of size 4.
 #[derive(Clone, Debug, PartialEq, Default)]
+#[must_use = "a spec has no effect until it is passed to a function such as `.shard`"]
 pub struct P {
     dims: Vec<DimSpec>,
     /// The axes over which the array is unreduced.
@@ -99,12 +102,7 @@ impl P {
     /// Returns the sharding of an array of this type on `mesh`. Only Explicit axes have to split dimensions evenly.
     ///
     /// Errors: `spec-rank`, `spec-unknown-axis`, `spec-axis-twice`, `spec-uneven`, `spec-unreduced`.
-    pub(crate) fn on(
-        &self,
-        mesh: &Mesh,
-        tensor: &shardwise_ir::TensorType,
-        loc: &Loc,
-    ) -> Result<base::Sharding, Diagnostic> {
+    pub(crate) fn on(&self, mesh: &Mesh, tensor: &TensorType, loc: &Loc) -> Result<base::Sharding, Diagnostic> {
         let ty = &tensor.short()[..];
         let sharding = self.names_on(mesh, ty, tensor.rank(), loc)?;
         let is_explicit = |a: &AxisRef| mesh.0.axes[a.axis.index()].kind == AxisKind::Explicit;
@@ -393,11 +391,50 @@ const fn same(a: &str, b: &str) -> bool {
 
 /// A mesh and a `P`: the layout for `.shard` where no mesh is current.
 #[derive(Clone, PartialEq, Debug)]
+#[must_use = "a layout has no effect until it is passed to a function such as `.shard`"]
 pub struct Sharding {
     /// The mesh.
     pub mesh: Mesh,
     /// The layout on the mesh.
     pub spec: P,
+}
+
+impl Sharding {
+    /// Returns the shape of the part that each device holds of an array of shape `shape`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Array::shard`](crate::Array::shard) for a layout that such an array cannot have.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let mesh = Mesh::auto([("X", 4), ("Y", 2)])?;
+    /// assert_eq!(mesh.sharding(P!("X", None)).shard_shape([8, 6])?, [2, 6]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn shard_shape(&self, shape: impl IntoShape) -> Result<Shape, Error> {
+        let ty = TensorType::new(base::DType::F32, shape.into_shape().0);
+        let sharding = self.spec.on(&self.mesh, &ty, &Loc::caller(Location::caller())).map_err(Error::one)?;
+        Ok(Shape(sharding.local_shape(&ty.shape)))
+    }
+
+    /// Returns true if each device holds the whole array: no axis with more than one device splits a dimension, and the
+    /// array is not unreduced. A dimension that is `_` may be split.
+    pub fn is_fully_replicated(&self) -> bool {
+        let is_one = |name: &String| axis_of(&self.mesh.0, name).is_some_and(|axis| axis.size(&self.mesh.0) == 1);
+        let is_whole = |dim: &DimSpec| matches!(dim, DimSpec::Axes(names) if names.iter().all(is_one));
+        self.spec.dims.iter().all(is_whole) && self.spec.unreduced.is_empty()
+    }
+}
+
+/// Formats the spec and the mesh: `P!("X", None) on (X=4, Y=2)`.
+impl fmt::Display for Sharding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on ({})", self.spec, self.mesh)
+    }
 }
 
 /// Types that are accepted as a layout: a `P` for the current mesh, or a `Sharding` with its own mesh.
@@ -446,7 +483,7 @@ impl LeafSpec {
     pub(crate) fn resolve(
         &self,
         default: Option<&Mesh>,
-        ty: &shardwise_ir::TensorType,
+        ty: &TensorType,
         loc: &Loc,
     ) -> Result<base::Sharding, Diagnostic> {
         let mesh = self.mesh.clone().or_else(|| default.cloned()).or_else(crate::mesh::current);
@@ -476,7 +513,7 @@ pub trait SpecFor<T>: Send + Sync + 'static {
 
 /// Collects the specs of a tree's leaves in order.
 #[doc(hidden)]
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub struct Specs {
     pub(crate) leaves: Vec<LeafSpec>,
     pub(crate) path: Path,
@@ -594,7 +631,15 @@ spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6);
 spec_tuple!(A SA 0, B SB 1, C SC 2, D SD 3, E SE 4, F SF 5, G SG 6, H SH 7);
 
 /// The result of [`by_path`].
+#[derive(Clone, Copy)]
+#[must_use = "specs have no effect until they are passed to a function such as `.in_specs`"]
 pub struct ByPath<F>(pub(crate) F);
+
+impl<F> fmt::Debug for ByPath<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ByPath")
+    }
+}
 
 /// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from a leaf's path and type, for trees of plain
 /// structs: `by_path(|path, ty| …)`.

@@ -29,8 +29,8 @@ pub use arguments::{Nth, NthArray, Positions};
 pub use batch::{AxesFor, Batch, BatchAxes, vmap};
 pub use custom::{CustomJvp, CustomVjp, custom_jvp, custom_vjp};
 pub use derivative::{
-    Derivative, Grad, HasAux, Kind, Linearized, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad, jvp,
-    linearize, value_and_grad, vjp, vjp_with_aux,
+    Derivative, DerivativeKind, Grad, HasAux, Linearized, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad,
+    jvp, linearize, value_and_grad, vjp, vjp_with_aux,
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
 pub use remat::{Remat, checkpoint, checkpoint_name};
@@ -71,6 +71,7 @@ use std::sync::Arc;
 /// let new = step(w);
 /// println!("{w}");
 /// ```
+#[must_use = "a function does nothing until it is called"]
 pub struct Transform<'f, A: Args, R: 'static, B = ()> {
     shared: Arc<Shared<'f, A::Owned, R>>,
     call: Box<A::Dyn<'f, R>>,

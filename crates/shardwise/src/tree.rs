@@ -89,10 +89,10 @@ pub trait Tree: Sized + Send + Sync + 'static {
 /// The parts of a tree that are not arrays, in order. Two trees of one type with equal forms differ only in their
 /// arrays.
 #[doc(hidden)]
-#[derive(Default, Clone, PartialEq, Eq, Hash)]
+#[derive(Default, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Form(Vec<FormPart>);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum FormPart {
     Number(usize),
     Fixed(Fixed),
@@ -101,6 +101,12 @@ enum FormPart {
 /// A value of any type. It is compared as a value, because different values may have the same hash.
 #[derive(Clone)]
 struct Fixed(Arc<dyn FixedValue>);
+
+impl fmt::Debug for Fixed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fixed")
+    }
+}
 
 trait FixedValue: Any + Send + Sync {
     fn equals(&self, other: &dyn Any) -> bool;

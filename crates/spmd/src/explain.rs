@@ -30,10 +30,8 @@ use std::sync::Arc;
 /// One collective of a per-device program.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The kind of collective, such as `all-reduce`.
-    pub kind: &'static str,
-    /// The axes, such as `x,y`, or the number and size of the groups if they are not along axes.
-    pub axes: String,
+    pub kind: CollectiveKind,
+    pub groups: Groups,
     /// The type of the operand on one device.
     pub operand_type: TensorType,
     pub result_type: TensorType,
@@ -55,6 +53,15 @@ pub struct Row {
 }
 
 impl Row {
+    /// Returns the axes, such as `x,y`, or the number and size of the groups if they are not along axes.
+    pub fn axes(&self) -> String {
+        match &self.groups {
+            Groups::Axes { mesh, axes } => axis_names(mesh, axes).join(","),
+            Groups::Dense(groups) => format!("{} groups of {}", groups.len(), groups.first().map_or(0, Vec::len)),
+            Groups::All => "all".into(),
+        }
+    }
+
     /// Returns one sentence that explains the collective.
     pub fn why(&self) -> &str {
         self.reason.as_ref().map_or("written by the program", |r| &r.text)
@@ -112,7 +119,7 @@ impl Communication {
 
     /// Returns how many rows are of this kind (`all-reduce`).
     pub fn count_of(&self, kind: &str) -> usize {
-        self.rows.iter().filter(|r| r.kind == kind).count()
+        self.rows.iter().filter(|r| r.kind.name() == kind).count()
     }
 }
 
@@ -168,12 +175,12 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         _ => false,
     };
     Some(Row {
-        kind: collective.kind.name(),
-        axes: axes(&collective.groups),
+        is_bound: collective.kind == CollectiveKind::RaggedAllToAll,
+        kind: collective.kind,
+        groups: collective.groups,
         operand_type: operand,
         result_type: result,
         bytes_received,
-        is_bound: collective.kind == CollectiveKind::RaggedAllToAll,
         bytes_total,
         count,
         op: reason.as_ref().map_or(view.name().into(), |r| r.consumer.clone()),
@@ -183,17 +190,9 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
     })
 }
 
-fn axes(groups: &Groups) -> String {
-    match groups {
-        Groups::Axes { mesh, axes } => list(mesh, axes),
-        Groups::Dense(groups) => format!("{} groups of {}", groups.len(), groups.first().map_or(0, Vec::len)),
-        Groups::All => "all".into(),
-    }
-}
-
-fn list(mesh: &Mesh, axes: &[AxisRef]) -> String {
-    let names: Vec<String> = axes.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect();
-    names.join(",")
+/// Returns the names of axes, major to minor, with the position and size of a part of an axis: `x`, `y:(2)4`.
+pub fn axis_names(mesh: &Mesh, axes: &[AxisRef]) -> Vec<String> {
+    axes.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect()
 }
 
 /// Prints a table with one line for each collective, its reason below it and the sums at the end.
@@ -244,8 +243,8 @@ fn cells(row: &Row) -> [String; 7] {
     let loc = if row.loc.is_unknown() { String::new() } else { format!(" at {}", row.loc) };
     let bounded = |bytes: u64| format!("{}{}", if row.is_bound { "at most " } else { "" }, size(bytes));
     [
-        row.kind.into(),
-        row.axes.clone(),
+        row.kind.name().into(),
+        row.axes(),
         ty,
         bounded(row.bytes_received),
         bounded(row.bytes_total),

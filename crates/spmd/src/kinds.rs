@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 entity! {
     /// The kind of an op among [`Kinds`].
-    pub(crate) Kind "kind"
+    pub(crate) OpKind "kind"
 }
 
 /// The kinds of the ops of one body that were met so far, each with its rule.
 #[derive(Default)]
 pub(crate) struct Kinds {
-    known: FxHashMap<Key, Kind>,
+    known: FxHashMap<Key, OpKind>,
     /// The kind of each op met.
-    ops: FxHashMap<Op, Kind>,
-    rules: EntityVec<Kind, Option<Arc<Rule>>>,
+    ops: FxHashMap<Op, OpKind>,
+    rules: EntityVec<OpKind, Option<Arc<Rule>>>,
 }
 
 /// Everything that the facts of an op depend on.
@@ -64,7 +64,7 @@ impl Hash for Key {
 
 impl Kinds {
     /// Returns the kind of an op. An op with a region that uses values from around the op is of a kind of its own.
-    pub fn of(&mut self, view: &OpView<'_>) -> Kind {
+    pub fn of(&mut self, view: &OpView<'_>) -> OpKind {
         if let Some(&kind) = self.ops.get(&view.op) {
             return kind;
         }
@@ -79,7 +79,7 @@ impl Kinds {
     }
 
     /// Returns the rule along which ops of this kind may run sharded, or `None` if they have none.
-    pub fn rule(&self, kind: Kind) -> Option<&Arc<Rule>> {
+    pub fn rule(&self, kind: OpKind) -> Option<&Arc<Rule>> {
         self.rules[kind].as_ref()
     }
 }

@@ -7,7 +7,7 @@
 //! with which the whole function costs less. Each op that this pass inserts carries its [`Reason`],
 //! which is built here because everything is known here.
 
-use crate::kinds::Kind;
+use crate::kinds::OpKind;
 use crate::layouts::{self, Changes, Chosen};
 use crate::live;
 use crate::plan::local_bytes;
@@ -357,7 +357,7 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    fn by_rule(&mut self, view: &OpView<'_>, kind: Kind, b: &mut Builder<'_>) {
+    fn by_rule(&mut self, view: &OpView<'_>, kind: OpKind, b: &mut Builder<'_>) {
         let mut kept = self.kept_unreduced(view, b);
         let mut decided = self.decide(view, kind, &kept, b);
         if decided.splits_over(&kept) {
@@ -408,7 +408,7 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Decides how the op runs if its operands are unreduced over `kept` at most.
-    fn decide(&mut self, view: &OpView<'_>, kind: Kind, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
+    fn decide(&mut self, view: &OpView<'_>, kind: OpKind, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
         let layout = |&v: &Value| {
             let own = sharding_or_replicated(b.body, self.cloner.get(v), self.mesh)?;
             let unreduced = own.unreduced.iter().flat_map(|a| kept.iter().filter_map(|k| a.overlap(*k))).collect();

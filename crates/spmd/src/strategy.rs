@@ -1,7 +1,7 @@
 //! Decides along which factors an op runs sharded, by translating the op for [`assign`].
 
 use crate::halo;
-use crate::kinds::{Kind, Kinds};
+use crate::kinds::{Kinds, OpKind};
 use crate::plan::{MovePrices, hash_layout, local_bytes};
 use crate::rewrite::facts;
 use rustc_hash::FxHashMap;
@@ -28,12 +28,12 @@ pub(crate) type Served = SmallVec<[u64; 4]>;
 /// States that an operand is never moved.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// The decisions made so far, by question. Many ops of a program ask the same question.
+/// The decisions made so far, by what they depend on. Many ops of a program have the same key.
 pub(crate) struct Decisions {
     pub kinds: Kinds,
     /// The axes over which a product may be split though no tensor has them: the Auto axes that are not manual.
     free: Rc<[AxisRef]>,
-    known: FxHashMap<Question, Rc<Decision>>,
+    known: FxHashMap<DecisionKey, Rc<Decision>>,
     pub prices: MovePrices,
     /// The number of decisions that were not known.
     pub made: usize,
@@ -41,14 +41,14 @@ pub(crate) struct Decisions {
 
 /// Everything that a decision depends on.
 #[derive(Clone, PartialEq, Eq)]
-struct Question {
-    kind: Kind,
+struct DecisionKey {
+    kind: OpKind,
     shardings: Shardings,
     served: Served,
     free: Rc<[AxisRef]>,
 }
 
-impl Hash for Question {
+impl Hash for DecisionKey {
     fn hash<H: Hasher>(&self, h: &mut H) {
         self.kind.hash(h);
         self.shardings.iter().flatten().for_each(|s| hash_layout(s, h));
@@ -99,26 +99,26 @@ impl Decisions {
     }
 
     /// Decides how an op of a kind with a rule runs. `shardings` are the layouts that the operands have, then the
-    /// layouts that the results should have. `served` states how often the op runs for each move of each operand. An
-    /// equal question is decided only once.
+    /// layouts that the results should have. `served` states how often the op runs for each move of each operand. Equal
+    /// arguments are decided only once.
     pub fn decide(
         &mut self,
         view: &OpView<'_>,
-        kind: Kind,
+        kind: OpKind,
         mesh: &Arc<Mesh>,
         shardings: Shardings,
         served: Served,
     ) -> Rc<Decision> {
-        let question = Question { kind, shardings, served, free: self.free.clone() };
-        if let Some(known) = self.known.get(&question) {
+        let key = DecisionKey { kind, shardings, served, free: self.free.clone() };
+        if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         self.made += 1;
         let rule = self.kinds.rule(kind).expect("the kind has a rule");
-        let (shardings, served) = (question.shardings.clone(), question.served.clone());
+        let (shardings, served) = (key.shardings.clone(), key.served.clone());
         let task = Task::new(view, facts(view), rule, mesh, shardings, served);
         let decision = Rc::new(task.decide(view, &self.prices, &self.free));
-        self.known.insert(question, decision.clone());
+        self.known.insert(key, decision.clone());
         decision
     }
 }
@@ -141,7 +141,7 @@ impl Decision {
         self.moved.iter().map(|&f| price(f)).sum()
     }
 
-    /// Returns the reason for `cause` at an op. The reason is made once and shared by all ops with the same question,
+    /// Returns the reason for `cause` at an op. The reason is made once and shared by all ops with the same decision,
     /// each with its own location.
     pub fn reason(&self, cause: Cause, at: &Loc, make: impl FnOnce() -> Reason) -> Arc<Reason> {
         let mut reasons = self.reasons.borrow_mut();

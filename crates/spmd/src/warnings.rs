@@ -31,15 +31,15 @@ pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagno
     let mut kinds: Vec<(&Row, u64, Option<u64>)> = vec![];
     for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {
         let bytes = row.bytes_received_in_all();
-        match kinds.iter_mut().find(|(r, ..)| (r.kind, &r.axes) == (row.kind, &row.axes)) {
+        match kinds.iter_mut().find(|(r, ..)| (r.kind.name(), &r.groups) == (row.kind.name(), &row.groups)) {
             Some((_, all, times)) => (*all, *times) = (*all + bytes, times.zip(row.count).map(|(a, b)| a + b)),
             None => kinds.push((row, bytes, row.count)),
         }
     }
     let moved = |(row, bytes, times): &(&Row, u64, Option<u64>)| match times {
-        Some(1) => format!("{} over {}, {}", row.kind, row.axes, size(*bytes)),
-        Some(n) => format!("{} over {}, {n} times, {} in all", row.kind, row.axes, size(*bytes)),
-        None => format!("{} over {}, {} each time", row.kind, row.axes, size(*bytes)),
+        Some(1) => format!("{} over {}, {}", row.kind.name(), row.axes(), size(*bytes)),
+        Some(n) => format!("{} over {}, {n} times, {} in all", row.kind.name(), row.axes(), size(*bytes)),
+        None => format!("{} over {}, {} each time", row.kind.name(), row.axes(), size(*bytes)),
     };
     let moved: Vec<String> = kinds.iter().map(moved).collect();
     let mut warning = warning.clone();
@@ -94,8 +94,10 @@ fn of_attr(fields: &Attrs) -> Option<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::DType;
+    use shardwise_base::{DType, Mesh};
     use shardwise_ir::{TensorType, text};
+    use shardwise_ops::collective::{CollectiveKind, Groups};
+    use std::sync::Arc;
 
     #[test]
     fn warnings_are_kept_by_text() {
@@ -117,9 +119,10 @@ mod tests {
     fn a_loop_that_does_not_say_how_often_is_no_number() {
         let loc = Loc::file("a.rs", 3, 9);
         let ty = TensorType::new(DType::F32, [4]);
+        let mesh = Arc::new(Mesh::new("mesh", [("X", 2)]).unwrap());
         let row = |count| Row {
-            kind: "all-reduce",
-            axes: "X".into(),
+            kind: CollectiveKind::AllReduce { reduce: None },
+            groups: Groups::Axes { mesh: mesh.clone(), axes: mesh.all_axes().collect() },
             operand_type: ty.clone(),
             result_type: ty.clone(),
             bytes_received: 16,

@@ -30,13 +30,21 @@ enum Transform {
 }
 
 impl Request {
-    /// The names of the transforms.
-    pub const NAMES: [&'static str; 4] = ["jvp", "vjp", "value-and-grad", "vmap"];
+    /// The names of the transforms, each with what it does.
+    pub const LIST: [(&'static str, &'static str); 4] = [
+        ("jvp", "adds the tangents of the arguments `args` to the arguments, and those of the results to the results"),
+        (
+            "vjp",
+            "adds the cotangents of the results to the arguments, and those of the arguments `args` to the results",
+        ),
+        ("value-and-grad", "adds the gradients with respect to the arguments `args` to the result, a real scalar"),
+        ("vmap", "adds a leading dimension of `size` to the arguments `args` and to all results"),
+    ];
 
     /// Parses a request. Returns `None` if no transform has this name, and an error if the options are wrong.
     pub fn parse(text: &str) -> Option<Result<Request, Diagnostics>> {
         let (name, options) = text.split_at(text.find('{').unwrap_or(text.len()));
-        let name = Request::NAMES.into_iter().find(|n| *n == name.trim())?;
+        let name = Request::LIST.into_iter().map(|(known, _)| known).find(|known| *known == name.trim())?;
         Some(Request::with_options(name, options).map_err(|why| errors::bad_request(text, &why).into()))
     }
 

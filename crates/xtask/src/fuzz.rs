@@ -8,7 +8,7 @@ use crate::repo;
 use crate::table::Table;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
-use shardwise_check::fuzz::{Kind, Reached, Report, shares};
+use shardwise_check::fuzz::{CaseKind, Reached, Report, shares};
 use shardwise_ops::Opcode;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -81,9 +81,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((tally.report(&begin), tally.found.is_empty() && tally.rare_strategies().is_empty()))
 }
 
-fn kinds(name: &str) -> Result<Vec<Kind>> {
+fn kinds(name: &str) -> Result<Vec<CaseKind>> {
     if name == "all" {
-        return Ok(Kind::ALL.to_vec());
+        return Ok(CaseKind::ALL.to_vec());
     }
     Ok(vec![name.parse().map_err(|e: String| anyhow!(e))?])
 }
@@ -122,7 +122,7 @@ struct Campaign<'a> {
     worker: PathBuf,
     begin: Instant,
     /// The number of cases of each kind that were handed out.
-    next: Mutex<Vec<(Kind, u64)>>,
+    next: Mutex<Vec<(CaseKind, u64)>>,
     tally: Mutex<Tally>,
 }
 
@@ -137,7 +137,7 @@ impl Campaign<'_> {
 
     /// Returns the seeds of the next cases, of the kind of which the fewest were handed out. Returns `None` if the
     /// number of cases or the time of the campaign is reached.
-    fn take(&self) -> Option<(Kind, std::ops::Range<u64>)> {
+    fn take(&self) -> Option<(CaseKind, std::ops::Range<u64>)> {
         let mut next = self.next.lock().expect("no thread has panicked");
         let (kind, given) = next.iter_mut().min_by_key(|(_, given)| *given)?;
         let count = CHUNK.min(self.count().saturating_sub(*given));
@@ -158,7 +158,7 @@ impl Campaign<'_> {
     /// Runs a worker until it ends or dies, until a case takes too long, or until the campaign ends. Returns the seed
     /// with which to continue. Fails if the worker cannot be started or stopped, if it reports something that it must
     /// not, or if a finding cannot be written.
-    fn run_worker(&self, kind: Kind, seeds: std::ops::Range<u64>) -> Result<u64> {
+    fn run_worker(&self, kind: CaseKind, seeds: std::ops::Range<u64>) -> Result<u64> {
         let mut child = self.spawn(kind, &seeds)?;
         let reports = reports(&mut child);
         let mut next = seeds.start;
@@ -199,7 +199,7 @@ impl Campaign<'_> {
     }
 
     /// Returns the command of a worker for this kind and seed, under the limit of virtual memory.
-    fn worker(&self, kind: Kind, seed: u64) -> Command {
+    fn worker(&self, kind: CaseKind, seed: u64) -> Command {
         let limit = if self.options.sanitize { "unlimited".to_string() } else { MAX_VIRTUAL_KIB.to_string() };
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -v {limit}; ulimit -c 0; exec \"$0\" \"$@\"")]).arg(&self.worker);
@@ -207,7 +207,7 @@ impl Campaign<'_> {
         command
     }
 
-    fn spawn(&self, kind: Kind, seeds: &std::ops::Range<u64>) -> Result<Child> {
+    fn spawn(&self, kind: CaseKind, seeds: &std::ops::Range<u64>) -> Result<Child> {
         let mut command = self.worker(kind, seeds.start);
         command.arg((seeds.end - seeds.start).to_string());
         if self.options.sanitize {
@@ -220,7 +220,7 @@ impl Campaign<'_> {
 
     /// Records the finding `what` for the case of `seed`, or for that of `next` if the worker died before it began one.
     /// Returns the seed after it. Fails if the finding cannot be written.
-    fn lost(&self, kind: Kind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
+    fn lost(&self, kind: CaseKind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
         let seed = seed.unwrap_or(next);
         let case = Case {
             kind,
@@ -310,7 +310,7 @@ fn reports(child: &mut Child) -> mpsc::Receiver<Report> {
 
 /// A case that ended.
 struct Case {
-    kind: Kind,
+    kind: CaseKind,
     seed: u64,
     reached: Reached,
     ops: Vec<u16>,
@@ -324,19 +324,19 @@ struct Case {
 /// The totals of all cases.
 #[derive(Default)]
 struct Tally {
-    funnel: BTreeMap<(Kind, Reached), u64>,
+    funnel: BTreeMap<(CaseKind, Reached), u64>,
     /// The number of programs that contain an op, among those that ran.
-    ops: BTreeMap<(Kind, u16), u64>,
-    features: BTreeMap<(Kind, String), u64>,
+    ops: BTreeMap<(CaseKind, u16), u64>,
+    features: BTreeMap<(CaseKind, String), u64>,
     /// The number of programs with an op that runs by a strategy, among those that ran.
-    strategies: BTreeMap<(Kind, String), u64>,
+    strategies: BTreeMap<(CaseKind, String), u64>,
     /// The number of injected failures, by kind and by whether the run had ended before.
     injected: BTreeMap<String, u64>,
     /// The number of programs whose results were not compared with those of the whole program, by reason.
-    not_compared: BTreeMap<(Kind, String), u64>,
-    slowest: BTreeMap<Kind, (Duration, u64)>,
+    not_compared: BTreeMap<(CaseKind, String), u64>,
+    slowest: BTreeMap<CaseKind, (Duration, u64)>,
     /// The seeds of each finding.
-    found: BTreeMap<(Kind, String), Vec<u64>>,
+    found: BTreeMap<(CaseKind, String), Vec<u64>>,
 }
 
 impl Tally {
@@ -362,7 +362,7 @@ impl Tally {
 
     fn report(&self, begin: &str) -> String {
         let mut out = format!("{begin}\n\n{}", self.funnel());
-        for kind in Kind::ALL {
+        for kind in CaseKind::ALL {
             let features = named_counts("programs that ran, by feature", kind, &self.features);
             let strategies = named_counts("programs that ran, by strategy of an op", kind, &self.strategies);
             let _ = write!(out, "{}{features}{strategies}", self.op_counts(kind));
@@ -381,7 +381,7 @@ impl Tally {
 
     fn funnel(&self) -> String {
         let mut out = String::new();
-        for kind in Kind::ALL {
+        for kind in CaseKind::ALL {
             let count = |reached| self.funnel.get(&(kind, reached)).copied().unwrap_or(0);
             let all: u64 = Reached::ALL.into_iter().map(count).sum();
             if all == 0 {
@@ -401,17 +401,17 @@ impl Tally {
         out
     }
 
-    /// Returns the ops, features, strategies and special cases that too few of the valid programs have, among those that
-    /// ran. Also lists the ops that the host engine does not run. Returns an empty text if no valid program ran.
+    /// Returns the ops, features, strategies and special cases that too few of the valid programs have, among those
+    /// that ran. Also lists the ops that the host engine does not run. Returns an empty text if no valid program ran.
     fn shares(&self) -> String {
-        let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
+        let all = self.funnel.get(&(CaseKind::Valid, Reached::Ran)).copied().unwrap_or(0);
         if all == 0 {
             return String::new();
         }
         let not_run = shares::not_run();
         let run = Opcode::ALL.iter().filter(|op| !not_run.contains_key(op));
-        let ops = run.map(|&op| (op.name(), self.ops.get(&(Kind::Valid, op as u16)).copied().unwrap_or(0)));
-        let of_feature = |name: &str| self.features.get(&(Kind::Valid, name.to_string())).copied().unwrap_or(0);
+        let ops = run.map(|&op| (op.name(), self.ops.get(&(CaseKind::Valid, op as u16)).copied().unwrap_or(0)));
+        let of_feature = |name: &str| self.features.get(&(CaseKind::Valid, name.to_string())).copied().unwrap_or(0);
         let features = shares::features().map(|name| (name, of_feature(name)));
         let mut out = share("ops", ops, all, shares::PROGRAMS_PER_OP);
         out += &share("features", features, all, shares::PROGRAMS_PER_FEATURE);
@@ -426,18 +426,18 @@ impl Tally {
     /// Returns the strategies that are chosen in too few valid programs, each with its number of programs. Returns none
     /// if fewer than [`ENOUGH_PROGRAMS`] valid programs ran.
     fn rare_strategies(&self) -> Vec<(String, u64)> {
-        let all = self.funnel.get(&(Kind::Valid, Reached::Ran)).copied().unwrap_or(0);
+        let all = self.funnel.get(&(CaseKind::Valid, Reached::Ran)).copied().unwrap_or(0);
         let counts = self.with_counts(shares::strategies()).filter(|_| all >= ENOUGH_PROGRAMS);
         shares::below_share(counts, all, shares::PROGRAMS_PER_STRATEGY)
     }
 
     /// Adds to each strategy the number of valid programs in which it is chosen.
     fn with_counts(&self, strategies: impl Iterator<Item = String>) -> impl Iterator<Item = (String, u64)> {
-        let count = |name: String| self.strategies.get(&(Kind::Valid, name)).copied().unwrap_or(0);
+        let count = |name: String| self.strategies.get(&(CaseKind::Valid, name)).copied().unwrap_or(0);
         strategies.map(move |name| (name.clone(), count(name)))
     }
 
-    fn op_counts(&self, kind: Kind) -> String {
+    fn op_counts(&self, kind: CaseKind) -> String {
         let mut counts: Vec<(&str, u64)> =
             Opcode::ALL.iter().map(|&op| (op.name(), self.ops.get(&(kind, op as u16)).copied().unwrap_or(0))).collect();
         counts.sort_by_key(|&(_, n)| n);
@@ -445,7 +445,7 @@ impl Tally {
     }
 }
 
-fn named_counts(title: &str, kind: Kind, counts: &BTreeMap<(Kind, String), u64>) -> String {
+fn named_counts(title: &str, kind: CaseKind, counts: &BTreeMap<(CaseKind, String), u64>) -> String {
     let of_kind = counts.iter().filter(|((k, _), _)| *k == kind);
     let counts: Vec<(&str, u64)> = of_kind.map(|((_, name), &n)| (name.as_str(), n)).collect();
     counted(&format!("{}: {title}", kind.name()), &counts)

@@ -56,3 +56,33 @@ pub fn rust_sources() -> Result<Vec<(String, String)>> {
 pub fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(root().join(file)).with_context(|| format!("cannot read {}", shown(file)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toml::Table;
+
+    fn manifest(file: &str) -> Table {
+        read(Path::new(file)).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn plain_cargo_commands_test_what_is_shipped_and_run_the_command() {
+        let workspace = manifest("Cargo.toml");
+        let members = workspace["workspace"]["default-members"].as_array().unwrap();
+        let mut tested: Vec<&str> = members.iter().map(|member| member.as_str().unwrap()).collect();
+        tested.sort();
+        let is_shipped = |folder: &String| {
+            manifest(&format!("{folder}/Cargo.toml"))["package"]
+                .get("publish")
+                .is_none_or(|p| p.as_bool() != Some(false))
+        };
+        let crates = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut shipped: Vec<String> = crates.map(|name| format!("crates/{}", name.to_str().unwrap())).collect();
+        shipped.retain(is_shipped);
+        shipped.sort();
+        assert_eq!(tested, shipped);
+        let runs = |folder: &&String| manifest(&format!("{folder}/Cargo.toml"))["package"].get("default-run").is_some();
+        assert_eq!(shipped.iter().filter(runs).collect::<Vec<_>>(), ["crates/cli"]);
+    }
+}

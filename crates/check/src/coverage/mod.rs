@@ -48,31 +48,32 @@ impl Fit {
 
 /// A kind of factor, in the order of the table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum FactorColumn {
     PassThrough,
     Reduction,
     NeedReplication,
     Permutation,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::PassThrough, Kind::Reduction, Kind::NeedReplication, Kind::Permutation];
+impl FactorColumn {
+    pub const ALL: [FactorColumn; 4] =
+        [FactorColumn::PassThrough, FactorColumn::Reduction, FactorColumn::NeedReplication, FactorColumn::Permutation];
 
-    fn of(kind: FactorKind) -> Kind {
+    fn of(kind: FactorKind) -> FactorColumn {
         match kind {
-            FactorKind::PassThrough => Kind::PassThrough,
-            FactorKind::Reduction => Kind::Reduction,
-            FactorKind::NeedReplication => Kind::NeedReplication,
-            FactorKind::Permutation => Kind::Permutation,
+            FactorKind::PassThrough => FactorColumn::PassThrough,
+            FactorKind::Reduction => FactorColumn::Reduction,
+            FactorKind::NeedReplication => FactorColumn::NeedReplication,
+            FactorKind::Permutation => FactorColumn::Permutation,
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::PassThrough => "pass-through",
-            Kind::Reduction => "reduction",
-            Kind::NeedReplication => "need replication",
-            Kind::Permutation => "permutation",
+            FactorColumn::PassThrough => "pass-through",
+            FactorColumn::Reduction => "reduction",
+            FactorColumn::NeedReplication => "need replication",
+            FactorColumn::Permutation => "permutation",
         }
     }
 }
@@ -92,14 +93,14 @@ pub struct Row {
     /// The reason why there are no runs, or `None` if there are some: the op has no sharding rule, or is not run
     /// sharded.
     pub none: Option<String>,
-    pub cells: BTreeMap<(Kind, Fit), Ran>,
+    pub cells: BTreeMap<(FactorColumn, Fit), Ran>,
     /// The reasons for empty cells, and for cells that ran whole although the kind could run in parts.
     pub reasons: Vec<&'static Reason>,
 }
 
 impl Row {
     /// Returns the kinds of factors that the op's rules have in the programs that ran.
-    pub fn kinds(&self) -> BTreeSet<Kind> {
+    pub fn kinds(&self) -> BTreeSet<FactorColumn> {
         self.cells.keys().map(|k| k.0).collect()
     }
 }
@@ -152,7 +153,8 @@ fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
     for (kind, fit) in row.kinds().into_iter().flat_map(|k| Fit::ALL.map(|f| (k, f))) {
         let cell = row.cells.get(&(kind, fit));
         // A factor never has more shards than elements.
-        let can_split = matches!(kind, Kind::PassThrough | Kind::Reduction) && matches!(fit, Fit::Even | Fit::Uneven);
+        let can_split = matches!(kind, FactorColumn::PassThrough | FactorColumn::Reduction)
+            && matches!(fit, Fit::Even | Fit::Uneven);
         let needs = cell.is_none() || cell == Some(&Ran::Whole) && can_split;
         let has = given.iter().any(|r| r.kind == kind && r.fits.contains(&fit));
         if needs != has {
@@ -250,13 +252,13 @@ impl Subject {
 
     /// Runs the program split along every factor whose cell is still empty or ran whole, and notes in `cells` how it
     /// ran. Does nothing if the op has no rule. Fails if a run fails or has other results than the whole program.
-    fn check(&self, cells: &mut BTreeMap<(Kind, Fit), Ran>) -> Result<(), String> {
+    fn check(&self, cells: &mut BTreeMap<(FactorColumn, Fit), Ran>) -> Result<(), String> {
         let Some(rule) = self.rule() else { return Ok(()) };
         let inputs = self.inputs();
         let want = run::whole(&self.module, &inputs).map_err(|e| format!("{}: {e}", self.op.name()))?;
         for factor in rule.all_factors() {
             for (fit, size) in fits(rule.size(factor)) {
-                let cell = (Kind::of(rule.kind(factor)), fit);
+                let cell = (FactorColumn::of(rule.kind(factor)), fit);
                 if cells.get(&cell) != Some(&Ran::InParts) {
                     let ran = self.run_split(&rule, factor, size, &inputs, &want)?;
                     cells.entry(cell).and_modify(|old| *old = ran.min(*old)).or_insert(ran);

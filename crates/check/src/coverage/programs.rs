@@ -1,8 +1,8 @@
 //! Programs in addition to the examples, for factors whose size occurs in several types or in attributes. Also their
 //! inputs, and the reasons for empty cells.
 
+use super::FactorColumn;
 use super::Fit::{self, Empty, Even, One, Uneven};
-use super::Kind;
 use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
@@ -281,7 +281,7 @@ pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
 /// The reason why cells are empty, or ran whole.
 pub struct Reason {
     pub ops: &'static [Opcode],
-    pub kind: Kind,
+    pub kind: FactorColumn,
     pub fits: &'static [Fit],
     pub text: &'static str,
 }
@@ -293,76 +293,91 @@ pub(super) fn reasons(op: Opcode) -> impl Iterator<Item = &'static Reason> {
 const REASONS: &[Reason] = &[
     Reason {
         ops: &[Opcode::UniformQuantize, Opcode::UniformDequantize],
-        kind: Kind::PassThrough,
+        kind: FactorColumn::PassThrough,
         fits: &[Even, Uneven],
         text: "the partitioner first replaces it by float arithmetic, which runs in parts",
     },
     Reason {
         ops: &[Opcode::BitcastConvert],
-        kind: Kind::NeedReplication,
+        kind: FactorColumn::NeedReplication,
         fits: &[Empty, One],
         text: "the extra dimension is the ratio of the widths, at least 2",
     },
     Reason {
         ops: &[Opcode::Reshape],
-        kind: Kind::PassThrough,
+        kind: FactorColumn::PassThrough,
         fits: &[Empty],
         text: "a reshape of nothing has no factors",
     },
-    Reason { ops: &[Opcode::Slice], kind: Kind::Permutation, fits: &[Empty], text: "an empty slice cannot be split" },
     Reason {
         ops: &[Opcode::Slice],
-        kind: Kind::Reduction,
+        kind: FactorColumn::Permutation,
+        fits: &[Empty],
+        text: "an empty slice cannot be split",
+    },
+    Reason {
+        ops: &[Opcode::Slice],
+        kind: FactorColumn::Reduction,
         fits: &[Empty, One],
         text: "one element is taken of several",
     },
     Reason {
         ops: &[Opcode::Slice],
-        kind: Kind::NeedReplication,
+        kind: FactorColumn::NeedReplication,
         fits: &[Even, Uneven, Empty],
         text: "the slice has one element there",
     },
     Reason {
         ops: &[Opcode::DynamicSlice],
-        kind: Kind::Reduction,
+        kind: FactorColumn::Reduction,
         fits: &[Empty],
         text: "an empty slice cannot be split",
     },
     Reason {
         ops: &[Opcode::DynamicSlice, Opcode::Gather],
-        kind: Kind::Reduction,
+        kind: FactorColumn::Reduction,
         fits: &[Uneven],
         text: "indices are clamped to the size of the dimension, which padding would change",
     },
-    Reason { ops: &[Opcode::Gather], kind: Kind::Reduction, fits: &[Empty], text: "a slice of one element needs one" },
     Reason {
         ops: &[Opcode::Gather],
-        kind: Kind::Reduction,
+        kind: FactorColumn::Reduction,
+        fits: &[Empty],
+        text: "a slice of one element needs one",
+    },
+    Reason {
+        ops: &[Opcode::Gather],
+        kind: FactorColumn::Reduction,
         fits: &[One],
         text: "a collapsed dimension of one element needs replication",
     },
     Reason {
         ops: &[Opcode::Convolution],
-        kind: Kind::NeedReplication,
+        kind: FactorColumn::NeedReplication,
         fits: &[Empty, One],
         text: "a window of one place has no factor",
     },
     Reason {
         ops: &[Opcode::Convolution],
-        kind: Kind::Permutation,
+        kind: FactorColumn::Permutation,
         fits: &[Empty, One],
         text: "a spatial dimension with one place or none has no factor",
     },
-    Reason { ops: &[Opcode::Fft], kind: Kind::NeedReplication, fits: &[Empty], text: "a transform has a length" },
+    Reason {
+        ops: &[Opcode::Fft],
+        kind: FactorColumn::NeedReplication,
+        fits: &[Empty],
+        text: "a transform has a length",
+    },
     Reason {
         ops: &[Opcode::RngBitGenerator, Opcode::Rng],
-        kind: Kind::PassThrough,
+        kind: FactorColumn::PassThrough,
         fits: &[Uneven],
         text: "bits depend on their position in the whole, padding included",
     },
     Reason {
         ops: &[Opcode::RngBitGenerator],
-        kind: Kind::NeedReplication,
+        kind: FactorColumn::NeedReplication,
         fits: &[Empty, One],
         text: "a state has two or three words",
     },

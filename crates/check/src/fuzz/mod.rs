@@ -1,11 +1,11 @@
 //! Fuzzing: generates a program from a seed and runs it to the end at every stage and on every engine.
 //!
-//! A case is a [`Kind`] and a seed. [`run`] makes the case's program, runs it under limits, and returns how far it came
-//! and what is wrong. `cargo xtask fuzz` calls it in child processes, so that a crash or a hang is also a finding.
+//! A case is a [`CaseKind`] and a seed. [`run`] makes the case's program, runs it under limits, and returns how far it
+//! came and what is wrong. `cargo xtask fuzz` calls it in child processes, so that a crash or a hang is also a finding.
 //!
 //! ```
-//! use shardwise_check::fuzz::{Kind, run};
-//! let outcome = run(Kind::Valid, 1);
+//! use shardwise_check::fuzz::{CaseKind, run};
+//! let outcome = run(CaseKind::Valid, 1);
 //! assert!(outcome.found.is_none_or(|found| !found.what.is_empty()));
 //! ```
 
@@ -40,7 +40,7 @@ const MOVING: u64 = 4;
 
 /// The origin of a case's program, and how it is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum CaseKind {
     /// A generated program, whose results are equal bit for bit everywhere.
     Valid,
     /// A program of the corpus, changed in a few places.
@@ -51,26 +51,26 @@ pub enum Kind {
     Inject,
 }
 
-impl Kind {
+impl CaseKind {
     /// Every kind.
-    pub const ALL: [Kind; 4] = [Kind::Valid, Kind::Mutants, Kind::Guard, Kind::Inject];
+    pub const ALL: [CaseKind; 4] = [CaseKind::Valid, CaseKind::Mutants, CaseKind::Guard, CaseKind::Inject];
 
     /// Returns the name of the kind on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Valid => "valid",
-            Kind::Mutants => "mutants",
-            Kind::Guard => "guard",
-            Kind::Inject => "inject",
+            CaseKind::Valid => "valid",
+            CaseKind::Mutants => "mutants",
+            CaseKind::Guard => "guard",
+            CaseKind::Inject => "inject",
         }
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for CaseKind {
     type Err = String;
 
-    fn from_str(name: &str) -> Result<Kind, String> {
-        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    fn from_str(name: &str) -> Result<CaseKind, String> {
+        let found = CaseKind::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| format!("there is no kind `{name}`"))
     }
 }
@@ -147,23 +147,23 @@ impl Found {
 }
 
 /// Returns the program of a case.
-pub fn text(kind: Kind, seed: u64) -> String {
+pub fn text(kind: CaseKind, seed: u64) -> String {
     made(kind, seed).0.text
 }
 
 /// Returns the program of a case, and what is known of it.
-fn made(kind: Kind, seed: u64) -> (Program, Input) {
+fn made(kind: CaseKind, seed: u64) -> (Program, Input) {
     match kind {
-        Kind::Mutants => (mutants::mutant(seed), Input::Any),
-        Kind::Guard if seed.is_multiple_of(2) => (mutants::mutant(seed), Input::Any),
-        Kind::Valid if seed % FAR == FAR / 2 => (far_program(seed), Input::Exact),
-        Kind::Valid if seed % MOVING == MOVING - 1 => (moving_program(seed), Input::Exact),
-        Kind::Valid | Kind::Guard | Kind::Inject => (program(seed), Input::Exact),
+        CaseKind::Mutants => (mutants::mutant(seed), Input::Any),
+        CaseKind::Guard if seed.is_multiple_of(2) => (mutants::mutant(seed), Input::Any),
+        CaseKind::Valid if seed % FAR == FAR / 2 => (far_program(seed), Input::Exact),
+        CaseKind::Valid if seed % MOVING == MOVING - 1 => (moving_program(seed), Input::Exact),
+        CaseKind::Valid | CaseKind::Guard | CaseKind::Inject => (program(seed), Input::Exact),
     }
 }
 
 /// Runs a case. A panic is a finding, and a signal ends the process.
-pub fn run(kind: Kind, seed: u64) -> Outcome {
+pub fn run(kind: CaseKind, seed: u64) -> Outcome {
     panics::catch(|| {
         let (program, input) = made(kind, seed);
         // Texts at which the reader panics may be tried while a mutant is made. The text that is chosen panics again.
@@ -172,17 +172,17 @@ pub fn run(kind: Kind, seed: u64) -> Outcome {
     })
 }
 
-/// Runs a program as if it were the program of the case. Diagnostics are findings only for [`Kind::Valid`].
-pub fn run_text(kind: Kind, seed: u64, text: &str) -> Outcome {
-    let input = if kind == Kind::Valid { Input::Exact } else { Input::Any };
+/// Runs a program as if it were the program of the case. Diagnostics are findings only for [`CaseKind::Valid`].
+pub fn run_text(kind: CaseKind, seed: u64, text: &str) -> Outcome {
+    let input = if kind == CaseKind::Valid { Input::Exact } else { Input::Any };
     panics::catch(|| run_program(kind, seed, text, input))
 }
 
-fn run_program(kind: Kind, seed: u64, text: &str, input: Input) -> Outcome {
+fn run_program(kind: CaseKind, seed: u64, text: &str, input: Input) -> Outcome {
     match kind {
-        Kind::Valid | Kind::Mutants => execute(text, input, seed),
-        Kind::Guard => execute::run_case(input, seed, |case| guard::run(case, text)),
-        Kind::Inject => execute::run_case(input, seed, |case| inject::run(case, text)),
+        CaseKind::Valid | CaseKind::Mutants => execute(text, input, seed),
+        CaseKind::Guard => execute::run_case(input, seed, |case| guard::run(case, text)),
+        CaseKind::Inject => execute::run_case(input, seed, |case| inject::run(case, text)),
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn positions_beyond_32_bits_are_right_on_the_host() {
-        let outcome = run(Kind::Valid, FAR / 2);
+        let outcome = run(CaseKind::Valid, FAR / 2);
         assert!(outcome.found.is_none(), "{outcome:?}");
         assert_eq!(outcome.reached, Reached::Limit);
     }
@@ -211,7 +211,7 @@ mod tests {
 }}"
             )
         };
-        let found = |last| run_text(Kind::Valid, 0, &text(last)).found.map(|f| f.what);
+        let found = |last| run_text(CaseKind::Valid, 0, &text(last)).found.map(|f| f.what);
         assert_eq!(found(8_999_999), None);
         assert!(found(9_000_000).is_some_and(|what| what.starts_with("host refuses a valid program")));
     }

@@ -1,6 +1,6 @@
 //! The lines that a worker process writes while it runs cases, and how they are read.
 
-use super::{Kind, Outcome, Reached, run};
+use super::{CaseKind, Outcome, Reached, run};
 use std::io::{Result, Write};
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub enum Report {
 
 /// Runs the cases of the seeds, and writes two lines for each of them, one before it runs and one afterwards. Fails if
 /// they cannot be written.
-pub fn work(kind: Kind, seeds: Range<u64>, out: &mut dyn Write) -> Result<()> {
+pub fn work(kind: CaseKind, seeds: Range<u64>, out: &mut dyn Write) -> Result<()> {
     for seed in seeds {
         writeln!(out, "begins\t{seed}")?;
         out.flush()?;

@@ -3,7 +3,7 @@
 use super::Maker;
 use super::scope::{Grade, Live, Scope, Typed};
 use crate::single::Fill;
-use shardwise_base::{DType, Kind, Literal};
+use shardwise_base::{DType, DTypeKind, Literal};
 use shardwise_ir::TensorType;
 
 /// The bounds of the elements of arguments.
@@ -207,17 +207,17 @@ fn range(fill: &Fill) -> Option<(i64, i64)> {
 
 fn least(dtype: DType) -> i64 {
     match dtype.kind() {
-        Kind::Bool | Kind::Unsigned => 0,
-        Kind::Signed if dtype.bits() < 8 => -(1 << (dtype.bits() - 1)),
+        DTypeKind::Bool | DTypeKind::Unsigned => 0,
+        DTypeKind::Signed if dtype.bits() < 8 => -(1 << (dtype.bits() - 1)),
         _ => -100,
     }
 }
 
 fn greatest(dtype: DType) -> i64 {
     match dtype.kind() {
-        Kind::Bool => 1,
-        Kind::Unsigned if dtype.bits() < 8 => (1 << dtype.bits()) - 1,
-        Kind::Signed if dtype.bits() < 8 => (1 << (dtype.bits() - 1)) - 1,
+        DTypeKind::Bool => 1,
+        DTypeKind::Unsigned if dtype.bits() < 8 => (1 << dtype.bits()) - 1,
+        DTypeKind::Signed if dtype.bits() < 8 => (1 << (dtype.bits() - 1)) - 1,
         _ => 100,
     }
 }
@@ -246,9 +246,9 @@ fn element(literal: &Literal, i: usize) -> String {
     let dtype = literal.dtype();
     let float = |x: f64| if x.is_finite() { format!("{x:.17e}") } else { "1.0".into() };
     match dtype.kind() {
-        Kind::Bool => (literal.get_f64(i) != 0.0).to_string(),
-        Kind::Complex => format!("({}, {})", float(literal.get_f64(i)), float(literal.imaginary_f64(i))),
-        Kind::Float => float(literal.get_f64(i)),
+        DTypeKind::Bool => (literal.get_f64(i) != 0.0).to_string(),
+        DTypeKind::Complex => format!("({}, {})", float(literal.get_f64(i)), float(literal.imaginary_f64(i))),
+        DTypeKind::Float => float(literal.get_f64(i)),
         _ => literal.get_i128(i).to_string(),
     }
 }

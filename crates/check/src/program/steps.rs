@@ -3,7 +3,7 @@
 use super::Maker;
 use super::scope::{Grade, Live, Scope};
 use crate::single::{self, Draft, Fill};
-use shardwise_base::{DType, Kind};
+use shardwise_base::{DType, DTypeKind};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 
@@ -147,8 +147,8 @@ impl Maker {
         let same: Vec<Live> = scope.live.iter().filter(|l| l.ty == x.ty).cloned().collect();
         let y = self.choose.of(&same).clone();
         let ops: &[Opcode] = match x.ty.dtype.kind() {
-            Kind::Bool => &[Opcode::And, Opcode::Or, Opcode::Xor],
-            Kind::Complex => &[Opcode::Add, Opcode::Subtract, Opcode::Multiply],
+            DTypeKind::Bool => &[Opcode::And, Opcode::Or, Opcode::Xor],
+            DTypeKind::Complex => &[Opcode::Add, Opcode::Subtract, Opcode::Multiply],
             _ => &[Opcode::Add, Opcode::Subtract, Opcode::Multiply, Opcode::Maximum, Opcode::Minimum],
         };
         let op = *self.choose.of(ops);
@@ -177,8 +177,8 @@ fn is_summed(op: Opcode) -> bool {
     matches!(op, Reduce | ReduceWindow | SelectAndScatter | Scatter | DotGeneral | Convolution | DynamicConv)
 }
 
-/// Returns true if every sum over the draft's operands is exact. Operands of bf16 and f16 must have at most 200 elements
-/// for this.
+/// Returns true if every sum over the draft's operands is exact. Operands of bf16 and f16 must have at most 200
+/// elements for this.
 fn sums_exactly(draft: &Draft) -> bool {
     let is_narrow = |dtype| matches!(dtype, DType::BF16 | DType::F16);
     draft.operands.iter().all(|(ty, _)| !is_narrow(ty.dtype) || ty.size() <= 200)

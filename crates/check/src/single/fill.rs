@@ -1,7 +1,7 @@
 //! The elements of a generated operand.
 
 use crate::choose::Chooser;
-use shardwise_base::{DType, Kind, Literal, bf16, f16};
+use shardwise_base::{DType, DTypeKind, Literal, bf16, f16};
 use shardwise_ir::TensorType;
 
 /// The set from which the elements of an operand are drawn.
@@ -44,7 +44,7 @@ impl Fill {
             let part = |choose: &mut Chooser| self.element(choose, dtype.real());
             return [part(choose), part(choose)].concat();
         }
-        let has_sign = !matches!(dtype.kind(), Kind::Unsigned | Kind::Bool);
+        let has_sign = !matches!(dtype.kind(), DTypeKind::Unsigned | DTypeKind::Bool);
         let low = |n: i64| if has_sign { n } else { n.max(0) };
         let is_float = dtype.is_float();
         match *self {
@@ -65,9 +65,9 @@ impl Fill {
 fn any(choose: &mut Chooser, dtype: DType) -> Vec<u8> {
     let bits = dtype.bits() as u32;
     match dtype.kind() {
-        Kind::Bool => number(dtype, choose.between(0, 1) as f64),
-        Kind::Float if !dtype.is_computed() => vec![(choose.bits() & ((1 << bits) - 1)) as u8],
-        Kind::Float => match choose.below(8) {
+        DTypeKind::Bool => number(dtype, choose.between(0, 1) as f64),
+        DTypeKind::Float if !dtype.is_computed() => vec![(choose.bits() & ((1 << bits) - 1)) as u8],
+        DTypeKind::Float => match choose.below(8) {
             0..=2 => number(dtype, choose.between(-4, 4) as f64),
             3..=4 => number(dtype, choose.between(-64, 64) as f64 / 8.0),
             5 => number(dtype, choose.between(-1000, 1000) as f64 / 7.0),

@@ -206,7 +206,7 @@ fn merges(outer: &Dim, inner: &Dim) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum Granularity {
     Constant,
     Row,
     Lane,
@@ -214,7 +214,7 @@ enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 struct Class {
-    kind: Kind,
+    kind: Granularity,
     /// The phase that computes the node. For a reduction, this is the first phase that can use the result.
     level: usize,
     /// The number of operations since the operands, which is the cost of computing the node again.
@@ -225,14 +225,16 @@ fn classify(program: &Program, layout: &Layout) -> Result<Vec<Class>, Unfusable>
     let mut classes: Vec<Class> = Vec::with_capacity(program.nodes.len());
     for &node in &program.nodes {
         let class = match node {
-            Node::Constant(_) => Class { kind: Kind::Constant, level: 0, cost: 0 },
+            Node::Constant(_) => Class { kind: Granularity::Constant, level: 0, cost: 0 },
             Node::Input(o) | Node::Index(o) => {
-                let kind = if layout.walks[o].inner == 0 { Kind::Row } else { Kind::Lane };
+                let kind = if layout.walks[o].inner == 0 { Granularity::Row } else { Granularity::Lane };
                 Class { kind, level: 0, cost: 0 }
             }
             Node::Reduce { of, .. } if layout.columns && classes[of].level > 0 => return Err(Unfusable::Levels),
-            Node::Reduce { of, .. } if layout.columns => Class { kind: Kind::Lane, level: 1, cost: classes[of].level },
-            Node::Reduce { of, .. } => Class { kind: Kind::Row, level: classes[of].level + 1, cost: 0 },
+            Node::Reduce { of, .. } if layout.columns => {
+                Class { kind: Granularity::Lane, level: 1, cost: classes[of].level }
+            }
+            Node::Reduce { of, .. } => Class { kind: Granularity::Row, level: classes[of].level + 1, cost: 0 },
             Node::Unary(op, a) => join(weight(op), &[classes[a]]),
             Node::Binary(op, a, b) => join(weight(op), &[classes[a], classes[b]]),
             Node::Select(p, a, b) => join(1, &[classes[p], classes[a], classes[b]]),
@@ -244,8 +246,8 @@ fn classify(program: &Program, layout: &Layout) -> Result<Vec<Class>, Unfusable>
 
 fn join(cost: usize, of: &[Class]) -> Class {
     let most = |f: fn(&Class) -> usize| of.iter().map(f).max().unwrap_or(0);
-    let lanes = of.iter().filter(|c| c.kind == Kind::Lane).map(|c| c.cost).sum::<usize>();
-    let kind = of.iter().map(|c| c.kind).max().unwrap_or(Kind::Row).max(Kind::Row);
+    let lanes = of.iter().filter(|c| c.kind == Granularity::Lane).map(|c| c.cost).sum::<usize>();
+    let kind = of.iter().map(|c| c.kind).max().unwrap_or(Granularity::Row).max(Granularity::Row);
     Class { kind, level: most(|c| c.level), cost: cost + lanes }
 }
 
@@ -376,7 +378,7 @@ impl<'p> Builder<'p> {
             match walk.operand.role {
                 Role::Output(_) if walk.inner == 0 && self.layout.row_len > 1 => return Err(Unfusable::Output),
                 Role::Output(n) => targets[self.level_of_output(n)].outputs.push((o, n)),
-                Role::RowOutput(n) if self.classes[n].kind == Kind::Lane => return Err(Unfusable::Output),
+                Role::RowOutput(n) if self.classes[n].kind == Granularity::Lane => return Err(Unfusable::Output),
                 Role::RowOutput(n) => targets[self.classes[n].level].row_outputs.push((o, n)),
                 Role::Input | Role::Index => {}
             }
@@ -400,9 +402,9 @@ impl<'p> Builder<'p> {
     /// from. Adds the row values that are used to `mine`, and adds targets to earlier phases where they are needed.
     fn visit(&self, node: usize, level: usize, mine: &mut Targets, all: &mut [Targets]) {
         match self.classes[node].kind {
-            Kind::Constant => {}
-            Kind::Row => self.use_row(node, mine, all),
-            Kind::Lane => self.visit_lanes(node, level, mine, all),
+            Granularity::Constant => {}
+            Granularity::Row => self.use_row(node, mine, all),
+            Granularity::Lane => self.visit_lanes(node, level, mine, all),
         }
     }
 
@@ -439,7 +441,7 @@ impl<'p> Builder<'p> {
                 all[self.classes[of].level].reductions.insert(node);
             }
             other => operands(other).for_each(|n| {
-                if self.classes[n].kind == Kind::Row {
+                if self.classes[n].kind == Granularity::Row {
                     self.use_row(n, mine, all);
                 }
             }),
@@ -453,7 +455,7 @@ impl<'p> Builder<'p> {
             if let Node::Reduce { .. } = self.program.nodes[node] {
                 continue;
             }
-            let below = operands(self.program.nodes[node]).filter(|&n| self.classes[n].kind == Kind::Row);
+            let below = operands(self.program.nodes[node]).filter(|&n| self.classes[n].kind == Granularity::Row);
             open.extend(below.filter(|&n| rows.insert(n)));
         }
     }
@@ -681,8 +683,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Returns the base from which a value can be read directly as words: a temporary, a saved row, an accumulator, or an
-    /// operand whose elements are contiguous words. Returns `None` if the value has none of them.
+    /// Returns the base from which a value can be read directly as words: a temporary, a saved row, an accumulator, or
+    /// an operand whose elements are contiguous words. Returns `None` if the value has none of them.
     fn direct(&self, node: usize) -> Option<Base> {
         let b = &*self.builder;
         if let Some(&temp) = self.spilled.get(&node).or_else(|| b.rows.get(&node)) {

@@ -149,9 +149,9 @@ levels! {
 
 /// The multiplication and summation of two vectors of columns.
 ///
-/// The summed dimension is processed in steps of [`Kind::STEP`] rows of the matrix. A packed left element has as many
-/// numbers.
-trait Kind {
+/// The summed dimension is processed in steps of [`ProductStep::STEP`] rows of the matrix. A packed left element has as
+/// many numbers.
+trait ProductStep {
     type V: Vector<Word = u32>;
     /// The number of rows of the matrix in one step.
     const STEP: usize;
@@ -182,7 +182,7 @@ trait Kind {
 
 struct Words<V>(std::marker::PhantomData<V>);
 
-impl<V: Vector<Word = u32>> Kind for Words<V> {
+impl<V: Vector<Word = u32>> ProductStep for Words<V> {
     type V = V;
     const STEP: usize = 1;
     const SIZE: usize = 4;
@@ -219,7 +219,7 @@ fn bf16_bits(elements: &[u8]) -> [u32; 2] {
 
 struct Widened<V>(std::marker::PhantomData<V>);
 
-impl<V: Vector<Word = u32>> Kind for Widened<V> {
+impl<V: Vector<Word = u32>> ProductStep for Widened<V> {
     type V = V;
     const STEP: usize = 2;
     const SIZE: usize = 2;
@@ -255,7 +255,7 @@ impl<V: Vector<Word = u32>> Kind for Widened<V> {
 struct Pairs;
 
 #[cfg(target_arch = "x86_64")]
-impl Kind for Pairs {
+impl ProductStep for Pairs {
     type V = Avx512;
     const STEP: usize = 2;
     const SIZE: usize = 2;
@@ -312,7 +312,7 @@ struct State {
 /// # Safety
 /// As for `RowsGemm::run`, with the level's features.
 #[inline(always)]
-unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start: usize, len: usize) {
+unsafe fn strip<K: ProductStep, const M: usize>(shape: &RowsGemm, group: &Group, start: usize, len: usize) {
     let width = 2 * K::V::LANES;
     let rows = padded_rows(group.rows.len(), M);
     // SAFETY: the rows of the left operand, as the caller says.
@@ -337,7 +337,7 @@ unsafe fn strip<K: Kind, const M: usize>(shape: &RowsGemm, group: &Group, start:
 ///
 /// # Safety
 /// The rows must be readable.
-unsafe fn pack_left<K: Kind>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<[u32; 2]> {
+unsafe fn pack_left<K: ProductStep>(shape: &RowsGemm, group: &Group, rows: usize) -> Vec<[u32; 2]> {
     let (mut left, mut pace) = (vec![[0; 2]; shape.k.div_ceil(K::STEP) * rows], Pace::default());
     let size = K::STEP * K::SIZE;
     for (block, packed) in left.chunks_mut(PACKED * rows).enumerate() {
@@ -386,7 +386,7 @@ impl Band {
 /// # Safety
 /// The band must have `len` columns, and the level's features must be enabled.
 #[inline(always)]
-unsafe fn run_band<K: Kind, const M: usize>(state: &mut State, band: Band, first: usize, len: usize) {
+unsafe fn run_band<K: ProductStep, const M: usize>(state: &mut State, band: Band, first: usize, len: usize) {
     let width = 2 * K::V::LANES;
     let left = &state.left[first / K::STEP * state.rows..];
     let (whole, edge) = state.sums.split_at_mut(len / width * width * state.rows);
@@ -415,7 +415,7 @@ unsafe fn run_band<K: Kind, const M: usize>(state: &mut State, band: Band, first
 /// # Safety
 /// The band must have two vectors of columns, and the level's features must be enabled.
 #[inline(always)]
-unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
+unsafe fn tiles<K: ProductStep, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
     let width = 2 * K::V::LANES;
     let mut row = 0;
     while row < rows {
@@ -439,7 +439,7 @@ unsafe fn tiles<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &m
 /// # Safety
 /// As for [`tiles`].
 #[inline(always)]
-unsafe fn tile<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
+unsafe fn tile<K: ProductStep, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mut [u32], rows: usize) {
     let lanes = K::V::LANES;
     let sums = &mut sums[..2 * M * lanes];
     let mut sum = [[K::V::splat(0); 2]; M];
@@ -468,7 +468,7 @@ unsafe fn tile<K: Kind, const M: usize>(band: Band, left: &[[u32; 2]], sums: &mu
 /// # Safety
 /// As for `RowsGemm::run`, with the level's features.
 #[inline(always)]
-unsafe fn finish<K: Kind>(state: &State, group: &Group, start: usize, len: usize) {
+unsafe fn finish<K: ProductStep>(state: &State, group: &Group, start: usize, len: usize) {
     let (lanes, width) = (K::V::LANES, 2 * K::V::LANES);
     for (r, row) in group.rows.iter().enumerate() {
         // SAFETY: the caller vouches for the results, which nobody else has.
@@ -482,7 +482,7 @@ unsafe fn finish<K: Kind>(state: &State, group: &Group, start: usize, len: usize
 
 /// Writes as many columns as fit into `to`.
 #[inline(always)]
-fn store_columns<K: Kind>(sum: [K::V; 2], to: &mut [u8]) {
+fn store_columns<K: ProductStep>(sum: [K::V; 2], to: &mut [u8]) {
     let lanes = K::V::LANES;
     if to.len() == 2 * lanes * K::SIZE {
         // SAFETY: there is room for two vectors.

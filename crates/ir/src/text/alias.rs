@@ -4,7 +4,7 @@
 //! definition on a line that starts with one. The first use reads the definition at that position. Aliases of aliases
 //! could expand to more than fits in memory, so the size of the expansion is limited.
 
-use super::lexer::{self, Kind};
+use super::lexer::{self, TokenKind};
 use super::parser::{At, Parsed, Parser};
 use super::types::FunctionType;
 use crate::{Attr, Type};
@@ -79,10 +79,10 @@ impl<'t> Parser<'t> {
         let of = |token: lexer::Token| &text[token.start..token.end];
         let mut depth = 0usize;
         let mut token = lexer::token(text, at);
-        while token.start < end && !matches!(token.kind, Kind::End | Kind::Error) {
+        while token.start < end && !matches!(token.kind, TokenKind::End | TokenKind::Error) {
             let next = lexer::token(text, token.end);
             match token.kind {
-                Kind::Hash | Kind::Bang if depth == 0 && of(next) == "=" => {
+                TokenKind::Hash | TokenKind::Bang if depth == 0 && of(next) == "=" => {
                     let value = lexer::token(text, next.end);
                     if let Entry::Vacant(place) = self.aliases.places.entry(of(token)) {
                         place.insert(At(value.start));
@@ -91,8 +91,8 @@ impl<'t> Parser<'t> {
                         }
                     }
                 }
-                Kind::Punct if "([{<".contains(of(token)) => depth += 1,
-                Kind::Punct if ")]}>".contains(of(token)) => depth = depth.saturating_sub(1),
+                TokenKind::Punct if "([{<".contains(of(token)) => depth += 1,
+                TokenKind::Punct if ")]}>".contains(of(token)) => depth = depth.saturating_sub(1),
                 _ => {}
             }
             token = next;

@@ -1,7 +1,7 @@
 //! Reads attributes. What is not understood is kept verbatim ([`Attr::Opaque`]).
 
 use super::dense;
-use super::lexer::{self, Kind};
+use super::lexer::{self, TokenKind};
 use super::mistakes;
 use super::number::{self, Scalar};
 use super::parser::{At, Failed, Parsed, Parser, shorten};
@@ -22,20 +22,20 @@ impl<'t> Parser<'t> {
         let at = self.at();
         let text = self.tok_text();
         match self.tok.kind {
-            Kind::Str if self.has_type() => self.opaque(),
-            Kind::Str => self.string_attr(),
-            Kind::Int | Kind::Float => self.number_attr(),
-            Kind::At => self.symbol_attr(),
-            Kind::Bang => self.type_attr(),
-            Kind::Hash => self.hash_attr(text, at),
-            Kind::Punct => match text {
+            TokenKind::Str if self.has_type() => self.opaque(),
+            TokenKind::Str => self.string_attr(),
+            TokenKind::Int | TokenKind::Float => self.number_attr(),
+            TokenKind::At => self.symbol_attr(),
+            TokenKind::Bang => self.type_attr(),
+            TokenKind::Hash => self.hash_attr(text, at),
+            TokenKind::Punct => match text {
                 "-" => self.number_attr(),
                 "[" => self.list("[", "]", Self::attr).map(Attr::Array),
                 "{" => self.inner_dict().map(Attr::Dict),
                 "(" => self.type_attr(),
                 _ => self.opaque(),
             },
-            Kind::Word => match text {
+            TokenKind::Word => match text {
                 "true" | "false" => {
                     self.bump();
                     Ok(Attr::Bool(text == "true"))
@@ -65,7 +65,7 @@ impl<'t> Parser<'t> {
     /// that says that `what` was expected.
     pub fn string(&mut self, what: &str) -> Parsed<Arc<str>> {
         let at = self.at();
-        if !self.is_kind(Kind::Str) {
+        if !self.is_kind(TokenKind::Str) {
             return Err(self.unexpected(what));
         }
         match self.string_attr()? {
@@ -78,7 +78,7 @@ impl<'t> Parser<'t> {
     /// and so is a name that is not UTF-8 or has an invalid escape.
     pub fn symbol(&mut self) -> Parsed<Arc<str>> {
         let text = self.tok_text();
-        if !self.is_kind(Kind::At) {
+        if !self.is_kind(TokenKind::At) {
             return Err(self.unexpected("a name after `@`"));
         }
         let name = match text.strip_prefix("@\"") {
@@ -112,7 +112,7 @@ impl<'t> Parser<'t> {
     pub fn int(&mut self) -> Parsed<i64> {
         let at = self.at();
         let is_negative = self.eat("-");
-        if !self.is_kind(Kind::Int) {
+        if !self.is_kind(TokenKind::Int) {
             return Err(self.unexpected("an integer"));
         }
         let value = number::integer(is_negative, self.tok_text()).and_then(|v| i64::try_from(v).ok());
@@ -183,12 +183,13 @@ impl<'t> Parser<'t> {
 
     fn dense_attr(&mut self) -> Parsed<Attr> {
         let start = self.at();
-        // `dense<..> : vector<..>`, and tensors of `index` and of other types that no tensor here has, are kept as text.
+        // `dense<..> : vector<..>`, and tensors of `index` and of other types that no tensor here has, are kept as
+        // text.
         let kept = self.elsewhere(start, |p| {
             p.expect_all("dense<")?;
             p.skip_elements()?;
             p.expect(":")?;
-            Ok(!p.is("tensor") && !p.is_kind(Kind::Bang) || p.is_tensor_of_other_builtin())
+            Ok(!p.is("tensor") && !p.is_kind(TokenKind::Bang) || p.is_tensor_of_other_builtin())
         })?;
         if kept { self.opaque() } else { self.dense().map(Attr::Dense) }
     }
@@ -292,8 +293,8 @@ impl<'t> Parser<'t> {
         let [open, kind, value, close] = ahead.map(|t| &self.text[t.start..t.end]);
         let is_enum = !name.contains('.')
             && (open, close) == ("<", ">")
-            && ahead[1].kind == Kind::Word
-            && ahead[2].kind == Kind::Word;
+            && ahead[1].kind == TokenKind::Word
+            && ahead[2].kind == TokenKind::Word;
         if is_enum {
             self.jump(ahead[3].start);
             self.bump();
@@ -328,8 +329,14 @@ impl<'t> Parser<'t> {
     fn skip_part_of_value(&mut self) -> Parsed<()> {
         self.eat("-");
         match self.tok.kind {
-            Kind::Punct => self.skip_brackets(),
-            Kind::Word | Kind::At | Kind::Hash | Kind::Bang | Kind::Int | Kind::Float | Kind::Str => self.skip_token(),
+            TokenKind::Punct => self.skip_brackets(),
+            TokenKind::Word
+            | TokenKind::At
+            | TokenKind::Hash
+            | TokenKind::Bang
+            | TokenKind::Int
+            | TokenKind::Float
+            | TokenKind::Str => self.skip_token(),
             _ => Err(self.unexpected("an attribute")),
         }
     }
@@ -363,8 +370,8 @@ impl<'t> Parser<'t> {
     /// Skips a token of a value that is kept as text. A defined alias, or the end of the text, is a mistake.
     fn skip_token(&mut self) -> Parsed<()> {
         match self.tok.kind {
-            Kind::End | Kind::Error => Err(self.unexpected("an attribute")),
-            Kind::Hash | Kind::Bang if self.aliases.is_defined(self.tok_text()) => {
+            TokenKind::End | TokenKind::Error => Err(self.unexpected("an attribute")),
+            TokenKind::Hash | TokenKind::Bang if self.aliases.is_defined(self.tok_text()) => {
                 let at = self.at();
                 let way_out = "replace the alias by its definition";
                 self.report(at, |loc| mistakes::unsupported(loc, "aliases inside unknown attributes", way_out));
@@ -393,15 +400,17 @@ impl<'t> Parser<'t> {
     fn type_attr(&mut self) -> Parsed<Attr> {
         let (name, at) = (self.tok_text(), self.at());
         match self.tok.kind {
-            Kind::Bang if self.aliases.is_defined(name) => {
+            TokenKind::Bang if self.aliases.is_defined(name) => {
                 self.bump();
                 self.attr_alias(name, at)
             }
-            Kind::Bang if name == "!quant.uniform" => self.dtype().map(|dtype| Attr::Opaque(dtype.to_string().into())),
-            Kind::Bang if !name.contains('.') && !self.text[self.tok.end..].starts_with('<') => {
+            TokenKind::Bang if name == "!quant.uniform" => {
+                self.dtype().map(|dtype| Attr::Opaque(dtype.to_string().into()))
+            }
+            TokenKind::Bang if !name.contains('.') && !self.text[self.tok.end..].starts_with('<') => {
                 Err(self.fail(at, "text-alias", format!("the alias `{name}` is not defined")))
             }
-            Kind::Punct => self.known_or_opaque(|p| {
+            TokenKind::Punct => self.known_or_opaque(|p| {
                 let ty = p.function_type()?;
                 let mut text = String::new();
                 types::write_function_type(&mut text, &ty.operands, &ty.results);
@@ -427,7 +436,7 @@ impl<'t> Parser<'t> {
         let entries = self.list_until("}", |p| {
             places.push(p.at());
             let name: Arc<str> =
-                if p.is_kind(Kind::Str) { p.string("a name")? } else { p.word("an attribute's name")?.into() };
+                if p.is_kind(TokenKind::Str) { p.string("a name")? } else { p.word("an attribute's name")?.into() };
             let value = if p.eat("=") {
                 match special(p, &name)? {
                     Some(value) => value,
@@ -479,7 +488,7 @@ fn on_one_line(text: &str) -> String {
     let mut at = 0;
     loop {
         let token = lexer::token(text, at);
-        if token.kind == Kind::End {
+        if token.kind == TokenKind::End {
             return out;
         }
         if token.start > at && !out.is_empty() {

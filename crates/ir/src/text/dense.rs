@@ -1,6 +1,6 @@
 //! Reads and writes `dense<..>`: a splat, nested lists, or the bytes as a hexadecimal string.
 
-use super::lexer::{Kind, poll_at};
+use super::lexer::{TokenKind, poll_at};
 use super::mistakes;
 use super::number::{self, Scalar};
 use super::parser::{At, Failed, Parsed, Parser};
@@ -39,7 +39,7 @@ impl<'t> Parser<'t> {
     pub(super) fn skip_elements(&mut self) -> Parsed<()> {
         while !self.eat(">") {
             match self.tok.kind {
-                Kind::End | Kind::Error => return Err(self.unexpected("`>` after the elements")),
+                TokenKind::End | TokenKind::Error => return Err(self.unexpected("`>` after the elements")),
                 _ => self.bump(),
             }
         }
@@ -50,7 +50,7 @@ impl<'t> Parser<'t> {
     /// bytes of text.
     fn elements(&mut self, ty: &TensorType, span: usize) -> Parsed<Literal> {
         let at = self.at();
-        let literal = if self.is_kind(Kind::Str) {
+        let literal = if self.is_kind(TokenKind::Str) {
             self.hex_elements(ty)?
         } else if self.is("[") {
             let (mut bytes, _held) = room(ty, span);
@@ -129,10 +129,10 @@ impl<'t> Parser<'t> {
         let is_negative = self.eat("-");
         let text = self.tok_text();
         let scalar = match self.tok.kind {
-            Kind::Word if !is_negative && text == "true" => Scalar::Bool(true),
-            Kind::Word if !is_negative && text == "false" => Scalar::Bool(false),
-            Kind::Int => Scalar::Int { is_negative, text },
-            Kind::Float => Scalar::Float { is_negative, text },
+            TokenKind::Word if !is_negative && text == "true" => Scalar::Bool(true),
+            TokenKind::Word if !is_negative && text == "false" => Scalar::Bool(false),
+            TokenKind::Int => Scalar::Int { is_negative, text },
+            TokenKind::Float => Scalar::Float { is_negative, text },
             _ => return Err(self.unexpected("a number")),
         };
         self.bump();

@@ -2,7 +2,7 @@
 
 /// The kind of a token. Punctuation is distinguished by its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// `stablehlo.add`, `tensor`, `loc`.
     Word,
     /// `@main`, `@"a b"`.
@@ -31,33 +31,33 @@ pub(super) enum Kind {
 /// A token: its kind, and the bytes that it takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
 
 /// Returns the token at or after `from`, and skips blanks and `//` comments before it. At the end of the text, its kind
-/// is [`Kind::End`].
+/// is [`TokenKind::End`].
 pub(super) fn token(text: &str, from: usize) -> Token {
     let bytes = text.as_bytes();
     let start = skip_blanks(bytes, from);
     let Some(&first) = bytes.get(start) else {
-        return Token { kind: Kind::End, start, end: start };
+        return Token { kind: TokenKind::End, start, end: start };
     };
     let (kind, end) = match first {
-        b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Word, while_true(bytes, start, is_word)),
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' => (TokenKind::Word, while_true(bytes, start, is_word)),
         b'0'..=b'9' => number(bytes, start),
         b'"' => string(bytes, start),
-        b'%' => sigil(bytes, start, Kind::Percent),
-        b'!' => sigil(bytes, start, Kind::Bang),
-        b'^' => sigil(bytes, start, Kind::Caret),
-        b'#' if bytes[start..].starts_with(b"#-}") => (Kind::Punct, start + 3),
-        b'#' => sigil(bytes, start, Kind::Hash),
+        b'%' => sigil(bytes, start, TokenKind::Percent),
+        b'!' => sigil(bytes, start, TokenKind::Bang),
+        b'^' => sigil(bytes, start, TokenKind::Caret),
+        b'#' if bytes[start..].starts_with(b"#-}") => (TokenKind::Punct, start + 3),
+        b'#' => sigil(bytes, start, TokenKind::Hash),
         b'@' if bytes.get(start + 1) == Some(&b'"') => {
             let (kind, end) = string(bytes, start + 1);
-            (if kind == Kind::Str { Kind::At } else { kind }, end)
+            (if kind == TokenKind::Str { TokenKind::At } else { kind }, end)
         }
-        b'@' => sigil(bytes, start, Kind::At),
+        b'@' => sigil(bytes, start, TokenKind::At),
         _ => punctuation(text, start),
     };
     Token { kind, start, end }
@@ -100,8 +100,8 @@ fn is_word(b: u8) -> bool {
 }
 
 /// Reads the token that starts with the `%`, `#`, `!`, `^` or `@` at `start`. Digits follow, or a word that may also
-/// contain `.` and `-`. Returns `kind`, or [`Kind::Error`] if neither follows, and the token's end.
-fn sigil(bytes: &[u8], start: usize, kind: Kind) -> (Kind, usize) {
+/// contain `.` and `-`. Returns `kind`, or [`TokenKind::Error`] if neither follows, and the token's end.
+fn sigil(bytes: &[u8], start: usize, kind: TokenKind) -> (TokenKind, usize) {
     let end = match bytes.get(start + 1) {
         Some(b'0'..=b'9') => while_true(bytes, start + 1, |b| b.is_ascii_digit()),
         Some(&b) if b.is_ascii_alphabetic() || matches!(b, b'_' | b'$' | b'.' | b'-') => {
@@ -111,20 +111,20 @@ fn sigil(bytes: &[u8], start: usize, kind: Kind) -> (Kind, usize) {
         }
         _ => start + 1,
     };
-    (if end > start + 1 { kind } else { Kind::Error }, end)
+    (if end > start + 1 { kind } else { TokenKind::Error }, end)
 }
 
-fn number(bytes: &[u8], start: usize) -> (Kind, usize) {
+fn number(bytes: &[u8], start: usize) -> (TokenKind, usize) {
     let digit = |b: u8| b.is_ascii_digit();
     if bytes[start] == b'0' && bytes.get(start + 1) == Some(&b'x') {
         let end = while_true(bytes, start + 2, |b| b.is_ascii_hexdigit());
         if end > start + 2 {
-            return (Kind::Int, end);
+            return (TokenKind::Int, end);
         }
     }
     let mut end = while_true(bytes, start, digit);
     if bytes.get(end) != Some(&b'.') {
-        return (Kind::Int, end);
+        return (TokenKind::Int, end);
     }
     end = while_true(bytes, end + 1, digit);
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
@@ -134,34 +134,34 @@ fn number(bytes: &[u8], start: usize) -> (Kind, usize) {
             end = while_true(bytes, digits, digit);
         }
     }
-    (Kind::Float, end)
+    (TokenKind::Float, end)
 }
 
-/// Reads the string whose opening quote is at `quote`. It ends on its line. Returns [`Kind::Str`] and the string's end.
-/// A string without a closing quote is a [`Kind::Error`] that takes the rest of the line.
-fn string(bytes: &[u8], quote: usize) -> (Kind, usize) {
+/// Reads the string whose opening quote is at `quote`. It ends on its line. Returns [`TokenKind::Str`] and the string's
+/// end. A string without a closing quote is a [`TokenKind::Error`] that takes the rest of the line.
+fn string(bytes: &[u8], quote: usize) -> (TokenKind, usize) {
     let mut at = quote + 1;
     while let Some(&b) = bytes.get(at) {
         poll_at(at);
         match b {
-            b'"' => return (Kind::Str, at + 1),
+            b'"' => return (TokenKind::Str, at + 1),
             b'\n' => break,
             b'\\' if at + 1 < bytes.len() => at += 2,
             _ => at += 1,
         }
     }
-    (Kind::Error, at.min(bytes.len()))
+    (TokenKind::Error, at.min(bytes.len()))
 }
 
-fn punctuation(text: &str, start: usize) -> (Kind, usize) {
+fn punctuation(text: &str, start: usize) -> (TokenKind, usize) {
     let rest = &text[start..];
     for long in ["{-#", "->", "::"] {
         if rest.starts_with(long) {
-            return (Kind::Punct, start + long.len());
+            return (TokenKind::Punct, start + long.len());
         }
     }
     let first = rest.chars().next().expect("not at the end");
-    let kind = if "()[]{}<>,:=-+*?/|".contains(first) { Kind::Punct } else { Kind::Error };
+    let kind = if "()[]{}<>,:=-+*?/|".contains(first) { TokenKind::Punct } else { TokenKind::Error };
     (kind, start + first.len_utf8())
 }
 

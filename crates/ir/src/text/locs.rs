@@ -4,7 +4,7 @@
 //! Every printed location but the unknown one is an alias, which is defined once at the end of the text.
 
 use super::alias::LocInfo;
-use super::lexer::{self, Kind};
+use super::lexer::{self, TokenKind};
 use super::parser::{Failed, Parsed, Parser};
 use crate::Attr;
 use shardwise_base::{FilePos, Loc, LocKind, Metadata};
@@ -43,18 +43,18 @@ impl<'t> Parser<'t> {
     fn loc_body(&mut self) -> Parsed<LocInfo> {
         let at = self.at();
         match (self.tok.kind, self.tok_text()) {
-            (Kind::Hash, name) => {
+            (TokenKind::Hash, name) => {
                 self.bump();
                 self.loc_alias(name, at)
             }
-            (Kind::Str, _) => self.named_or_file_loc(),
-            (Kind::Word, "unknown") => {
+            (TokenKind::Str, _) => self.named_or_file_loc(),
+            (TokenKind::Word, "unknown") => {
                 self.bump();
                 Ok(LocInfo { loc: Loc::UNKNOWN, depth: 0, size: 1 })
             }
-            (Kind::Word, "callsite") => self.callsite_loc(),
-            (Kind::Word, "fused") => self.fused_loc(),
-            (Kind::Word, "loc") => self.nested_to(MAX_TEXT_NESTING, Self::loc_info),
+            (TokenKind::Word, "callsite") => self.callsite_loc(),
+            (TokenKind::Word, "fused") => self.fused_loc(),
+            (TokenKind::Word, "loc") => self.nested_to(MAX_TEXT_NESTING, Self::loc_info),
             _ => Err(self.unexpected("a location")),
         }
     }
@@ -111,7 +111,7 @@ impl<'t> Parser<'t> {
     }
 
     fn line_number(&mut self) -> Parsed<u32> {
-        let number = if self.is_kind(Kind::Int) { self.tok_text().parse().ok() } else { None };
+        let number = if self.is_kind(TokenKind::Int) { self.tok_text().parse().ok() } else { None };
         let number = number.ok_or_else(|| self.unexpected("a line or column number"))?;
         self.bump();
         Ok(number)
@@ -157,7 +157,7 @@ impl<'t> Parser<'t> {
     pub(super) fn loc_from(&mut self, text: &str) -> Parsed<Loc> {
         let mut inner = Parser::new("", text, self.table);
         match inner.loc_info() {
-            Ok(info) if inner.is_kind(Kind::End) => Ok(info.loc),
+            Ok(info) if inner.is_kind(TokenKind::End) => Ok(info.loc),
             _ => Err(Failed),
         }
     }

@@ -1,6 +1,6 @@
 //! Reads modules, functions and meshes.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::mistakes;
 use super::op::RegionArg;
 use super::parser::{At, Failed, Parsed, Parser};
@@ -75,7 +75,7 @@ impl<'t> Parser<'t> {
         if self.is("{-#") {
             return Err(self.refuse("dialect resources", "print the program with its constants inline"));
         }
-        if self.is_kind(Kind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
+        if self.is_kind(TokenKind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
     }
 
     /// Reports that `what` are not supported, with `way_out` as the help, and skips the rest of the text.
@@ -87,15 +87,15 @@ impl<'t> Parser<'t> {
     }
 
     fn is_alias_definition(&self) -> bool {
-        matches!(self.tok.kind, Kind::Hash | Kind::Bang)
+        matches!(self.tok.kind, TokenKind::Hash | TokenKind::Bang)
     }
 
     fn is_quoted(&self, name: &str) -> bool {
-        self.is_kind(Kind::Str) && self.tok_text().trim_matches('"') == name
+        self.is_kind(TokenKind::Str) && self.tok_text().trim_matches('"') == name
     }
 
     fn module_head(&mut self, module: &mut Module) -> Parsed<()> {
-        if self.is_kind(Kind::At) {
+        if self.is_kind(TokenKind::At) {
             module.name = self.symbol()?;
         }
         let at = self.at();
@@ -112,7 +112,7 @@ impl<'t> Parser<'t> {
         self.expect_all("()")?;
         let mut attrs = self.properties(|_, _| Ok(None))?;
         self.expect_all("({")?;
-        if self.is_kind(Kind::Caret) {
+        if self.is_kind(TokenKind::Caret) {
             self.bump();
             self.expect(":")?;
         }
@@ -155,7 +155,7 @@ impl<'t> Parser<'t> {
     /// with the next one. Fails if there is no next one, if there are too many mistakes, or if the definition of an
     /// alias has a mistake.
     fn items(&mut self, module: &mut Module) -> Parsed<()> {
-        while !self.is("}") && !self.is_kind(Kind::End) {
+        while !self.is("}") && !self.is_kind(TokenKind::End) {
             if self.is_alias_definition() {
                 self.alias_definition()?;
                 continue;
@@ -164,7 +164,7 @@ impl<'t> Parser<'t> {
                 continue;
             }
             self.skip_to_item();
-            if self.has_too_many_mistakes() || self.is_kind(Kind::End) {
+            if self.has_too_many_mistakes() || self.is_kind(TokenKind::End) {
                 return Err(Failed);
             }
         }
@@ -203,7 +203,10 @@ impl<'t> Parser<'t> {
         self.deferred.clear();
         self.region_depth = 0;
         self.bump();
-        while !self.is("func.func") && !self.is("sdy.mesh") && !self.is_quoted("func.func") && !self.is_kind(Kind::End)
+        while !self.is("func.func")
+            && !self.is("sdy.mesh")
+            && !self.is_quoted("func.func")
+            && !self.is_kind(TokenKind::End)
         {
             self.bump();
         }
@@ -235,7 +238,7 @@ impl<'t> Parser<'t> {
     /// does not hold itself.
     fn mesh(&mut self) -> Parsed<(Mesh, Attrs)> {
         let at = self.at();
-        let is_generic = self.is_kind(Kind::Str);
+        let is_generic = self.is_kind(TokenKind::Str);
         self.bump();
         let (mesh, mut attrs) = if is_generic {
             self.generic_mesh(at)?

@@ -49,7 +49,7 @@ pub(super) fn encode(scalar: Scalar<'_>, dtype: DType) -> Result<Vec<u8>, String
 fn fits(value: i128, dtype: DType) -> bool {
     let bits = dtype.bits() as u32;
     let high = 1i128 << bits;
-    let low = if matches!(dtype.kind(), shardwise_base::Kind::Unsigned) { 0 } else { -(1i128 << (bits - 1)) };
+    let low = if matches!(dtype.kind(), shardwise_base::DTypeKind::Unsigned) { 0 } else { -(1i128 << (bits - 1)) };
     value >= low && value < high
 }
 

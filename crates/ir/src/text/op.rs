@@ -2,7 +2,7 @@
 
 use super::facts::Taken;
 use super::form::{Form, OpParts, OperandAt, ResultShardings, Syntax, convert_numbered};
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::mistakes;
 use super::parser::{At, Failed, Parsed, Parser};
 use super::scope::Named;
@@ -31,7 +31,7 @@ struct ResultNames<'t> {
 
 impl<'t> Parser<'t> {
     pub fn is_operand(&self) -> bool {
-        self.is_kind(Kind::Percent)
+        self.is_kind(TokenKind::Percent)
     }
 
     /// Reads `%name`, and returns the name without the sigil, and its position.
@@ -49,7 +49,7 @@ impl<'t> Parser<'t> {
     pub fn operand(&mut self) -> Parsed<OperandAt> {
         let (name, at) = self.value_name()?;
         let mut index = 0;
-        if self.is_kind(Kind::Hash) && self.tok.start == self.last_end {
+        if self.is_kind(TokenKind::Hash) && self.tok.start == self.last_end {
             index = self.tok_text()[1..].parse().map_err(|_| self.unexpected("a result's number such as #1"))?;
             self.bump();
         }
@@ -127,14 +127,14 @@ impl<'t> Parser<'t> {
 
     pub(super) fn region_body(&mut self, region: Region, mut args: Vec<RegionArg<'t>>) -> Parsed<()> {
         self.expect("{")?;
-        if args.is_empty() && self.is_kind(Kind::Caret) {
+        if args.is_empty() && self.is_kind(TokenKind::Caret) {
             args = self.block_header()?;
         }
         for arg in args {
             self.add_arg(region, arg);
         }
         while !self.eat("}") {
-            if self.is_kind(Kind::Caret) {
+            if self.is_kind(TokenKind::Caret) {
                 let at = self.at();
                 let way_out = "write the control flow with `stablehlo.while`, `case` and `if`";
                 self.report(at, |loc| mistakes::unsupported(loc, "regions of several blocks", way_out));
@@ -215,7 +215,8 @@ impl<'t> Parser<'t> {
         let names = self.result_names()?;
         let name_at = self.at();
         let outer = std::mem::take(&mut self.deferred);
-        let (code, mut parts) = if self.is_kind(Kind::Str) { self.generic_op()? } else { self.own_form_op(name_at)? };
+        let (code, mut parts) =
+            if self.is_kind(TokenKind::Str) { self.generic_op()? } else { self.own_form_op(name_at)? };
         let deferred = std::mem::replace(&mut self.deferred, outer);
         let behind = self.optional_loc()?;
         let loc = behind.or(parts.loc.take()).unwrap_or_else(|| self.loc_of(at));

@@ -4,7 +4,7 @@
 //! mistakes of several functions are reported together. After some mistakes (an unknown axis), reading continues.
 
 use super::alias::Aliases;
-use super::lexer::{self, Kind, Token};
+use super::lexer::{self, Token, TokenKind};
 use super::module::Meshes;
 use super::scope::Scope;
 use crate::{Body, OpTable};
@@ -136,10 +136,10 @@ impl<'t> Parser<'t> {
 
     /// Returns true if the current token is this word or punctuation.
     pub fn is(&self, text: &str) -> bool {
-        matches!(self.tok.kind, Kind::Word | Kind::Punct) && self.tok_text() == text
+        matches!(self.tok.kind, TokenKind::Word | TokenKind::Punct) && self.tok_text() == text
     }
 
-    pub(super) fn is_kind(&self, kind: Kind) -> bool {
+    pub(super) fn is_kind(&self, kind: TokenKind) -> bool {
         self.tok.kind == kind
     }
 
@@ -162,7 +162,7 @@ impl<'t> Parser<'t> {
         let mut at = 0;
         loop {
             let part = lexer::token(text, at);
-            if part.kind == Kind::End {
+            if part.kind == TokenKind::End {
                 return Ok(());
             }
             self.expect(&text[part.start..part.end])?;
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         let (mut at, mut here) = (0, self.tok);
         loop {
             let part = lexer::token(text, at);
-            if part.kind == Kind::End {
+            if part.kind == TokenKind::End {
                 return true;
             }
             if self.text[here.start..here.end] != text[part.start..part.end] {
@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
 
     /// Reads a word. Anything else is a mistake, whose message says that `what` was expected.
     pub fn word(&mut self, what: &str) -> Parsed<&'t str> {
-        if !self.is_kind(Kind::Word) {
+        if !self.is_kind(TokenKind::Word) {
             return Err(self.unexpected(what));
         }
         let text = self.tok_text();
@@ -291,11 +291,11 @@ impl<'t> Parser<'t> {
             let token = lexer::token(self.text, at);
             match token.kind {
                 _ if self.op_at.0 == 0 => return func,
-                Kind::Word | Kind::Str => {
+                TokenKind::Word | TokenKind::Str => {
                     let name = self.text[token.start..token.end].trim_matches('"');
                     return format!("`{}` in {func}", shorten(name));
                 }
-                Kind::End | Kind::Error => return func,
+                TokenKind::End | TokenKind::Error => return func,
                 _ => at = token.end,
             }
         }
@@ -313,8 +313,8 @@ impl<'t> Parser<'t> {
         let missing = expected.starts_with("`:`") || expected.starts_with("`,`");
         let at = if missing && self.is_on_new_line() { At(self.last_end) } else { self.at() };
         let message = match self.tok.kind {
-            Kind::End => "the text ends too early".to_string(),
-            Kind::Error if self.tok_text().trim_start_matches('@').starts_with('"') => {
+            TokenKind::End => "the text ends too early".to_string(),
+            TokenKind::Error if self.tok_text().trim_start_matches('@').starts_with('"') => {
                 "a string has no closing quote".to_string()
             }
             _ => format!("unexpected `{}`", shorten(self.tok_text())),

@@ -3,7 +3,7 @@
 
 use super::attr::DOTTED_ENUM;
 use super::attr_print::write_attr;
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::number;
 use super::parser::{At, Failed, Parsed, Parser};
 use crate::{Attr, Attrs};
@@ -134,8 +134,8 @@ pub(super) fn fields(name: &str) -> Option<Fields> {
 }
 
 impl<'t> Parser<'t> {
-    /// Reads `<field = value, ..>` after the record's name `name`. A field that is not in `known` is a mistake, and so is
-    /// a value that does not fit its field. A field with an empty list is left out, except in the records of
+    /// Reads `<field = value, ..>` after the record's name `name`. A field that is not in `known` is a mistake, and so
+    /// is a value that does not fit its field. A field with an empty list is left out, except in the records of
     /// [`KEEPS_EMPTY_LISTS`].
     pub(super) fn record(&mut self, name: &str, known: &[(&str, Field)]) -> Parsed<Attr> {
         self.expect("<")?;
@@ -188,12 +188,12 @@ impl<'t> Parser<'t> {
     fn field_value(&mut self) -> Parsed<Attr> {
         match (self.tok.kind, self.tok_text()) {
             // If a type follows, these are the bits of a float.
-            (Kind::Int, _) if self.tok_text().starts_with("0x") => self.attr(),
-            (Kind::Int, _) => self.int().map(Attr::int),
-            (Kind::Punct, "-") if !self.is_negative_float() => self.int().map(Attr::int),
-            (Kind::Punct, "[") => self.int_list().map(Attr::ints),
-            (Kind::Word, "true" | "false") => self.attr(),
-            (Kind::Word, word) if word != "dense" && word != "array" => {
+            (TokenKind::Int, _) if self.tok_text().starts_with("0x") => self.attr(),
+            (TokenKind::Int, _) => self.int().map(Attr::int),
+            (TokenKind::Punct, "-") if !self.is_negative_float() => self.int().map(Attr::int),
+            (TokenKind::Punct, "[") => self.int_list().map(Attr::ints),
+            (TokenKind::Word, "true" | "false") => self.attr(),
+            (TokenKind::Word, word) if word != "dense" && word != "array" => {
                 self.bump();
                 Ok(Attr::Opaque(word.into()))
             }
@@ -202,7 +202,7 @@ impl<'t> Parser<'t> {
     }
 
     fn is_negative_float(&self) -> bool {
-        super::lexer::token(self.text, self.tok.end).kind == Kind::Float
+        super::lexer::token(self.text, self.tok.end).kind == TokenKind::Float
     }
 
     /// Reads `<[b, 0, f]x[0, i, o]->[b, 0, f]>`, or `<raw input_batch_dimension = 0, ..>`.
@@ -236,7 +236,7 @@ impl<'t> Parser<'t> {
         let dims = self.list("[", "]", |p| {
             let text = p.tok_text();
             match p.tok.kind {
-                Kind::Word | Kind::Int => p.bump(),
+                TokenKind::Word | TokenKind::Int => p.bump(),
                 _ => return Err(p.unexpected("a dimension")),
             }
             Ok(text)

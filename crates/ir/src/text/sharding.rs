@@ -1,7 +1,7 @@
 //! Reads and writes shardings, meshes and lists of axes: `<@mesh, [{"x"}, {"y":(1)2, ?}p1], replicated={"z"}>`.
 
 use super::attr_print::write_symbol;
-use super::lexer::{Kind, escape};
+use super::lexer::{TokenKind, escape};
 use super::mistakes;
 use super::parser::{At, Failed, Parsed, Parser};
 use crate::{Attr, Attrs, Type};
@@ -114,7 +114,7 @@ struct RawDim {
 impl<'t> Parser<'t> {
     /// Reads `<@mesh, [..], replicated={..}, unreduced={..}>`, with or without `#sdy.sharding` before it.
     pub fn sharding(&mut self) -> Parsed<Sharding> {
-        if self.is_kind(Kind::Hash) && self.tok_text() == "#sdy.sharding" {
+        if self.is_kind(TokenKind::Hash) && self.tok_text() == "#sdy.sharding" {
             self.bump();
         }
         self.expect("<")?;
@@ -200,7 +200,7 @@ impl<'t> Parser<'t> {
     }
 
     fn priority(&mut self) -> Parsed<Option<u32>> {
-        if !self.is_kind(Kind::Word) || !self.tok_text().starts_with('p') {
+        if !self.is_kind(TokenKind::Word) || !self.tok_text().starts_with('p') {
             return Ok(None);
         }
         let priority = self.tok_text()[1..].parse().map_err(|_| self.unexpected("a priority, as `p1`"))?;
@@ -266,7 +266,7 @@ impl<'t> Parser<'t> {
     /// Reads `<["x"=4, "y"=2], device_ids=[..]>`.
     pub(super) fn mesh_body(&mut self, name: Arc<str>) -> Parsed<Mesh> {
         let at = self.at();
-        if self.is_kind(Kind::Hash) && self.tok_text() == "#sdy.mesh" {
+        if self.is_kind(TokenKind::Hash) && self.tok_text() == "#sdy.mesh" {
             self.bump();
         }
         self.expect("<")?;
@@ -305,7 +305,7 @@ impl<'t> Parser<'t> {
     /// Reads `<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.
     pub(super) fn mesh_axes(&mut self) -> Parsed<Attr> {
         self.expect_all("<mesh =")?;
-        let mesh = if self.is_kind(Kind::Hash) && self.tok_text() == "#stablehlo.mesh" {
+        let mesh = if self.is_kind(TokenKind::Hash) && self.tok_text() == "#stablehlo.mesh" {
             self.bump();
             Arc::new(self.stablehlo_mesh()?)
         } else {
@@ -354,7 +354,7 @@ impl<'t> Parser<'t> {
     }
 
     fn hash_name(&mut self, name: &str) -> Parsed<()> {
-        if !self.is_kind(Kind::Hash) || self.tok_text() != name {
+        if !self.is_kind(TokenKind::Hash) || self.tok_text() != name {
             return Err(self.unexpected(&format!("`{name}`")));
         }
         self.bump();
@@ -384,7 +384,7 @@ impl<'t> Parser<'t> {
 impl<'t> Parser<'t> {
     /// Returns true if the next attribute is `#sdy<manual_axes{..}>` or another one with axes but no mesh.
     pub(super) fn is_axes_without_mesh(&self) -> bool {
-        if !self.is_kind(Kind::Hash) || self.tok_text() != "#sdy" {
+        if !self.is_kind(TokenKind::Hash) || self.tok_text() != "#sdy" {
             return false;
         }
         let open = super::lexer::token(self.text, self.tok.end);

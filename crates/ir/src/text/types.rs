@@ -1,6 +1,6 @@
 //! Reads types: `tensor<8x2048xbf16>`, `tuple<..>`, `!stablehlo.token`, `(T, U) -> V`. They are printed by `Display`.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::mistakes;
 use super::number::{Scalar, float_attr, integer};
 use super::parser::{At, Parsed, Parser, shorten};
@@ -25,19 +25,19 @@ impl<'t> Parser<'t> {
         let at = self.at();
         let name = self.tok_text();
         match self.tok.kind {
-            Kind::Word if name == "tensor" => {
+            TokenKind::Word if name == "tensor" => {
                 self.bump();
                 self.tensor(at).map(Type::Tensor)
             }
-            Kind::Word if name == "tuple" => {
+            TokenKind::Word if name == "tuple" => {
                 self.bump();
                 self.list("<", ">", Self::ty).map(Type::Tuple)
             }
-            Kind::Bang => {
+            TokenKind::Bang => {
                 self.bump();
                 self.bang_type(name, at)
             }
-            Kind::Word => {
+            TokenKind::Word => {
                 self.report(at, |loc| mistakes::unknown_type(loc, name));
                 Err(super::Failed)
             }
@@ -123,10 +123,10 @@ impl<'t> Parser<'t> {
     pub(super) fn dtype(&mut self) -> Parsed<DType> {
         let at = self.at();
         let name = self.tok_text();
-        if !matches!(self.tok.kind, Kind::Word | Kind::Bang) {
+        if !matches!(self.tok.kind, TokenKind::Word | TokenKind::Bang) {
             return Err(self.unexpected("an element type"));
         }
-        if self.is_kind(Kind::Bang) && self.aliases.is_defined(name) {
+        if self.is_kind(TokenKind::Bang) && self.aliases.is_defined(name) {
             self.bump();
             return self.element_alias(name, at);
         }
@@ -233,7 +233,7 @@ impl<'t> Parser<'t> {
     /// Reads `(T, U) -> V` or `(T) -> (U, V)`, or the name of an alias of such a type.
     pub fn function_type(&mut self) -> Parsed<FunctionType> {
         let (name, at) = (self.tok_text(), self.at());
-        if self.is_kind(Kind::Bang) && self.aliases.is_defined(name) {
+        if self.is_kind(TokenKind::Bang) && self.aliases.is_defined(name) {
             self.bump();
             return self.function_type_alias(name, at);
         }

@@ -9,7 +9,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{check, check::Check, make};
 use shardwise_base::small::{I2, I4, U2, U4};
-use shardwise_base::{Bool8, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
+use shardwise_base::{Bool8, Complex64, DType, DTypeKind, Diagnostic, Diagnostics, Literal, bf16, f16};
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
@@ -41,26 +41,26 @@ pub struct Binary {
 impl Binary {
     fn exists_on(&self, dtype: DType) -> bool {
         match dtype.kind() {
-            Kind::Bool => self.boolean.is_some(),
-            Kind::Signed => self.signed.is_some(),
-            Kind::Unsigned => self.unsigned.is_some(),
-            Kind::Float => self.float.is_some(),
-            Kind::Quantized => false,
-            Kind::Complex => self.complex.is_some(),
+            DTypeKind::Bool => self.boolean.is_some(),
+            DTypeKind::Signed => self.signed.is_some(),
+            DTypeKind::Unsigned => self.unsigned.is_some(),
+            DTypeKind::Float => self.float.is_some(),
+            DTypeKind::Quantized => false,
+            DTypeKind::Complex => self.complex.is_some(),
         }
     }
 
     /// Computes the op on two literals of one type. Returns `None` if it is not computed on this type.
     pub(crate) fn apply(&self, x: &Literal, y: &Literal) -> Option<Literal> {
         match x.dtype().kind() {
-            Kind::Bool => {
+            DTypeKind::Bool => {
                 self.boolean.map(|f| eval::zip(x, y, |a: Bool8, b: Bool8| Bool8::from(f(a.into(), b.into()))))
             }
-            Kind::Signed => apply_signed(x, y, self.signed?),
-            Kind::Unsigned => apply_unsigned(x, y, self.unsigned?),
-            Kind::Float => apply_float(x, y, self.float?),
-            Kind::Complex => apply_complex(x, y, self.complex?),
-            Kind::Quantized => None,
+            DTypeKind::Signed => apply_signed(x, y, self.signed?),
+            DTypeKind::Unsigned => apply_unsigned(x, y, self.unsigned?),
+            DTypeKind::Float => apply_float(x, y, self.float?),
+            DTypeKind::Complex => apply_complex(x, y, self.complex?),
+            DTypeKind::Quantized => None,
         }
     }
 }

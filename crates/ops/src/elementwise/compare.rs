@@ -81,13 +81,13 @@ comparable_floats! {
 
 /// Returns true if the comparison kind is defined on elements of this type.
 fn kind_fits(dtype: DType, kind: &str) -> bool {
-    use shardwise_base::Kind;
+    use shardwise_base::DTypeKind;
     match dtype.kind() {
-        Kind::Bool | Kind::Unsigned => kind == "UNSIGNED",
-        Kind::Signed => kind == "SIGNED",
-        Kind::Float => kind == "FLOAT" || kind == "TOTALORDER",
-        Kind::Complex => kind == "FLOAT",
-        Kind::Quantized => false,
+        DTypeKind::Bool | DTypeKind::Unsigned => kind == "UNSIGNED",
+        DTypeKind::Signed => kind == "SIGNED",
+        DTypeKind::Float => kind == "FLOAT" || kind == "TOTALORDER",
+        DTypeKind::Complex => kind == "FLOAT",
+        DTypeKind::Quantized => false,
     }
 }
 
@@ -99,11 +99,11 @@ fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
 
 /// Returns the kind of comparison by value for elements of this type. Booleans are compared as unsigned numbers.
 fn kind_by_value(dtype: DType) -> &'static str {
-    use shardwise_base::Kind;
+    use shardwise_base::DTypeKind;
     match dtype.kind() {
-        Kind::Float | Kind::Complex | Kind::Quantized => "FLOAT",
-        Kind::Signed => "SIGNED",
-        Kind::Unsigned | Kind::Bool => "UNSIGNED",
+        DTypeKind::Float | DTypeKind::Complex | DTypeKind::Quantized => "FLOAT",
+        DTypeKind::Signed => "SIGNED",
+        DTypeKind::Unsigned | DTypeKind::Bool => "UNSIGNED",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{check, check::Check, make};
 use shardwise_base::small::{I2, I4, U2, U4};
-use shardwise_base::{Bool8, Complex32, Complex64, DType, Diagnostic, Diagnostics, Kind, Literal, bf16, f16};
+use shardwise_base::{Bool8, Complex32, Complex64, DType, DTypeKind, Diagnostic, Diagnostics, Literal, bf16, f16};
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
@@ -46,12 +46,12 @@ pub struct Unary {
 impl Unary {
     fn exists_on(&self, dtype: DType) -> bool {
         match dtype.kind() {
-            Kind::Bool => self.boolean.is_some(),
-            Kind::Signed => self.signed.is_some(),
-            Kind::Unsigned => self.unsigned.is_some(),
-            Kind::Float => self.float.is_some(),
-            Kind::Quantized => false,
-            Kind::Complex => !matches!(self.complex, OfComplex::Not),
+            DTypeKind::Bool => self.boolean.is_some(),
+            DTypeKind::Signed => self.signed.is_some(),
+            DTypeKind::Unsigned => self.unsigned.is_some(),
+            DTypeKind::Float => self.float.is_some(),
+            DTypeKind::Quantized => false,
+            DTypeKind::Complex => !matches!(self.complex, OfComplex::Not),
         }
     }
 
@@ -62,12 +62,12 @@ impl Unary {
     /// Computes the op on all elements. Returns `None` if it is not computed on this type.
     fn apply(&self, x: &Literal) -> Option<Literal> {
         match x.dtype().kind() {
-            Kind::Bool => self.boolean.map(|f| eval::map(x, |b: Bool8| Bool8::from(f(b.into())))),
-            Kind::Signed => self.apply_signed(x, self.signed?),
-            Kind::Unsigned => self.apply_unsigned(x, self.unsigned?),
-            Kind::Float => self.apply_float(x, self.float?),
-            Kind::Complex => self.apply_complex(x),
-            Kind::Quantized => None,
+            DTypeKind::Bool => self.boolean.map(|f| eval::map(x, |b: Bool8| Bool8::from(f(b.into())))),
+            DTypeKind::Signed => self.apply_signed(x, self.signed?),
+            DTypeKind::Unsigned => self.apply_unsigned(x, self.unsigned?),
+            DTypeKind::Float => self.apply_float(x, self.float?),
+            DTypeKind::Complex => self.apply_complex(x),
+            DTypeKind::Quantized => None,
         }
     }
 

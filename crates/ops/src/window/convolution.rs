@@ -17,7 +17,7 @@ use crate::schema::*;
 use crate::shapes::known_operand;
 use crate::{Opcode, index, make};
 use shardwise_base::budget::Meter;
-use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Kind, Literal, Sharding};
+use shardwise_base::{Complex64, DType, DTypeKind, Data, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
@@ -703,12 +703,12 @@ sums! {
 fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
     let to = op.result_tensor(0).dtype;
     let sums_in = match to.kind() {
-        Kind::Float if [lhs.dtype(), rhs.dtype(), to].contains(&DType::F64) => DType::F64,
-        Kind::Float => DType::F32,
-        Kind::Signed => DType::I64,
-        Kind::Unsigned => DType::U64,
-        Kind::Complex => DType::C128,
-        Kind::Bool | Kind::Quantized => to,
+        DTypeKind::Float if [lhs.dtype(), rhs.dtype(), to].contains(&DType::F64) => DType::F64,
+        DTypeKind::Float => DType::F32,
+        DTypeKind::Signed => DType::I64,
+        DTypeKind::Unsigned => DType::U64,
+        DTypeKind::Complex => DType::C128,
+        DTypeKind::Bool | DTypeKind::Quantized => to,
     };
     let is_read_alike = |x: &Literal| x.dtype().kind() == to.kind() && sums_in != DType::F64;
     let [lhs, rhs] = [lhs, rhs].map(|x| if is_read_alike(x) { x.clone() } else { eval::convert(x, sums_in) });
@@ -724,13 +724,13 @@ fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
         }};
     }
     match to.kind() {
-        Kind::Bool => as_type!(bool, Bool),
-        Kind::Signed => as_type!(i64, Signed),
-        Kind::Unsigned => as_type!(u64, Unsigned),
-        Kind::Complex => as_type!(Complex64, Complex),
-        Kind::Float if sums_in == DType::F64 => as_type!(f64, Double),
-        Kind::Float => as_type!(f32, Single),
-        Kind::Quantized => unreachable!("quantized values are computed as floats"),
+        DTypeKind::Bool => as_type!(bool, Bool),
+        DTypeKind::Signed => as_type!(i64, Signed),
+        DTypeKind::Unsigned => as_type!(u64, Unsigned),
+        DTypeKind::Complex => as_type!(Complex64, Complex),
+        DTypeKind::Float if sums_in == DType::F64 => as_type!(f64, Double),
+        DTypeKind::Float => as_type!(f32, Single),
+        DTypeKind::Quantized => unreachable!("quantized values are computed as floats"),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Axes, Exchange, Future, Over, run, start};
 use crate::array::Array;
 use crate::manual::ManualType;
 use crate::mistakes;
-use crate::ops::{Checked, Either, Operand, Site};
+use crate::ops::{AsArray, Checked, Site};
 use shardwise_ir::{Builder, Value};
 use shardwise_ops::make_collective;
 
@@ -35,8 +35,7 @@ pub struct Ragged<'a> {
 ///
 /// # Errors
 ///
-/// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row, or `into` is a
-///   number.
+/// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row.
 /// - `ragged-lists` unless the lists are one-dimensional, and integers of one type and length, which is a positive
 ///   multiple of the number of devices.
 /// - `not-manual`, `manual-axis`, `axis-groups`, `divergent-collective` and `wrong-state`, as for a collective of
@@ -44,16 +43,16 @@ pub struct Ragged<'a> {
 /// - When it runs: `ragged-bounds`, `ragged-sizes` and `ragged-overlap` if a size is negative, or the lists do not fit
 ///   the arrays or each other.
 #[track_caller]
-pub fn ragged_all_to_all(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Array {
-    let into = into.operand();
-    run("ragged_all_to_all", &operands(rows, &into, sizes), |s| exchange(s, rows, &into, &axes, sizes))
+pub fn ragged_all_to_all(rows: &Array, into: impl AsArray, axes: impl Axes, sizes: Ragged<'_>) -> Array {
+    let into = into.as_array();
+    run("ragged_all_to_all", &operands(rows, into, sizes), |s| exchange(s, rows, into, &axes, sizes))
 }
 
 /// Starts [`ragged_all_to_all`], whose errors the result of [`Future::done`] carries.
 #[track_caller]
-pub fn ragged_all_to_all_start(rows: &Array, into: impl Operand, axes: impl Axes, sizes: Ragged<'_>) -> Future {
-    let into = into.operand();
-    start("ragged_all_to_all_start", &operands(rows, &into, sizes), |s| exchange(s, rows, &into, &axes, sizes))
+pub fn ragged_all_to_all_start(rows: &Array, into: impl AsArray, axes: impl Axes, sizes: Ragged<'_>) -> Future {
+    let into = into.as_array();
+    start("ragged_all_to_all_start", &operands(rows, into, sizes), |s| exchange(s, rows, into, &axes, sizes))
 }
 
 impl<'a> Ragged<'a> {
@@ -62,17 +61,13 @@ impl<'a> Ragged<'a> {
     }
 }
 
-fn operands<'a>(rows: &'a Array, into: &'a Either, sizes: Ragged<'a>) -> Vec<&'a Array> {
-    std::iter::once(rows).chain(into.array()).chain(sizes.lists()).collect()
+fn operands<'a>(rows: &'a Array, into: &'a Array, sizes: Ragged<'a>) -> Vec<&'a Array> {
+    [rows, into].into_iter().chain(sizes.lists()).collect()
 }
 
-fn exchange(s: &Site<'_>, rows: &Array, into: &Either, axes: &impl Axes, sizes: Ragged<'_>) -> Checked<Exchange> {
-    let Some(output) = into.array() else {
-        let facts = format!("rows {}, and a number to receive them", rows.short_type());
-        return s.fail(None, mistakes::ragged_rows(facts, &s.loc));
-    };
-    let over = s.over(axes, Some(output.tensor().clone()))?;
-    check(s, rows, output, sizes.lists(), &over)?;
+fn exchange(s: &Site<'_>, rows: &Array, into: &Array, axes: &impl Axes, sizes: Ragged<'_>) -> Checked<Exchange> {
+    let over = s.over(axes, Some(into.tensor().clone()))?;
+    check(s, rows, into, sizes.lists(), &over)?;
     let operands = operands(rows, into, sizes);
     let state = states(s, &operands, &over)?;
     let op = move |b: &mut Builder<'_>, x: &[Value]| {

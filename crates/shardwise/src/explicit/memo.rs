@@ -1,7 +1,8 @@
-//! Remembered answers: a program of many layers asks the same question for each of them.
+//! Remembers the inferred layouts of ops: a program of many layers has the same ops with the same layouts in each
+//! layer.
 //!
-//! A question is everything that an op's facts may read: attributes, types, layouts, constant operands, and the ops of
-//! its regions. An op with an operand that has no layout and is not a constant of one element is never remembered.
+//! The key of an op is everything that its facts may read: attributes, types, layouts, constant operands, and the ops
+//! of its regions. An op with an operand that has no layout and is not a constant of one element is never remembered.
 
 use super::State;
 use shardwise_base::{AxisRef, Mesh, Sharding};
@@ -12,12 +13,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The answers of this thread for types over some axes of a mesh.
+/// The layouts that this thread inferred for types over some axes of a mesh.
 pub(super) struct Memo {
     mesh: Option<Arc<Mesh>>,
     axes: Vec<AxisRef>,
     is_mixed: bool,
-    /// The answers by op. A program has few kinds of ops.
+    /// The inferred layouts by op. A program has few kinds of ops.
     known: Vec<(OpCode, Vec<Known>)>,
 }
 
@@ -27,7 +28,7 @@ thread_local!(static MEMOS: RefCell<Vec<Memo>> = const { RefCell::new(vec![]) })
 /// The number of entries that are kept: one for each mesh and set of typed axes.
 const MOST_MEMOS: usize = 4;
 
-/// The number of answers that are kept for an op.
+/// The number of results that are kept for an op.
 const MOST: usize = 16;
 
 struct Known {
@@ -35,12 +36,12 @@ struct Known {
     operands: Vec<Operand>,
     results: Vec<Type>,
     regions: Vec<OpCode>,
-    answer: Rc<Answered>,
+    inferred: Rc<InferredLayouts>,
 }
 
 /// The possible layouts of all results, and why there are several.
-pub(super) struct Answered {
-    pub ways: Vec<Vec<Sharding>>,
+pub(super) struct InferredLayouts {
+    pub candidates: Vec<Vec<Sharding>>,
     pub verdict: Verdict,
 }
 
@@ -56,7 +57,7 @@ enum What {
 }
 
 impl Memo {
-    /// Calls `f` with the answers for the axes that are part of types now.
+    /// Calls `f` with the results for the axes that are part of types now.
     pub fn with<R>(state: &State, f: impl FnOnce(&mut Memo) -> R) -> R {
         MEMOS.with_borrow_mut(|memos| {
             match memos.iter().rposition(|m| m.is_of(state)) {
@@ -77,12 +78,12 @@ impl Memo {
         self.mesh == state.mesh && self.axes == state.axes && self.is_mixed == state.is_mixed
     }
 
-    pub fn get(&self, view: &OpView<'_>, layouts: &[Option<&Sharding>]) -> Option<Rc<Answered>> {
+    pub fn get(&self, view: &OpView<'_>, layouts: &[Option<&Sharding>]) -> Option<Rc<InferredLayouts>> {
         let (_, known) = self.known.iter().find(|(code, _)| *code == view.data().code)?;
-        known.iter().find(|k| k.is_of(view, layouts)).map(|k| k.answer.clone())
+        known.iter().find(|k| k.is_of(view, layouts)).map(|k| k.inferred.clone())
     }
 
-    pub fn add(&mut self, view: &OpView<'_>, layouts: &[Option<&Sharding>], answer: &Rc<Answered>) {
+    pub fn add(&mut self, view: &OpView<'_>, layouts: &[Option<&Sharding>], inferred: &Rc<InferredLayouts>) {
         let operands: Option<Vec<Operand>> =
             layouts.iter().enumerate().map(|(i, l)| Operand::of(view, i, *l)).collect();
         let Some(operands) = operands else { return };
@@ -102,7 +103,7 @@ impl Memo {
             operands,
             results: view.results().iter().map(|&v| view.body.ty(v).clone()).collect(),
             regions,
-            answer: answer.clone(),
+            inferred: inferred.clone(),
         });
     }
 }

@@ -82,20 +82,20 @@ fn what_is_clear_moves_nothing() {
                 main.body.value_mut(v).sharding = Some(state.sharding(layout, Sums::default()));
             }
             let main = module.func("main").expect("seen above").clone();
-            let (ways, verdict) = match type_op(&state, 0, &module.view(&main.body, op)) {
-                Ok(Typed::Clear(ways)) => (ways.all(), Verdict::Clear),
-                Ok(Typed::Pending(ways, cause)) => match &cause.why {
-                    Why::Verdict(verdict) => (ways.all(), verdict.clone()),
+            let (candidates, verdict) = match type_op(&state, 0, &module.view(&main.body, op)) {
+                Ok(Typed::Clear(candidates)) => (candidates.all(), Verdict::Clear),
+                Ok(Typed::Pending(candidates, cause)) => match &cause.why {
+                    Why::Verdict(verdict) => (candidates.all(), verdict.clone()),
                     Why::Made => continue,
                 },
                 Ok(Typed::Free) | Err(_) => continue,
             };
             let shown = || format!("{}: {layouts:?}, {verdict:?}", opcode.name());
-            for (i, way) in ways.iter().enumerate() {
+            for (i, candidate) in candidates.iter().enumerate() {
                 let mut module = module.clone();
                 module.meshes.push(mesh.0.clone());
                 let main = module.funcs.iter_mut().find(|f| &*f.name == "main").expect("seen above");
-                for (&v, sharding) in view.results().iter().zip(way) {
+                for (&v, sharding) in view.results().iter().zip(candidate) {
                     main.body.value_mut(v).sharding = Some(sharding.clone());
                 }
                 let returned = main.body.walk().last().copied().map(|r| main.body.op(r).operands.to_vec());

@@ -1,11 +1,11 @@
 //! Computes the layouts of an op's results from those of its operands.
 
-use super::memo::{Answered, Memo};
+use super::memo::{InferredLayouts, Memo};
 use super::{Cause, Pending, State, Sums, Why, sums_of, words};
 use shardwise_base::{AxisRef, Diagnostic, Sharding};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Opcode, PropagationClass, is_zero};
-use shardwise_sharding::explicit::{Answer, Layout, Move, Question, Verdict, infer, infer_reshape};
+use shardwise_sharding::explicit::{Layout, Move, ResultLayouts, TypingQuery, Verdict, infer, infer_reshape};
 use shardwise_sharding::{AxisList, Rule};
 use shardwise_spmd::bytes_exchanged;
 use smallvec::SmallVec;
@@ -17,30 +17,30 @@ type Layouts<'a> = [Option<&'a Sharding>];
 pub(super) enum Typed {
     /// The results get no layouts: types do not describe them, or they are constants, whose users decide the layouts.
     Free,
-    Clear(Ways),
-    Pending(Ways, Rc<Cause>),
+    Clear(Candidates),
+    Pending(Candidates, Rc<Cause>),
 }
 
 /// The possible layouts of the results.
-pub(super) enum Ways {
+pub(super) enum Candidates {
     /// The layout of the only result, which is also the operands' layout.
     Alike(Sharding),
-    Answered(Rc<Answered>),
+    Inferred(Rc<InferredLayouts>),
 }
 
-impl Ways {
+impl Candidates {
     /// Returns the preferred layout of result `i`.
     pub fn first(&self, i: usize) -> &Sharding {
         match self {
-            Ways::Alike(layout) => layout,
-            Ways::Answered(a) => &a.ways[0][i],
+            Candidates::Alike(layout) => layout,
+            Candidates::Inferred(a) => &a.candidates[0][i],
         }
     }
 
     /// Returns the possible layouts of result `i` by preference, or only the first one if `is_decided`.
     pub fn of(&self, i: usize, is_decided: bool) -> SmallVec<[Sharding; 1]> {
         match self {
-            Ways::Answered(a) if !is_decided => a.ways.iter().map(|way| way[i].clone()).collect(),
+            Candidates::Inferred(a) if !is_decided => a.candidates.iter().map(|layouts| layouts[i].clone()).collect(),
             _ => SmallVec::from_buf([self.first(i).clone()]),
         }
     }
@@ -48,27 +48,27 @@ impl Ways {
     /// Returns why there are several layouts.
     fn verdict(&self) -> &Verdict {
         match self {
-            Ways::Alike(_) => &Verdict::Clear,
-            Ways::Answered(a) => &a.verdict,
+            Candidates::Alike(_) => &Verdict::Clear,
+            Candidates::Inferred(a) => &a.verdict,
         }
     }
 
     pub fn all(&self) -> Vec<Vec<Sharding>> {
         match self {
-            Ways::Alike(layout) => vec![vec![layout.clone()]],
-            Ways::Answered(a) => a.ways.clone(),
+            Candidates::Alike(layout) => vec![vec![layout.clone()]],
+            Candidates::Inferred(a) => a.candidates.clone(),
         }
     }
 
     /// Returns these layouts, followed by those of `others` that are not among them. The verdict is that of `self`.
-    fn and(self, others: Ways) -> Ways {
-        let mut ways = self.all();
-        for way in others.all() {
-            if !ways.contains(&way) {
-                ways.push(way);
+    fn and(self, others: Candidates) -> Candidates {
+        let mut candidates = self.all();
+        for candidate in others.all() {
+            if !candidates.contains(&candidate) {
+                candidates.push(candidate);
             }
         }
-        Ways::Answered(Rc::new(Answered { ways, verdict: self.verdict().clone() }))
+        Candidates::Inferred(Rc::new(InferredLayouts { candidates, verdict: self.verdict().clone() }))
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Ty
     if is_elementwise && !state.is_mixed && state.pending.is_empty() {
         let layouts = view.operands().iter().filter_map(|&v| view.body.sharding(v));
         if let Some(layout) = alike(layouts, view.result_shape(0).len()) {
-            return Ok(Typed::Clear(Ways::Alike(layout.clone())));
+            return Ok(Typed::Clear(Candidates::Alike(layout.clone())));
         }
     }
     let typer = Typer { state, facts, policy, is_elementwise, view };
@@ -93,12 +93,12 @@ pub(super) fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Ty
     if operands.layouts(0).all(|s| s.is_none()) {
         return Ok(typer.without_layouts());
     }
-    let ways = typer.ways(&operands, 0)?;
-    Ok(match ways.verdict() {
-        Verdict::Clear => Typed::Clear(ways),
+    let candidates = typer.candidates(&operands, 0)?;
+    Ok(match candidates.verdict() {
+        Verdict::Clear => Typed::Clear(candidates),
         verdict => {
             let cause = typer.cause(verdict);
-            Typed::Pending(ways, cause)
+            Typed::Pending(candidates, cause)
         }
     })
 }
@@ -122,18 +122,18 @@ impl<'a> Operands<'a> {
         Operands { view, pending: pending.filter(|p| p.iter().any(Option::is_some)), typed }
     }
 
-    /// Returns the layout of operand `k`, or `None` if it has none. A pending operand takes its layout number `way`, or
-    /// its last one if it has fewer.
-    fn layout(&self, k: usize, way: usize) -> Option<&Sharding> {
+    /// Returns the layout of operand `k`, or `None` if it has none. A pending operand takes its candidate number `i`,
+    /// or its last one if it has fewer.
+    fn layout(&self, k: usize, i: usize) -> Option<&Sharding> {
         match (self.pending.as_ref().and_then(|p| p[k]), &self.typed) {
-            (Some(p), _) => Some(&p.ways[way.min(p.ways.len() - 1)]),
+            (Some(p), _) => Some(&p.candidates[i.min(p.candidates.len() - 1)]),
             (None, Some(typed)) => typed[k].as_ref(),
             (None, None) => self.view.operand_sharding(k),
         }
     }
 
-    fn layouts(&self, way: usize) -> impl Iterator<Item = Option<&Sharding>> {
-        (0..self.view.operands().len()).map(move |k| self.layout(k, way))
+    fn layouts(&self, i: usize) -> impl Iterator<Item = Option<&Sharding>> {
+        (0..self.view.operands().len()).map(move |k| self.layout(k, i))
     }
 }
 
@@ -183,31 +183,31 @@ impl Typer<'_> {
     /// Errors: `unreduced`, `reduced`.
     fn of_pending(&self, operands: &Operands<'_>) -> Result<Typed, Diagnostic> {
         let pending = || operands.pending.iter().flatten().flatten();
-        let mut ways = self.ways(operands, 0)?;
-        for i in 1..pending().map(|p| p.ways.len()).max().unwrap_or(1) {
-            ways = ways.and(self.ways(operands, i)?);
+        let mut candidates = self.candidates(operands, 0)?;
+        for i in 1..pending().map(|p| p.candidates.len()).max().unwrap_or(1) {
+            candidates = candidates.and(self.candidates(operands, i)?);
         }
         let waits = pending().min_by_key(|p| !p.cause.is_ambiguous());
-        let cause = match (waits, ways.verdict()) {
+        let cause = match (waits, candidates.verdict()) {
             (Some(p), Verdict::Clear | Verdict::Moves(_)) => p.cause.clone(),
             (_, verdict) => self.cause(verdict),
         };
-        let own = sums_of(ways.verdict(), self.state.mesh.as_ref().expect("types are over the axes of a mesh"));
+        let own = sums_of(candidates.verdict(), self.state.mesh.as_ref().expect("types are over the axes of a mesh"));
         let cause = cause.with_sums(pending().flat_map(|p| &p.cause.sums).chain(&own));
-        Ok(Typed::Pending(ways, cause))
+        Ok(Typed::Pending(candidates, cause))
     }
 
     /// Returns the possible layouts of the results if pending operands take their layout number `i`, or the last one if
     /// they have fewer.
     ///
     /// Errors: `unreduced`, `reduced`.
-    fn ways(&self, operands: &Operands<'_>, i: usize) -> Result<Ways, Diagnostic> {
+    fn candidates(&self, operands: &Operands<'_>, i: usize) -> Result<Candidates, Diagnostic> {
         if self.is_elementwise
             && let Some(layout) = alike(operands.layouts(i).flatten(), self.view.result_shape(0).len())
         {
-            return Ok(Ways::Alike(layout.clone()));
+            return Ok(Candidates::Alike(layout.clone()));
         }
-        self.answered(&operands.layouts(i).collect::<SmallVec<[_; 3]>>()).map(Ways::Answered)
+        self.inferred(&operands.layouts(i).collect::<SmallVec<[_; 3]>>()).map(Candidates::Inferred)
     }
 
     fn cause(&self, verdict: &Verdict) -> Rc<Cause> {
@@ -215,8 +215,8 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
-    /// Determines the types of an op whose operands are all constants. Its users decide the layout if the op passes it on. Otherwise, the
-    /// results are replicated.
+    /// Determines the types of an op whose operands are all constants. Its users decide the layout if the op passes it
+    /// on. Otherwise, the results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);
         let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
@@ -224,7 +224,10 @@ impl Typer<'_> {
             true => Typed::Free,
             false => {
                 let whole = view.results().iter().map(|&v| state.whole(result_shape(view, v).len())).collect();
-                Typed::Clear(Ways::Answered(Rc::new(Answered { ways: vec![whole], verdict: Verdict::Clear })))
+                Typed::Clear(Candidates::Inferred(Rc::new(InferredLayouts {
+                    candidates: vec![whole],
+                    verdict: Verdict::Clear,
+                })))
             }
         }
     }
@@ -232,25 +235,25 @@ impl Typer<'_> {
     /// Returns the possible layouts of the results by preference, and why there are several.
     ///
     /// Errors: `unreduced`, `reduced`.
-    fn answered(&self, operands: &Layouts<'_>) -> Result<Rc<Answered>, Diagnostic> {
+    fn inferred(&self, operands: &Layouts<'_>) -> Result<Rc<InferredLayouts>, Diagnostic> {
         let is_plain = operands.iter().flatten().all(|s| is_plain(s));
         if is_plain && let Some(found) = Memo::with(self.state, |memo| memo.get(self.view, operands)) {
             return Ok(found);
         }
-        let (answer, sums) = self.answer(operands)?;
-        let way = |way: &Vec<Layout>| way.iter().map(|l| self.state.sharding(l, sums.clone())).collect();
-        let ways = answer.ways.iter().map(way).collect();
-        let answered = Rc::new(Answered { ways, verdict: answer.verdict });
+        let (ResultLayouts { candidates, verdict }, sums) = self.infer(operands)?;
+        let shardings = |layouts: &Vec<Layout>| layouts.iter().map(|l| self.state.sharding(l, sums.clone())).collect();
+        let candidates = candidates.iter().map(shardings).collect();
+        let inferred = Rc::new(InferredLayouts { candidates, verdict });
         if is_plain {
-            Memo::with(self.state, |memo| memo.add(self.view, operands, &answered));
+            Memo::with(self.state, |memo| memo.add(self.view, operands, &inferred));
         }
-        Ok(answered)
+        Ok(inferred)
     }
 
     /// Returns the possible layouts of the results, and the axes over which they are unreduced or reduced.
     ///
     /// Errors: `unreduced`, `reduced`.
-    fn answer(&self, operands: &Layouts<'_>) -> Result<(Answer, Sums), Diagnostic> {
+    fn infer(&self, operands: &Layouts<'_>) -> Result<(ResultLayouts, Sums), Diagnostic> {
         let view = self.view;
         let unreduced = self.unreduced(operands)?;
         let sums = Sums { reduced: self.reduced(operands, &unreduced)?, unreduced };
@@ -271,17 +274,17 @@ impl Typer<'_> {
         let asks_sums = matches!(self.policy, ExplicitPolicy::AskSums(_));
         let leader = asks_sums.then_some(0);
         let exchanged = &|factor, axes: &[AxisRef]| bytes_exchanged(view, rule, factor, mesh, axes);
-        let question = Question { rule, mesh, operands, results: &results, asks_sums, leader, exchanged };
-        let mut answer = infer(question);
-        if let (Verdict::Clear, Some(moved)) = (&answer.verdict, without_factor(rule, operands)) {
-            answer.verdict = Verdict::Moves(moved);
+        let query = TypingQuery { rule, mesh, operands, results: &results, asks_sums, leader, exchanged };
+        let mut inferred = infer(query);
+        if let (Verdict::Clear, Some(moved)) = (&inferred.verdict, without_factor(rule, operands)) {
+            inferred.verdict = Verdict::Moves(moved);
         }
-        Ok((answer, sums))
+        Ok((inferred, sums))
     }
 
     /// Returns the layouts of an op without factors: a result has the layout of the operand that flows into it. If the
     /// op has no such flow, the results are whole, and so must be the operands: the first one that is split moves.
-    fn without_rule(&self, operands: &Layouts<'_>, results: &[&[usize]]) -> Answer {
+    fn without_rule(&self, operands: &Layouts<'_>, results: &[&[usize]]) -> ResultLayouts {
         let axes = |s: &Sharding| s.dims.iter().map(|d| AxisList::from_slice(&d.axes)).collect::<Layout>();
         if let DataFlow::Edges(edges) = self.facts.data_flow(self.view) {
             let source = |r: &Value| edges.iter().find(|e| e.owner == *r).and_then(|e| e.sources.first().copied());
@@ -290,8 +293,8 @@ impl Typer<'_> {
                 let own = source(r).and_then(place).and_then(|i| operands[i]);
                 own.map_or_else(|| vec![AxisList::new(); shape.len()], axes)
             };
-            let way = self.view.results().iter().zip(results).map(layout).collect();
-            return Answer { ways: vec![way], verdict: Verdict::Clear };
+            let candidate = self.view.results().iter().zip(results).map(layout).collect();
+            return ResultLayouts { candidates: vec![candidate], verdict: Verdict::Clear };
         }
         let split = |(operand, s): (usize, &Option<&Sharding>)| {
             let layout = axes((*s)?);
@@ -300,7 +303,7 @@ impl Typer<'_> {
         };
         let moved = operands.iter().enumerate().find_map(split);
         let whole = results.iter().map(|shape| vec![AxisList::new(); shape.len()]).collect();
-        Answer { ways: vec![whole], verdict: moved.map_or(Verdict::Clear, Verdict::Moves) }
+        ResultLayouts { candidates: vec![whole], verdict: moved.map_or(Verdict::Clear, Verdict::Moves) }
     }
 
     /// Returns the axes over which the results are unreduced, as operands are. There are none if no operand is

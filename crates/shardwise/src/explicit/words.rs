@@ -95,7 +95,7 @@ fn verdict(p: &Pending) -> &Verdict {
 }
 
 /// Returns the error for a value that is used before its layout is decided.
-pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
+pub(super) fn undecided(t: &Trace, p: &Pending) -> Diagnostic {
     let Some((module, body)) = t.home(p.frame) else {
         return Diagnostic::error(
             "layout-ambiguous",
@@ -105,7 +105,7 @@ pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
         .help("decide it with `.shard(P!(..))` on the result");
     };
     let view = module.view(body, p.cause.op);
-    let mesh = &p.ways[0].mesh;
+    let mesh = &p.candidates[0].mesh;
     let (code, message) = match verdict(p) {
         Verdict::Ambiguous(_) => ("layout-ambiguous", format!("`{}`: the layout of the result is ambiguous", p.name)),
         _ => ("communication-denied", format!("`{}` communicates without the program asking for it", p.name)),
@@ -113,43 +113,43 @@ pub(super) fn question(t: &Trace, p: &Pending) -> Diagnostic {
     let d = Diagnostic::error(code, &p.loc, message)
         .facts(format!("{}: {}", operand_types(&view), reason(&view, verdict(p), mesh)))
         .mesh(mesh);
-    p.ways.iter().fold(d, |d, way| d.help(choice(module, body, p, way)))
+    p.candidates.iter().fold(d, |d, candidate| d.help(choice(module, body, p, candidate)))
 }
 
 /// Returns why data moves for a value with the obvious layout, and how the program can ask for it.
 pub(super) fn warning(t: &Trace, p: &Pending) -> (String, String) {
     let facts = t.home(p.frame).map_or(String::new(), |(module, body)| {
         let view = module.view(body, p.cause.op);
-        format!("{}: {}", operand_types(&view), reason(&view, verdict(p), &p.ways[0].mesh))
+        format!("{}: {}", operand_types(&view), reason(&view, verdict(p), &p.candidates[0].mesh))
     });
-    (facts, format!("ask for it: `.shard({})`", P::of(&p.ways[0])))
+    (facts, format!("ask for it: `.shard({})`", P::of(&p.candidates[0])))
 }
 
 /// Describes a choice: `.shard(P!("X", "Y"))`: reduce-scatter Y, 1024 B.
-fn choice(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> String {
-    let cost = match moved(module, body, p, way) {
+fn choice(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> String {
+    let cost = match moved(module, body, p, candidate) {
         Some(cost) if cost.is_empty() => "moves nothing".to_string(),
         Some(cost) => cost,
         None => "moves data".to_string(),
     };
-    format!("`.shard({})`: {cost}", P::of(way))
+    format!("`.shard({})`: {cost}", P::of(candidate))
 }
 
 /// Formats the collectives of the function if its result has this layout. The function is cut out and partitioned.
 /// Returns `None` if this fails.
-fn moved(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<String> {
-    let cut = cut_out(module, body, p, way)?;
+fn moved(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> Option<String> {
+    let cut = cut_out(module, body, p, candidate)?;
     let communication = runtime::communication(&cut).ok()?;
     let mut out: Vec<String> = vec![];
     for c in &communication {
-        out.push(format!("{} over {}, {} B", c.kind, c.axes, c.bytes_received));
+        out.push(format!("{} over {}, {} B", c.kind, c.groups, c.bytes_received));
     }
     Some(out.join("; "))
 }
 
-/// Returns a program of the ops that the function made for the value, whose result has the layout `way`. Returns `None`
-/// if one of these ops is for per-device code.
-fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<Module> {
+/// Returns a program of the ops that the function made for the value, whose result has the layout `candidate`. Returns
+/// `None` if one of these ops is for per-device code.
+fn cut_out(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> Option<Module> {
     let mut ops = BTreeSet::new();
     let mut inputs: Vec<Value> = vec![];
     let mut open = vec![p.value];
@@ -170,7 +170,7 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<
         return None;
     }
     let mut out = Module::new("choice", &shardwise_ops::OPS);
-    out.meshes.push(way.mesh.clone());
+    out.meshes.push(candidate.mesh.clone());
     let mut func = Func::new("main", p.loc.clone());
     let mut cloner = Cloner::new(body);
     let mut b = Builder::new(&mut func.body);
@@ -186,7 +186,7 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, way: &Sharding) -> Option<
     func.arg_attrs = vec![Attrs::new(); inputs.len()];
     func.result_types = vec![body.ty(p.value).clone()];
     func.result_attrs = vec![Attrs::new()];
-    func.result_shardings = vec![Some(way.canonical())];
+    func.result_shardings = vec![Some(candidate.canonical())];
     out.funcs.push(func);
     out.funcs.extend(module.funcs.iter().cloned());
     out.funcs.iter_mut().for_each(super::forget_reduced);

@@ -23,6 +23,7 @@ use std::sync::Arc;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone)]
+#[must_use = "a schedule has no effect until it is passed to an optimizer, or `.at` is called"]
 pub struct Schedule(Arc<dyn Fn(&Array) -> Array + Send + Sync>);
 
 impl fmt::Debug for Schedule {

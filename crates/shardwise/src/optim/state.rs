@@ -13,14 +13,14 @@ use std::sync::Arc;
 ///
 /// It is a tree, so that traced functions can take and return it. The path of an array is the position of its
 /// transformation in the chain, its name, and the path of its parameter: `[0].mu.layers[3].wq`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct State<T> {
     pub(super) parts: Vec<Part<T>>,
 }
 
 /// The state of one transformation.
 #[doc(hidden)]
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Part<T> {
     /// The name of the transformation.
     pub(super) name: &'static str,
@@ -29,7 +29,7 @@ pub struct Part<T> {
 }
 
 /// An array for each parameter.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Slot<T> {
     pub name: &'static str,
     /// How the type of each array follows from that of its parameter.
@@ -38,7 +38,7 @@ pub(super) struct Slot<T> {
 }
 
 /// How the type of an array of the state follows from that of its parameter.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Like {
     /// It has the shape and the layout of the parameter.
     Whole,
@@ -184,6 +184,7 @@ impl Part<Vec<Array>> {
 
 /// The parts of a state while it is updated: each transformation takes its own, and puts the new one.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Parts {
     old: std::vec::IntoIter<Part<Vec<Array>>>,
     pub(super) new: Vec<Part<Vec<Array>>>,
@@ -204,6 +205,8 @@ impl Parts {
 
 // ── layouts
 /// The result of [`specs`].
+#[derive(Clone, Debug)]
+#[must_use = "layouts have no effect until they are passed to a function such as `.out_shardings`"]
 pub struct StateSpecs<S> {
     params: Arc<S>,
     over: Option<String>,

@@ -13,6 +13,7 @@ use crate::{
 use shardwise_base::{AxisRef, Loc, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
+use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -67,6 +68,13 @@ pub struct Batch<'f, A: Args, R> {
     f: Source<'f, A::Owned, R>,
     options: Options<A::Owned, R>,
     at: At,
+}
+
+impl<A: Args, R> fmt::Debug for Batch<'_, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options { size, name, layout, .. } = &self.options;
+        f.debug_struct("Batch").field("size", size).field("name", name).field("layout", layout).finish_non_exhaustive()
+    }
 }
 
 /// The options of [`vmap`].
@@ -201,7 +209,7 @@ pub trait AxesFor<T>: Send + Sync + 'static {
 
 /// Collects the dimensions of a tree's leaves in order.
 #[doc(hidden)]
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub struct BatchAxes {
     leaves: Vec<Option<i32>>,
     /// The places where the forms of axes and arrays differ.

@@ -18,19 +18,34 @@ use shardwise_ir::{Func, TensorType};
 use shardwise_ops::Opcode;
 use shardwise_ops::custom::RuleNames;
 use std::any::Any;
+use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
 /// A function that gets a rule for forward mode: `custom_jvp(f).defjvp(rule)`.
+#[must_use = "add the rule with `.defjvp(..)`"]
 pub struct CustomJvp<'f, A: Args, R> {
     f: Source<'f, A::Owned, R>,
     at: At,
 }
 
+impl<A: Args, R> fmt::Debug for CustomJvp<'_, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomJvp")
+    }
+}
+
 /// A function that gets a rule for reverse mode: `custom_vjp(f).defvjp(fwd, bwd)`.
+#[must_use = "add the rule with `.defvjp(..)`"]
 pub struct CustomVjp<'f, A: Args, R> {
     f: Source<'f, A::Owned, R>,
     at: At,
+}
+
+impl<A: Args, R> fmt::Debug for CustomVjp<'_, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomVjp")
+    }
 }
 
 /// Wraps `f` for a derivative of its own in forward mode, from which reverse mode follows:

@@ -9,6 +9,7 @@ use crate::tree::{self, Tree};
 use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes, replay, trace};
 use shardwise_base::{DType, Diagnostics};
 use shardwise_ir::TensorType;
+use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
@@ -79,9 +80,11 @@ impl<V: Tree, T: Tree> HasAux for Result<(V, T)> {
     }
 }
 
-/// A derivative of a function, with the arguments that are selected: what [`Transform`] keeps for `grad(f).argnums(..)`.
+/// A derivative of a function, with the arguments that are selected: what [`Transform`] keeps for
+/// `grad(f).argnums(..)`.
 ///
-/// `O` is what the function returns, `S` are the positions of the selected arguments, and `K` is the kind of derivative.
+/// `O` is what the function returns, `S` are the positions of the selected arguments, and `K` is the kind of
+/// derivative.
 pub struct Derivative<'f, A: Args, O: Returns, S, K> {
     pub(super) f: Source<'f, A::Owned, O::Tree>,
     pub(super) allow_int: bool,
@@ -89,8 +92,14 @@ pub struct Derivative<'f, A: Args, O: Returns, S, K> {
     kind: PhantomData<fn() -> (S, K)>,
 }
 
+impl<A: Args, O: Returns, S, K> fmt::Debug for Derivative<'_, A, O, S, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Derivative").field("allow_int", &self.allow_int).finish_non_exhaustive()
+    }
+}
+
 /// A kind of derivative: how it is computed, and its type.
-pub trait Kind<A: Args, O: Loss, S: Positions<A>>: Sized + 'static {
+pub trait DerivativeKind<A: Args, O: Loss, S: Positions<A>>: Sized + 'static {
     #[doc(hidden)]
     const NAME: &'static str;
     /// The result of the transformed function.
@@ -100,10 +109,13 @@ pub trait Kind<A: Args, O: Loss, S: Positions<A>>: Sized + 'static {
 }
 
 /// The kind of [`grad`].
+#[derive(Debug)]
 pub struct Grad(());
 /// The kind of [`value_and_grad`].
+#[derive(Debug)]
 pub struct ValueAndGrad(());
 /// The kind `K` with auxiliary results.
+#[derive(Debug)]
 pub struct WithAux<K>(PhantomData<K>);
 
 /// Kinds of derivatives in reverse mode, which [`Transform::allow_int`] applies to.
@@ -114,12 +126,12 @@ impl Reverse for super::Jacrev {}
 impl<K: Reverse> Reverse for WithAux<K> {}
 
 /// The derivative of kind `K` of a function that takes `A` and returns `O`, with respect to the arguments `S`.
-pub(super) type Of<'f, A, O, S, K> = Transform<'f, A, <K as Kind<A, O, S>>::Out, Derivative<'f, A, O, S, K>>;
+pub(super) type Of<'f, A, O, S, K> = Transform<'f, A, <K as DerivativeKind<A, O, S>>::Out, Derivative<'f, A, O, S, K>>;
 
 /// The derivative of kind `K` of the function `F` with respect to its first argument.
 pub(super) type First<'f, F, M, K> = Of<'f, <F as Function<M>>::Args, <F as Function<M>>::Out, Nth<0>, K>;
 
-impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Derivative<'f, A, O, S, K> {
+impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: DerivativeKind<A, O, S>> Derivative<'f, A, O, S, K> {
     pub(super) fn of<M, F>(f: F, at: At) -> Transform<'f, A, K::Out, Self>
     where
         F: Callable<M> + Function<M, Args = A, Out = O> + Send + Sync + 'f,
@@ -141,9 +153,9 @@ impl<'f, A: Args, O: Loss, S, K> Derivative<'f, A, O, S, K> {
     }
 }
 
-impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, S, K> {
-    /// Selects the arguments with respect to which the function is differentiated: one position, as `Nth::<1>`, or a tuple
-    /// of positions, for which the derivative is a tuple. By default, it is the first argument.
+impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: DerivativeKind<A, O, S>> Of<'f, A, O, S, K> {
+    /// Selects the arguments with respect to which the function is differentiated: one position, as `Nth::<1>`, or a
+    /// tuple of positions, for which the derivative is a tuple. By default, it is the first argument.
     ///
     /// # Examples
     ///
@@ -162,13 +174,14 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, 
     pub fn argnums<P>(self, positions: P) -> Of<'f, A, O, P, K>
     where
         P: Positions<A>,
-        K: Kind<A, O, P>,
+        K: DerivativeKind<A, O, P>,
     {
         let _ = positions;
         self.asked.same::<P, K>().transform()
     }
 
-    /// Returns also the results of the function that are not differentiated: the second part of the pair that it returns.
+    /// Returns also the results of the function that are not differentiated: the second part of the pair that it
+    /// returns.
     ///
     /// # Examples
     ///
@@ -185,7 +198,7 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, 
     pub fn has_aux(self) -> Of<'f, A, O, S, WithAux<K>>
     where
         O: HasAux,
-        WithAux<K>: Kind<A, O, S>,
+        WithAux<K>: DerivativeKind<A, O, S>,
     {
         self.asked.same::<S, WithAux<K>>().transform()
     }
@@ -222,11 +235,11 @@ pub fn float0(shape: impl IntoShape) -> Array {
 /// Returns the gradient of `f` with respect to its first argument: a function of the same arguments that returns a tree
 /// like the first one.
 ///
-/// `f` returns a real scalar. If it returns a pair, the gradient is that of the first part. A gradient has the type of what
-/// it belongs to. That of a complex number `x + iy` is `∂f/∂x - i ∂f/∂y`, as in JAX.
+/// `f` returns a real scalar. If it returns a pair, the gradient is that of the first part. A gradient has the type of
+/// what it belongs to. That of a complex number `x + iy` is `∂f/∂x - i ∂f/∂y`, as in JAX.
 ///
-/// [`argnums`](Transform::argnums) selects other arguments, [`has_aux`](Transform::has_aux) also returns the second part
-/// of a pair, and [`allow_int`](Transform::allow_int) allows integers.
+/// [`argnums`](Transform::argnums) selects other arguments, [`has_aux`](Transform::has_aux) also returns the second
+/// part of a pair, and [`allow_int`](Transform::allow_int) allows integers.
 ///
 /// # Errors
 ///
@@ -234,8 +247,8 @@ pub fn float0(shape: impl IntoShape) -> Array {
 ///
 /// - `grad-scalar` unless the function returns a real scalar.
 /// - `grad-integer` for each leaf of the argument that is neither a float nor a complex number.
-/// - `no-derivative` and `no-transpose` for an op that has none, and `loop-length` for a loop whose number of steps is not
-///   known, at the lines of the ops.
+/// - `no-derivative` and `no-transpose` for an op that has none, and `loop-length` for a loop whose number of steps is
+///   not known, at the lines of the ops.
 /// - All mistakes of the function.
 ///
 /// They end the trace. Outside of a trace, the call panics with them.
@@ -262,7 +275,7 @@ where
     Derivative::of(f, Location::caller())
 }
 
-impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for Grad {
+impl<A: Args, O: Loss, S: Positions<A>> DerivativeKind<A, O, S> for Grad {
     const NAME: &'static str = "grad";
     type Out = S::Picked;
     fn compute(d: &Derivative<'_, A, O, S, Grad>, args: &A::Owned, at: At) -> Result<S::Picked> {
@@ -270,7 +283,7 @@ impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for Grad {
     }
 }
 
-impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for WithAux<Grad> {
+impl<A: Args, O: Loss, S: Positions<A>> DerivativeKind<A, O, S> for WithAux<Grad> {
     const NAME: &'static str = "grad";
     type Out = (S::Picked, O::Aux);
     fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
@@ -279,8 +292,8 @@ impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for WithAux<Grad> {
     }
 }
 
-/// Returns the value and the gradient of `f` with respect to its first argument, which are computed together: a function of
-/// the same arguments that returns what `f` returns and a tree like the first argument.
+/// Returns the value and the gradient of `f` with respect to its first argument, which are computed together: a
+/// function of the same arguments that returns what `f` returns and a tree like the first argument.
 ///
 /// It has the options of [`grad`]. The value is the pair that `f` returns, so that `has_aux` changes nothing.
 ///
@@ -311,7 +324,7 @@ where
     Derivative::of(f, Location::caller())
 }
 
-impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for ValueAndGrad {
+impl<A: Args, O: Loss, S: Positions<A>> DerivativeKind<A, O, S> for ValueAndGrad {
     const NAME: &'static str = "value_and_grad";
     type Out = (O::Tree, S::Picked);
     fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
@@ -319,7 +332,7 @@ impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for ValueAndGrad {
     }
 }
 
-impl<A: Args, O: Loss, S: Positions<A>> Kind<A, O, S> for WithAux<ValueAndGrad> {
+impl<A: Args, O: Loss, S: Positions<A>> DerivativeKind<A, O, S> for WithAux<ValueAndGrad> {
     const NAME: &'static str = "value_and_grad";
     type Out = (O::Tree, S::Picked);
     fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
@@ -377,8 +390,8 @@ fn picked<A: Args, S: Positions<A>>(
     })
 }
 
-/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`, and in per-device code the states that belong
-/// to those of `a`.
+/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`, and in per-device code the states that
+/// belong to those of `a`.
 fn like(a: &Array, gradient: &Array) -> Array {
     let gradient = match explicit::layout(a) {
         Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => replay::reshard(gradient, &layout),
@@ -389,8 +402,8 @@ fn like(a: &Array, gradient: &Array) -> Array {
 }
 
 // ── along tangents and cotangents
-/// Returns the result of `f` at `primals`, and the derivative of `f` along `tangents`: forward mode. Both are the arguments
-/// of `f`, as a tuple if it has several.
+/// Returns the result of `f` at `primals`, and the derivative of `f` along `tangents`: forward mode. Both are the
+/// arguments of `f`, as a tuple if it has several.
 ///
 /// The tangent of an argument of integers or bools is a [`float0`] array of its shape, and so is that of such a result.
 ///
@@ -434,8 +447,8 @@ where
     })
 }
 
-/// Returns the leaves of `given`, the tangents or cotangents of `own`, that belong to floats and complex numbers. `what` and
-/// `root` name them in messages.
+/// Returns the leaves of `given`, the tangents or cotangents of `own`, that belong to floats and complex numbers.
+/// `what` and `root` name them in messages.
 ///
 /// At leaves of integers and bools, `given` has a `float0` array, whose shape is not checked, or an array of the leaf's
 /// type. Both are ignored.
@@ -485,16 +498,16 @@ type Further<F, M> = <<F as Function<M>>::Out as HasAux>::Further;
 type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>>, Further<F, M>);
 
 /// Returns the result of `f` at `primals`, and the function that takes a cotangent of the result, a tree like it, and
-/// returns the cotangents of the arguments: reverse mode. The arguments of `f` are a tuple if there are several, and so are
-/// their cotangents.
+/// returns the cotangents of the arguments: reverse mode. The arguments of `f` are a tuple if there are several, and so
+/// are their cotangents.
 ///
-/// `f` runs once. The function keeps what it needs of it, and may be called several times. The cotangents of integers and
-/// bools are [`float0`] arrays.
+/// `f` runs once. The function keeps what it needs of it, and may be called several times. The cotangents of integers
+/// and bools are [`float0`] arrays.
 ///
 /// # Errors
 ///
-/// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the function reports `transform-types` for each
-/// leaf of the cotangent whose type is not that of its result, and `tree-form`.
+/// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the function reports `transform-types` for
+/// each leaf of the cotangent whose type is not that of its result, and `tree-form`.
 ///
 /// # Examples
 ///
@@ -518,8 +531,8 @@ where
     (out, pullback)
 }
 
-/// Returns the first part of the pair that `f` returns at `primals`, the function that takes a cotangent of it as that of
-/// [`vjp`], and the second part of the pair, which is not differentiated.
+/// Returns the first part of the pair that `f` returns at `primals`, the function that takes a cotangent of it as that
+/// of [`vjp`], and the second part of the pair, which is not differentiated.
 ///
 /// # Errors
 ///
@@ -588,8 +601,8 @@ pub type Linearized<A, R> = Transform<'static, A, R>;
 /// The result of [`linearize`].
 type ResultAndTangent<F, M> = (Results<F, M>, Linearized<<F as Function<M>>::Args, Results<F, M>>);
 
-/// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of the
-/// arguments, in the form of the arguments, and returns the tangent of the result. It is called as `f` is.
+/// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of
+/// the arguments, in the form of the arguments, and returns the tangent of the result. It is called as `f` is.
 ///
 /// `f` runs once. The function keeps what it needs of it, and may be called several times.
 ///

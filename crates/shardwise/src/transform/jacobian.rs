@@ -2,7 +2,7 @@
 
 use super::arguments::{NthArray, Positions};
 use super::batch::batch_of;
-use super::derivative::{Derivative, First, Kind, Loss, WithAux, smooth};
+use super::derivative::{Derivative, DerivativeKind, First, Loss, WithAux, smooth};
 use super::is_smooth;
 use super::traced::Traced;
 use crate::array::Array;
@@ -14,18 +14,21 @@ use shardwise_ir::TensorType;
 use std::panic::Location;
 
 /// The kind of [`jacfwd`].
+#[derive(Debug)]
 pub struct Jacfwd(());
 /// The kind of [`jacrev`].
+#[derive(Debug)]
 pub struct Jacrev(());
 /// The kind of [`hessian`].
+#[derive(Debug)]
 pub struct Hessian(());
 
-/// Returns the Jacobian of a function that returns one array, computed in forward mode, one column for each element of the
-/// first argument: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the result is a
-/// tree like it.
+/// Returns the Jacobian of a function that returns one array, computed in forward mode, one column for each element of
+/// the first argument: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the
+/// result is a tree like it.
 ///
-/// [`argnums`](super::Transform::argnums) selects other arguments. If the function returns a pair, the Jacobian is that of the
-/// first part, and [`has_aux`](super::Transform::has_aux) also returns the second.
+/// [`argnums`](super::Transform::argnums) selects other arguments. If the function returns a pair, the Jacobian is that
+/// of the first part, and [`has_aux`](super::Transform::has_aux) also returns the second.
 ///
 /// # Errors
 ///
@@ -54,8 +57,8 @@ where
 }
 
 /// Returns the Jacobian of a function that returns one array, computed in reverse mode, one row for each element of the
-/// result: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the result is a tree like
-/// it.
+/// result: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the result is a tree
+/// like it.
 ///
 /// It has the options of [`jacfwd`], and [`allow_int`](super::Transform::allow_int).
 ///
@@ -87,11 +90,11 @@ where
     Derivative::of(f, Location::caller())
 }
 
-/// Returns the matrix of second derivatives of a function to a real scalar, with respect to its first argument, which is an
-/// array: `f32[n..] -> f32[]` becomes `f32[n..] -> f32[n.., n..]`.
+/// Returns the matrix of second derivatives of a function to a real scalar, with respect to its first argument, which
+/// is an array: `f32[n..] -> f32[]` becomes `f32[n..] -> f32[n.., n..]`.
 ///
-/// It has the options of [`jacfwd`]. For several selected arguments, the result is a tuple of the rows of blocks, which are
-/// tuples.
+/// It has the options of [`jacfwd`]. For several selected arguments, the result is a tuple of the rows of blocks, which
+/// are tuples.
 ///
 /// # Errors
 ///
@@ -123,14 +126,14 @@ where
 
 macro_rules! kinds {
     ($($kind:ident $name:literal $positions:ident $out:ident $compute:ident),+) => { $(
-        impl<A: Args, O: Loss, S: $positions<A>> Kind<A, O, S> for $kind {
+        impl<A: Args, O: Loss, S: $positions<A>> DerivativeKind<A, O, S> for $kind {
             const NAME: &'static str = $name;
             type Out = S::$out;
             fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
                 d.$compute(args, at)
             }
         }
-        impl<A: Args, O: Loss, S: $positions<A>> Kind<A, O, S> for WithAux<$kind> {
+        impl<A: Args, O: Loss, S: $positions<A>> DerivativeKind<A, O, S> for WithAux<$kind> {
             const NAME: &'static str = $name;
             type Out = (S::$out, O::Aux);
             fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {

@@ -11,6 +11,7 @@ use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 use shardwise_ops::control::OptimizationBarrier;
 use shardwise_ops::remat::{self, Policy};
+use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -54,6 +55,12 @@ pub struct Remat<'f, A: Args, R> {
     f: Source<'f, A::Owned, R>,
     policy: Policy,
     at: At,
+}
+
+impl<A: Args, R> fmt::Debug for Remat<'_, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remat").field("policy", &self.policy).finish_non_exhaustive()
+    }
 }
 
 impl<'f, A: Args + 'f, R: Tree> Remat<'f, A, R> {

@@ -1,6 +1,7 @@
 //! Tests how programs are written: locations, trees, captures, calls, layouts.
 
 use shardwise::prelude::*;
+use shardwise::{CollectiveKind, DeviceGroups, SourceLocation};
 
 fn at(e: &Error) -> Vec<String> {
     e.diagnostics().map(|d| format!("{}:{}", d.location().line(), d.location().column())).collect()
@@ -559,12 +560,79 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
 fn explanations_name_the_lines_of_their_own_program() -> Result<()> {
     let mesh = Mesh::auto([("X", 4)])?;
     let x = Array::of_type([8, 16], F32).shard(mesh.sharding(P!(None, "X")));
-    let source = |f: &Jit<'_, (&Array,), Array>| -> Result<String> {
+    let source = |f: &Jit<'_, (&Array,), Array>| -> Result<SourceLocation> {
         let communication = f.lower(&x)?.compile()?.communication();
-        Ok(communication.into_iter().next().map(|c| c.source.clone()).unwrap_or_default())
+        Ok(communication.into_iter().next().and_then(|c| c.source.clone()).expect("a line"))
     };
     let first = source(&jit(|x: &Array| x.sum(1)))?;
     let second = source(&jit(|x: &Array| x.sum(1)))?;
-    assert!(first.contains("behaviour.rs") && first != second, "{first} {second}");
+    assert!(first.file().ends_with("behaviour.rs") && first.line() < second.line(), "{first} {second}");
+    assert_eq!(first.to_string(), format!("{}:{}:{}", first.file(), first.line(), first.column()));
     Ok(())
+}
+
+#[test]
+fn collectives_are_data() -> Result<()> {
+    let mesh = Mesh::auto([("X", 2), ("Y", 2)])?;
+    let x = Array::of_type([8, 16], F32).shard(mesh.sharding(P!(None, ("X", "Y"))));
+    let sums = |x: &Array| while_loop(zeros([], F32), |s| s.lt(9.0), |s| (x + &s).tanh().sum(..));
+    let communication = jit(sums).lower(&x)?.communication()?;
+    let c = communication.of(CollectiveKind::AllReduce).next().expect("a sum over devices");
+    assert_eq!(c.groups, DeviceGroups::Along(vec!["X".into(), "Y".into()]));
+    assert_eq!((c.groups.axes(), c.groups.to_string()), (&["X".to_string(), "Y".to_string()][..], "X,Y".into()));
+    assert_eq!((c.ty.dtype, c.count), (F32, None));
+    communication.assert_only(["all-reduce X,Y x?"]);
+    Ok(())
+}
+
+#[test]
+fn groups_of_devices_may_be_along_no_axes() -> Result<()> {
+    let text = |groups: &str| {
+        format!(
+            r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+  %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{"x"}}]>] out_shardings=[<@mesh, [{{"x"}}]>] manual_axes={{"x"}} (%l: tensor<2xf32>) {{
+    %0 = "stablehlo.collective_broadcast"(%l) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<{groups}>}}> : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %0 : tensor<2xf32>
+  }} : (tensor<8xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}}"#
+        )
+    };
+    let groups = |text: &str| -> Result<DeviceGroups> {
+        let communication = Program::parse(text)?.compile()?.communication();
+        Ok(communication.into_iter().next().expect("a broadcast").groups.clone())
+    };
+    let listed = groups(&text("[[0, 3], [2, 1]]> : tensor<2x2xi64"))?;
+    assert_eq!((listed.axes(), listed.to_string()), (&[][..], "2 groups of 2".into()));
+    assert_eq!(listed, DeviceGroups::Listed { count: 2, size: 2 });
+    Ok(())
+}
+
+#[test]
+fn meshes_and_layouts_can_be_read() -> Result<()> {
+    let mesh = Mesh::new([Axis::auto("X", 4), Axis::explicit("Y", 2), Axis::auto("Z", 1)])?;
+    let axes: Vec<(String, usize, bool)> =
+        mesh.axes().iter().map(|a| (a.name().into(), a.size(), a.is_explicit())).collect();
+    assert_eq!(axes, [("X".into(), 4, false), ("Y".into(), 2, true), ("Z".into(), 1, false)]);
+    assert_eq!(mesh.axes()[1].to_string(), "Y=2 Explicit");
+    assert_eq!(with_mesh(&mesh, get_mesh), Some(mesh.clone()));
+
+    let layout = mesh.sharding(P!(("X", "Y"), None));
+    assert_eq!(layout.to_string(), r#"P!(("X", "Y"), None) on (X=4, Y=2, Z=1)"#);
+    assert_eq!(layout.shard_shape([16, 3])?.to_string(), "[2,3]");
+    assert_eq!(codes(&layout.shard_shape([16]).unwrap_err()), ["spec-rank"]);
+    let is_whole = |spec: P| mesh.sharding(spec).is_fully_replicated();
+    assert_eq!([is_whole(P!()), is_whole(P!(None)), is_whole(P!("Z"))], [true; 3]);
+    assert_eq!([is_whole(P!("X")), is_whole(P!(_)), is_whole(P!().unreduced("Y"))], [false; 3]);
+    Ok(())
+}
+
+#[test]
+fn element_types_are_parsed_from_their_names() {
+    for dtype in [Bool, I4, U8, F8E4M3FN, BF16, F32, C128] {
+        assert_eq!(dtype.to_string().parse::<DType>().unwrap(), dtype);
+    }
+    assert_eq!(codes(&"float".parse::<DType>().unwrap_err()), ["dtype-name"]);
+    assert_eq!([I4, BF16, C128].map(|dtype| (dtype.bits(), dtype.storage_bytes())), [(4, 1), (16, 2), (128, 16)]);
 }

@@ -229,8 +229,7 @@ fn spec(layout: &[Vec<String>]) -> P {
 /// communicate over exactly the axes `over`.
 fn check_sum(found: &Communication, over: &[String], is_scattered: bool, what: &str) {
     let kind = if is_scattered { CollectiveKind::ReduceScatter } else { CollectiveKind::AllReduce };
-    let axes: BTreeSet<String> =
-        found.of(kind).flat_map(|c| c.axes.split(',').map(String::from).collect::<Vec<_>>()).collect();
+    let axes: BTreeSet<String> = found.of(kind).flat_map(|c| c.groups.axes().to_vec()).collect();
     assert_eq!(axes, over.iter().cloned().collect(), "{what}\n{found}");
     assert_eq!(found.of(kind).count(), found.len(), "{what}\n{found}");
 }

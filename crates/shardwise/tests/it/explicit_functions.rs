@@ -98,6 +98,7 @@ const CASES: &[Case] = &[
     ("zeros", |x| x + zeros([8, 16], F32)), ("ones", |x| x + ones([8, 16], F32)), ("full", |x| x + full([8, 16], 2, F32)),
     ("zeros_like", |x| x + zeros_like(x)), ("ones_like", |x| x + ones_like(x)), ("scalar", |x| x + scalar(2, F32)),
     ("arange", |x| x + arange(0..16, F32)), ("array", |x| x + array(&[2.0f32; 16])),
+    ("from_vec", |x| x + Array::from_vec(vec![2.0f32; 16], [16])),
     ("bits", |x| x + (bits(key(), [8, 16]) % 8).astype(F32)), ("uniform", |x| x + uniform(key(), [8, 16], F32)),
     ("normal", |x| x + normal(key(), [8, 16], F32)), ("bernoulli", |x| x + bernoulli(key(), 0.5, [8, 16]).astype(F32)),
     ("permutation", |x| x + permutation(key(), 16).astype(F32)), ("categorical", |x| categorical(key(), x, 1)),

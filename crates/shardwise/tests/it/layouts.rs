@@ -166,7 +166,7 @@ fn over_x(level: Communicate, cols: usize, f: fn(&Array) -> Array, out: P) -> St
         let g = jit(shard_map(body).axes("X").in_specs(P!("X")).out_specs(out));
         let moved = g.lower(&x).and_then(|l| l.communication());
         let shown = match moved {
-            Ok(c) => c.into_iter().map(|c| format!("{} {}", c.kind, c.axes)).collect::<Vec<_>>().join(", "),
+            Ok(c) => c.into_iter().map(|c| format!("{} {}", c.kind, c.groups)).collect::<Vec<_>>().join(", "),
             Err(e) => code(Err::<(), _>(e)),
         };
         drop(g);
@@ -269,7 +269,7 @@ fn broadcasts_of_unreduced_values() {
         let f = jit(shard_map(body).axes("X").in_specs(P!("X")).out_specs(P!()));
         assert_eq!(f(&x).unwrap().to_vec::<f32>().unwrap(), x.sum(1).shard(P!()).i(6..).to_vec::<f32>().unwrap());
         let moved = f.lower(&x).and_then(|l| l.communication()).unwrap();
-        let moved: Vec<String> = moved.into_iter().map(|c| format!("{} {}", c.kind, c.axes)).collect();
+        let moved: Vec<String> = moved.into_iter().map(|c| format!("{} {}", c.kind, c.groups)).collect();
         expect!["all-reduce X, all-reduce Y"].assert_eq(&moved.join(", "));
         let kept = jit(shard_map(|x: &Array| x.pbroadcast("X", 3)).axes("X").in_specs(P!("X")).out_specs(P!()));
         assert_eq!(kept(&x).unwrap().ty().to_string(), "f32[2,8@Y]");
@@ -375,7 +375,7 @@ fn mapped_auto_axes_come_first() {
         let x = |spec: P| arange(0..8, F32).shard(spec);
         let moved = |spec: P, y: &Array| {
             let lowered = jit(map(spec)).lower(y).and_then(|l| l.communication());
-            let kinds = lowered.map(|c| c.into_iter().map(|c| format!("{} {}", c.kind, c.axes)).collect::<Vec<_>>());
+            let kinds = lowered.map(|c| c.into_iter().map(|c| format!("{} {}", c.kind, c.groups)).collect::<Vec<_>>());
             kinds.map_or_else(|e| show(Err(e)), |kinds| format!("{} {kinds:?}", y.ty()))
         };
         let then = jit(|x: &Array| map(P!("X"))(&x.shard(P!(("X", "Y")))));

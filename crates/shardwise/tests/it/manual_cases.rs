@@ -121,7 +121,7 @@ struct Case<'a> {
 }
 
 /// Our type, or the code and text of our mistakes.
-type Answer = Result<String, (String, String)>;
+type Outcome = Result<String, (String, String)>;
 
 impl<'a> Case<'a> {
     fn parse(line: &'a str) -> Case<'a> {
@@ -141,7 +141,7 @@ impl<'a> Case<'a> {
         Array::of_type(sizes.split(',').map(|n| n.parse().expect("a size")).collect::<Vec<usize>>(), dtype)
     }
 
-    fn run(&self) -> Answer {
+    fn run(&self) -> Outcome {
         let wrong = |e: &Error| {
             let codes: Vec<String> = e.diagnostics().map(|d| d.code().to_string()).collect();
             let text: Vec<String> = e.to_string().lines().filter(|l| !l.contains("-->")).map(String::from).collect();
@@ -158,7 +158,7 @@ impl<'a> Case<'a> {
         if out.is_some() {
             steps.pop();
         }
-        let found: Mutex<Answer> = Mutex::new(Ok(String::new()));
+        let found: Mutex<Outcome> = Mutex::new(Ok(String::new()));
         let note = |y: &Array| y.check().map(|y| y.ty().to_string()).map_err(|e| wrong(&e));
         let body = |x: &Array| {
             let y = steps.iter().fold(x.clone(), |x, s| step(&x, s));

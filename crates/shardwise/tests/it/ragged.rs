@@ -193,17 +193,6 @@ fn arrays_that_do_not_fit() {
                | recv_sizes i64[4]{V:X}
                = expected: one-dimensional integer arrays of one dtype and one length, a positive multiple of the 4 devices along "X""#]],
     );
-    check_mistake(
-        |x, n| {
-            ragged_all_to_all(x, 0, "X", Ragged { input_offsets: n, send_sizes: n, output_offsets: n, recv_sizes: n })
-        },
-        [0; 16],
-        expect![[r#"
-            error[ragged-rows]: `ragged_all_to_all`: the rows do not fit the array that receives them
-              --> here
-               | rows i32[2,3]{V:X}, and a number to receive them
-               = expected: two arrays of the same dtype, with at least one dimension and equal sizes after the first"#]],
-    );
 }
 
 #[test]

@@ -453,3 +453,33 @@ fn the_signature_of_a_quantized_program_names_its_types() {
     let program = shardwise::Program::parse(text).unwrap();
     assert_eq!(program.signature(), "(!quant.uniform<i8:f32, 0.5>[4]) -> f32[4]");
 }
+
+#[test]
+fn vectors_become_arrays_of_any_shape_and_back() -> Result<()> {
+    let x = Array::from_vec((0..24).collect::<Vec<i32>>(), [2, INFER, 4]);
+    assert_eq!(x.ty().to_string(), "i32[2,3,4]");
+    let blocks = x.to_vec3::<i32>()?;
+    assert_eq!(blocks[1], [[12, 13, 14, 15], [16, 17, 18, 19], [20, 21, 22, 23]]);
+    assert_eq!(x.i(1).to_vec2::<i32>()?, blocks[1]);
+    assert_eq!(Array::from_vec(Vec::<f32>::new(), [2, 0]).to_vec2::<f32>()?, [[0.0f32; 0]; 2]);
+    assert!(Array::from_vec(vec![true], []).item::<bool>()?);
+    Ok(())
+}
+
+#[test]
+fn vectors_that_do_not_fit_a_shape_are_mistakes() {
+    let code = |e: Error| e.diagnostics().map(|d| format!("{}: {}", d.code(), d.message())).collect::<String>();
+    let found = |shape: &[usize]| code(Array::from_vec(vec![1, 2, 3], shape).check().unwrap_err());
+    assert_eq!(found(&[2, 2]), "data-size: `from_vec`: 3 elements do not fill an array of shape [2,2]");
+    assert_eq!(found(&[2, INFER]), "data-size: `from_vec`: 3 elements do not fill an array of shape [2,INFER]");
+    assert!(found(&[3; 1].into_iter().chain([1; 300]).collect::<Vec<_>>()).starts_with("too-large"));
+    let x = array(&[1, 2]);
+    assert_eq!(
+        code(x.to_vec2::<i32>().unwrap_err()),
+        "rank: `to_vec2` is called for 2 dimensions, and the array is i32[2]"
+    );
+    assert_eq!(
+        code(x.to_vec3::<i32>().unwrap_err()),
+        "rank: `to_vec3` is called for 3 dimensions, and the array is i32[2]"
+    );
+}

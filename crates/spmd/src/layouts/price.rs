@@ -68,7 +68,7 @@ pub(super) struct Prices<'a> {
     current: EntityVec<Group, Layout>,
     rated: EntityVec<Site, Rc<Rated>>,
     /// The ratings made so far.
-    known: FxHashMap<Question, Rc<Rated>>,
+    known: FxHashMap<RatingKey, Rc<Rated>>,
     /// The moves of each value that some site needs.
     moves: EntityVec<Value, SmallVec<[Move; 1]>>,
     /// For each site, into how many shards the work of its product is split at the start; 0 if it is no product.
@@ -85,7 +85,7 @@ pub(super) struct Prices<'a> {
 
 /// Everything that the price of a site depends on: its class and the layouts of its values.
 #[derive(PartialEq, Eq, Hash)]
-struct Question(Class, SmallVec<[Option<Layout>; 4]>);
+struct RatingKey(Class, SmallVec<[Option<Layout>; 4]>);
 
 /// The price of a site under certain layouts.
 #[derive(Default)]
@@ -339,19 +339,19 @@ impl<'a> Prices<'a> {
     fn rate(&mut self, site: Site) -> Rc<Rated> {
         self.effort += 1;
         let data = &self.sites.sites[site];
-        let question = Question(data.class, data.groups.iter().map(|g| Some(self.current[(*g)?])).collect());
-        if let Some(known) = self.known.get(&question) {
+        let key = RatingKey(data.class, data.groups.iter().map(|g| Some(self.current[(*g)?])).collect());
+        if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         let work = self.decisions.prices.work();
         let mut rated = match &data.kind {
-            SiteKind::Op { .. } => self.rate_op(data, &question.1),
+            SiteKind::Op { .. } => self.rate_op(data, &key.1),
             SiteKind::Edge { .. } => self.rate_edge(data),
         };
         self.effort += (self.decisions.prices.work() - work) / PLANNING;
         rated.number = self.known.len() + 1;
         let rated = Rc::new(rated);
-        self.known.insert(question, rated.clone());
+        self.known.insert(key, rated.clone());
         rated
     }
 

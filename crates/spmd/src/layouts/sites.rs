@@ -1,7 +1,7 @@
 //! The values of a function that have one layout, and the places where values are moved.
 
 use crate::cleanup::live;
-use crate::kinds::{Kind, Kinds};
+use crate::kinds::{Kinds, OpKind};
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator};
 use crate::strategy::Served;
@@ -41,7 +41,7 @@ pub(super) struct Sites {
 /// Everything that the price of a site depends on, besides the layouts of its values.
 #[derive(PartialEq, Eq, Hash)]
 enum ClassKey {
-    Op { kind: Kind, served: Served, runs: u64 },
+    Op { kind: OpKind, served: Served, runs: u64 },
     Edge { ty: TensorType, to: Option<Sharding>, runs: u64, is_zeros: bool },
 }
 
@@ -67,7 +67,7 @@ pub(super) struct SiteData {
 
 pub(super) enum SiteKind {
     /// An op that runs along the factors of a rule.
-    Op { op: Op, kind: Kind, served: Served },
+    Op { op: Op, kind: OpKind, served: Served },
     /// An edge of the data flow. The value is moved to the layout of the target. `is_zeros` states whether it is zero
     /// everywhere.
     Edge { from: Value, to: Target, is_zeros: bool },

@@ -2,7 +2,7 @@
 
 use crate::generate::Chooser;
 use shardwise_base::compare::{Tolerance, compare};
-use shardwise_base::{DType, Kind, Literal, bf16};
+use shardwise_base::{DType, DTypeKind, Literal, bf16};
 use shardwise_engine::{Argument, Engine};
 use shardwise_interp::{InterpEngine, run};
 use shardwise_ir::text::parse;
@@ -26,7 +26,7 @@ fn literal(c: &mut Chooser, ty: &TensorType) -> Literal {
         dtype => {
             let width = dtype.storage_bytes();
             let mut bytes = vec![0; n * width];
-            let most = if dtype.kind() == Kind::Bool { 2 } else { 4 };
+            let most = if dtype.kind() == DTypeKind::Bool { 2 } else { 4 };
             (0..n).for_each(|i| bytes[i * width] = c.below(most) as u8);
             Literal::from_bytes(dtype, &ty.shape, &bytes).unwrap()
         }

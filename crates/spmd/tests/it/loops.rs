@@ -66,7 +66,7 @@ fn the_weight_of_all_turns_is_gathered_once() {
     for (weight, limit) in [(ROWS, "%c"), (COLUMNS, "%c"), (ROWS, "%n"), (COLUMNS, "%n")] {
         let found = moved(&products(ROWS, weight, 64, limit));
         let [row] = &found.rows[..] else { panic!("{found}") };
-        assert_eq!((row.kind, row.count, row.bytes_received), ("all-gather", Some(1), gathered(64)), "{found}");
+        assert_eq!((row.kind.name(), row.count, row.bytes_received), ("all-gather", Some(1), gathered(64)), "{found}");
         assert!(row.why().contains("once"), "{found}");
     }
 }

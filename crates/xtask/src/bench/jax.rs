@@ -15,8 +15,9 @@ pub struct Jax {
     answers: BufReader<ChildStdout>,
 }
 
+/// A line of the process's output.
 #[derive(Deserialize)]
-struct Answer {
+struct Timing {
     median_us: f64,
 }
 
@@ -46,8 +47,8 @@ impl Jax {
         writeln!(self.requests, "{request}").context("oracle/bench_jax.py has ended")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
-        let answer: Answer = serde_json::from_str(&line).context("no answer from oracle/bench_jax.py")?;
-        Ok(answer.median_us)
+        let timing: Timing = serde_json::from_str(&line).context("no answer from oracle/bench_jax.py")?;
+        Ok(timing.median_us)
     }
 }
 

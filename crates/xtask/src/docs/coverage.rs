@@ -2,7 +2,7 @@
 
 use super::{Markdown, Page};
 use anyhow::{Error, Result};
-use shardwise_check::coverage::{Fit, Kind, Ran, Row, coverage};
+use shardwise_check::coverage::{FactorColumn, Fit, Ran, Row, coverage};
 
 pub fn page() -> Result<Page> {
     let rows = coverage().map_err(Error::msg)?;
@@ -13,10 +13,10 @@ pub fn page() -> Result<Page> {
             Some(why) => [name, format!("none: {why}"), String::new(), String::new(), String::new()],
             None => [
                 name,
-                cell(row, Kind::PassThrough),
-                cell(row, Kind::Reduction),
-                cell(row, Kind::NeedReplication),
-                cell(row, Kind::Permutation),
+                cell(row, FactorColumn::PassThrough),
+                cell(row, FactorColumn::Reduction),
+                cell(row, FactorColumn::NeedReplication),
+                cell(row, FactorColumn::Permutation),
             ],
         });
     }
@@ -35,7 +35,7 @@ pub fn page() -> Result<Page> {
 
 /// Formats a cell: `in parts: even; whole: 0, 1; not uneven; uneven: why`. Returns an empty text if no rule of the op
 /// has such a factor.
-fn cell(row: &Row, kind: Kind) -> String {
+fn cell(row: &Row, kind: FactorColumn) -> String {
     if !row.kinds().contains(&kind) {
         return String::new();
     }

@@ -230,7 +230,9 @@ impl Call {
 }
 
 /// Returns the strings in an expression that are words, and not names: those with a space. Calls of `expect` are left
-/// out, with what they are called on, and so are the arguments of macros that stop the program.
+/// out, with what they are called on, and so are the arguments of macros that stop the program. A string that is an
+/// argument of a function is left out too: it is a part of the message that the function makes, as `verb` in
+/// `format!("{verb} {axes}")`.
 fn words_of(e: &Expr) -> Vec<String> {
     struct Words(Vec<String>);
     impl<'ast> Visit<'ast> for Words {
@@ -251,10 +253,21 @@ fn words_of(e: &Expr) -> Vec<String> {
                 visit::visit_expr_method_call(self, e);
             }
         }
+        fn visit_expr_call(&mut self, e: &'ast syn::ExprCall) {
+            let is_part = |argument: &&Expr| is_function(&e.func) && matches!(argument, Expr::Lit(_));
+            e.args.iter().filter(|argument| !is_part(argument)).for_each(|argument| self.visit_expr(argument));
+        }
     }
     let mut words = Words(vec![]);
     words.visit_expr(e);
     words.0
+}
+
+/// Returns true for the path of a function other than `from`. The names of constructors, such as `Err`, start with a
+/// capital letter.
+fn is_function(callee: &Expr) -> bool {
+    let Expr::Path(p) = callee else { return false };
+    path_names(&p.path).last().is_some_and(|name| name != "from" && name.starts_with(char::is_lowercase))
 }
 
 /// Returns the last names of the paths that are called in an expression, outside of macros.
@@ -643,6 +656,16 @@ mod tests {
         let expected =
             ["a error: the {} is lost", "b error: cannot read {x}", "c error: cannot read {x}", "c error: no number"];
         assert_eq!(told(source), expected);
+    }
+
+    #[test]
+    fn an_argument_of_a_message_is_no_message() {
+        let source = r#"
+            fn apply(x: &str) -> Result<u8, String> { take(x, "slices along")?; Err(String::from("an error")) }
+            fn take(x: &str, verb: &str) -> Result<u8, String> { Err(format!("{verb} {x}, which is split")) }
+            fn one() { apply(x).map_err(|m| Diagnostic::error("a", l, m)) }
+        "#;
+        assert_eq!(told(source), ["a error: an error", "a error: {verb} {x}, which is split"]);
     }
 
     #[test]

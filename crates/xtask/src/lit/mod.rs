@@ -4,13 +4,13 @@
 //! RUN lines (`sdy_opt` becomes `shardwise opt`) and checks the output with PyPI's `filecheck`. The functions of a file
 //! are counted: a function passes if its file passes, or if it passes alone. A function that does not pass must be
 //! listed in `known.toml` with its reason, and listed functions must not pass. jaxlib, which has an older Shardy, is
-//! asked the same questions for comparison.
+//! given the same requests for comparison.
 
 mod cases;
 mod known;
 mod report;
 
-use crate::oracle::judge::{self, Question};
+use crate::oracle::judge::{self, Request};
 use crate::{command, repo, venv};
 use anyhow::{Context, Result, ensure};
 use cases::{Run, cases, runs};
@@ -66,9 +66,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let made = command::in_parallel(&texts, |(run, text)| ours(&command, run, text));
     let mut theirs = Remembered::read(&work)?;
     let mut asked_of_jaxlib = BTreeSet::new();
-    let mut questions = vec![];
+    let mut requests = vec![];
     for ((run, text), made) in texts.iter().zip(&made) {
-        let question = |output: Option<PathBuf>| Question::Lit {
+        let request = |output: Option<PathBuf>| Request::Lit {
             file: (*text).clone(),
             passes: run.passes.join(","),
             prefixes: run.prefixes.clone(),
@@ -76,21 +76,21 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         };
         let key = key(run, text)?;
         if !theirs.answers.contains_key(&key) && asked_of_jaxlib.insert(key) {
-            questions.push(question(None));
+            requests.push(request(None));
         }
-        questions.extend(made.as_ref().ok().cloned().map(|output| question(Some(output))));
+        requests.extend(made.as_ref().ok().cloned().map(|output| request(Some(output))));
     }
-    let mut answers = judge::ask(&python, &questions, &[])?.into_iter();
+    let mut answers = judge::ask(&python, &requests, &[])?.into_iter();
     let mut verdicts = vec![];
     for ((run, text), made) in texts.iter().zip(made) {
         let key = key(run, text)?;
         if !theirs.answers.contains_key(&key) {
-            let answer = answers.next().context("an answer to each question")?;
+            let answer = answers.next().context("an answer to each request")?;
             theirs.answers.insert(key.clone(), answer.ok);
         }
         let ours = match made {
-            Ok(_) => answers.next().context("an answer to each question")?,
-            Err(reason) => judge::Answer::failed(reason),
+            Ok(_) => answers.next().context("an answer to each request")?,
+            Err(reason) => judge::Response::failed(reason),
         };
         verdicts.push(Both { ours, theirs: theirs.answers[&key] });
     }
@@ -170,7 +170,7 @@ fn ours(shardwise: &Path, run: &Run, text: &Path) -> Result<PathBuf, String> {
 }
 
 struct Both {
-    ours: judge::Answer,
+    ours: judge::Response,
     theirs: bool,
 }
 
@@ -196,7 +196,7 @@ impl Remembered {
     }
 }
 
-/// Returns the key of a question: a hash of everything on which the answer depends. Fails if the text cannot be read.
+/// Returns the key of a request: a hash of everything on which the answer depends. Fails if the text cannot be read.
 fn key(run: &Run, text: &Path) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     (std::fs::read_to_string(text)?, &run.passes, &run.prefixes).hash(&mut hasher);

@@ -3,7 +3,7 @@
 //! `oracle/derivatives.py` draws functions, exports them, and transforms them with JAX. Here, the exported text is
 //! transformed as `shardwise opt` does, and run on both engines.
 
-use super::judge::{self, Question};
+use super::judge;
 use super::known::{self, OtherDerivative};
 use crate::table::Table;
 use crate::{command, venv};
@@ -18,7 +18,7 @@ use shardwise_ops::OPS;
 use shardwise_transform::Request;
 use std::collections::BTreeMap;
 
-/// The number of cases in one question to JAX.
+/// The number of cases in one request to JAX.
 const CHUNK: usize = 10;
 /// The number of models, which come before the cases that are drawn.
 const MODELS: usize = 27;
@@ -123,8 +123,8 @@ fn compared(case: &Case, theirs: &[Array]) -> Result<Outcome, String> {
     Ok(Outcome::At(worst))
 }
 
-/// Returns true if our results are as close to `exact`, JAX's results in `f64`, as JAX's own in the case's types are, or
-/// as close as is allowed. Fails if the program cannot be transformed or run.
+/// Returns true if our results are as close to `exact`, JAX's results in `f64`, as JAX's own in the case's types are,
+/// or as close as is allowed. Fails if the program cannot be transformed or run.
 fn is_as_exact(case: &Case, exact: &Case) -> Result<bool, String> {
     let read = |of: &Option<Vec<Array>>| -> Result<Vec<Literal>, String> {
         of.as_deref().unwrap_or(&[]).iter().map(Array::literal).collect()
@@ -162,8 +162,8 @@ pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let positions: Vec<usize> = (0..MODELS + count).collect();
     let ask = |positions: &[usize], exact: bool| {
-        let question = |part: &[usize]| Question::Derivatives { seed, count, positions: part.to_vec(), exact };
-        judge::ask_about(&python, positions, CHUNK, &question, &|answer| answer.cases)
+        let request = |part: &[usize]| judge::Request::Derivatives { seed, count, positions: part.to_vec(), exact };
+        judge::ask_about(&python, positions, CHUNK, &request, &|answer| answer.cases)
     };
     let cases = ask(&positions, false)?;
     let mut outcomes = command::in_parallel(&cases, |case| match case {

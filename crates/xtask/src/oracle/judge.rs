@@ -1,4 +1,4 @@
-//! The judges: `oracle/batch.py` answers many questions in one Python process, each of them in a forked child.
+//! The judges: `oracle/batch.py` answers many requests in one Python process, each of them in a forked child.
 
 use super::check::{Check, Verdict, Verdicts};
 use crate::{command, venv};
@@ -11,10 +11,10 @@ use std::time::Duration;
 /// The time limit for a batch.
 const LIMIT: Duration = Duration::from_secs(1200);
 
-/// A question about files that our command wrote.
+/// A request about files that our command wrote.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Question {
+pub enum Request {
     /// Asks whether the arrays of two files are equal, within tolerances.
     Values { ours: PathBuf, expected: PathBuf },
     /// Asks whether all shardings are equal.
@@ -57,27 +57,27 @@ pub struct Evaluated {
     pub reason: String,
 }
 
-/// A question about a program, and the check to which it belongs.
+/// A request about a program, and the check to which it belongs.
 pub struct Job {
     pub program: usize,
     pub check: Check,
-    pub question: Question,
+    pub request: Request,
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
     id: usize,
     #[serde(flatten)]
-    question: &'a Question,
+    request: &'a Request,
 }
 
 /// A line of the batch's output.
 #[derive(Deserialize)]
-pub struct Answer {
+pub struct Response {
     id: usize,
     pub ok: bool,
     pub reason: String,
-    /// For a question about many files: `equal`, `unknown` or the difference.
+    /// For a request about many files: `equal`, `unknown` or the difference.
     #[serde(default)]
     pub verdicts: Vec<String>,
     /// The results of programs that were run.
@@ -90,10 +90,10 @@ pub struct Answer {
     shardings: Option<Shardings>,
 }
 
-impl Answer {
+impl Response {
     /// Returns a failure that needed no judge.
-    pub fn failed(reason: String) -> Answer {
-        Answer { id: 0, ok: false, reason, verdicts: vec![], values: vec![], cases: vec![], shardings: None }
+    pub fn failed(reason: String) -> Response {
+        Response { id: 0, ok: false, reason, verdicts: vec![], values: vec![], cases: vec![], shardings: None }
     }
 }
 
@@ -138,12 +138,12 @@ pub fn run_all(python: &Path, jobs: Vec<Job>, verdicts: &mut Verdicts) -> Result
     let (interpreted, others): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|j| j.check == Check::Interpret);
     let mut total = Shardings::default();
     for (batch, more) in [(others, vec![]), (interpreted, vec!["--children", "1"])] {
-        let (mut jobs, mut questions) = (vec![], vec![]);
+        let (mut jobs, mut requests) = (vec![], vec![]);
         for job in batch {
             jobs.push((job.program, job.check));
-            questions.push(job.question);
+            requests.push(job.request);
         }
-        for (job, answer) in jobs.into_iter().zip(ask(python, &questions, &more)?) {
+        for (job, answer) in jobs.into_iter().zip(ask(python, &requests, &more)?) {
             let verdict = if answer.ok { Verdict::Passed } else { Verdict::Failed(answer.reason) };
             verdicts.insert(job, verdict);
             total.add(answer.shardings.unwrap_or_default());
@@ -178,50 +178,50 @@ pub fn tables(python: &Path) -> Result<(String, bool)> {
     Ok((report, is_right))
 }
 
-/// Asks about many things, with `chunk` of them in one question, whose answer has a part for each. `chunk` must not be
+/// Asks about many things, with `chunk` of them in one request, whose answer has a part for each. `chunk` must not be
 /// 0. If an answer does not have a part for each thing, because jaxlib crashed on the chunk, each half is asked
 /// separately, and finally each thing. The answer is `None` for things on which jaxlib crashes alone. Fails if the
-/// questions cannot be asked.
+/// requests cannot be asked.
 pub fn ask_about<T, R>(
     python: &Path,
     things: &[T],
     chunk: usize,
-    question: &dyn Fn(&[T]) -> Question,
-    parts: &dyn Fn(Answer) -> Vec<R>,
+    request: &dyn Fn(&[T]) -> Request,
+    parts: &dyn Fn(Response) -> Vec<R>,
 ) -> Result<Vec<Option<R>>> {
-    let questions: Vec<Question> = things.chunks(chunk).map(question).collect();
-    let answers = ask(python, &questions, &["--limit", "600"])?;
+    let requests: Vec<Request> = things.chunks(chunk).map(request).collect();
+    let answers = ask(python, &requests, &["--limit", "600"])?;
     let mut out = vec![];
     for (chunk, answer) in things.chunks(chunk).zip(answers) {
         let found = parts(answer);
         match chunk.len() {
             n if n == found.len() => out.extend(found.into_iter().map(Some)),
             1 => out.push(None),
-            n => out.extend(ask_about(python, chunk, n.div_ceil(2), question, parts)?),
+            n => out.extend(ask_about(python, chunk, n.div_ceil(2), request, parts)?),
         }
     }
     Ok(out)
 }
 
-/// Runs one batch. The answers are in the order of the questions. `more` has further arguments of `oracle/batch.py`.
+/// Runs one batch. The answers are in the order of the requests. `more` has further arguments of `oracle/batch.py`.
 ///
 /// # Errors
 /// Fails if the script fails or leaves out an answer.
-pub fn ask(python: &Path, questions: &[Question], more: &[&str]) -> Result<Vec<Answer>> {
-    if questions.is_empty() {
+pub fn ask(python: &Path, requests: &[Request], more: &[&str]) -> Result<Vec<Response>> {
+    if requests.is_empty() {
         return Ok(vec![]);
     }
-    let lines = questions.iter().enumerate().map(|(id, question)| serde_json::to_string(&Line { id, question }));
+    let lines = requests.iter().enumerate().map(|(id, request)| serde_json::to_string(&Line { id, request }));
     let input = lines.collect::<serde_json::Result<Vec<_>>>()?.join("\n");
     let mut script = venv::script(python, "batch.py");
     script.args(more);
     let outcome = command::run(script, &input, LIMIT)?;
     ensure!(outcome.is_success(), "oracle/batch.py failed: {}\n{}", outcome.reason(), outcome.stderr);
-    let mut answers: Vec<Answer> =
+    let mut answers: Vec<Response> =
         outcome.stdout.lines().map(serde_json::from_str).collect::<serde_json::Result<_>>()?;
     answers.sort_by_key(|a| a.id);
-    let is_complete = answers.iter().map(|a| a.id).eq(0..questions.len());
-    ensure!(is_complete, "oracle/batch.py answered {} of {}", answers.len(), questions.len());
+    let is_complete = answers.iter().map(|a| a.id).eq(0..requests.len());
+    ensure!(is_complete, "oracle/batch.py answered {} of {}", answers.len(), requests.len());
     Ok(answers)
 }
 

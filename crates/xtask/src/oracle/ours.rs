@@ -2,7 +2,7 @@
 //! judge.
 
 use super::check::{Check, Verdict, Verdicts};
-use super::judge::{Job, Question};
+use super::judge::{Job, Request};
 use super::programs::Program;
 use crate::{command, repo};
 use anyhow::{Context, Result};
@@ -26,9 +26,9 @@ pub fn run_all(shardwise: &Path, programs: &[Program], checks: &[Check], work: &
     let (mut verdicts, mut jobs) = (Verdicts::new(), vec![]);
     for (task, outcome) in tasks.iter().zip(outcomes) {
         match outcome? {
-            Ok(questions) => {
-                let wanted = questions.into_iter().filter(|(check, _)| checks.contains(check));
-                jobs.extend(wanted.map(|(check, question)| Job { program: task.program, check, question }));
+            Ok(requests) => {
+                let wanted = requests.into_iter().filter(|(check, _)| checks.contains(check));
+                jobs.extend(wanted.map(|(check, request)| Job { program: task.program, check, request }));
             }
             Err(reason) => {
                 verdicts.insert((task.program, task.check), Verdict::Failed(reason));
@@ -53,12 +53,12 @@ fn tasks(program_count: usize, checks: &[Check]) -> Vec<Task> {
     (0..program_count).flat_map(|program| calls.iter().map(move |&check| Task { program, check })).collect()
 }
 
-type Questions = Vec<(Check, Question)>;
+type Requests = Vec<(Check, Request)>;
 
-/// Calls the command for a check. Returns the questions about its output, or the reason why there is no output as the
-/// inner error. Verification and interpretation both have the questions of both. Fails if the command cannot be
+/// Calls the command for a check. Returns the requests about its output, or the reason why there is no output as the
+/// inner error. Verification and interpretation both have the requests of both. Fails if the command cannot be
 /// started, or if the output cannot be written.
-fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<Result<Questions, String>> {
+fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<Result<Requests, String>> {
     let out = |extension: &str| program.file_in(work, extension);
     std::fs::create_dir_all(out("").parent().expect("below the work folder"))?;
     let source = program.file(".mlir");
@@ -69,14 +69,14 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
             let values = out(&format!(".{engine}.npz"));
             call.arg("run").arg(source).arg("--inputs").arg(program.file(".in.npz"));
             call.arg("--outputs").arg(&values).args(["--engine", engine]);
-            let question = Question::Values { ours: values, expected: program.file(".out.npz") };
-            finish(call, None, vec![(task.check, question)])
+            let request = Request::Values { ours: values, expected: program.file(".out.npz") };
+            finish(call, None, vec![(task.check, request)])
         }
         Check::Propagate => {
             let ours = out(".propagated.mlir");
             call.arg("propagate").arg(source);
-            let question = Question::Shardings { ours: ours.clone(), theirs: program.file(".shardy.mlir") };
-            finish(call, Some(ours), vec![(task.check, question)])
+            let request = Request::Shardings { ours: ours.clone(), theirs: program.file(".shardy.mlir") };
+            finish(call, Some(ours), vec![(task.check, request)])
         }
         Check::Verify | Check::Interpret => {
             let (file, layout) = (out(".dense.mlir"), out(".local.mlir"));
@@ -84,8 +84,8 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
             with_axes.arg("partition").arg(&source);
             call.args(["partition", "--replica-groups", "dense"]).arg(source);
             let (inputs, expected) = (program.file(".in.npz"), program.file(".out.npz"));
-            let interpret = Question::Interpret { file: file.clone(), layout: layout.clone(), inputs, expected };
-            let verify = Question::Verify { file: file.clone() };
+            let interpret = Request::Interpret { file: file.clone(), layout: layout.clone(), inputs, expected };
+            let verify = Request::Verify { file: file.clone() };
             match finish(with_axes, Some(layout), vec![])? {
                 Ok(_) => finish(call, Some(file), vec![(Check::Verify, verify), (Check::Interpret, interpret)]),
                 failed => Ok(failed),
@@ -94,10 +94,10 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
     }
 }
 
-/// Runs the call and writes its standard output to the file `printed`, if there is one. Returns the questions if it
+/// Runs the call and writes its standard output to the file `printed`, if there is one. Returns the requests if it
 /// succeeded, and otherwise the reason why it failed as the inner error. Fails if the call cannot be started, or if the
 /// file cannot be written.
-fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Result<Result<Questions, String>> {
+fn finish(call: Command, printed: Option<PathBuf>, requests: Requests) -> Result<Result<Requests, String>> {
     let outcome = command::run(call, "", LIMIT)?;
     if !outcome.is_success() {
         return Ok(Err(outcome.reason()));
@@ -106,5 +106,5 @@ fn finish(call: Command, printed: Option<PathBuf>, questions: Questions) -> Resu
         shardwise_base::file::write(&file, outcome.stdout)
             .with_context(|| format!("cannot write {}", repo::shown(&file)))?;
     }
-    Ok(Ok(questions))
+    Ok(Ok(requests))
 }

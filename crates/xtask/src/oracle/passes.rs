@@ -3,7 +3,7 @@
 //! Each module comes from a seed, which is reported with a difference. Our output and jaxlib's are compared as modules,
 //! so that differences in their texts do not matter.
 
-use super::judge::{self, Question};
+use super::judge::{self, Request};
 use crate::table::Table;
 use crate::{command, repo, venv};
 use anyhow::{Context, Result};
@@ -33,7 +33,7 @@ const PROPAGATED: &str = "sdy-user-priority-propagate,sdy-sharding-constraint-to
 const COLLECTIVES: &str = "sdy-user-priority-propagate,sdy-sharding-constraint-to-reshard,sdy-close-shardings,\
                            sdy-insert-explicit-reshards{enable-full-version=true},sdy-reshard-to-collectives";
 
-/// The number of modules in one question.
+/// The number of modules in one request.
 const CHUNK: usize = 100;
 
 /// Compares `count` modules from `seed` on. Returns the report, and true if no output differs from jaxlib's. Modules
@@ -152,13 +152,13 @@ enum Verdict {
     Different(String),
 }
 
-/// Returns the verdicts on all modules, for these passes. Fails if the questions cannot be asked.
+/// Returns the verdicts on all modules, for these passes. Fails if the requests cannot be asked.
 fn ask(python: &Path, made: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
-    let question = |chunk: &[&Made]| Question::Passes {
+    let request = |chunk: &[&Made]| Request::Passes {
         passes: passes.to_string(),
         files: chunk.iter().map(|m| (m.input.clone(), m.output.as_ref().ok().cloned())).collect(),
     };
-    let told = judge::ask_about(python, made, CHUNK, &question, &|answer| answer.verdicts)?;
+    let told = judge::ask_about(python, made, CHUNK, &request, &|answer| answer.verdicts)?;
     let pairs = made.iter().zip(told);
     Ok(pairs.map(|(made, told)| told.map_or(Verdict::Unknown, |told| verdict(made, &told))).collect())
 }

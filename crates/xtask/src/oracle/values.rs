@@ -1,7 +1,7 @@
 //! Compares the values of generated programs of one device: ours, in the interpreter and on the host engine, with those
 //! of StableHLO's reference interpreter, or with XLA on the CPU if that refuses the program. Most programs have one op.
 
-use super::judge::{self, Elements, Evaluated, Evaluation, Question};
+use super::judge::{self, Elements, Evaluated, Evaluation, Request};
 use super::known::{self, OtherValues};
 use crate::table::Table;
 use crate::{command, repo, venv};
@@ -17,7 +17,7 @@ use shardwise_ops::Opcode;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The number of programs in one question to JAX.
+/// The number of programs in one request to JAX.
 const CHUNK: usize = 100;
 /// One of this many programs has several ops.
 const SEVERAL: u64 = 8;
@@ -128,9 +128,9 @@ fn evaluate(python: &Path, subjects: &[Subject]) -> Result<Vec<Theirs>> {
 }
 
 fn ask(python: &Path, subjects: &[&Subject], system: &'static str, chunk: usize) -> Result<Vec<Theirs>> {
-    let question =
-        |chunk: &[&Subject]| Question::Evaluate { system, programs: chunk.iter().map(|s| s.evaluation()).collect() };
-    let answers = judge::ask_about(python, subjects, chunk, &question, &|answer| answer.values)?;
+    let request =
+        |chunk: &[&Subject]| Request::Evaluate { system, programs: chunk.iter().map(|s| s.evaluation()).collect() };
+    let answers = judge::ask_about(python, subjects, chunk, &request, &|answer| answer.values)?;
     let theirs = |answer: Option<Evaluated>| match answer {
         Some(Evaluated { results: Some(results), .. }) => Theirs::Values { by: system, results },
         Some(Evaluated { reason, .. }) => Theirs::None(reason),

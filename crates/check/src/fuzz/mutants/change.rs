@@ -1,7 +1,7 @@
 //! The changes of a text.
 
 use super::super::corpus::programs;
-use super::words::{Kind, Word, words};
+use super::words::{Word, WordKind, words};
 use crate::choose::Chooser;
 
 /// Returns the changed text, or `None` if the text has no place for the change.
@@ -150,13 +150,13 @@ fn sign(words: &[Word], text: &str, i: Option<usize>) -> char {
 // ── types
 
 fn is_dtype(word: &Word, text: &str) -> bool {
-    word.kind == Kind::Name && DTYPES.contains(&word.of(text))
+    word.kind == WordKind::Name && DTYPES.contains(&word.of(text))
 }
 
 fn dtype_everywhere(choose: &mut Chooser, text: &str) -> Option<String> {
     let from = any_word(choose, text, |all, i| is_dtype(&all[i], text))?;
     let places: Vec<Word> =
-        words(text).into_iter().filter(|w| w.kind == Kind::Name && w.of(text) == from.of(text)).collect();
+        words(text).into_iter().filter(|w| w.kind == WordKind::Name && w.of(text) == from.of(text)).collect();
     Some(all_replaced(text, &places, choose.of::<&str>(DTYPES)))
 }
 
@@ -167,13 +167,15 @@ fn dtype_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
 
 /// Returns true if word `i` is a number with an `x` after it, as in a type, and not directly after a text in quotes.
 fn is_size(words: &[Word], text: &str, i: usize) -> bool {
-    words[i].kind == Kind::Number && sign(words, text, Some(i + 1)) == 'x' && sign(words, text, i.checked_sub(1)) != '"'
+    words[i].kind == WordKind::Number
+        && sign(words, text, Some(i + 1)) == 'x'
+        && sign(words, text, i.checked_sub(1)) != '"'
 }
 
 fn size_everywhere(choose: &mut Chooser, text: &str) -> Option<String> {
     let from = any_word(choose, text, |all, i| is_size(all, text, i))?;
     let all = words(text);
-    let is_place = |i: usize| all[i].kind == Kind::Number && all[i].of(text) == from.of(text);
+    let is_place = |i: usize| all[i].kind == WordKind::Number && all[i].of(text) == from.of(text);
     // The limits of slices and lists of sizes contain the same numbers.
     let with_others = choose.one_in(2);
     let places: Vec<Word> = (0..all.len())
@@ -192,7 +194,7 @@ fn size_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
 /// Changes a random number that is not a size of a type: most often, one of an attribute or a constant. Returns `None`
 /// if there is none.
 fn number(choose: &mut Chooser, text: &str) -> Option<String> {
-    let from = any_word(choose, text, |all, i| all[i].kind == Kind::Number && !is_size(all, text, i))?;
+    let from = any_word(choose, text, |all, i| all[i].kind == WordKind::Number && !is_size(all, text, i))?;
     let near = from.of(text).parse::<i64>().ok().and_then(|n| n.checked_add(choose.between(-1, 1)));
     let to = match near {
         Some(near) if choose.one_in(2) => near.to_string(),
@@ -253,7 +255,8 @@ fn typed_values(text: &str) -> Vec<(String, String)> {
 
 fn operand_of_same_type(choose: &mut Chooser, text: &str) -> Option<String> {
     let values = typed_values(text);
-    let is_use = |all: &[Word], i: usize| all[i].kind == Kind::Value && !"=:".contains(sign(all, text, Some(i + 1)));
+    let is_use =
+        |all: &[Word], i: usize| all[i].kind == WordKind::Value && !"=:".contains(sign(all, text, Some(i + 1)));
     let from = any_word(choose, text, is_use)?;
     let ty = &values.iter().find(|(name, _)| name == from.of(text))?.1;
     let others: Vec<&String> =
@@ -263,11 +266,11 @@ fn operand_of_same_type(choose: &mut Chooser, text: &str) -> Option<String> {
 
 fn swapped_operands(choose: &mut Chooser, text: &str) -> Option<String> {
     let is_pair = |all: &[Word], i: usize| {
-        let is_value = |i: usize| all.get(i).is_some_and(|w| w.kind == Kind::Value);
+        let is_value = |i: usize| all.get(i).is_some_and(|w| w.kind == WordKind::Value);
         is_value(i) && sign(all, text, Some(i + 1)) == ',' && is_value(i + 2)
     };
     let first = any_word(choose, text, is_pair)?;
-    let second = words(text).into_iter().find(|w| w.kind == Kind::Value && w.at.start > first.at.end)?;
+    let second = words(text).into_iter().find(|w| w.kind == WordKind::Value && w.at.start > first.at.end)?;
     let swapped = replaced(text, second.at.clone(), first.of(text));
     Some(replaced(&swapped, first.at.clone(), second.of(text)))
 }
@@ -297,7 +300,7 @@ fn op_between(choose: &mut Chooser, text: &str) -> Option<String> {
         op => format!("{new} = {op} {name} : {ty}"),
     };
     let (before, after) = text.split_at(at.end);
-    let later = words(after).into_iter().find(|w| w.kind == Kind::Value && w.of(after) == name)?;
+    let later = words(after).into_iter().find(|w| w.kind == WordKind::Value && w.of(after) == name)?;
     Some(format!("{before}\n{line}{}", replaced(after, later.at, &new)))
 }
 
@@ -305,8 +308,8 @@ fn op_between(choose: &mut Chooser, text: &str) -> Option<String> {
 
 fn mesh_axes(text: &str) -> Vec<(String, usize)> {
     let axis = |i: usize, all: &[Word]| {
-        let is_axis = all[i].kind == Kind::Quoted && sign(all, text, Some(i + 1)) == '=';
-        let size = all.get(i + 2).filter(|w| is_axis && w.kind == Kind::Number)?;
+        let is_axis = all[i].kind == WordKind::Quoted && sign(all, text, Some(i + 1)) == '=';
+        let size = all.get(i + 2).filter(|w| is_axis && w.kind == WordKind::Number)?;
         Some((all[i].of(text).to_string(), size.of(text).parse().ok()?))
     };
     let all = words(text);
@@ -351,9 +354,9 @@ fn axis_of_sharding(choose: &mut Chooser, axes: &[(String, usize)]) -> String {
 
 fn axis_size(choose: &mut Chooser, text: &str) -> Option<String> {
     let is_axis = |all: &[Word], i: usize| {
-        all[i].kind == Kind::Number
+        all[i].kind == WordKind::Number
             && sign(all, text, i.checked_sub(1)) == '='
-            && i.checked_sub(2).is_some_and(|i| all[i].kind == Kind::Quoted)
+            && i.checked_sub(2).is_some_and(|i| all[i].kind == WordKind::Quoted)
     };
     let from = any_word(choose, text, is_axis)?;
     let sizes: &[&str] = if choose.one_in(20) { NUMBERS } else { &["1", "1", "2", "3", "4", "6", "8"] };
@@ -363,7 +366,7 @@ fn axis_size(choose: &mut Chooser, text: &str) -> Option<String> {
 /// Replaces one use of an axis by a random axis of the program's meshes. Returns `None` if no axis is used.
 fn axis_name(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
-    let is_axis = |word: &Word| word.kind == Kind::Quoted && axes.iter().any(|(name, _)| name == word.of(text));
+    let is_axis = |word: &Word| word.kind == WordKind::Quoted && axes.iter().any(|(name, _)| name == word.of(text));
     let from = any_word(choose, text, |all, i| is_axis(&all[i]) && sign(all, text, Some(i + 1)) != '=')?;
     Some(replaced(text, from.at, &choose.of(&axes).0))
 }
@@ -394,7 +397,8 @@ fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     let others: Vec<&String> = values.iter().filter(|(other, t)| t == ty && other != name).map(|(n, _)| n).collect();
     let other = (!others.is_empty()).then(|| choose.of(&others).to_string())?;
     let (before, after) = (&text[..at.start], &text[at.end..]);
-    let places: Vec<Word> = words(after).into_iter().filter(|w| w.kind == Kind::Value && w.of(after) == name).collect();
+    let places: Vec<Word> =
+        words(after).into_iter().filter(|w| w.kind == WordKind::Value && w.of(after) == name).collect();
     Some(format!("{before}{}", all_replaced(after, &places, &other)))
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The kind of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum WordKind {
     /// `stablehlo.add`, `dims`, `tensor`.
     Name,
     /// `%0`, `%arg1`.
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 /// A word of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
-    pub kind: Kind,
+    pub kind: WordKind,
     pub at: Range<usize>,
 }
 
@@ -40,13 +40,13 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         let (kind, length) = match first {
             '/' if rest.starts_with("//") => (None, until(rest, |c| c == '\n')),
             c if c.is_whitespace() => (None, c.len_utf8()),
-            '"' => (Some(Kind::Quoted), rest[1..].find('"').map_or(rest.len(), |end| end + 2)),
-            '%' => (Some(Kind::Value), 1 + until(&rest[1..], |c| !is_of_name(c))),
+            '"' => (Some(WordKind::Quoted), rest[1..].find('"').map_or(rest.len(), |end| end + 2)),
+            '%' => (Some(WordKind::Value), 1 + until(&rest[1..], |c| !is_of_name(c))),
             // The `x` between sizes.
-            'x' if is_after_size(text, at) => (Some(Kind::Sign), 1),
-            c if c.is_ascii_digit() => (Some(Kind::Number), until(rest, |c| !c.is_ascii_digit())),
-            c if is_of_name(c) => (Some(Kind::Name), until(rest, |c| !is_of_name(c) && c != '.')),
-            c => (Some(Kind::Sign), c.len_utf8()),
+            'x' if is_after_size(text, at) => (Some(WordKind::Sign), 1),
+            c if c.is_ascii_digit() => (Some(WordKind::Number), until(rest, |c| !c.is_ascii_digit())),
+            c if is_of_name(c) => (Some(WordKind::Name), until(rest, |c| !is_of_name(c) && c != '.')),
+            c => (Some(WordKind::Sign), c.len_utf8()),
         };
         words.extend(kind.map(|kind| Word { kind, at: at..at + length }));
         at += length;

@@ -1,0 +1,56 @@
+//! The collectives of a program as JSON.
+
+use serde_json::{Value, json};
+use shardwise_base::Loc;
+use shardwise_ops::collective::Groups;
+use shardwise_spmd::explain::{axis_names, describe};
+use shardwise_spmd::{Communication, Row};
+
+/// Formats the collectives with all their facts, and the sums of bytes. Numbers that are not known are `null`.
+pub fn json(communication: &Communication) -> String {
+    let all = json!({
+        "collectives": communication.rows.iter().map(collective).collect::<Vec<_>>(),
+        "bytes_received": communication.bytes_received(),
+        "bytes_total": communication.bytes_total(),
+        "bytes_least": communication.bytes_least(),
+        "bytes_forced": communication.bytes_forced(),
+    });
+    format!("{all:#}")
+}
+
+/// Returns the facts of one collective. Bytes are those of one run.
+fn collective(row: &Row) -> Value {
+    let reason = row.reason.as_deref();
+    let rejected = reason.and_then(|reason| reason.alternative.as_ref());
+    json!({
+        "kind": row.kind.name(),
+        "axes": axes(&row.groups),
+        "groups": row.axes(),
+        "operand_type": row.operand_type.short(),
+        "result_type": row.result_type.short(),
+        "bytes_received": row.bytes_received,
+        "bytes_total": row.bytes_total,
+        "bytes_least": row.bytes_least(),
+        "is_bound": row.is_bound,
+        "count": row.count,
+        "op": &*row.op,
+        "location": location(&row.loc),
+        "scope": row.loc.scope(),
+        "reason": row.why(),
+        "rejected": rejected.map(|r| json!({ "what": r.what.to_string(), "bytes_received": r.bytes_received })),
+        "layouts": reason.iter().flat_map(|reason| &reason.changes).map(describe).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the names of the axes, or `None` if the groups are not along axes.
+fn axes(groups: &Groups) -> Option<Vec<String>> {
+    match groups {
+        Groups::Axes { mesh, axes } => Some(axis_names(mesh, axes)),
+        Groups::Dense(_) | Groups::All => None,
+    }
+}
+
+/// Returns the position in a file, or `None` if the location has none.
+fn location(loc: &Loc) -> Option<Value> {
+    loc.file_pos().map(|at| json!({ "file": &*at.file, "line": at.line, "column": at.column }))
+}

@@ -1,0 +1,104 @@
+//! Tests where the command writes its results, and in which forms.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SUM: &str = r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+
+/// Returns an empty folder for a test.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("output-{test}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the folder for tests can be written");
+    folder
+}
+
+/// Writes a program to a file in the folder, and returns the path of the file.
+fn program(folder: &Path, text: &str) -> String {
+    let file = folder.join("program.mlir");
+    std::fs::write(&file, text).expect("the folder for tests can be written");
+    file.display().to_string()
+}
+
+fn shardwise(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_shardwise")).args(args).output().expect("the command starts")
+}
+
+/// Runs the command, which must succeed, and returns its standard output.
+fn printed(args: &[&str]) -> String {
+    let output = shardwise(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_file_has_what_would_be_printed() {
+    let folder = folder("same");
+    let (program, file) = (program(&folder, SUM), folder.join("out.mlir").display().to_string());
+    for args in [&["propagate"][..], &["partition"], &["partition", "--hlo"], &["opt", "--pass", "propagate,lower"]] {
+        let args = [args, &[&program]].concat();
+        let expected = printed(&args);
+        assert_eq!(printed(&[&args[..], &["-o", &file]].concat()), "", "{args:?}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn a_command_that_fails_leaves_the_old_file() {
+    let folder = folder("failed");
+    let (program, file) = (program(&folder, "func.func @main( {"), folder.join("out.mlir"));
+    std::fs::write(&file, "old").unwrap();
+    assert_eq!(shardwise(&["propagate", &program, "-o", &file.display().to_string()]).status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+    let nowhere = folder.join("missing/out.mlir").display().to_string();
+    let output = shardwise(&["propagate", &program, "-o", &nowhere]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error[output-unwritable]: cannot write the output: "));
+}
+
+#[test]
+fn a_dump_that_cannot_be_written_fails() {
+    let folder = folder("dump");
+    let program = program(&folder, SUM);
+    for command in [&["run", "--random", "1"][..], &["propagate"], &["partition"], &["opt", "--pass", "propagate"]] {
+        let output = shardwise(&[command, &[&program, "--dump", &program]].concat());
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).starts_with("error[dump-unwritable]"), "{command:?}");
+    }
+}
+
+#[test]
+fn collectives_as_json() {
+    let folder = folder("json");
+    let program = program(&folder, SUM);
+    let text = printed(&["partition", &program, "--communication", "--format", "json"]);
+    let all: Value = serde_json::from_str(&text).unwrap();
+    let collectives = all["collectives"].as_array().unwrap();
+    assert_eq!((collectives.len(), &all["bytes_received"]), (1, &48.into()), "{text}");
+    let c = &collectives[0];
+    assert_eq!((&c["kind"], &c["axes"]), (&"all-reduce".into(), &vec!["x", "y"].into()));
+    assert_eq!((&c["operand_type"], &c["count"]), (&"f32[8]".into(), &1.into()));
+    assert!(c["rejected"]["bytes_received"].as_u64().is_some_and(|bytes| bytes > 12), "{text}");
+    assert_eq!((&c["location"]["file"], &c["location"]["line"]), (&program.as_str().into(), &4.into()));
+    assert!(c["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{text}");
+    assert_eq!(shardwise(&["partition", &program, "--format", "json"]).status.code(), Some(2));
+}
+
+#[test]
+fn all_passes_are_listed() {
+    let text = printed(&["opt", "--list-passes"]);
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split("  ").next()).collect();
+    assert_eq!((names[0], names.last()), ("import", Some(&"vmap")), "{text}");
+    for pass in shardwise_spmd::PASSES {
+        assert!(names.contains(&pass.name), "{}", pass.name);
+    }
+    let output = shardwise(&["opt"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("<FILE>"));
+}
