@@ -16,13 +16,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// The reason why a program cannot be compiled to one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfusable {
-    /// The reduced dimensions of an operand cannot be flattened into one.
+    /// The innermost dimension is reduced, and not all reduced dimensions can be flattened into it, because they are
+    /// not the last ones or because the strides of an operand do not allow it.
     Row,
-    /// Reductions over leading dimensions depend on each other.
+    /// A reduction over leading dimensions depends on the result of another one.
     Levels,
-    /// A value after a reduction over leading dimensions varies along them.
+    /// An operand that is used together with the result of a reduction over leading dimensions varies along these.
     Varies,
-    /// Elements of an output would be written several times.
+    /// Elements of an output would be written several times, or the strides do not show that they are not.
     Output,
 }
 
@@ -34,7 +35,8 @@ pub(super) enum Base {
     Temp(u32),
     /// The memory, or the index, of an operand.
     Operand(usize),
-    /// A row of words that an earlier phase saved.
+    /// The row with this number in the frame. It has a word for each lane of the whole row. The phase that computes a
+    /// value stores it there, and later uses in this phase and in later ones read it.
     Saved(usize),
     /// The running result of a reduction over leading dimensions.
     Accumulator(usize),
@@ -183,7 +185,7 @@ impl Layout {
 }
 
 /// Returns the dimensions whose size is not 1. Neighbours are merged if all operands can access them as one dimension.
-/// If all reduced dimensions have size 1, a reduced dimension of size 1 comes first.
+/// If there are reduced dimensions and all of them have size 1, a reduced dimension of size 1 comes first.
 fn flatten(program: &Program) -> Vec<Dim> {
     let mut dims: Vec<Dim> = Vec::new();
     for (d, &size) in program.space.iter().enumerate().filter(|&(_, &size)| size != 1) {
@@ -350,8 +352,8 @@ impl<'p> Builder<'p> {
         self.temps - TEMP as u32
     }
 
-    /// Returns the targets of each phase. They are found from the last phase to the first. Fails with
-    /// [`Unfusable::Output`] if an output would be written several times.
+    /// Returns the values that each phase must compute. They are found from the last phase to the first. Fails with
+    /// [`Unfusable::Output`] if several lanes of a row would write one element of an output.
     fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
         let mut targets = self.output_targets()?;
         for level in (0..targets.len()).rev() {
@@ -422,7 +424,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Returns true if phase `level` loads the value of `node` from the row that an earlier phase saved, and does not
-    /// compute it again.
+    /// compute it again. This is never the case if leading dimensions are reduced.
     fn is_loaded(&self, node: usize, level: usize) -> bool {
         let class = self.classes[node];
         class.level < level && class.cost > CHEAP && !self.layout.columns
@@ -470,8 +472,8 @@ impl<'p> Builder<'p> {
         phase
     }
 
-    /// Returns the row operands that a phase reads, each with its temporary. Phase 0 reads all of them. If leading
-    /// dimensions are reduced, each phase reads those that it uses.
+    /// Returns the row operands that phase `level` reads, each with its temporary. If leading dimensions are reduced,
+    /// each phase reads those that it uses. Otherwise phase 0 reads all of them, and later phases read none.
     fn fills(&self, level: usize, rows: &BTreeSet<usize>, targets: &Targets) -> Vec<(usize, u32)> {
         let wanted = |n: &&usize| if self.layout.columns { targets.rows.contains(n) } else { level == 0 };
         rows.iter()
@@ -532,7 +534,7 @@ fn operands(node: Node) -> impl Iterator<Item = usize> {
     of.into_iter().flatten()
 }
 
-/// Assigns the values of one phase to the accumulator and the temporaries.
+/// Emits the code of one phase, and assigns its values to the accumulator and to temporaries.
 struct Emitter<'b, 'p> {
     builder: &'b mut Builder<'p>,
     code: Vec<Template>,
@@ -549,8 +551,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         Emitter { builder, code: Vec::new(), held: None, spilled: HashMap::new(), free: Vec::new(), uses }
     }
 
-    /// Emits saves and reductions first, and the stores of outputs last, because an output may use the memory of an
-    /// input.
+    /// Returns the code that computes `targets`. Saves and reductions come first, and the stores of outputs last,
+    /// because an output may use the memory of an input.
     fn run(mut self, targets: &Targets) -> Vec<Template> {
         let mut pending: Vec<(usize, usize)> = targets.reductions.iter().copied().enumerate().collect();
         for &node in &targets.saves {
@@ -589,7 +591,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     /// Emits the instructions that combine the value that was computed last with the accumulator or the partial results
-    /// of a reduction. The reduction is `node`, and its accumulator is number `index` of the phase.
+    /// of a reduction. The reduction is `node`, and its accumulator is number `index` of the phase. Panics if `node` is
+    /// no reduction.
     fn fold(&mut self, index: usize, node: usize) {
         let Node::Reduce { op, identity, .. } = self.builder.program.nodes[node] else {
             unreachable!("only reductions are folded")
@@ -643,7 +646,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         (self.builder.strided.len() - 1, temp)
     }
 
-    /// Emits a row value, which is stored to its own temporary.
+    /// Emits the code that computes a row value and stores it to its temporary. Panics if it has none.
     fn row_value(&mut self, node: usize) {
         let temp = self.builder.rows.remove(&node).expect("row values have temporaries");
         self.compute(node);
@@ -681,8 +684,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    /// Returns the base from which a value can be read directly as words: a temporary, a saved row, an accumulator, or an
-    /// operand whose elements are contiguous words. Returns `None` if the value has none of them.
+    /// Returns the base from which a value can be read directly as words: a temporary, a saved row, an accumulator, or
+    /// an operand whose elements are contiguous words. Returns `None` if the value has none of them.
     fn direct(&self, node: usize) -> Option<Base> {
         let b = &*self.builder;
         if let Some(&temp) = self.spilled.get(&node).or_else(|| b.rows.get(&node)) {
@@ -712,7 +715,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.push(Op::Store, Base::Temp(temp));
     }
 
-    /// Counts a use. After the last one the temporary becomes free.
+    /// Counts a use of a value. After the last one its temporary, if it has one, becomes free. Does nothing for values
+    /// whose uses are not counted.
     fn used(&mut self, node: usize) {
         let Some(uses) = self.uses.get_mut(&node) else { return };
         *uses = uses.saturating_sub(1);
@@ -783,7 +787,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     /// Returns `Some` if an instruction can read the value from memory directly, or if it is a constant, which can be
-    /// stored there.
+    /// stored there, and `None` otherwise.
     fn readable(&self, node: usize) -> Option<()> {
         (self.constant(node).is_some() || self.direct(node).is_some()).then_some(())
     }
@@ -827,7 +831,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 }
 
-/// Returns the operation that computes the same with its operands exchanged, or `None` if there is none.
+/// Returns the operation that computes the same with its operands exchanged. Returns `None` if the machine has none,
+/// for [`Op::FRdiv`], and for operations that do not have two operands or take an immediate.
 fn reversed(op: Op) -> Option<Op> {
     use Op::*;
     Some(match op {

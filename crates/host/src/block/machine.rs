@@ -45,10 +45,11 @@ pub(crate) struct Strided {
     pub temp: *mut u8,
 }
 
-/// Runs `blocks` blocks of a program. The temporaries start at `temps`. The last argument is 8.
+/// A function that runs a program. Its arguments are the code, the number of blocks, the start of the temporaries, and
+/// the number 8.
 pub(crate) type Run = unsafe fn(&[Ins], usize, *mut u8, usize);
 
-/// The interpreter of one level.
+/// The interpreter for one level of vector instructions and one width of lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub run: Run,
@@ -78,16 +79,17 @@ macro_rules! machine {
             Load, Store, StoreStreaming,
             /// Loads as `Load` does, and prefetches the memory `extra` bytes ahead.
             LoadAhead,
-            /// Prefetches `extra` cache lines at a fixed distance.
+            /// Prefetches `extra` cache lines, which start [`AHEAD`] bytes after the address.
             Prefetch,
             LoadImm,
-            /// `memory - accumulator` and `memory / accumulator`.
+            /// `memory - accumulator` and `memory / accumulator`. Names with `Imm` have the immediate in place of
+            /// memory.
             FRsub, FRsubImm, IRsub, IRsubImm, FRdiv, FRdivImm,
             /// `accumulator ? memory : second temporary`.
             Select,
             /// Integers that count up from `base`, by 1 for each lane and `step` for each block.
             Iota,
-            /// Keeps `extra` lanes and sets the others to the immediate.
+            /// Keeps the first `extra` lanes of the block and sets the others to the immediate.
             Keep,
             /// Copies strided elements to or from a temporary; `base` is the address of a `Strided`.
             Gather, Scatter,
@@ -140,7 +142,8 @@ macro_rules! machine {
             }
 
             /// Folds the upper half of the partial results into the lower until one is left, and returns it. Their
-            /// number must be a power of two. Panics if `self` is not the operation of a reduction.
+            /// number must be a power of two. Panics if there are none, or if `self` is not the operation of a
+            /// reduction.
             pub(crate) fn fold<W: Word>(self, partials: &mut [W]) -> W {
                 match self {
                     $(Op::$reduce => fold_halves(partials, |a, b| a.$reduce_fn(b)),)*
@@ -212,9 +215,10 @@ macro_rules! machine {
             }
         }
 
-        /// Runs an instruction that `run` does not run in line, for block number `block` with the accumulator `a`: a
-        /// function with a long formula, `Iota`, `Keep`, `Gather` or `Scatter`. Panics for any other instruction. It is
-        /// a separate function so that it takes no registers from the other instructions.
+        /// Runs an instruction that `run` does not run in line, for block number `block` with the accumulator `a`: an
+        /// operation that takes many instructions, such as an exponential or an integer division, or `Iota`, `Keep`,
+        /// `Gather` or `Scatter`. Panics for any other instruction. It is a separate function so that it takes no
+        /// registers from the other instructions.
         ///
         /// # Safety
         /// As for `run`, for one block at `p`.
@@ -525,14 +529,15 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
     }
 }
 
-/// Returns an element, given by its bytes, as a word. Panics if `bytes` does not have the size of one element.
+/// Returns an element, given by its bytes, as a word. The element must be real and fit into a word. Panics if `bytes`
+/// does not have the size of one element.
 pub(super) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
     assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
     // SAFETY: there are as many bytes as an element has.
     unsafe { read_word(elem, bytes.as_ptr()) }
 }
 
-/// Reads one element as a word.
+/// Reads one element as a word. The element must be real and fit into a word.
 ///
 /// # Safety
 /// The element must be readable.
@@ -555,7 +560,7 @@ pub(super) unsafe fn read_word<W: Word>(elem: Elem, p: *const u8) -> W {
     }
 }
 
-/// Writes one word as an element.
+/// Writes one word as an element, which must be real and fit into a word.
 ///
 /// # Safety
 /// The element must be writable.

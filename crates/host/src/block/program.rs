@@ -109,7 +109,7 @@ impl Reducer {
     }
 }
 
-/// A value of a program.
+/// A value of a program: the result of an operation, an input, a constant or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     pub(super) node: usize,
@@ -122,7 +122,7 @@ pub struct Value {
 pub(super) enum Node {
     /// The elements of operand `.0`.
     Input(usize),
-    /// The bits of a word.
+    /// The same word for all lanes, given by its bits.
     Constant(u64),
     /// The index counted by operand `.0`, which has strides but no memory.
     Index(usize),
@@ -224,7 +224,8 @@ impl Program {
         self.value(elem, Node::Input(operand))
     }
 
-    /// Adds the index along dimension `dim` of the space, wrapped to the type `elem`, which must be an integer type.
+    /// Adds the index along `dim`, which must be a dimension of the space. It is wrapped to `elem`, which must be an
+    /// integer type, and must not have 64 bits in a program with 32-bit lanes.
     pub fn index(&mut self, elem: Elem, dim: usize) -> Value {
         let strides: Vec<isize> = (0..self.space.len()).map(|d| (d == dim) as isize).collect();
         let word = if self.wide { Elem::I64 } else { Elem::I32 };
@@ -237,7 +238,7 @@ impl Program {
     /// that has them.
     ///
     /// # Panics
-    /// Panics if `bytes` does not have the size of one element.
+    /// Panics if `bytes` does not have the size of one element of type `elem`.
     pub fn constant(&mut self, elem: Elem, bytes: &[u8]) -> Value {
         let bits = if self.wide { word::<u64>(elem, bytes) } else { word::<u32>(elem, bytes).into() };
         self.value(elem, Node::Constant(bits))
@@ -394,7 +395,8 @@ impl Program {
         if self.wide { x.to_bits() } else { (x as f32).to_bits().into() }
     }
 
-    /// Rounds or wraps a computed node to its element type.
+    /// Rounds or wraps a computed node to the element type `elem`, and returns the new node. Returns the node itself if
+    /// there is nothing to do, which is so for `Bool` and for types that fill a lane.
     fn fit(&mut self, elem: Elem, node: usize) -> usize {
         match elem {
             Elem::BF16 => self.op(Op::RoundBf16, node),
@@ -559,7 +561,7 @@ impl Program {
         if widens { node } else { self.fit(to, node) }
     }
 
-    /// Converts a float to an integer with saturation.
+    /// Converts a float to the integer type `to` by truncation, with saturation. NaN becomes 0.
     fn truncate(&mut self, to: Elem, node: usize) -> usize {
         let bits = 8 * to.size() as u32;
         let narrow = to.size() < self.word_size();

@@ -10,7 +10,8 @@ use shardwise_base::{DType, Diagnostic};
 /// Checks a plan.
 ///
 /// # Errors
-/// Returns the first inconsistency, which is a bug of the planner or a module that is not valid.
+/// Returns a diagnostic for the first step that is inconsistent. Its cause is a bug of the planner or a module that is
+/// not valid.
 ///
 /// # Panics
 /// Panics if the buffers of a constant do not match its slot.

@@ -81,11 +81,12 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Runs the program. `args[i]` has a buffer for each instance of parameter `i`. Returns a buffer for each instance
-    /// of each result.
+    /// Runs the program once. `args[i]` has a buffer for each instance of parameter `i`. Returns, for each result, a
+    /// buffer for each of its instances.
     ///
     /// # Errors
-    /// Fails if the run is stopped, if an op fails, or if one panics. What the run has computed must then be dropped.
+    /// Fails if the run is stopped, if an op fails, or if one panics. This `Run`, which holds what was computed, must
+    /// then be dropped.
     pub fn run(&mut self, args: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>, Diagnostics> {
         for (slot, buffers) in &self.plan.constants {
             self.values[*slot] = buffers.iter().cloned().map(Some).collect();
@@ -490,7 +491,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Runs `steps`, and converts a stop or a panic in it to an error. The caller must drop what the run had computed.
+/// Runs `steps`. Fails if it does, and if it is stopped or panics, which become errors. The caller must then drop what
+/// the run had computed.
 fn caught(steps: impl FnOnce() -> Result<(), RunError>) -> Result<(), RunError> {
     match catch_unwind(AssertUnwindSafe(|| Stop::catch(steps))) {
         Ok(ended) => ended.unwrap_or_else(|stop| Err(stop.into())),
@@ -508,7 +510,7 @@ fn panicked(loc: &Loc, name: &str, message: &str) -> Diagnostic {
         .help("this is a bug of the engine or of a user's kernel: please report the program that shows it")
 }
 
-/// Adds arrays to a message about memory.
+/// Returns a diagnostic about memory with the descriptions of arrays, as [`Run::largest`] returns them, as its facts.
 fn named(d: Diagnostic, arrays: Vec<String>) -> Diagnostic {
     arrays.into_iter().fold(d, Diagnostic::facts)
 }
@@ -541,8 +543,8 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
 /// The largest number of devices that a message lists.
 const MAX_SHOWN: usize = 32;
 
-/// Returns the error for a predicate of a loop or branch with a collective that differs between devices. It lists the
-/// devices for each value of the predicate. `found` has the devices of each instance.
+/// Returns the error for a loop or branch that has a collective inside and whose predicate differs between devices. It
+/// lists the devices for each value of the predicate. `found` has the value and the devices of each instance.
 fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, divergence: &Divergence) -> Diagnostic {
     let collective = divergence.collective.clone().unwrap_or(Loc::UNKNOWN);
     let mut sides: Vec<(i64, Vec<usize>)> = vec![];

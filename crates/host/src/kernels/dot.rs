@@ -171,7 +171,8 @@ fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
     Some(Source { value: view.operand(0), strides, copy: None })
 }
 
-/// Number of columns from which on the right operand is read in place, with one product for each piece.
+/// If the free dimensions of the right operand cannot all be merged, it is read in place only if the innermost ones
+/// that can be merged have at least this many columns. There is then a product for each index of the others.
 const COLUMNS: usize = 64;
 
 /// Returns the kernel of a product, and how it reads its operands, or `None` if there is no kernel for it.

@@ -36,7 +36,8 @@ pub struct Predicted {
     visit: usize,
 }
 
-/// The number of rounds of a loop after which the carried buffers count as new in each round.
+/// The largest number of rounds of a loop that are run to find out which buffers it carries. After them, the carried
+/// buffers count as new in each round.
 const MAX_ROUNDS: usize = 6;
 /// The average number of visits of each step after which loops are run for one round only.
 const MAX_VISITS: usize = 64;
@@ -57,14 +58,15 @@ struct Predicting<'a> {
 
 impl Run<'_> {
     /// Returns the memory that a run of the plan needs, given its arguments. Nothing is computed. If the memory cannot
-    /// be counted because its size overflows, the peak is `usize::MAX`.
+    /// be counted because its size overflows, the peak is `usize::MAX`. Unwinds if the run of the current budget is
+    /// cancelled.
     pub fn predict(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Predicted {
         let memory = Memory::counted();
         counted(|account| Predicting::new(Run::new(plan, module, func, &memory), account, None).predict(given))
     }
 
     /// Returns the diagnostic for a run that is refused because of the memory that it needs. It lists the largest
-    /// arrays that are alive at the peak that was predicted.
+    /// arrays that are alive at the peak that was predicted. Unwinds as [`Run::predict`] does.
     pub fn refused(
         plan: &Plan,
         module: &Module,
@@ -367,8 +369,8 @@ impl<'a> Predicting<'a> {
         Ok(held)
     }
 
-    /// Runs every branch. Puts into each output the buffer that existed before the branches and that all of them
-    /// return, or else a new one. Fails if a branch does, or if a new buffer does not fit into the budget.
+    /// Runs every branch. Puts into each instance of each output the buffer that existed before the branches and that
+    /// all of them return, or else a new one. Fails if a branch does, or if a new buffer does not fit into the budget.
     fn case(&mut self, step: Step<'a>, branches: &'a [Code], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let made = branches.iter().map(|branch| self.branch(step, branch, selected));
         let made = made.collect::<Result<Vec<_>, _>>()?;
