@@ -130,7 +130,7 @@ struct Owned {
 }
 
 /// Returns the memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set to the byte
-/// that fills buffers, in hexadecimal (`5a`) and not 0, or to `1`, which means `a5`.
+/// that fills buffers, in hexadecimal (`5a`) and not 0, or to `1`, which means `a5`. Any other value is ignored.
 impl Default for Memory {
     fn default() -> Memory {
         memory_of_process().clone()
@@ -205,7 +205,7 @@ impl Memory {
         Ok(Buffer(Arc::new(Owned { block, address, len, memory: self.clone(), _reserved })))
     }
 
-    /// Returns a buffer of `len` bytes, all of them 0.
+    /// Returns a buffer of `len` bytes, all of them 0. It has no bytes if this is [`Memory::counted`].
     ///
     /// # Errors
     /// Fails as [`Memory::allocate`] does.
@@ -421,7 +421,7 @@ impl Block {
 }
 
 impl Buffer {
-    /// Returns the number of bytes.
+    /// Returns the number of bytes that were requested when the buffer was made.
     pub fn len(&self) -> usize {
         self.0.len
     }
@@ -458,7 +458,8 @@ impl Buffer {
         bytemuck::cast_slice(self.bytes())
     }
 
-    /// Returns the bytes for writing, or `None` if there are other owners.
+    /// Returns the bytes for writing, or `None` if there are other owners. The bytes are empty for a buffer of
+    /// [`Memory::counted`].
     pub fn try_unique(&mut self) -> Option<&mut [u8]> {
         let owned = Arc::get_mut(&mut self.0)?;
         let Some(block) = &owned.block else { return Some(&mut []) };
@@ -666,6 +667,7 @@ impl Mapping {
     }
 
     /// Maps whole pages for `len` bytes, followed by an inaccessible page. Returns `None` if the system has no memory.
+    /// Panics if the system cannot make the page inaccessible.
     fn guarded(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
         let start = map_pages(len)?;

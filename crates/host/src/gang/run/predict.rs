@@ -36,8 +36,8 @@ pub struct Predicted {
     visit: usize,
 }
 
-/// The largest number of rounds of a loop that are run to find out which buffers it carries. After them, the carried
-/// buffers count as new in each round.
+/// If the owners of the carried buffers have not been as in an earlier round after this many rounds of a loop, one more
+/// round is run, in which the carried buffers count as new, and no other.
 const MAX_ROUNDS: usize = 6;
 /// The average number of visits of each step after which loops are run for one round only.
 const MAX_VISITS: usize = 64;
