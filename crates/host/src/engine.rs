@@ -218,7 +218,7 @@ impl Engine for HostEngine {
     }
 }
 
-/// How often each step ran, and its total time.
+/// For each step of a plan, by [`Step::id`](crate::plan::Step), how often it ran and its total time.
 type StepTimes = Vec<(u64, Duration)>;
 
 struct Program {

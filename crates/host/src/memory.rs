@@ -33,7 +33,7 @@ const LACKING: usize = HUGE_PAGE / 8;
 const LARGE: usize = HUGE_PAGE;
 /// The size of the arenas from which smaller buffers are allocated.
 const ARENA: usize = 16 << 20;
-/// Large buffers start at one of this many offsets, which are a `COLOUR_STEP` apart.
+/// Large buffers start at one of this many offsets in their mappings, which are a `COLOUR_STEP` apart.
 const COLOURS: usize = 13;
 const COLOUR_STEP: usize = 9 * 64;
 /// Blocks of at least this size are a `COLOUR_STEP` apart in an arena, too.
@@ -68,7 +68,7 @@ enum Kind {
 
 #[derive(Default)]
 struct State {
-    /// The number of bytes that live buffers hold.
+    /// The number of bytes that live buffers hold, each rounded up to a multiple of 512.
     in_use: usize,
     /// The largest value of `in_use` so far.
     peak: usize,
@@ -76,7 +76,7 @@ struct State {
     written: usize,
     colour: usize,
     arenas: Vec<Option<Arena>>,
-    /// The arena from which blocks are allocated.
+    /// The index, in `arenas`, of the arena from which new blocks are taken.
     open: usize,
     /// The address of the next buffer that is only counted.
     next: usize,

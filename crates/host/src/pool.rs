@@ -59,7 +59,7 @@ struct Helper {
 struct Shared {
     /// The job of the kernel whose parts helpers may take, or null.
     job: AtomicPtr<Job<'static>>,
-    /// The number of helpers that may be using `job`.
+    /// The number of helpers that may be using the job in `job`.
     visitors: AtomicUsize,
     /// A counter that is increased when a job is opened, so that helpers notice it.
     epoch: AtomicUsize,
@@ -70,9 +70,9 @@ struct Job<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     parts: usize,
     next: AtomicUsize,
-    /// The caller's budget.
+    /// The budget of the thread that called [`Workers::run`], if it has entered one.
     budget: Option<Budget>,
-    /// The caller's guard.
+    /// The guard of the thread that called [`Workers::run`].
     guard: Guard,
     failure: Mutex<Option<Failure>>,
 }

@@ -37,9 +37,9 @@ pub(super) struct Binding<'a> {
     pub slots: &'a [Option<usize>],
     /// The number of operands of an instance.
     pub operand_count: usize,
-    /// The addresses of the operands of all instances.
+    /// The addresses of the operands of all instances: those of the first instance, then those of the next ones.
     pub pointers: &'a [Pointer],
-    /// True if stores bypass the caches.
+    /// True if stores to aligned rows bypass the caches.
     pub streaming: bool,
 }
 
@@ -60,14 +60,15 @@ pub(super) struct Bound<'a, W> {
     /// The start of the frame, which is accessed through this pointer alone.
     memory: *mut u8,
     layout: Frame,
-    /// The address of each operand in the current row. For an index, this is the number itself.
+    /// For each of the program's operands, the address of its first element in the current row. For an operand that
+    /// counts an index, this is the number at that place, in the form of an address.
     bases: Vec<*mut u8>,
     phases: Vec<BoundPhase>,
     pace: Pace,
     word: PhantomData<W>,
 }
 
-/// The offsets of the areas of the frame.
+/// The offsets of the areas of the frame, in bytes from its start. `saved_row` and `total` are lengths in bytes.
 #[derive(Clone, Copy)]
 struct Frame {
     partials: usize,

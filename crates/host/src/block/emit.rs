@@ -31,21 +31,21 @@ pub enum Unfusable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Immediate(u64),
-    /// An offset in the temporaries.
+    /// The temporary that starts at this byte of the frame.
     Temp(u32),
-    /// The memory, or the index, of an operand.
+    /// The memory of the program's operand with this number, or the index that it counts.
     Operand(usize),
     /// The row with this number in the frame. It has a word for each lane of the whole row. The phase that computes a
     /// value stores it there, and later uses in this phase and in later ones read it.
     Saved(usize),
-    /// The running result of a reduction over leading dimensions.
+    /// The running results, one for each lane, of the phase's reduction with this number over leading dimensions.
     Accumulator(usize),
-    /// The partial results of a row reduction.
+    /// The partial results of the phase's row reduction with this number.
     Partials(usize),
     Strided(usize),
 }
 
-/// The code of a phase that contains an instruction.
+/// The condition under which an instruction is in the code of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Always,
@@ -60,7 +60,7 @@ pub(super) struct Template {
     pub op: Op,
     pub base: Base,
     pub extra: u32,
-    /// Bytes from one lane to the next.
+    /// The number of bytes from one lane to the next in the memory that the instruction accesses.
     pub size: usize,
     pub when: When,
 }
@@ -76,13 +76,14 @@ pub(super) struct StridedOperand {
 pub(super) struct Reduction {
     pub op: Op,
     pub identity: u64,
-    /// The temporary for the result of a row reduction.
+    /// The temporary for the result, if rows are reduced.
     pub temp: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
-    /// The operands that are the same along the row, with their temporaries.
+    /// The program's operands that are the same along the row, by number, each with the temporary to which it is
+    /// copied.
     pub fills: Vec<(usize, u32)>,
     /// The code that computes row values, with equal lanes.
     pub scalar: Vec<Template>,
@@ -91,7 +92,8 @@ pub(super) struct Phase {
     pub reductions: Vec<Reduction>,
 }
 
-/// How an operand is accessed. Strides are in bytes, and for indices in counts.
+/// How an operand is accessed in the loops of the code. Strides are in bytes or, for an operand that counts an index,
+/// in steps of the index.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     pub operand: Operand,
@@ -138,7 +140,7 @@ pub(super) fn emit(program: &Program) -> Result<Code, Unfusable> {
     Builder::new(program, layout, classes).build()
 }
 
-/// The space after it is flattened.
+/// The loops of the code, which result from flattening the program's space, and the strides of the operands in them.
 struct Layout {
     outer: Vec<usize>,
     kept: usize,
@@ -217,9 +219,11 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Class {
     kind: Kind,
-    /// The phase that computes the node. For a reduction, this is the first phase that can use the result.
+    /// The number of the phase that computes the node. For a reduction, this is the first phase that can use the
+    /// result.
     level: usize,
-    /// The number of operations since the operands, which is the cost of computing the node again.
+    /// An estimate of the number of operations that compute the node from the program's operands and from results of
+    /// reductions. It is the cost of computing the node again.
     cost: usize,
 }
 
@@ -269,9 +273,9 @@ struct Builder<'p> {
     classes: Vec<Class>,
     temps: u32,
     constants: BTreeMap<u64, u32>,
-    /// The temporaries of row values.
+    /// For each node that is a row value, its temporary.
     rows: BTreeMap<usize, u32>,
-    /// The saved row of a lane value.
+    /// For each node whose lane values are saved, the number of the row for them.
     saved: BTreeMap<usize, usize>,
     accumulators: HashMap<usize, usize>,
     strided: Vec<StridedOperand>,
@@ -285,9 +289,9 @@ struct Targets {
     /// The output operands and the nodes that they hold.
     outputs: Vec<(usize, usize)>,
     row_outputs: Vec<(usize, usize)>,
-    /// The number of uses of each lane value.
+    /// For each node that is a lane value, how often it is used in the phase.
     uses: HashMap<usize, usize>,
-    /// The row values that are used.
+    /// The nodes that are row values and are used in the phase.
     rows: BTreeSet<usize>,
 }
 
@@ -538,11 +542,11 @@ fn operands(node: Node) -> impl Iterator<Item = usize> {
 struct Emitter<'b, 'p> {
     builder: &'b mut Builder<'p>,
     code: Vec<Template>,
-    /// The value in the accumulator.
+    /// The node whose value is in the accumulator, if there is one.
     held: Option<usize>,
     spilled: HashMap<usize, u32>,
     free: Vec<u32>,
-    /// The number of remaining uses of each lane value.
+    /// For each node that is a lane value, the number of its uses for which no code was emitted yet.
     uses: HashMap<usize, usize>,
 }
 

@@ -18,9 +18,9 @@ use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 
-/// Number of lanes of a part.
+/// Number of lanes of a part: longer rows are cut into pieces of this length, and shorter ones are grouped up to it.
 const PART: usize = 32_768;
-/// Rows that are longer than this may be divided among several parts in a reduction.
+/// If a kernel only reduces rows, and these are longer than this, each segment of a row is a part.
 const LONG_ROW: usize = 4 * SEGMENT;
 
 const _: () = assert!(PART.is_multiple_of(SEGMENT) && TILE.is_multiple_of(128) && SEGMENT.is_multiple_of(128));
@@ -307,11 +307,12 @@ impl Kernel {
 
 /// How the work of a kernel is divided into parts.
 enum By {
-    /// Tiles of columns, whose rows are reduced.
+    /// Leading dimensions are reduced. A part is a tile of columns and, if there are many reduced rows, a chunk of
+    /// these.
     Columns,
-    /// Segments of long rows, which are reduced.
+    /// Long rows are reduced. A part is a segment of a row.
     Segments,
-    /// Rows, or pieces of them.
+    /// A part is a group of whole rows, or a piece of one row.
     Rows,
 }
 

@@ -13,7 +13,7 @@ use shardwise_mathfn::with_functions;
 
 /// Number of bytes of a temporary, which holds the largest block.
 pub(crate) const TEMP: usize = 512;
-/// Distance in bytes at which memory is prefetched.
+/// Distance in bytes at which memory is prefetched, unless an instruction has a distance of its own.
 pub(crate) const AHEAD: usize = 4096;
 /// Number of bytes of the partial results of a reduction.
 pub(crate) const PARTIALS: usize = 256;
@@ -23,9 +23,10 @@ pub(crate) const PARTIALS: usize = 256;
 #[repr(C)]
 pub(crate) struct Ins {
     pub op: Op,
-    /// Depending on `op`, the offset of a second temporary, a count, a distance in bytes, or the number of an operand.
+    /// Depending on `op`, the offset of a second temporary, a number of lanes or of cache lines, a distance in bytes,
+    /// or the number of an operand.
     pub extra: u32,
-    /// The number of bytes from one block to the next.
+    /// The number of bytes from one block to the next. For [`Op::Iota`], the difference between the numbers.
     pub step: isize,
     /// An address, or the bits of an immediate.
     pub base: *mut u8,
@@ -75,7 +76,7 @@ macro_rules! machine {
         pub(crate) enum Op {
             $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($reduce,)*
             $($function,)* $($function2,)*
-            /// Loads or stores a whole word. `StoreStreaming` bypasses the caches.
+            /// Loads or stores a whole word for each lane. `StoreStreaming` bypasses the caches.
             Load, Store, StoreStreaming,
             /// Loads as `Load` does, and prefetches the memory `extra` bytes ahead.
             LoadAhead,

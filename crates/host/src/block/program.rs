@@ -117,14 +117,14 @@ pub struct Value {
     pub elem: Elem,
 }
 
-/// A machine operation on nodes.
+/// A node of a program's graph: an operand, a constant, or a machine operation on earlier nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Node {
-    /// The elements of operand `.0`.
+    /// The elements of the program's operand with this number.
     Input(usize),
-    /// The same word for all lanes, given by its bits.
+    /// A constant, given by the bits of the word that all lanes have.
     Constant(u64),
-    /// The index counted by operand `.0`, which has strides but no memory.
+    /// The index that the program's operand with this number counts. This operand has strides but no memory.
     Index(usize),
     Unary(Op, usize),
     Binary(Op, usize, usize),
@@ -140,7 +140,8 @@ pub(super) enum Node {
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub elem: Elem,
-    /// The stride of each dimension, in elements.
+    /// For each dimension of the space, the stride of the operand: in elements, or in steps of the index that it
+    /// counts.
     pub strides: Vec<isize>,
     pub role: Role,
 }

@@ -52,7 +52,7 @@ pub struct Run<'a> {
     pub memory: &'a Memory,
     values: EntityVec<Slot, Vec<Option<Buffer>>>,
     running: Option<Step<'a>>,
-    /// The count and the total time of each step, if they are measured.
+    /// For each step of the plan, by its `id`, how often it ran and its total time, if they are measured.
     pub profile: Option<Vec<(u64, Duration)>>,
 }
 

@@ -33,7 +33,7 @@ struct Source {
     copy: Option<Move>,
 }
 
-/// The index of the input that is added to, if there is one.
+/// The index, among the step's inputs, of the array to which the product is added, if it is added to one.
 const ACC: usize = 2;
 
 struct DotKernel {

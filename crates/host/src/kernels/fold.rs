@@ -22,7 +22,7 @@ pub(super) const MAX_FOLDED: usize = 1 << 20;
 pub(super) struct FoldKernel {
     /// Computes the next results from the results so far and an element of each array.
     pub kernel: block::Kernel,
-    /// The offsets of the elements that are folded into a result, from the first of them.
+    /// The offsets of the elements that are folded into a result, from the first of them, in elements.
     pub offsets: Vec<usize>,
     /// The number of bytes of an element of each array.
     pub sizes: Vec<usize>,

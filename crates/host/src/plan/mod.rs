@@ -77,7 +77,7 @@ pub struct Code {
 
 /// One instruction for all devices.
 pub struct Step {
-    /// The position in a profile.
+    /// The index of the step in a profile. Steps of one plan have different indices.
     pub id: usize,
     pub kind: StepKind,
     pub inputs: Vec<Input>,

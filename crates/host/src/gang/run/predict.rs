@@ -24,7 +24,7 @@ use shardwise_ops::Opcode;
 pub struct Given {
     /// The instances of the array.
     pub points: Points,
-    /// True if the argument has no other owner.
+    /// True if the run is the only owner of the argument's buffers.
     pub is_donated: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Given {
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
     pub memory: RunMemory,
-    /// The number of the visit of a step at which the peak is reached.
+    /// The number of the visit of a step at which the peak is reached, counted from the first visit of the run.
     visit: usize,
 }
 
@@ -51,7 +51,7 @@ struct Predicting<'a> {
     visits: usize,
     peak: usize,
     peak_visit: usize,
-    /// The visit at which the arrays that are alive are to be listed.
+    /// The number of the visit at which the arrays that are alive are listed, if a list is wanted.
     wanted: Option<usize>,
     named: Option<(Step<'a>, Vec<String>)>,
 }

@@ -12,7 +12,8 @@ use crate::pool::Workers;
 
 struct FusedKernel {
     kernel: block::Kernel,
-    /// For each operand, the input and the byte where the operand starts.
+    /// For each operand of the kernel that is read, the number of the step's input and the byte of it where the operand
+    /// starts.
     reads: Vec<(usize, usize)>,
     output_bytes: usize,
 }

@@ -130,7 +130,7 @@ struct Batch {
 struct Indexed {
     /// The offset of the index from the first one of the index vector, in elements of the indices.
     component: usize,
-    /// The largest start for which the whole window is inside.
+    /// The largest start for which the whole window is inside of the operand.
     limit: usize,
     stride: usize,
 }
@@ -323,11 +323,13 @@ struct GatherKernel {
 
 /// The result as matrices, of which workers take columns. The columns of a window belong to it alone.
 struct Layout {
-    /// The number of elements of a matrix, and of its rows.
+    /// The number of elements of a matrix.
     matrix: usize,
+    /// The number of columns of a matrix.
     columns: usize,
-    /// The major dimension of the columns numbers windows: its size, and the number of windows for each index.
+    /// The size of the major dimension of the columns, which numbers windows.
     along: usize,
+    /// The number of windows for each index of the columns' major dimension.
     windows: usize,
     /// The window's pieces, as their offset in the operand, their row and their column.
     runs: Vec<[usize; 3]>,

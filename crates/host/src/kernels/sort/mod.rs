@@ -145,7 +145,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 struct Part<'a> {
     /// The position of the instance among those to compute.
     position: usize,
-    /// The start of the first line.
+    /// The index of the first element of the first line in the array.
     start: usize,
     results: Vec<Grid<'a, u8>>,
 }
