@@ -403,7 +403,8 @@ mod tests {
         engine.put(value, &program.signature().inputs[index]).unwrap()
     }
 
-    /// Runs the program on zeros under a budget that stops it. Returns the first diagnostic.
+    /// Runs the program on zeros under a budget of so many bytes and steps. Returns the first diagnostic. Panics if the
+    /// run is not stopped, or if memory that it has allocated is still charged afterwards.
     fn stopped(source: &str, max_bytes: usize, max_steps: u64) -> Diagnostic {
         let engine = HostEngine::default();
         let program = compiled(&engine, source);

@@ -208,6 +208,7 @@ impl<'a> Run<'a> {
     /// output. An instance without a group gets zeros. The members differ in the first operand only. All other values
     /// that the op reads are those of the first device of the group, so groups that have the same instances of the
     /// first operand and other first devices run separately. Fails if the reference does, or if there is no memory.
+    /// Panics if an input was not computed.
     fn exchange(
         &mut self,
         step: Step<'a>,
@@ -554,8 +555,10 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
             None => sides.push((value, devices)),
         }
     }
-    let message =
-        format!("the predicate of `{}` differs between devices, and a collective inside needs all of them", step.name);
+    let message = format!(
+        "the predicate of `{}` differs between devices, but a collective in its regions needs all of them",
+        step.name
+    );
     let mut d = Diagnostic::error("collective-incomplete", &step.loc, message)
         .facts(format!("the collective is at {collective}"));
     for (value, mut devices) in sides {
@@ -568,5 +571,5 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
     if let Some(mesh) = &points.mesh {
         d = d.mesh(mesh);
     }
-    d.help("make the predicate equal on all devices of the collective's group, or move the collective out")
+    d.help("make the predicate equal on all devices of the collective's group, or move the collective out of the op")
 }

@@ -113,8 +113,8 @@ fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
     planned.is_some_and(|(k, _)| k.batch.accumulates())
 }
 
-/// Returns the step of a sum, which belongs at the position of the addition. Steps that copy operands are added to the
-/// plan.
+/// Returns the step of a sum that [`sums`] has returned for this plan. It belongs at the position of the addition.
+/// Steps that copy operands are added to the plan. Panics if there is no kernel for the sum's product.
 pub fn sum_step(plan: &mut PlanCx<'_>, sum: &Sum) -> Step {
     let (add, dot) = (plan.view(sum.add), plan.view(sum.dot));
     let (kernel, sources) = product(plan, &dot).expect("it has a kernel");

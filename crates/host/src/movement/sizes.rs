@@ -1,7 +1,6 @@
 //! The sizes by which copies are divided.
 
-/// The number of bytes of a part of a copy or fill, of which each is done by one worker. What cannot be divided may
-/// have more.
+/// The number of bytes of a part of a copy or fill. One worker does a part. What cannot be divided may have more.
 pub const PART: usize = 1 << 19;
 /// If a kernel moves fewer bytes than this in all, no worker is woken.
 pub const SMALL: usize = 1 << 18;

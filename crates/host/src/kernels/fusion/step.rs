@@ -18,7 +18,7 @@ struct FusedKernel {
     output_bytes: usize,
 }
 
-/// Returns the step of a group, which belongs at the position of its root.
+/// Returns the step of a group, which belongs at the position of its root. Panics if the group has no ops.
 pub fn step(plan: &mut PlanCx<'_>, group: Group) -> Step {
     let root = plan.view(*group.ops.last().expect("a group has a root"));
     let points = plan.points(root.result(0));
