@@ -24,7 +24,8 @@ pub enum Elem {
 }
 
 impl Elem {
-    /// Returns the element type for a dtype, or `None` if kernels do not compute on it.
+    /// Returns the element type for a dtype, or `None` for a dtype that kernels do not compute on, such as a quantized
+    /// type, `i4` or an 8-bit float.
     pub const fn of(dtype: DType) -> Option<Elem> {
         Some(match dtype {
             DType::I1 => Elem::Bool,

@@ -60,7 +60,8 @@ impl HostEngine {
     }
 }
 
-/// An array as one buffer for each distinct shard, padded to the common shape.
+/// An array as one buffer for each distinct shard. Shards that are smaller than the others are padded to the shape that
+/// all have on a device.
 struct HostArray {
     ty: ShardedType,
     points: Points,
@@ -102,7 +103,8 @@ fn is_unreduced(ty: &ShardedType) -> bool {
 }
 
 impl HostArray {
-    /// Returns instance `i` without its padding, as an array of the shape of `part`.
+    /// Returns instance `i` without its padding, as an array of the shape of `part`. The padding is at the end of each
+    /// dimension. Panics if there is no such instance.
     fn instance(&self, i: usize, part: &layout::ShardBox) -> Literal {
         let local = local_shape(&self.ty);
         let whole = Literal::from_bytes(self.ty.ty.dtype, &local, self.instances[i].bytes()).expect("padded shards");
@@ -216,7 +218,7 @@ impl Engine for HostEngine {
     }
 }
 
-/// How often each step ran, and its total time.
+/// For each step of a plan, by [`Step::id`](crate::plan::Step), how often it ran and its total time.
 type StepTimes = Vec<(u64, Duration)>;
 
 struct Program {
@@ -235,7 +237,8 @@ impl Program {
     }
 
     /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another type,
-    /// layout or engine is first distributed anew, which may fail.
+    /// layout or engine is first distributed anew. Fails if this does. Panics if a buffer does not have the bytes of
+    /// the parameter's type.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let wanted = &self.signature.inputs[index];
@@ -369,7 +372,8 @@ fn no_function(loc: &Loc) -> Diagnostic {
         .help("add the function to run: `func.func public @main`")
 }
 
-/// Returns the error for a shard of an array of type `ty` that does not have the type of the part that a device holds.
+/// Returns the error for a shard that a caller has given for an array of type `ty`, and whose type is not that of the
+/// part that the device holds.
 fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
     let given = TensorType::new(given.dtype(), given.shape().to_vec()).short();
     let expected = TensorType::new(ty.dtype, part.shape.clone()).short();
@@ -399,7 +403,8 @@ mod tests {
         engine.put(value, &program.signature().inputs[index]).unwrap()
     }
 
-    /// Runs the program on zeros under a budget that stops it. Returns the first diagnostic.
+    /// Runs the program on zeros under a budget of so many bytes and steps. Returns the first diagnostic. Panics if the
+    /// run is not stopped, or if memory that it has allocated is still charged afterwards.
     fn stopped(source: &str, max_bytes: usize, max_steps: u64) -> Diagnostic {
         let engine = HostEngine::default();
         let program = compiled(&engine, source);

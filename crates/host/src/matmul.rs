@@ -41,7 +41,7 @@ pub struct Batch {
     gemm: Gemm,
     /// The loops around the products: the size of each, and the bytes from one product to the next in each operand.
     loops: Vec<(usize, [isize; 3])>,
-    /// The number of products, which is 0 if their results have no elements.
+    /// The number of products in a batch, which is 0 if their results have no elements.
     count: usize,
     reaches: [Reach; 3],
     /// The kernel for few rows, if the operands have the layout that it needs.
@@ -54,8 +54,9 @@ const PIECES: usize = 8;
 const PIECE_OPERATIONS: usize = 40_000_000;
 /// The largest number of operations of a piece, which take some milliseconds.
 const LONGEST_PIECE: usize = 1 << 28;
-/// The largest numbers of products, and of their rows, that run together. The tables of products are as long.
+/// The largest number of products that run together. It bounds the length of the tables that have a row for each.
 const PRODUCTS: usize = 1 << 14;
+/// The largest number of rows, of all products that run together. It bounds the length of the list of rows.
 const ROWS: usize = 1 << 20;
 /// The number of bytes of the tables that have a row for each product: its addresses, its group and its part.
 const PRODUCT_BYTES: usize = 256;

@@ -33,7 +33,7 @@ const LACKING: usize = HUGE_PAGE / 8;
 const LARGE: usize = HUGE_PAGE;
 /// The size of the arenas from which smaller buffers are allocated.
 const ARENA: usize = 16 << 20;
-/// Large buffers start at one of this many offsets, which are a `COLOUR_STEP` apart.
+/// Large buffers start at one of this many offsets in their mappings, which are a `COLOUR_STEP` apart.
 const COLOURS: usize = 13;
 const COLOUR_STEP: usize = 9 * 64;
 /// Blocks of at least this size are a `COLOUR_STEP` apart in an arena, too.
@@ -68,7 +68,7 @@ enum BufferSource {
 
 #[derive(Default)]
 struct State {
-    /// The number of bytes that live buffers hold.
+    /// The number of bytes that live buffers hold, each rounded up to a multiple of 512.
     in_use: usize,
     /// The largest value of `in_use` so far.
     peak: usize,
@@ -76,7 +76,7 @@ struct State {
     written: usize,
     colour: usize,
     arenas: Vec<Option<Arena>>,
-    /// The arena from which blocks are allocated.
+    /// The index, in `arenas`, of the arena from which new blocks are taken.
     open: usize,
     /// The address of the next buffer that is only counted.
     next: usize,
@@ -130,7 +130,7 @@ struct Owned {
 }
 
 /// Returns the memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set to the byte
-/// that fills buffers, in hexadecimal (`5a`) and not 0, or to `1`, which means `a5`.
+/// that fills buffers, in hexadecimal (`5a`) and not 0, or to `1`, which means `a5`. Any other value is ignored.
 impl Default for Memory {
     fn default() -> Memory {
         memory_of_process().clone()
@@ -207,7 +207,7 @@ impl Memory {
         Ok(Buffer(Arc::new(Owned { block, address, len, memory: self.clone(), _reserved })))
     }
 
-    /// Returns a buffer of `len` bytes, all of them 0.
+    /// Returns a buffer of `len` bytes, all of them 0. It has no bytes if this is [`Memory::counted`].
     ///
     /// # Errors
     /// Fails as [`Memory::allocate`] does.
@@ -423,7 +423,7 @@ impl Block {
 }
 
 impl Buffer {
-    /// Returns the number of bytes.
+    /// Returns the number of bytes that were requested when the buffer was made.
     pub fn len(&self) -> usize {
         self.0.len
     }
@@ -460,7 +460,8 @@ impl Buffer {
         bytemuck::cast_slice(self.bytes())
     }
 
-    /// Returns the bytes for writing, or `None` if there are other owners.
+    /// Returns the bytes for writing, or `None` if there are other owners. The bytes are empty for a buffer of
+    /// [`Memory::counted`].
     pub fn try_unique(&mut self) -> Option<&mut [u8]> {
         let owned = Arc::get_mut(&mut self.0)?;
         let Some(block) = &owned.block else { return Some(&mut []) };
@@ -668,6 +669,7 @@ impl Mapping {
     }
 
     /// Maps whole pages for `len` bytes, followed by an inaccessible page. Returns `None` if the system has no memory.
+    /// Panics if the system cannot make the page inaccessible.
     fn guarded(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
         let start = map_pages(len)?;

@@ -57,11 +57,11 @@ struct Helper {
 
 #[derive(Default)]
 struct Shared {
-    /// The kernel that helpers may work on, or null.
+    /// The job of the kernel whose parts helpers may take, or null.
     job: AtomicPtr<Job<'static>>,
-    /// The number of helpers that may be using `job`.
+    /// The number of helpers that may be using the job in `job`.
     visitors: AtomicUsize,
-    /// A counter that is increased for each kernel, so that helpers notice it.
+    /// A counter that is increased when a job is opened, so that helpers notice it.
     epoch: AtomicUsize,
     stop: AtomicBool,
 }
@@ -70,9 +70,9 @@ struct Job<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     parts: usize,
     next: AtomicUsize,
-    /// The caller's budget.
+    /// The budget of the thread that called [`Workers::run`], if it has entered one.
     budget: Option<Budget>,
-    /// The caller's guard.
+    /// The guard of the thread that called [`Workers::run`].
     guard: Guard,
     failure: Mutex<Option<Failure>>,
 }
@@ -282,7 +282,7 @@ impl Job<'_> {
 }
 
 impl Shared {
-    /// Takes parts of the open kernel, if there is one.
+    /// Takes parts of the open job, if there is one, under the budget and the guard of its caller.
     fn visit(&self) {
         self.visitors.fetch_add(1, SeqCst);
         let job = self.job.load(SeqCst);
@@ -342,9 +342,9 @@ fn wait_for_epoch(shared: &Shared, seen: usize) -> bool {
     }
 }
 
-/// Sleeps until woken. Returns at once if the pool is being dropped, or if a kernel was opened before the opener could
-/// see `asleep`. The epoch is read by an operation that also writes. So this operation either comes before the
-/// opener's, and the opener sees `asleep`, or it sees the opener's epoch.
+/// Sleeps until woken. Returns at once if the pool is being dropped, or if a job was opened before the opener could see
+/// `asleep`. The epoch is read by an operation that also writes. So this operation either comes before the opener's,
+/// and the opener sees `asleep`, or it sees the opener's epoch.
 fn sleep(shared: &Shared, asleep: &AtomicBool, seen: usize) {
     asleep.store(true, SeqCst);
     if shared.epoch.fetch_add(0, SeqCst) == seen && !shared.stop.load(SeqCst) {
@@ -353,8 +353,8 @@ fn sleep(shared: &Shared, asleep: &AtomicBool, seen: usize) {
     asleep.store(false, SeqCst);
 }
 
-/// Divides `0..len` into pieces of `size` and returns the range of piece `part`. The last piece may be shorter, and all
-/// pieces after it are empty.
+/// Divides `0..len` into pieces of `size` and returns the range of piece number `part`. The last piece may be shorter,
+/// and all pieces after it are empty.
 pub(crate) fn piece(len: usize, size: usize, part: usize) -> std::ops::Range<usize> {
     (part * size).min(len)..((part + 1) * size).min(len)
 }

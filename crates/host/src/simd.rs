@@ -36,7 +36,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the best level of this machine, or the lower level that `SHARDWISE_LEVEL` names (`portable`, `avx2`).
+    /// Returns the best level of this machine, or the lower level that the environment variable `SHARDWISE_LEVEL` names
+    /// (`portable`, `avx2`). Other names are ignored.
     pub fn best() -> Level {
         static BEST: OnceLock<Level> = OnceLock::new();
         *BEST.get_or_init(|| Level::strongest().min(Level::masked()))

@@ -21,7 +21,8 @@ use std::ops::Range;
 
 /// Memory is prefetched in rows of at least this length.
 const AHEAD_LANES: usize = 2048;
-/// Number of instructions on a lane that run between two polls. Some take 30 ns.
+/// The work between two polls of the budget: the number of lanes times the number of instructions that run on each.
+/// Some instructions take 30 ns for a lane. One block always runs without a poll.
 const POLLED: usize = 1 << 17;
 
 /// Number of lanes of a tile, whose intermediate results fit into the first cache.
@@ -31,18 +32,20 @@ pub(super) const TILE: usize = 2048;
 pub(super) struct Binding<'a> {
     pub code: &'a Code,
     pub machine: Machine,
-    /// For each of the program's operands, its index among the operands of an instance; `None` for indices.
+    /// For each of the program's operands, its index among the operands of an instance. It is `None` for an operand
+    /// that counts an index, which has no memory.
     pub slots: &'a [Option<usize>],
     /// The number of operands of an instance.
     pub operand_count: usize,
-    /// The addresses of the operands of all instances.
+    /// The addresses of the operands of all instances: those of the first instance, then those of the next ones.
     pub pointers: &'a [Pointer],
-    /// True if stores bypass the caches.
+    /// True if stores to aligned rows bypass the caches.
     pub streaming: bool,
 }
 
 impl Binding<'_> {
-    /// Returns the address of each of the program's operands in an instance, and `None` for indices.
+    /// Returns the address of each of the program's operands in an instance. An operand that counts an index has no
+    /// memory and `None`. Panics if there is no such instance.
     fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
         let own = &self.pointers[instance * self.operand_count..];
         self.slots.iter().map(|slot| slot.map(|s| own[s]))
@@ -57,14 +60,15 @@ pub(super) struct Bound<'a, W> {
     /// The start of the frame, which is accessed through this pointer alone.
     memory: *mut u8,
     layout: Frame,
-    /// The address of each operand in the current row. For an index, this is the number itself.
+    /// For each of the program's operands, the address of its first element in the current row. For an operand that
+    /// counts an index, this is the number at that place, in the form of an address.
     bases: Vec<*mut u8>,
     phases: Vec<BoundPhase>,
     pace: Pace,
     word: PhantomData<W>,
 }
 
-/// The offsets of the areas of the frame.
+/// The offsets of the areas of the frame, in bytes from its start. `saved_row` and `total` are lengths in bytes.
 #[derive(Clone, Copy)]
 struct Frame {
     partials: usize,
@@ -75,7 +79,8 @@ struct Frame {
     total: usize,
 }
 
-/// The code of a phase: for its row values, and for its lanes in each variant.
+/// The code of a phase: for its row values, and for its lanes. For lanes there are four variants, each of which is made
+/// when it is first needed: for full or partial blocks, and with accumulators that are combined or overwritten.
 struct BoundPhase {
     scalar: Vec<Ins>,
     lanes: [Option<BoundCode>; 4],
@@ -90,7 +95,7 @@ struct BoundCode {
     copies: Vec<Bounce>,
 }
 
-/// An instruction whose address depends on the row and the lane.
+/// An instruction whose address is written into the code before blocks run, because it depends on the row and the lane.
 #[derive(Clone, Copy)]
 struct Patch {
     ins: usize,
@@ -158,7 +163,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     /// Returns `count` words of the frame from byte `offset`. Panics if they are not all in the frame, or if the offset
-    /// is not aligned.
+    /// is not a multiple of the size of a word.
     fn words(&mut self, offset: usize, count: usize) -> &mut [W] {
         assert!(offset.is_multiple_of(W::SIZE) && offset + count * W::SIZE <= self.layout.total, "words of the frame");
         // SAFETY: the frame has these bytes, which are initialised, aligned and ours; `self` is borrowed with them.
@@ -278,7 +283,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     /// Sets the accumulators of these lanes to the combination of the reduced rows `reduced` of kept row `row`, or to
-    /// the neutral elements if there are none.
+    /// the neutral elements if `reduced` is empty.
     pub(super) fn accumulate(&mut self, row: usize, reduced: Range<usize>, lanes: Range<usize>) {
         if reduced.is_empty() {
             let code = self.code();
@@ -328,8 +333,8 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Runs `len` lanes of a phase from lane `start`. The accumulators begin at lane `origin`. If `first` is true, they
-    /// are overwritten instead of combined.
+    /// Runs `len` lanes of a phase from lane `start`. The first element of each accumulator belongs to lane `origin`.
+    /// If `first` is true, values overwrite the accumulators instead of being combined with them.
     pub(super) fn run_lanes(&mut self, phase: usize, start: usize, origin: usize, len: usize, first: bool) {
         let width = self.binding.machine.lanes;
         let (blocks, rest) = (len / width, len % width);
@@ -452,7 +457,8 @@ impl<'a, W: Word> Bound<'a, W> {
         bound.code.push(ins);
     }
 
-    /// Adds a strided operand to the list of `bound`. Returns the base with its index in this list.
+    /// Adds a strided operand to the list of `bound`. Returns the base with its index in this list. Panics if `base` is
+    /// not [`Base::Strided`].
     fn bind_strided(&self, bound: &mut BoundCode, base: Base) -> Base {
         let Base::Strided(index) = base else { unreachable!("asked for strided operands only") };
         let s = self.code().strided[index];
@@ -479,7 +485,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     /// Returns the address of a patched instruction for the block at `lane`, which is `local` lanes after the first
-    /// lane of the accumulators.
+    /// lane of the accumulators. Panics if the instruction does not access an operand, a saved row or an accumulator.
     fn target(&self, patch: &Patch, lane: usize, local: usize) -> *mut u8 {
         let at = |base: *mut u8, lane: usize| base.wrapping_offset(patch.size * lane as isize);
         match patch.source {
@@ -547,7 +553,8 @@ fn immediate(bits: u64) -> *mut u8 {
     std::ptr::without_provenance_mut(bits as usize)
 }
 
-/// Returns the offset of row number `row` in loops of these sizes.
+/// Returns the offset of row number `row` in nested loops with these sizes and strides, of which the last is the
+/// innermost. Rows are numbered row-major.
 fn offset(sizes: &[usize], strides: &[isize], mut row: usize) -> isize {
     let mut sum = 0;
     for (&size, &stride) in sizes.iter().zip(strides).rev() {

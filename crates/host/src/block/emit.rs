@@ -16,13 +16,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// The reason why a program cannot be compiled to one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfusable {
-    /// The reduced dimensions of an operand cannot be flattened into one.
+    /// The innermost dimension is reduced, and not all reduced dimensions can be flattened into it, because they are
+    /// not the last ones or because the strides of an operand do not allow it.
     Row,
-    /// Reductions over leading dimensions depend on each other.
+    /// A reduction over leading dimensions depends on the result of another one.
     Levels,
-    /// A value after a reduction over leading dimensions varies along them.
+    /// An operand that is used together with the result of a reduction over leading dimensions varies along these.
     Varies,
-    /// Elements of an output would be written several times.
+    /// Elements of an output would be written several times, or the strides do not show that they are not.
     Output,
 }
 
@@ -30,20 +31,21 @@ pub enum Unfusable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Immediate(u64),
-    /// An offset in the temporaries.
+    /// The temporary that starts at this byte of the frame.
     Temp(u32),
-    /// The memory, or the index, of an operand.
+    /// The memory of the program's operand with this number, or the index that it counts.
     Operand(usize),
-    /// A row of words that an earlier phase saved.
+    /// The row with this number in the frame. It has a word for each lane of the whole row. The phase that computes a
+    /// value stores it there, and later uses in this phase and in later ones read it.
     Saved(usize),
-    /// The running result of a reduction over leading dimensions.
+    /// The running results, one for each lane, of the phase's reduction with this number over leading dimensions.
     Accumulator(usize),
-    /// The partial results of a row reduction.
+    /// The partial results of the phase's row reduction with this number.
     Partials(usize),
     Strided(usize),
 }
 
-/// The code of a phase that contains an instruction.
+/// The condition under which an instruction is in the code of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Always,
@@ -58,7 +60,7 @@ pub(super) struct Template {
     pub op: Op,
     pub base: Base,
     pub extra: u32,
-    /// Bytes from one lane to the next.
+    /// The number of bytes from one lane to the next in the memory that the instruction accesses.
     pub size: usize,
     pub when: When,
 }
@@ -74,13 +76,14 @@ pub(super) struct StridedOperand {
 pub(super) struct Reduction {
     pub op: Op,
     pub identity: u64,
-    /// The temporary for the result of a row reduction.
+    /// The temporary for the result, if rows are reduced.
     pub temp: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
-    /// The operands that are the same along the row, with their temporaries.
+    /// The program's operands that are the same along the row, by number, each with the temporary to which it is
+    /// copied.
     pub fills: Vec<(usize, u32)>,
     /// The code that computes row values, with equal lanes.
     pub scalar: Vec<Template>,
@@ -89,7 +92,8 @@ pub(super) struct Phase {
     pub reductions: Vec<Reduction>,
 }
 
-/// How an operand is accessed. Strides are in bytes, and for indices in counts.
+/// How an operand is accessed in the loops of the code. Strides are in bytes or, for an operand that counts an index,
+/// in steps of the index.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     pub operand: Operand,
@@ -136,7 +140,7 @@ pub(super) fn emit(program: &Program) -> Result<Code, Unfusable> {
     Builder::new(program, layout, classes).build()
 }
 
-/// The space after it is flattened.
+/// The loops of the code, which result from flattening the program's space, and the strides of the operands in them.
 struct Layout {
     outer: Vec<usize>,
     kept: usize,
@@ -183,7 +187,7 @@ impl Layout {
 }
 
 /// Returns the dimensions whose size is not 1. Neighbours are merged if all operands can access them as one dimension.
-/// If all reduced dimensions have size 1, a reduced dimension of size 1 comes first.
+/// If there are reduced dimensions and all of them have size 1, a reduced dimension of size 1 comes first.
 fn flatten(program: &Program) -> Vec<Dim> {
     let mut dims: Vec<Dim> = Vec::new();
     for (d, &size) in program.space.iter().enumerate().filter(|&(_, &size)| size != 1) {
@@ -215,9 +219,11 @@ enum Granularity {
 #[derive(Clone, Copy, Debug)]
 struct Class {
     kind: Granularity,
-    /// The phase that computes the node. For a reduction, this is the first phase that can use the result.
+    /// The number of the phase that computes the node. For a reduction, this is the first phase that can use the
+    /// result.
     level: usize,
-    /// The number of operations since the operands, which is the cost of computing the node again.
+    /// An estimate of the number of operations that compute the node from the program's operands and from results of
+    /// reductions. It is the cost of computing the node again.
     cost: usize,
 }
 
@@ -269,9 +275,9 @@ struct Builder<'p> {
     classes: Vec<Class>,
     temps: u32,
     constants: BTreeMap<u64, u32>,
-    /// The temporaries of row values.
+    /// For each node that is a row value, its temporary.
     rows: BTreeMap<usize, u32>,
-    /// The saved row of a lane value.
+    /// For each node whose lane values are saved, the number of the row for them.
     saved: BTreeMap<usize, usize>,
     accumulators: HashMap<usize, usize>,
     strided: Vec<StridedOperand>,
@@ -285,9 +291,9 @@ struct Targets {
     /// The output operands and the nodes that they hold.
     outputs: Vec<(usize, usize)>,
     row_outputs: Vec<(usize, usize)>,
-    /// The number of uses of each lane value.
+    /// For each node that is a lane value, how often it is used in the phase.
     uses: HashMap<usize, usize>,
-    /// The row values that are used.
+    /// The nodes that are row values and are used in the phase.
     rows: BTreeSet<usize>,
 }
 
@@ -352,8 +358,8 @@ impl<'p> Builder<'p> {
         self.temps - TEMP as u32
     }
 
-    /// Returns the targets of each phase. They are found from the last phase to the first. Fails with
-    /// [`Unfusable::Output`] if an output would be written several times.
+    /// Returns the values that each phase must compute. They are found from the last phase to the first. Fails with
+    /// [`Unfusable::Output`] if several lanes of a row would write one element of an output.
     fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
         let mut targets = self.output_targets()?;
         for level in (0..targets.len()).rev() {
@@ -424,7 +430,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Returns true if phase `level` loads the value of `node` from the row that an earlier phase saved, and does not
-    /// compute it again.
+    /// compute it again. This is never the case if leading dimensions are reduced.
     fn is_loaded(&self, node: usize, level: usize) -> bool {
         let class = self.classes[node];
         class.level < level && class.cost > CHEAP && !self.layout.columns
@@ -472,8 +478,8 @@ impl<'p> Builder<'p> {
         phase
     }
 
-    /// Returns the row operands that a phase reads, each with its temporary. Phase 0 reads all of them. If leading
-    /// dimensions are reduced, each phase reads those that it uses.
+    /// Returns the row operands that phase `level` reads, each with its temporary. If leading dimensions are reduced,
+    /// each phase reads those that it uses. Otherwise phase 0 reads all of them, and later phases read none.
     fn fills(&self, level: usize, rows: &BTreeSet<usize>, targets: &Targets) -> Vec<(usize, u32)> {
         let wanted = |n: &&usize| if self.layout.columns { targets.rows.contains(n) } else { level == 0 };
         rows.iter()
@@ -534,15 +540,15 @@ fn operands(node: Node) -> impl Iterator<Item = usize> {
     of.into_iter().flatten()
 }
 
-/// Assigns the values of one phase to the accumulator and the temporaries.
+/// Emits the code of one phase, and assigns its values to the accumulator and to temporaries.
 struct Emitter<'b, 'p> {
     builder: &'b mut Builder<'p>,
     code: Vec<Template>,
-    /// The value in the accumulator.
+    /// The node whose value is in the accumulator, if there is one.
     held: Option<usize>,
     spilled: HashMap<usize, u32>,
     free: Vec<u32>,
-    /// The number of remaining uses of each lane value.
+    /// For each node that is a lane value, the number of its uses for which no code was emitted yet.
     uses: HashMap<usize, usize>,
 }
 
@@ -551,8 +557,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         Emitter { builder, code: Vec::new(), held: None, spilled: HashMap::new(), free: Vec::new(), uses }
     }
 
-    /// Emits saves and reductions first, and the stores of outputs last, because an output may use the memory of an
-    /// input.
+    /// Returns the code that computes `targets`. Saves and reductions come first, and the stores of outputs last,
+    /// because an output may use the memory of an input.
     fn run(mut self, targets: &Targets) -> Vec<Template> {
         let mut pending: Vec<(usize, usize)> = targets.reductions.iter().copied().enumerate().collect();
         for &node in &targets.saves {
@@ -591,7 +597,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     /// Emits the instructions that combine the value that was computed last with the accumulator or the partial results
-    /// of a reduction. The reduction is `node`, and its accumulator is number `index` of the phase.
+    /// of a reduction. The reduction is `node`, and its accumulator is number `index` of the phase. Panics if `node` is
+    /// no reduction.
     fn fold(&mut self, index: usize, node: usize) {
         let Node::Reduce { op, identity, .. } = self.builder.program.nodes[node] else {
             unreachable!("only reductions are folded")
@@ -645,7 +652,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         (self.builder.strided.len() - 1, temp)
     }
 
-    /// Emits a row value, which is stored to its own temporary.
+    /// Emits the code that computes a row value and stores it to its temporary. Panics if it has none.
     fn row_value(&mut self, node: usize) {
         let temp = self.builder.rows.remove(&node).expect("row values have temporaries");
         self.compute(node);
@@ -714,7 +721,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.push(Op::Store, Base::Temp(temp));
     }
 
-    /// Counts a use. After the last one the temporary becomes free.
+    /// Counts a use of a value. After the last one its temporary, if it has one, becomes free. Does nothing for values
+    /// whose uses are not counted.
     fn used(&mut self, node: usize) {
         let Some(uses) = self.uses.get_mut(&node) else { return };
         *uses = uses.saturating_sub(1);
@@ -785,7 +793,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     /// Returns `Some` if an instruction can read the value from memory directly, or if it is a constant, which can be
-    /// stored there.
+    /// stored there, and `None` otherwise.
     fn readable(&self, node: usize) -> Option<()> {
         (self.constant(node).is_some() || self.direct(node).is_some()).then_some(())
     }
@@ -829,7 +837,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 }
 
-/// Returns the operation that computes the same with its operands exchanged, or `None` if there is none.
+/// Returns the operation that computes the same with its operands exchanged. Returns `None` if the machine has none,
+/// for [`Op::FRdiv`], and for operations that do not have two operands or take an immediate.
 fn reversed(op: Op) -> Option<Op> {
     use Op::*;
     Some(match op {

@@ -18,9 +18,9 @@ use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 
-/// Number of lanes of a part.
+/// Number of lanes of a part: longer rows are cut into pieces of this length, and shorter ones are grouped up to it.
 const PART: usize = 32_768;
-/// Rows that are longer than this may be divided among several parts in a reduction.
+/// If a kernel only reduces rows, and these are longer than this, each segment of a row is a part.
 const LONG_ROW: usize = 4 * SEGMENT;
 
 const _: () = assert!(PART.is_multiple_of(SEGMENT) && TILE.is_multiple_of(128) && SEGMENT.is_multiple_of(128));
@@ -40,9 +40,10 @@ pub enum Operand<'a> {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     code: Code,
-    /// For each of the program's operands, its index among the operands of an instance; `None` for indices.
+    /// For each of the program's operands, its index among the operands of an instance. It is `None` for an operand
+    /// that counts an index, which has no memory.
     slots: Vec<Option<usize>>,
-    /// For each operand of an instance, its number in the program and the bytes that are reached.
+    /// For each operand of an instance, its number among the program's operands, and the bytes that the kernel reaches.
     operands: Vec<(usize, Reach)>,
     single_output: bool,
 }
@@ -53,6 +54,9 @@ impl Program {
     /// # Errors
     /// Returns the reason if one kernel cannot compute the program, for example because elements of an output would be
     /// written several times.
+    ///
+    /// # Panics
+    /// Panics in debug builds if the program has a reduction and no reduced dimensions.
     pub fn compile(&self) -> Result<Kernel, Unfusable> {
         debug_assert!(self.nodes.iter().all(|n| !matches!(n, Node::Reduce { .. })) || self.reduced.contains(&true));
         let code = emit(self)?;
@@ -73,7 +77,7 @@ impl Program {
 }
 
 impl Code {
-    /// Returns the bytes of an operand that the phases reach.
+    /// Returns the bytes that the phases reach of the program's operand number `operand`.
     fn reach(&self, operand: usize) -> Reach {
         let of = |(i, phase): (usize, &Phase)| {
             let (rows, size) = (self.loops(i), self.walks[operand].size());
@@ -87,9 +91,9 @@ impl Code {
         self.phases.iter().enumerate().map(of).fold(Reach::default(), Reach::or)
     }
 
-    /// Returns true if the strides show that each element of an output is written at most once. Returns false for a row
-    /// output of the first phase, and for one in a program that reduces leading dimensions, because several parts would
-    /// write its elements.
+    /// Returns true if the strides show that each element of output `operand`, numbered among the program's operands,
+    /// is written at most once. Returns false for a row output of the first phase, and for one in a program that
+    /// reduces leading dimensions, because several parts would write its elements.
     fn is_written_once(&self, operand: usize) -> bool {
         self.phases.iter().enumerate().all(|(i, phase)| {
             let size = self.walks[operand].size();
@@ -168,7 +172,7 @@ impl Kernel {
     }
 
     /// Runs the kernel as [`run`](Kernel::run) does, at the given level of vector instructions or at the machine's best
-    /// one, whichever is lower.
+    /// one, whichever is lower. Panics as it does.
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         let count = self.operand_count().max(1);
         assert_eq!(operands.len() % count, 0, "as many operands for each instance");
@@ -291,7 +295,7 @@ impl Kernel {
         !first.reductions.is_empty() && !stores && !lane_outputs && rest.iter().all(|p| p.lanes.is_empty())
     }
 
-    /// Returns an estimate of the time of one instance on one core.
+    /// Returns an estimate of the time of one instance on one core, in nanoseconds.
     fn nanoseconds(&self) -> usize {
         let lanes = self.code.row_len * self.rows() * self.reduced_rows();
         let work: usize =
@@ -303,11 +307,12 @@ impl Kernel {
 
 /// How the work of a kernel is divided into parts.
 enum By {
-    /// Tiles of columns, whose rows are reduced.
+    /// Leading dimensions are reduced. A part is a tile of columns and, if there are many reduced rows, a chunk of
+    /// these.
     Columns,
-    /// Segments of long rows, which are reduced.
+    /// Long rows are reduced. A part is a segment of a row.
     Segments,
-    /// Rows, or pieces of them.
+    /// A part is a group of whole rows, or a piece of one row.
     Rows,
 }
 

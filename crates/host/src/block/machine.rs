@@ -13,7 +13,7 @@ use shardwise_mathfn::with_functions;
 
 /// Number of bytes of a temporary, which holds the largest block.
 pub(crate) const TEMP: usize = 512;
-/// Distance in bytes at which memory is prefetched.
+/// Distance in bytes at which memory is prefetched, unless an instruction has a distance of its own.
 pub(crate) const AHEAD: usize = 4096;
 /// Number of bytes of the partial results of a reduction.
 pub(crate) const PARTIALS: usize = 256;
@@ -23,9 +23,10 @@ pub(crate) const PARTIALS: usize = 256;
 #[repr(C)]
 pub(crate) struct Ins {
     pub op: Op,
-    /// Depending on `op`, the offset of a second temporary, a count, a distance in bytes, or the number of an operand.
+    /// Depending on `op`, the offset of a second temporary, a number of lanes or of cache lines, a distance in bytes,
+    /// or the number of an operand.
     pub extra: u32,
-    /// The number of bytes from one block to the next.
+    /// The number of bytes from one block to the next. For [`Op::Iota`], the difference between the numbers.
     pub step: isize,
     /// An address, or the bits of an immediate.
     pub base: *mut u8,
@@ -45,10 +46,11 @@ pub(crate) struct Strided {
     pub temp: *mut u8,
 }
 
-/// Runs `blocks` blocks of a program. The temporaries start at `temps`. The last argument is 8.
+/// A function that runs a program. Its arguments are the code, the number of blocks, the start of the temporaries, and
+/// the number 8.
 pub(crate) type Run = unsafe fn(&[Ins], usize, *mut u8, usize);
 
-/// The interpreter of one level.
+/// The interpreter for one level of vector instructions and one width of lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub run: Run,
@@ -74,20 +76,21 @@ macro_rules! machine {
         pub(crate) enum Op {
             $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($reduce,)*
             $($function,)* $($function2,)*
-            /// Loads or stores a whole word. `StoreStreaming` bypasses the caches.
+            /// Loads or stores a whole word for each lane. `StoreStreaming` bypasses the caches.
             Load, Store, StoreStreaming,
             /// Loads as `Load` does, and prefetches the memory `extra` bytes ahead.
             LoadAhead,
-            /// Prefetches `extra` cache lines at a fixed distance.
+            /// Prefetches `extra` cache lines, which start [`AHEAD`] bytes after the address.
             Prefetch,
             LoadImm,
-            /// `memory - accumulator` and `memory / accumulator`.
+            /// `memory - accumulator` and `memory / accumulator`. Names with `Imm` have the immediate in place of
+            /// memory.
             FRsub, FRsubImm, IRsub, IRsubImm, FRdiv, FRdivImm,
             /// `accumulator ? memory : second temporary`.
             Select,
             /// Integers that count up from `base`, by 1 for each lane and `step` for each block.
             Iota,
-            /// Keeps `extra` lanes and sets the others to the immediate.
+            /// Keeps the first `extra` lanes of the block and sets the others to the immediate.
             Keep,
             /// Copies strided elements to or from a temporary; `base` is the address of a `Strided`.
             Gather, Scatter,
@@ -140,7 +143,8 @@ macro_rules! machine {
             }
 
             /// Folds the upper half of the partial results into the lower until one is left, and returns it. Their
-            /// number must be a power of two. Panics if `self` is not the operation of a reduction.
+            /// number must be a power of two. Panics if there are none, or if `self` is not the operation of a
+            /// reduction.
             pub(crate) fn fold<W: Word>(self, partials: &mut [W]) -> W {
                 match self {
                     $(Op::$reduce => fold_halves(partials, |a, b| a.$reduce_fn(b)),)*
@@ -212,9 +216,10 @@ macro_rules! machine {
             }
         }
 
-        /// Runs an instruction that `run` does not run in line, for block number `block` with the accumulator `a`: a
-        /// function with a long formula, `Iota`, `Keep`, `Gather` or `Scatter`. Panics for any other instruction. It is
-        /// a separate function so that it takes no registers from the other instructions.
+        /// Runs an instruction that `run` does not run in line, for block number `block` with the accumulator `a`: an
+        /// operation that takes many instructions, such as an exponential or an integer division, or `Iota`, `Keep`,
+        /// `Gather` or `Scatter`. Panics for any other instruction. It is a separate function so that it takes no
+        /// registers from the other instructions.
         ///
         /// # Safety
         /// As for `run`, for one block at `p`.
@@ -525,14 +530,15 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
     }
 }
 
-/// Returns an element, given by its bytes, as a word. Panics if `bytes` does not have the size of one element.
+/// Returns an element, given by its bytes, as a word. The element must be real and fit into a word. Panics if `bytes`
+/// does not have the size of one element.
 pub(super) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
     assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
     // SAFETY: there are as many bytes as an element has.
     unsafe { read_word(elem, bytes.as_ptr()) }
 }
 
-/// Reads one element as a word.
+/// Reads one element as a word. The element must be real and fit into a word.
 ///
 /// # Safety
 /// The element must be readable.
@@ -555,7 +561,7 @@ pub(super) unsafe fn read_word<W: Word>(elem: Elem, p: *const u8) -> W {
     }
 }
 
-/// Writes one word as an element.
+/// Writes one word as an element, which must be real and fit into a word.
 ///
 /// # Safety
 /// The element must be writable.

@@ -109,7 +109,7 @@ impl Reducer {
     }
 }
 
-/// A value of a program.
+/// A value of a program: the result of an operation, an input, a constant or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     pub(super) node: usize,
@@ -117,14 +117,14 @@ pub struct Value {
     pub elem: Elem,
 }
 
-/// A machine operation on nodes.
+/// A node of a program's graph: an operand, a constant, or a machine operation on earlier nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Node {
-    /// The elements of operand `.0`.
+    /// The elements of the program's operand with this number.
     Input(usize),
-    /// The bits of a word.
+    /// A constant, given by the bits of the word that all lanes have.
     Constant(u64),
-    /// The index counted by operand `.0`, which has strides but no memory.
+    /// The index that the program's operand with this number counts. This operand has strides but no memory.
     Index(usize),
     Unary(Op, usize),
     Binary(Op, usize, usize),
@@ -140,7 +140,8 @@ pub(super) enum Node {
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub elem: Elem,
-    /// The stride of each dimension, in elements.
+    /// For each dimension of the space, the stride of the operand: in elements, or in steps of the index that it
+    /// counts.
     pub strides: Vec<isize>,
     pub role: Role,
 }
@@ -224,7 +225,8 @@ impl Program {
         self.value(elem, Node::Input(operand))
     }
 
-    /// Adds the index along dimension `dim` of the space, wrapped to the type `elem`, which must be an integer type.
+    /// Adds the index along `dim`, which must be a dimension of the space. It is wrapped to `elem`, which must be an
+    /// integer type, and must not have 64 bits in a program with 32-bit lanes.
     pub fn index(&mut self, elem: Elem, dim: usize) -> Value {
         let strides: Vec<isize> = (0..self.space.len()).map(|d| (d == dim) as isize).collect();
         let word = if self.wide { Elem::I64 } else { Elem::I32 };
@@ -237,7 +239,7 @@ impl Program {
     /// that has them.
     ///
     /// # Panics
-    /// Panics if `bytes` does not have the size of one element.
+    /// Panics if `bytes` does not have the size of one element of type `elem`.
     pub fn constant(&mut self, elem: Elem, bytes: &[u8]) -> Value {
         let bits = if self.wide { word::<u64>(elem, bytes) } else { word::<u32>(elem, bytes).into() };
         self.value(elem, Node::Constant(bits))
@@ -394,7 +396,8 @@ impl Program {
         if self.wide { x.to_bits() } else { (x as f32).to_bits().into() }
     }
 
-    /// Rounds or wraps a computed node to its element type.
+    /// Rounds or wraps a computed node to the element type `elem`, and returns the new node. Returns the node itself if
+    /// there is nothing to do, which is so for `Bool` and for types that fill a lane.
     fn fit(&mut self, elem: Elem, node: usize) -> usize {
         match elem {
             Elem::BF16 => self.op(Op::RoundBf16, node),
@@ -559,7 +562,7 @@ impl Program {
         if widens { node } else { self.fit(to, node) }
     }
 
-    /// Converts a float to an integer with saturation.
+    /// Converts a float to the integer type `to` by truncation, with saturation. NaN becomes 0.
     fn truncate(&mut self, to: Elem, node: usize) -> usize {
         let bits = 8 * to.size() as u32;
         let narrow = to.size() < self.word_size();

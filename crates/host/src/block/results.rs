@@ -15,7 +15,8 @@ pub(super) struct Results<W> {
 }
 
 impl<W: Word> Results<W> {
-    /// Returns `len` words of which none is saved yet.
+    /// Returns `len` words, which are 0 until they are saved. Their memory is charged to the current account. Stops the
+    /// computation if there is none.
     pub(super) fn new(len: usize) -> Self {
         let _held = hold(table_bytes::<u64>(len));
         Results { words: (0..len).map(|_| AtomicU64::new(0)).collect(), _held, word: PhantomData }

@@ -29,8 +29,8 @@ impl Random {
     }
 }
 
-/// Runs a program at every level, with one worker and with three, and checks that all results have the same bits.
-/// Leaves the result in `out`.
+/// Runs a program with one output at every level, with one worker and with three, and checks that all results have the
+/// same bits. Leaves the result in `out`.
 fn run<T: Pod + PartialEq + std::fmt::Debug>(program: &Program, inputs: &[Source<'_>], out: &mut [T]) {
     let kernel = program.compile().unwrap();
     let mut all: Vec<Vec<u8>> = Vec::new();
@@ -176,7 +176,8 @@ fn strided_outputs_are_scattered() {
     assert!((0..13).all(|i| (0..140).all(|j| y[j * 13 + i] == -x[i * 140 + j])));
 }
 
-/// Checks that sums of random elements, which `make` returns for random bits, are those that `add` computes.
+/// Checks that a program that adds two arrays computes for each pair of elements what `add` does. The elements are
+/// those that `make` returns for random bits.
 fn check_add<T: Pod + PartialEq + std::fmt::Debug>(
     elem: Elem,
     wide: bool,

@@ -10,7 +10,8 @@ use shardwise_base::{DType, Diagnostic};
 /// Checks a plan.
 ///
 /// # Errors
-/// Returns the first inconsistency, which is a bug of the planner or a module that is not valid.
+/// Returns a diagnostic for the first step that is inconsistent. Its cause is a bug of the planner or a module that is
+/// not valid.
 ///
 /// # Panics
 /// Panics if the buffers of a constant do not match its slot.
@@ -38,7 +39,10 @@ fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
     for (i, input) in step.inputs.iter().enumerate() {
         let held = plan.slots[input.slot].count;
         if input.map.len() != count || input.map.iter().any(|&at| at as usize >= held) {
-            return Err(format!("maps its {count} instances to {:?} of the {held} of operand {i}", input.map));
+            return Err(format!(
+                "has {count} instances that read instances {:?} of the {held} of operand {i}",
+                input.map
+            ));
         }
     }
     Ok(())
@@ -56,7 +60,7 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
         StepKind::Permute(sources) => {
             let held = plan.slots[read[0]].count;
             if sources.iter().flatten().any(|&s| s as usize >= held) {
-                return Err(format!("receives from {sources:?} of {held} instances"));
+                return Err(format!("receives from instances {sources:?} of an operand that has {held}"));
             }
             computed(plan, step)?;
             equal(plan, "result", &read, &step.outputs, SlotInfo::has_type_of)
@@ -64,7 +68,7 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
         StepKind::While { cond, body, .. } => {
             equal(plan, "parameter", &read, &body.params, SlotInfo::has_type_of)?;
             equal(plan, "parameter of the condition", &body.params, &cond.params, SlotInfo::has_type_of)?;
-            equal(plan, "value that the body returns", &body.results, &body.params, SlotInfo::has_type_of)?;
+            equal(plan, "result of the body", &body.results, &body.params, SlotInfo::has_type_of)?;
             equal(plan, "result", &body.params, &step.outputs, SlotInfo::has_type_of)?;
             decides(plan, &cond.results, &[DType::I1])
         }
@@ -121,14 +125,14 @@ fn equal(
     fits: impl Fn(&SlotInfo, &SlotInfo) -> bool,
 ) -> Result<(), String> {
     if from.len() != to.len() {
-        return Err(format!("hands over {} values, one for each {what}, of which there are {}", from.len(), to.len()));
+        return Err(format!("passes on {} values, but there are {} of the kind `{what}`", from.len(), to.len()));
     }
     let mut pairs = from.iter().zip(to).map(|(&f, &t)| (&plan.slots[f], &plan.slots[t]));
     match pairs.position(|(f, t)| !fits(f, t)) {
         None => Ok(()),
         Some(i) => {
             let [from, to] = [from[i], to[i]].map(|s| plan.slots[s].ty.short());
-            Err(format!("hands {from} over to {what} {i} of type {to}"))
+            Err(format!("passes on {from} as {what} number {i}, which has type {to}"))
         }
     }
 }
@@ -186,17 +190,17 @@ mod tests {
     fn inconsistent_plans_are_refused() {
         assert_eq!(found(|_| ()), "nothing");
         let text = found(|plan| plan.code.steps[1].inputs[0].map = vec![7]);
-        assert!(text.contains("maps its 1 instances to [7] of the 1 of operand 0"), "{text}");
+        assert!(text.contains("has 1 instances that read instances [7] of the 1 of operand 0"), "{text}");
         let text = found(|plan| loop_body(plan).results.swap(0, 1));
-        assert!(text.contains("hands f32[4] over to value that the body returns 0 of type i32[]"), "{text}");
+        assert!(text.contains("passes on f32[4] as result of the body number 0, which has type i32[]"), "{text}");
         let text = found(|plan| loop_body(plan).results.truncate(1));
-        assert!(text.contains("hands over 1 values"), "{text}");
+        assert!(text.contains("passes on 1 values"), "{text}");
         let slot = |plan: &Plan| Input::new(plan.params[0], vec![0]);
         let text = found(|plan| plan.code.steps[1].inputs[0] = slot(plan));
         assert!(text.contains("decides by a value of type f32[4]"), "{text}");
         let mesh = shardwise_base::Mesh::new("mesh", [("x", 2)]).map(std::sync::Arc::new).unwrap();
         let all = Points::over(Some(&mesh), mesh.all_axes());
         let text = found(|plan| loop_body(plan).steps[0].points = all);
-        assert!(text.contains("maps its 2 instances to [0]"), "{text}");
+        assert!(text.contains("has 2 instances that read instances [0]"), "{text}");
     }
 }

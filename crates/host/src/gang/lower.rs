@@ -117,7 +117,7 @@ impl<'m> Lowering<'m> {
 
     /// Computes the result of an op whose value is known now: a constant, the index of a device along axes, the id of a
     /// device, or a token. Adds its buffers, one for each instance, to the constants and returns true. Returns false
-    /// for any other op. Fails if there is no memory.
+    /// for any other op. Fails if there is no memory. Panics if an op is not valid.
     fn constant(&mut self, view: &OpView<'m>) -> Result<bool, Diagnostics> {
         let points = self.plan.result_points(view);
         let at = |i: usize| points.coordinates(i);

@@ -52,7 +52,7 @@ pub struct Run<'a> {
     pub memory: &'a Memory,
     values: EntityVec<Slot, Vec<Option<Buffer>>>,
     running: Option<Step<'a>>,
-    /// The count and the total time of each step, if they are measured.
+    /// For each step of the plan, by its `id`, how often it ran and its total time, if they are measured.
     pub profile: Option<Vec<(u64, Duration)>>,
 }
 
@@ -81,11 +81,12 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Runs the program. `args[i]` has a buffer for each instance of parameter `i`. Returns a buffer for each instance
-    /// of each result.
+    /// Runs the program once. `args[i]` has a buffer for each instance of parameter `i`. Returns, for each result, a
+    /// buffer for each of its instances.
     ///
     /// # Errors
-    /// Fails if the run is stopped, if an op fails, or if one panics. What the run has computed must then be dropped.
+    /// Fails if the run is stopped, if an op fails, or if one panics. This `Run`, which holds what was computed, must
+    /// then be dropped.
     pub fn run(&mut self, args: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>, Diagnostics> {
         for (slot, buffers) in &self.plan.constants {
             self.values[*slot] = buffers.iter().cloned().map(Some).collect();
@@ -207,6 +208,7 @@ impl<'a> Run<'a> {
     /// output. An instance without a group gets zeros. The members differ in the first operand only. All other values
     /// that the op reads are those of the first device of the group, so groups that have the same instances of the
     /// first operand and other first devices run separately. Fails if the reference does, or if there is no memory.
+    /// Panics if an input was not computed.
     fn exchange(
         &mut self,
         step: Step<'a>,
@@ -490,7 +492,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Runs `steps`, and converts a stop or a panic in it to an error. The caller must drop what the run had computed.
+/// Runs `steps`. Fails if it does, and if it is stopped or panics, which become errors. The caller must then drop what
+/// the run had computed.
 fn caught(steps: impl FnOnce() -> Result<(), RunError>) -> Result<(), RunError> {
     match catch_unwind(AssertUnwindSafe(|| Stop::catch(steps))) {
         Ok(ended) => ended.unwrap_or_else(|stop| Err(stop.into())),
@@ -508,7 +511,7 @@ fn panicked(loc: &Loc, name: &str, message: &str) -> Diagnostic {
         .help("this is a bug of the engine or of a user's kernel: please report the program that shows it")
 }
 
-/// Adds arrays to a message about memory.
+/// Returns a diagnostic about memory with the descriptions of arrays, as [`Run::largest`] returns them, as its facts.
 fn named(d: Diagnostic, arrays: Vec<String>) -> Diagnostic {
     arrays.into_iter().fold(d, Diagnostic::facts)
 }
@@ -541,8 +544,8 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
 /// The largest number of devices that a message lists.
 const MAX_SHOWN: usize = 32;
 
-/// Returns the error for a predicate of a loop or branch with a collective that differs between devices. It lists the
-/// devices for each value of the predicate. `found` has the devices of each instance.
+/// Returns the error for a loop or branch that has a collective inside and whose predicate differs between devices. It
+/// lists the devices for each value of the predicate. `found` has the value and the devices of each instance.
 fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, divergence: &Divergence) -> Diagnostic {
     let collective = divergence.collective.clone().unwrap_or(Loc::UNKNOWN);
     let mut sides: Vec<(i64, Vec<usize>)> = vec![];
@@ -552,8 +555,10 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
             None => sides.push((value, devices)),
         }
     }
-    let message =
-        format!("the predicate of `{}` differs between devices, and a collective inside needs all of them", step.name);
+    let message = format!(
+        "the predicate of `{}` differs between devices, but a collective in its regions needs all of them",
+        step.name
+    );
     let mut d = Diagnostic::error("collective-incomplete", &step.loc, message)
         .facts(format!("the collective is at {collective}"));
     for (value, mut devices) in sides {
@@ -566,5 +571,5 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
     if let Some(mesh) = &points.mesh {
         d = d.mesh(mesh);
     }
-    d.help("make the predicate equal on all devices of the collective's group, or move the collective out")
+    d.help("make the predicate equal on all devices of the collective's group, or move the collective out of the op")
 }

@@ -8,12 +8,13 @@ use crate::plan::KernelCx;
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 
-/// Returns the number of bytes of the first result.
+/// Returns the number of bytes of an op's first result, which must be a tensor.
 pub fn output_bytes(view: &OpView<'_>) -> usize {
     view.result_tensor(0).bytes() as usize
 }
 
-/// Returns the number of bytes of an element of the first result, of any type.
+/// Returns the number of bytes that an element of an op's first result takes in memory. The result must be a tensor, of
+/// any element type.
 pub fn element_bytes(view: &OpView<'_>) -> usize {
     view.result_tensor(0).dtype.storage_bytes()
 }
@@ -39,7 +40,7 @@ pub fn write(buffer: &mut Buffer) -> Operand<'_> {
     Operand::Write(Target::of(written(buffer)))
 }
 
-/// Returns the position of byte `start` of each buffer, for writing.
+/// Returns the position of byte `start` of each buffer, for writing. It may be the end of a buffer or beyond it.
 ///
 /// # Panics
 /// Panics if a buffer has another owner.
@@ -53,6 +54,9 @@ pub fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
 ///
 /// # Errors
 /// Fails if there is no memory for a copy.
+///
+/// # Panics
+/// Panics if an input was not computed, or if one that is copied does not have `bytes` bytes.
 pub fn own_or_copy(cx: &mut KernelCx<'_>, index: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
     let mut outputs = Vec::with_capacity(cx.instances.len());
     for &i in cx.instances.clone().iter() {

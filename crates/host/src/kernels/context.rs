@@ -85,13 +85,15 @@ impl<'m> PlanCx<'m> {
         self.slots.push(SlotInfo::new(ty, points, loc))
     }
 
-    /// Returns an input of a step with the instances of `points`, each of which reads `v` on its first device.
+    /// Returns an input of a step whose instances are `points`. Each of them reads the instance of `v` on the first
+    /// device that holds the former.
     pub fn input(&mut self, v: Value, points: &Points) -> Input {
         let map = points.map_to(&self.points(v));
         Input::new(self.slot(v), map)
     }
 
-    /// Builds a step that reads the op's operands and writes its results. Its instances are those of the first result.
+    /// Builds a step that reads the op's operands and writes its results. Its instances are those of the first result,
+    /// or a single one if the op has no results.
     pub fn step(&mut self, view: &OpView<'m>, kind: StepKind) -> Step {
         let points = self.result_points(view);
         let inputs = view.operands().iter().map(|&v| self.input(v, &points)).collect();
@@ -123,7 +125,7 @@ impl<'m> PlanCx<'m> {
     }
 
     /// Adds a step that must run before the step that is being built. Its work is set to the number of elements that it
-    /// writes.
+    /// writes for one instance.
     pub fn before(&mut self, mut step: Step) {
         // The step only moves elements, whatever the op that needs it computes.
         step.work = step.outputs.iter().map(|&slot| self.slots[slot].ty.size() as u64).sum();
@@ -167,7 +169,8 @@ pub enum Fused {
     Iota,
     /// Combines elements by a named reducer.
     Reduce,
-    /// Only changes where elements are. The function returns the access of the operand for an access of the result.
+    /// Only changes where elements are. The function returns the access of the operand for an access of the result, or
+    /// `None` if the op cannot be read through.
     View(fn(&OpView<'_>, &Access) -> Option<Access>),
 }
 
@@ -177,9 +180,10 @@ pub struct Row {
     pub op: Opcode,
     /// How a block program computes the op, alone or with others, if it can.
     pub fused: Option<Fused>,
-    /// The condition on an op under which a block program computes it.
+    /// Returns true if a block program may compute this op as `fused` states.
     pub is_fusable: fn(&OpView<'_>) -> bool,
-    /// The functions that build the step of an op that is in no block program. The first step is taken.
+    /// The functions that build the step of an op that is in no block program. They are tried in order until one
+    /// returns a step.
     pub steps: &'static [Build],
 }
 
@@ -210,7 +214,7 @@ impl Row {
 /// The kernel table: at most one row for each op.
 pub struct KernelTable {
     rows: &'static [Row],
-    /// The number of each op's row, by op code.
+    /// For each op code, the index of its row in `rows`, or `None` if it has none.
     row_of: [Option<u8>; Opcode::ALL.len()],
 }
 

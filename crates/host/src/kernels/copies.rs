@@ -11,7 +11,8 @@ use shardwise_ir::{OpView, TensorType, Value};
 
 /// One move from each of several inputs to each output.
 pub struct Moves {
-    /// For each move, the input and the offsets in bytes from which elements are read and at which they are written.
+    /// For each move, the number of the input, the byte of it from which elements are read, the byte of the output from
+    /// which they are written, and the move itself.
     pub moves: Vec<(usize, usize, usize, Move)>,
     /// The element that fills the output first, if there is one.
     pub filler: Option<Filler>,
@@ -21,7 +22,7 @@ pub struct Moves {
 /// The element that fills an output.
 pub enum Filler {
     Zeros,
-    /// The single element of an input.
+    /// The single element of the input with this number.
     Input(usize),
 }
 

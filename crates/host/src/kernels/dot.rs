@@ -33,7 +33,7 @@ struct Source {
     copy: Option<Move>,
 }
 
-/// The index of the input that is added to, if there is one.
+/// The index, among the step's inputs, of the array to which the product is added, if it is added to one.
 const ACC: usize = 2;
 
 struct DotKernel {
@@ -113,8 +113,8 @@ fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
     planned.is_some_and(|(k, _)| k.batch.accumulates())
 }
 
-/// Returns the step of a sum, which belongs at the position of the addition. Steps that copy operands are added to the
-/// plan.
+/// Returns the step of a sum that [`sums`] has returned for this plan. It belongs at the position of the addition.
+/// Steps that copy operands are added to the plan. Panics if there is no kernel for the sum's product.
 pub fn sum_step(plan: &mut PlanCx<'_>, sum: &Sum) -> Step {
     let (add, dot) = (plan.view(sum.add), plan.view(sum.dot));
     let (kernel, sources) = product(plan, &dot).expect("it has a kernel");
@@ -171,7 +171,8 @@ fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
     Some(Source { value: view.operand(0), strides, copy: None })
 }
 
-/// Number of columns from which on the right operand is read in place, with one product for each piece.
+/// If the free dimensions of the right operand cannot all be merged, it is read in place only if the innermost ones
+/// that can be merged have at least this many columns. There is then a product for each index of the others.
 const COLUMNS: usize = 64;
 
 /// Returns the kernel of a product, and how it reads its operands, or `None` if there is no kernel for it.

@@ -48,8 +48,8 @@ mod tests {
     use shardwise_base::{DType, Literal};
     use shardwise_engine::{Argument, Engine, ShardedType, Signature};
 
-    /// Runs a function without elements in its arguments, whose lines take hours if they go through all rows, and
-    /// returns its result. `N` stands for 2^40.
+    /// Runs a function whose arguments have no elements, and returns its result, the value `%0`. `N` stands for 2^40.
+    /// The ops in `lines` take hours if they go through all rows of an array.
     fn run(arguments: &str, lines: &str, result: &str) -> Literal {
         let source = format!("func.func @main({arguments}) -> {result} {{\n  {lines}\n  return %0 : {result}\n}}");
         let module = parse(&source.replace('N', "1099511627776"));

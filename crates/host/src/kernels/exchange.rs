@@ -25,7 +25,7 @@ enum Exchange {
     /// Part `k` of the group is moved to position `k` of the result. The result at position `i` of its group reads each
     /// source from byte `i * from_bytes` on.
     Move { blocks: Move, from_bytes: usize },
-    /// The buffer of the first member is passed on.
+    /// Every member of the group gets the buffer of the first one, without a copy.
     HandOver,
 }
 

@@ -22,7 +22,7 @@ pub(super) const MAX_FOLDED: usize = 1 << 20;
 pub(super) struct FoldKernel {
     /// Computes the next results from the results so far and an element of each array.
     pub kernel: block::Kernel,
-    /// The offsets of the elements that are folded into a result, from the first of them.
+    /// The offsets of the elements that are folded into a result, from the first of them, in elements.
     pub offsets: Vec<usize>,
     /// The number of bytes of an element of each array.
     pub sizes: Vec<usize>,
@@ -31,7 +31,8 @@ pub(super) struct FoldKernel {
 }
 
 /// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns
-/// `None` for a named reducer of one array, which has other kernels.
+/// `None` for a named reducer of one array, which has other kernels, and if more than [`MAX_FOLDED`] elements are
+/// combined into each result.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if reduce_kind_of_op(view).is_some() {
         // Sums by named reducers have a defined order of their own.

@@ -23,7 +23,7 @@ pub enum Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// Returns the elements of an array of the integer type `dtype`.
+    /// Returns the elements of an array, of which `dtype` is the type. It must be an integer type.
     pub fn new(array: &'a Buffer, dtype: DType) -> Indices<'a> {
         match (dtype.is_signed(), dtype.storage_bytes()) {
             (true, 1) => Indices::I8(array.elements()),
@@ -37,7 +37,8 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Returns element `i`. Numbers beyond the range of `i64` become the largest one.
+    /// Returns element `i`. Numbers beyond the range of `i64` become the largest one. Panics if there are not so many
+    /// elements.
     #[inline]
     pub fn get(self, i: usize) -> i64 {
         match self {

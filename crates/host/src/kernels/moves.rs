@@ -38,12 +38,12 @@ pub fn pad<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, padding(view)?))
 }
 
-/// Returns the step of a `dynamic_slice`, or `None` if its starts are no integers.
+/// Returns the step of a `dynamic_slice`, or `None` if its starts do not have an integer type.
 pub fn dynamic_slice<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, slice(view)?))
 }
 
-/// Returns the step of a `dynamic_update_slice`, or `None` if its starts are no integers.
+/// Returns the step of a `dynamic_update_slice`, or `None` if its starts do not have an integer type.
 pub fn dynamic_update_slice<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, update(view)?))
 }
@@ -107,7 +107,7 @@ struct Start {
     dtype: DType,
     /// The largest start along each dimension.
     limits: Vec<usize>,
-    /// The strides in bytes.
+    /// The strides of the array in which the block is, in bytes.
     strides: Vec<usize>,
 }
 

@@ -36,7 +36,8 @@ const LONG: usize = 1 << 16;
 type Scatter = fn(sums: &mut [u8], sources: &[u8], places: &[i32], first: usize);
 
 struct SelectAndScatter {
-    /// For each part of the windows: its kernel, the offsets of its elements in the operand, and its start.
+    /// For each part of the windows, what [`selection`] returns: its kernel, the offsets in the operand at which the
+    /// kernel reads, and the offset in the positions at which it writes. Both are in bytes.
     selections: Vec<(block::Kernel, Vec<usize>, usize)>,
     /// Sets all sums to the initial value.
     start: block::Kernel,
@@ -47,7 +48,8 @@ struct SelectAndScatter {
     elems: [Elem; 2],
     /// The numbers of elements of the result and of the source.
     counts: [usize; 2],
-    /// The number of independent pieces of both.
+    /// The number of pieces into which result and source are divided. The windows of a piece are in one piece of the
+    /// result.
     pieces: usize,
 }
 

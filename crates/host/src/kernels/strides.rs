@@ -10,8 +10,8 @@ pub fn row_major(shape: &[usize]) -> Vec<isize> {
 }
 
 /// Merges the innermost of some dimensions (sizes and strides, major to minor) as far as possible. Returns the merged
-/// dimension and the number of dimensions outside of it. Dimensions of size 1 are merged with any others. Without
-/// others, the merged dimension has size and stride 1.
+/// dimension as its size and stride, and the number of dimensions in the list before those that were merged. Dimensions
+/// of size 1 are merged with any others. If all have size 1, the merged dimension has size and stride 1.
 pub fn innermost(dims: &[(usize, isize)]) -> ((usize, isize), usize) {
     let mut whole: Option<(usize, isize)> = None;
     for (i, &(size, stride)) in dims.iter().enumerate().rev().filter(|(_, dim)| dim.0 != 1) {

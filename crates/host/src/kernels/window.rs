@@ -10,11 +10,11 @@ use std::ops::Range;
 pub struct Seen {
     /// The number of positions from the first of the first window to the last of the last window.
     pub extent: usize,
-    /// The first element that is covered.
+    /// The index of the first element that is covered, or 0 if none is.
     pub first: usize,
     /// The number of elements that are covered.
     pub count: usize,
-    /// The position of the first covered element.
+    /// The position of the first covered element, counted from the first position, or 0 if no element is covered.
     pub at: usize,
     /// The number of positions from element to element.
     pub step: usize,
@@ -54,16 +54,16 @@ pub struct Part {
     pub strides: Vec<isize>,
     /// The offset of the first window, in elements of the result.
     pub start: isize,
-    /// For each position of the window, row-major, the offset of its element for the first window; `None` outside of
-    /// the operand.
+    /// For each position of the window, row-major, the offset in the operand of its element for the first window, in
+    /// elements. It is `None` for a position in the padding or in a hole.
     pub places: Vec<Option<isize>>,
 }
 
-/// Windows that need more parts than this have no kernel of this kind.
+/// The largest number of parts that [`parts`] returns. Windows that need more have another kernel or none.
 const MAX_PARTS: usize = 64;
 
-/// Windows along one dimension: the first of them, their number, and for each position the index of its element in the
-/// first.
+/// Windows along one dimension: the number of the first of them, how many there are, and, for each position of a
+/// window, the index of its element in the first window, or `None` if it has no element.
 type Alike = (usize, usize, Vec<Option<usize>>);
 
 /// Returns parts that together have all windows, for an operand of shape `shape` and `windows[d]` windows along

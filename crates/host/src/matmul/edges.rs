@@ -33,8 +33,8 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// Draws a matrix. Layout 0 has rows with a gap and layout 1 is its transpose. Layouts 2 and 3 have negative
-    /// strides, and layout 4 has gaps between elements.
+    /// Draws a matrix. Layout 0 has rows with a gap and layout 1 is its transpose. In layout 2 the row stride is
+    /// negative, and in layout 3 the column stride. All other numbers mean a layout with gaps between elements.
     fn draw(random: &mut Random, elem: Elem, [rows, columns]: [usize; 2], layout: usize) -> Matrix {
         let (rows, columns) = (rows as isize, columns as isize);
         let strides = match layout {

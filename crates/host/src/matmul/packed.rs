@@ -25,9 +25,10 @@ const ROWS: usize = 144;
 const PANELS: usize = 8;
 /// The largest number of rows of a part.
 const PART_ROWS: usize = 16 * ROWS;
-/// Rows that take more memory than this are not packed in advance, but by each part that needs them.
+/// If the rows that several parts need take more memory than this in all, no rows are packed in advance. Each part then
+/// packs those that it needs.
 const SHARED_BYTES: usize = 1 << 26;
-/// Number of parts for each worker that keeps all workers busy to the end.
+/// Parts are made smaller, down to a limit, until there are this many for each worker, so that all are busy to the end.
 const PARTS: usize = 4;
 
 struct Job<'a> {
@@ -36,9 +37,9 @@ struct Job<'a> {
     groups: &'a [Group],
     /// The pieces of each row, if rows are not contiguous.
     pieces: Option<&'a Pieces>,
-    /// The number of columns of a part.
+    /// The largest number of columns of a part.
     columns: usize,
-    /// The number of rows of a part.
+    /// The largest number of rows of a part.
     rows: usize,
     /// For each group, its packed rows, if they were packed in advance.
     packed: Vec<Option<Panels>>,

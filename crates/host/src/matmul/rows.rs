@@ -434,7 +434,7 @@ unsafe fn tiles<K: ProductStep, const M: usize>(band: Band, left: &[[u32; 2]], s
 }
 
 /// Adds the products of a band to the sums of `M` rows by two vectors of columns. `rows` is the number of left elements
-/// of a step.
+/// of a step. Panics if `left` or `sums` is too short.
 ///
 /// # Safety
 /// As for [`tiles`].

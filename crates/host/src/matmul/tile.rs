@@ -49,7 +49,7 @@ pub struct Lines<'a> {
 pub struct Adjacent {
     /// The first element of the first line.
     pub start: *const u8,
-    /// The number of lines. The last panel is filled with zeros.
+    /// The number of lines. The lines that the last panel lacks are zero.
     pub count: usize,
     /// The number of bytes from an element of a line to the next.
     pub stride: isize,
@@ -73,15 +73,15 @@ pub struct Block<'a> {
     pub depth: usize,
     /// True if sums start at zero.
     pub is_first: bool,
-    /// Where the sums are written that are complete after this block, if they are.
+    /// Where the sums are written if they are complete after this block, and `None` if they are not.
     pub results: Option<Results<'a>>,
 }
 
 /// Where the results of a block are written.
 pub struct Results<'a> {
-    /// The block's rows.
+    /// For each row of the block, the address of its result.
     pub rows: &'a [Row],
-    /// The number of bytes from the start of a row to the block's first column.
+    /// The number of bytes from the start of a result's row to the block's first column.
     pub start: isize,
     /// The number of columns of the block.
     pub columns: usize,

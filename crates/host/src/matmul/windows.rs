@@ -22,11 +22,13 @@ const GATHERED_BYTES: usize = 1 << 21;
 pub struct Windows {
     gemm: Gemm,
     pieces: Pieces,
-    /// The number of products side by side, and the bytes from one to the next in the operands and the result.
+    /// The number of products side by side.
     groups: usize,
+    /// The number of bytes in `a`, `b` and `c` from one of the products side by side to the next.
     group_step: [isize; 3],
-    /// The offsets of windows and of their results, in bytes: of the rows of windows, and of the windows in a row.
+    /// For each row of windows, its offset in `a` and that of its results in `c`, in bytes.
     rows: Vec<[isize; 2]>,
+    /// For each window of a row, its offset and that of its result from those of the row, in bytes.
     row: Vec<[isize; 2]>,
     reaches: [Reach; 3],
 }

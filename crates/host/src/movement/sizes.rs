@@ -1,10 +1,10 @@
 //! The sizes by which copies are divided.
 
-/// Number of bytes of a part.
+/// The number of bytes of a part of a copy or fill. One worker does a part. What cannot be divided may have more.
 pub const PART: usize = 1 << 19;
-/// With fewer bytes than this in all, no worker is woken.
+/// If a kernel moves fewer bytes than this in all, no worker is woken.
 pub const SMALL: usize = 1 << 18;
-/// Copies of at least this many bytes use the string instruction.
+/// Copies of at least this many bytes use the string instruction `rep movsb`, on x86-64.
 pub const LONG_COPY: usize = 256 << 10;
-/// Number of bytes of a cache line, which is the side of a transposed tile.
+/// Number of bytes of a cache line. It is the length in bytes of each line of a transposed tile.
 pub const LINE: usize = 64;

@@ -52,7 +52,7 @@ pub struct Move {
     /// The number of sources for each target, and the number of bytes from the position of one in the target to the
     /// next.
     joined: (usize, isize),
-    /// The bytes that are reached of a source and of a target.
+    /// The bytes that the move reaches of each source and of each target, from their positions.
     reaches: [Reach; 2],
 }
 

@@ -25,15 +25,15 @@ pub struct SlotInfo {
     pub points: Points,
     /// The number of instances.
     pub count: usize,
-    /// The size of each instance's buffer.
+    /// The number of bytes of each instance's buffer.
     pub bytes: usize,
     /// The location in the program that defines the value.
     pub loc: Loc,
 }
 
 impl SlotInfo {
-    /// Returns the properties of a slot with a value of this type at these points. Its buffers have `usize::MAX` bytes
-    /// if the size of the type overflows.
+    /// Returns the properties of a slot with a value of this type, which has an instance for each of these points. Its
+    /// buffers have `usize::MAX` bytes if the size of the type overflows.
     pub fn new(ty: TensorType, points: Points, loc: Loc) -> SlotInfo {
         // No buffer can be allocated for a type whose size overflows.
         let bytes = ty.checked_bytes().unwrap_or(usize::MAX);
@@ -77,7 +77,7 @@ pub struct Code {
 
 /// One instruction for all devices.
 pub struct Step {
-    /// The position in a profile.
+    /// The index of the step in a profile. Steps of one plan have different indices.
     pub id: usize,
     pub kind: StepKind,
     pub inputs: Vec<Input>,
@@ -191,8 +191,8 @@ pub trait Kernel: Send + Sync {
     /// function allocates the largest amount. Fails if the allocations do not fit into the budget.
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
-    /// Checks the conditions on the values of its inputs on which `run` relies. Returns the message for the user if one
-    /// is violated. By default, there are no conditions.
+    /// Checks the conditions on the values of its inputs on which `run` relies. Fails with a message for the user if
+    /// one is violated. By default, there are no conditions.
     fn check(&self, _: &KernelCx<'_>) -> Result<(), Diagnostic> {
         Ok(())
     }
@@ -278,7 +278,8 @@ impl KernelCx<'_> {
         inputs.map(|i| self.input(i, instance).address())
     }
 
-    /// Sets the buffers of an output, one for each instance that is to be computed, in the order of `instances`.
+    /// Sets the buffers of output number `output`, one for each instance that is to be computed, in the order of
+    /// `instances`.
     pub fn set(&mut self, output: usize, buffers: impl IntoIterator<Item = Buffer>) {
         for (&i, buffer) in self.instances.iter().zip(buffers) {
             self.outputs[output][i] = Some(buffer);

@@ -6,7 +6,7 @@ use shardwise_ops::collective::with_index_in;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Instances in an order.
+/// Instances of one value, by number, in an order.
 pub type Group = Arc<[u32]>;
 
 /// The axes over which a value varies, in the mesh's order. Instance `i` is point `i` along them, row-major.

@@ -24,7 +24,7 @@ use shardwise_ops::Opcode;
 pub struct Given {
     /// The instances of the array.
     pub points: Points,
-    /// True if the argument has no other owner.
+    /// True if the run is the only owner of the argument's buffers.
     pub is_donated: bool,
 }
 
@@ -32,11 +32,12 @@ pub struct Given {
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
     pub memory: RunMemory,
-    /// The number of the visit of a step at which the peak is reached.
+    /// The number of the visit of a step at which the peak is reached, counted from the first visit of the run.
     visit: usize,
 }
 
-/// The number of rounds of a loop after which the carried buffers count as new in each round.
+/// If the owners of the carried buffers have not been as in an earlier round after this many rounds of a loop, one more
+/// round is run, in which the carried buffers count as new, and no other.
 const MAX_ROUNDS: usize = 6;
 /// The average number of visits of each step after which loops are run for one round only.
 const MAX_VISITS: usize = 64;
@@ -50,21 +51,22 @@ struct Predicting<'a> {
     visits: usize,
     peak: usize,
     peak_visit: usize,
-    /// The visit at which the arrays that are alive are to be listed.
+    /// The number of the visit at which the arrays that are alive are listed, if a list is wanted.
     wanted: Option<usize>,
     named: Option<(Step<'a>, Vec<String>)>,
 }
 
 impl Run<'_> {
     /// Returns the memory that a run of the plan needs, given its arguments. Nothing is computed. If the memory cannot
-    /// be counted because its size overflows, the peak is `usize::MAX`.
+    /// be counted because its size overflows, the peak is `usize::MAX`. Unwinds if the run of the current budget is
+    /// cancelled.
     pub fn predict(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Predicted {
         let memory = Memory::counted();
         counted(|account| Predicting::new(Run::new(plan, module, func, &memory), account, None).predict(given))
     }
 
     /// Returns the diagnostic for a run that is refused because of the memory that it needs. It lists the largest
-    /// arrays that are alive at the peak that was predicted.
+    /// arrays that are alive at the peak that was predicted. Unwinds as [`Run::predict`] does.
     pub fn refused(
         plan: &Plan,
         module: &Module,
@@ -367,8 +369,8 @@ impl<'a> Predicting<'a> {
         Ok(held)
     }
 
-    /// Runs every branch. Puts into each output the buffer that existed before the branches and that all of them
-    /// return, or else a new one. Fails if a branch does, or if a new buffer does not fit into the budget.
+    /// Runs every branch. Puts into each instance of each output the buffer that existed before the branches and that
+    /// all of them return, or else a new one. Fails if a branch does, or if a new buffer does not fit into the budget.
     fn case(&mut self, step: Step<'a>, branches: &'a [Code], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let made = branches.iter().map(|branch| self.branch(step, branch, selected));
         let made = made.collect::<Result<Vec<_>, _>>()?;

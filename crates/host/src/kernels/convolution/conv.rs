@@ -8,8 +8,8 @@ use crate::movement::Move;
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::window::{ConvDims, WindowDim, group_count};
 
-/// If the copy of an input would have more than this many times the bytes of all arrays, the reference evaluation runs
-/// instead.
+/// If the copy of an input would have more than this many times the bytes of the two operands and the result together,
+/// the reference evaluation runs instead.
 const MAX_SPREAD: usize = 16;
 
 /// The parameters of a convolution, in which all sizes are at least one.
@@ -31,7 +31,7 @@ pub struct Array {
 }
 
 impl Conv {
-    /// Reads the parameters of a convolution. Returns `None` if its dimension numbers are broken, if an array has no
+    /// Reads the parameters of a convolution. Returns `None` if it has no valid dimension numbers, if an array has no
     /// elements, if the operands have different types, or if kernels do not compute on a type.
     pub fn new(view: &OpView<'_>) -> Option<Conv> {
         let dims = ConvDims::of(view)?;
@@ -49,9 +49,9 @@ impl Conv {
         })
     }
 
-    /// Returns the number of features for which a group with `features` input features has room in memory. It is
-    /// rounded up to an even number for `bf16` if the kernel has several positions, because pieces of windows consist
-    /// of whole pairs.
+    /// Returns the number of input features for which a feature group has room in memory, given that it has `features`.
+    /// For `bf16`, and if the kernel has several positions, this is the next even number, because pieces of windows
+    /// consist of whole pairs. Otherwise it is `features`.
     pub fn padded_features(&self, features: usize) -> usize {
         let places: usize = self.window.iter().map(|w| w.size).product();
         if self.elem == Elem::BF16 && places > 1 { features.next_multiple_of(2) } else { features }

@@ -9,7 +9,8 @@ fn small(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &values)
 }
 
-/// Returns a permutation of `0..n`, which is the identity in at least half of the draws from `below`.
+/// Returns a permutation of `0..n`, which is the identity with a probability of at least 1/2. `below(n)` draws a number
+/// from `0..n`.
 fn order(below: &mut impl FnMut(usize) -> usize, n: usize) -> Vec<usize> {
     let mut list: Vec<usize> = (0..n).collect();
     if below(2) == 1 {
@@ -28,7 +29,7 @@ fn arrange(order: &[usize], sizes: &[usize], names: &[String]) -> (Vec<usize>, S
 }
 
 /// Generates a convolution with up to three spatial dimensions and any other attributes, and its arguments. Returns
-/// `None` if the sizes do not fit.
+/// `None` if a window that was drawn does not fit into the padded input.
 fn generated(seed: u64) -> Option<(String, [Literal; 2])> {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     (0..4).for_each(|_| _ = random.next());

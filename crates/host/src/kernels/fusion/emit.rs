@@ -21,8 +21,8 @@ pub struct Compiled {
     pub reads: Vec<(Value, usize)>,
 }
 
-/// Returns the program of some ops, in program order, that computes the result of the last of them. Returns `None` if
-/// they cannot be one program.
+/// Compiles some ops, given in program order, to one block program that computes the result of the last of them.
+/// Returns `None` if they cannot be one program.
 pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     Emitter::new(plan, ops, needs_wide(plan, ops))?.compile()
 }
@@ -313,7 +313,8 @@ mod tests {
         assert_eq!(results[1].to_literal(), Literal::scalar(0.0f32));
     }
 
-    /// Tests regions that are chains of many ops: compiled as one program, they would exceed the stack.
+    /// Tests that regions with chains of many ops are left to the interpreter. Compiling such a region recurses along
+    /// the chain, and would exceed the thread's stack.
     #[test]
     fn regions_of_many_ops_run() {
         let n = 40_000;

@@ -144,7 +144,7 @@ mod tests {
     use crate::kernels::testing::run_by_kernels;
     use shardwise_base::Literal;
 
-    /// Returns 1000 floats that are not sums of few powers of two.
+    /// Returns 1000 numbers, most of which have many significant bits, so that sums of them are rounded.
     fn thirds() -> Vec<f64> {
         (0..1000).map(|i| f64::from(i * 37 % 101) / 3.0 - 16.0).collect()
     }

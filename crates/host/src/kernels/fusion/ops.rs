@@ -31,8 +31,9 @@ pub fn keeps_shape(view: &OpView<'_>) -> bool {
     view.operand_shape(0) == view.result_shape(0)
 }
 
-/// Adds the comparison of two values. Returns `None` for complex values, and for the total order, which distinguishes
-/// -0 from +0, and NaNs from each other. The reference evaluation computes these.
+/// Adds the comparison of two values, which must have the same type. Returns `None` if the direction is missing or not
+/// known, for complex values, and for the total order, which distinguishes -0 from +0, and NaNs from each other. The
+/// reference evaluation computes these.
 pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     let comparison = match Compare::direction(view)? {
         "EQ" => Comparison::Eq,
@@ -61,12 +62,13 @@ pub fn bitcast(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
     program.reinterpret(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
 
-/// Adds the product of a value with itself. Returns `None` for complex values.
+/// Adds the product of a value with itself. Returns `None` for complex values. The op is not used.
 pub fn square(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.binary(Binary::Mul, operands[0], operands[0])
 }
 
-/// Adds a selection: the second value where the first one is true, else the third. Never returns `None`.
+/// Adds a selection: the second value where the first one is true, else the third. Never returns `None`. Panics as
+/// [`Program::select`] does.
 pub fn select(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     Some(program.select(operands[0], operands[1], operands[2]))
 }

@@ -12,12 +12,13 @@ use crate::pool::Workers;
 
 struct FusedKernel {
     kernel: block::Kernel,
-    /// For each operand, the input and the byte where the operand starts.
+    /// For each operand of the kernel that is read, the number of the step's input and the byte of it where the operand
+    /// starts.
     reads: Vec<(usize, usize)>,
     output_bytes: usize,
 }
 
-/// Returns the step of a group, which belongs at the position of its root.
+/// Returns the step of a group, which belongs at the position of its root. Panics if the group has no ops.
 pub fn step(plan: &mut PlanCx<'_>, group: Group) -> Step {
     let root = plan.view(*group.ops.last().expect("a group has a root"));
     let points = plan.points(root.result(0));

@@ -18,7 +18,7 @@ use shardwise_ops::index::IndexDims;
 use shardwise_ops::{ReduceKind, reducer};
 use std::ops::Range;
 
-/// With fewer bytes than this, no worker is woken.
+/// With fewer bytes to write than this, no worker is woken. Longer runs are copied in pieces of this size.
 const SMALL: usize = 1 << 18;
 /// Windows of more pieces than this run by the reference evaluation.
 const MAX_RUNS: usize = 1 << 16;
@@ -128,9 +128,9 @@ struct Batch {
 
 /// An operand dimension in which an index states the start of windows.
 struct Indexed {
-    /// The position in the index vector.
+    /// The offset of the index from the first one of the index vector, in elements of the indices.
     component: usize,
-    /// The largest start for which the whole window is inside.
+    /// The largest start for which the whole window is inside of the operand.
     limit: usize,
     stride: usize,
 }
@@ -173,9 +173,9 @@ impl<'a> Cursor<'a> {
 #[derive(Clone, Copy)]
 enum Start {
     Zero,
-    /// The number at this position of the index vector.
+    /// A number of the index vector, given by its offset from the first one, in elements of the indices.
     Index(usize),
-    /// The position along this batch dimension.
+    /// The index along the batch dimension with this number.
     Batch(usize),
 }
 
@@ -242,7 +242,7 @@ impl Windows {
     }
 
     /// Returns true if applying the updates window by window is known to apply the updates of each element in row-major
-    /// order. For this, the window dimensions of the updates that are outside of a batch dimension must never lead two
+    /// order. For this, the window dimensions of the updates that come before a batch dimension must never lead two
     /// windows to one element. The test is that all windows start at 0 along them.
     fn keeps_order(&self, dims: &IndexDims) -> bool {
         let batch_ends =
@@ -323,11 +323,13 @@ struct GatherKernel {
 
 /// The result as matrices, of which workers take columns. The columns of a window belong to it alone.
 struct Layout {
-    /// The number of elements of a matrix, and of its rows.
+    /// The number of elements of a matrix.
     matrix: usize,
+    /// The number of columns of a matrix.
     columns: usize,
-    /// The major dimension of the columns numbers windows: its size, and the number of windows for each index.
+    /// The size of the major dimension of the columns, which numbers windows.
     along: usize,
+    /// The number of windows for each index of the columns' major dimension.
     windows: usize,
     /// The window's pieces, as their offset in the operand, their row and their column.
     runs: Vec<[usize; 3]>,

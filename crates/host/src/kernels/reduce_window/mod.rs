@@ -111,7 +111,8 @@ fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves
 }
 
 struct Chain {
-    /// For each part of the result: its kernel, the offsets of its elements in the operand, and its start.
+    /// For each part of the result: its kernel, the offsets in the operand at which the kernel reads, and the offset in
+    /// the result at which it writes. Both are in bytes.
     parts: Vec<(block::Kernel, Vec<usize>, usize)>,
     output_bytes: usize,
 }

@@ -76,8 +76,8 @@ pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Opt
     })
 }
 
-/// Returns true if combining an initial value with itself is known to return the same value: the reducer is idempotent,
-/// or the value is a constant that is the reducer's identity.
+/// Returns true if it is known that combining an initial value with the result once more does not change the result:
+/// the reducer is idempotent, or the value is a constant that is the reducer's identity.
 fn changes_nothing(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     if kind.is_idempotent() {
         return true;

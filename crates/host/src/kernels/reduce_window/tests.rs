@@ -86,7 +86,8 @@ fn any_window_and_any_region_run_on_a_kernel() {
     assert!(cases > 150, "{cases}");
 }
 
-/// Tests windows as long as the dimension, both from its start and to its end.
+/// Tests windows as long as the dimension that end at each of its elements, and those that start there, for several
+/// types and reducers. Some initial values change the result.
 #[test]
 fn results_so_far() {
     for (shape, dim) in [(vec![5, 300], 1), (vec![37, 40], 0), (vec![3, 9, 33], 1), (vec![1], 0), (vec![40, 1], 0)] {

@@ -145,7 +145,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 struct Part<'a> {
     /// The position of the instance among those to compute.
     position: usize,
-    /// The start of the first line.
+    /// The index of the first element of the first line in the array.
     start: usize,
     results: Vec<Grid<'a, u8>>,
 }
@@ -258,8 +258,8 @@ struct TopK {
     k: usize,
 }
 
-/// Returns the step of a `top_k`. Returns `None` if there is no kernel because the array is empty, `k` is 0, a line has
-/// more elements than an i32 counts, or kernels do not order its element type.
+/// Returns the step of a `top_k`. Returns `None` if there is no kernel because the array is a scalar or empty, `k` is
+/// missing or 0, a line has more elements than an i32 counts, or kernels do not order its element type.
 pub fn top_k<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let shape = view.operand_shape(0);
     let lines = Lines::along(shape, shape.len().checked_sub(1)?);

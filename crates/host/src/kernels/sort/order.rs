@@ -8,7 +8,8 @@ use std::convert::Infallible;
 
 /// Number of elements that are sorted between two polls.
 const LONG: usize = 1 << 18;
-/// Number of parts into which a longer list is divided, by elements of it.
+/// The approximate number of parts into which a list of more than [`LONG`] elements is divided. The bounds of parts are
+/// elements of the list.
 const MARKS: usize = 256;
 
 /// The order of the elements of a type.
@@ -231,7 +232,7 @@ fn sorted_by_key(list: &[u64]) -> Vec<u32> {
 
 /// Returns, for each position in the sorted line, the position from which its element comes. The line is sorted by the
 /// first key, then by the second, and so on. Elements with equal keys keep their order. In a partial order, NaN counts
-/// as the largest number.
+/// as the largest number. Panics if there are no keys.
 pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     places_by(keys[0].len(), |a, b| {
         let compared = keys.iter().map(|k| k.get(a as usize).cmp(&k.get(b as usize)));
