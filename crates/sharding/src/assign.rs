@@ -126,6 +126,9 @@ impl Assignment {
 
 /// Chooses the axes of each factor. Factors that need replication are not split, and neither are pass-through factors
 /// that no result has, unless the op has no results.
+///
+/// # Panics
+/// Panics if `parties` has fewer shardings than the rule has tensors.
 pub fn assign(parties: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
     Search::new(parties, prices).assignment()
 }
@@ -133,7 +136,8 @@ pub fn assign(parties: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
 /// Prices of tensors, by index and by the candidates that they depend on, one number for each factor.
 type Known = RefCell<FxHashMap<(usize, SmallVec<[u16; 8]>), Price>>;
 
-/// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split.
+/// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split
+/// unless the program places the factor's sum.
 type Picks = [usize];
 
 /// The cost of a choice. Costs are compared by the total, then by the bytes moved, then by the number of shards, of

@@ -55,8 +55,8 @@ pub enum Verdict {
 pub enum Move {
     /// Partial results over these axes are combined.
     Sum { axes: AxisList },
-    /// Operand `operand` is split by `axes` along dimension `dim`, which the op needs whole, or which another operand
-    /// has whole.
+    /// Operand `operand` is split by `axes` along dimension `dim`. The op needs the dimension whole, another operand
+    /// has it whole, or the results are not split by these axes.
     Whole { operand: usize, dim: usize, axes: AxisList },
     /// Elements move between neighbours along `dim` of operand `operand`.
     Shift { operand: usize, dim: usize, axes: AxisList },
@@ -149,8 +149,8 @@ impl<'a> Held<'a> {
         self.q.rule.results.iter().any(|r| r.contains(factor))
     }
 
-    /// Returns the first two operands that split one factor by different axes, or `None`. A leader does not overrule an
-    /// operand with other axes.
+    /// Returns the first factor that two operands split by different axes, with these operands, or `None` if there is
+    /// none. Operands that do not split the factor are ignored. The leader counts like any other operand here.
     fn differ(&self) -> Option<Ambiguity> {
         self.q.rule.all_factors().find_map(|factor| {
             let mut split = self.of(factor).iter().filter(|h| !h.axes.is_empty());

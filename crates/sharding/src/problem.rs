@@ -210,12 +210,13 @@ impl Problem {
         self.nodes.push(node)
     }
 
-    /// Returns the sharding of a tensor, or `None`.
+    /// Returns the sharding of a tensor, or `None` if it has none.
     pub fn sharding(&self, tensor: TensorId) -> Option<&Sharding> {
         self.tensors[tensor].sharding.as_ref()
     }
 
-    /// Puts tensors into a new group, whose members always have the same sharding.
+    /// Puts tensors into a new group, and takes them out of no other. Their shardings stay as they are until
+    /// [`crate::solve`] makes them equal and keeps them so.
     pub fn add_group(&mut self, members: Vec<TensorId>) {
         let group = self.groups.len() as u32;
         for &tensor in &members {
@@ -225,7 +226,8 @@ impl Problem {
     }
 
     /// Returns the origins of the steps by which `axis` came to `tensor`, from the last step back to the tensor that
-    /// had the axis from the start. The list is empty if that is `tensor` itself, or if no origins were recorded.
+    /// had the axis from the start. The list is empty if that is `tensor` itself, if it does not have the axis, or if
+    /// no origins were recorded. A step counts if its axis contains `axis` or is a part of it.
     pub fn trace(&self, tensor: TensorId, axis: AxisRef) -> Vec<&Origin> {
         let mut path: Vec<&Origin> = vec![];
         let mut at = tensor;

@@ -104,7 +104,8 @@ impl Printer<'_> {
         name
     }
 
-    /// Returns the regions as attributes: `to_apply=add`, or the names of computations printed before.
+    /// Returns an attribute for each region of the op: `to_apply=add` if the region is a reducer that HLO text names by
+    /// its op, else for example `body=%body.3`, the name of a computation. Prints that computation to `done`.
     fn regions(&mut self, view: &OpView<'_>) -> Vec<String> {
         let labels: &[&str] = match Opcode::of_view(view) {
             Opcode::While => &["condition", "body"],

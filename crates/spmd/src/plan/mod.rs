@@ -88,7 +88,8 @@ pub enum StepKind {
     Exchange { collective_count: u64 },
 }
 
-/// Moves `axes` from the end of the list of dimension `source` to the end of the list of dimension `target`.
+/// A part of an all-to-all: `axes` are removed from the end of the list of axes of dimension `source`, and are appended
+/// to the list of axes of dimension `target`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Move {
     pub axes: Vec<AxisRef>,
