@@ -55,7 +55,7 @@ impl Frame<'_> {
 pub(crate) enum Kind {
     /// An op of the frame's function.
     Source(Op),
-    /// A call, whose only block holds the body of the callee.
+    /// A call that import replaces. Its only block holds the body of the callee.
     Call {
         callee: FrameId,
         source: Op,
@@ -351,8 +351,8 @@ impl<'m> Draft<'m> {
         self.blocks.push(Block { parent, ..Block::default() })
     }
 
-    /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands and is
-    /// extended by the results.
+    /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands to values
+    /// of the copy and is extended by the results. Operands that are not in it stay as they are.
     pub fn clone_op(&mut self, op: OpId, names: &mut FxHashMap<ValueId, ValueId>, parent: BlockId) -> OpId {
         let node = self.op(op).clone();
         let operands: Vec<ValueId> = node.operands.iter().map(|v| *names.get(v).unwrap_or(v)).collect();

@@ -186,7 +186,8 @@ impl<'m> Edit<'m> {
         self.insert_typed(place, code.into(), operand, attrs, ty, Some(sharding))
     }
 
-    /// Replaces the code and the attributes of `op` by those of `step`. The axes belong to the mesh of its result.
+    /// Replaces the code and the attributes of `op` by those of `step`. The axes belong to the mesh of the result of
+    /// `op`. Panics if this result has no sharding.
     pub fn set_step(&mut self, op: Op, step: &ShardyCollective) {
         let result = self.body[op].results[0];
         let mesh = self.body.sharding(result).expect("the result of a step has a sharding").mesh.clone();

@@ -157,7 +157,8 @@ struct Scatter {
     to: Sharding,
 }
 
-/// Returns the axes over which an `sdy.all_reduce` combines values, and how it combines them.
+/// Returns the axes over which an `sdy.all_reduce` combines values, and how it combines them. Panics if `sum` is
+/// another op.
 fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     match ShardyCollective::of(sum) {
         Some(ShardyCollective::AllReduce { axes, reduce }) => (axes, reduce),

@@ -5,7 +5,8 @@ const FREE: usize = usize::MAX;
 
 /// Returns a colour for each edge from a source to a target, so that the edges of one source have different colours,
 /// and those of one target too. Colours are numbers from 0. There are as many as the largest number of edges of a
-/// source or target, which is the least possible number. Sources and targets are numbers below `node_count`.
+/// source or target, which is the least possible number. Sources and targets are numbers below `node_count`; panics if
+/// one is not.
 ///
 /// The edges of one colour are a round: each source sends at most once, and each target receives at most once.
 ///
