@@ -20,6 +20,7 @@ pub(super) enum Role {
     Leaves,
     /// `@Sharding`. On a value within a region it only repeats `{manual}`, which follows from the value's position.
     Marks,
+    /// Any other op, inside of a region or not.
     None,
 }
 

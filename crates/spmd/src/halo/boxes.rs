@@ -152,6 +152,7 @@ impl Fetch<'_> {
     }
 
     /// Builds, for each element of the array that is placed, whether it belongs to a box that the device received.
+    /// Panics if the round is complete ([`Places::is_complete`]): all elements do then.
     fn is_valid(&mut self, round: &Round, places: &Places, b: &mut Builder<'_>) -> Value {
         let mut is_valid = None;
         for (d, (first, end)) in places.valid.iter().enumerate() {
