@@ -67,7 +67,7 @@ pub(crate) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
         loc,
         format!("the operand of `{op}` is unreduced over {axis}, and its result is not"),
     )
-    .help("sum over the axis with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
+    .help("sum over it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
 }
 
 /// Builds the error for a value that is passed on with other unreduced axes. `what` is the value, `to` what it becomes.

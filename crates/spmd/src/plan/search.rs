@@ -98,7 +98,7 @@ enum Move {
 }
 
 impl Move {
-    /// Returns the layout after a move that is no permutation.
+    /// Returns the layout after a move that is no permutation. Panics for a permutation.
     fn applied(&self, layout: &Layout) -> Layout {
         let mut next = layout.clone();
         match *self {
@@ -127,7 +127,10 @@ struct Space<'a> {
 
 /// Returns the steps of a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or
 /// the search gives up, as it does at once if `work` is spent. Adds the number of edges that the search looks at to
-/// `work`. The layouts are on one mesh and must differ.
+/// `work`. The layouts are on one mesh.
+///
+/// # Panics
+/// May panic if the layouts are equal.
 pub(super) fn shortest(
     from: &Sharding,
     to: &Sharding,
