@@ -31,11 +31,12 @@ entity! {
     pub(crate) FrameId "frame"
 }
 
-/// The body of a function, either of the function itself or of one call that it replaces.
+/// A body in a draft: that of a function that remains a function, or a copy of a function's body that replaces one
+/// call.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame<'m> {
     pub func: &'m Func,
-    /// The name of the function if it is a copy.
+    /// The name of the copy if the function is a copy of `func` that remains a function, and `None` otherwise.
     pub copy_name: Option<Arc<str>>,
     pub block: BlockId,
     /// The location of the call; unknown for a function that remains a function.
@@ -79,7 +80,8 @@ pub(crate) struct Use {
 /// targets share.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
-    /// The operands of the op that has the edge, and of the terminators of its regions.
+    /// The operands whose values flow into the owner: of the op that has the edge, and of the terminators of its
+    /// regions.
     pub sources: SmallVec<[Use; 2]>,
     /// The block arguments and results other than the owner.
     pub targets: SmallVec<[ValueId; 2]>,
@@ -127,7 +129,8 @@ pub(crate) struct Block {
 
 pub(crate) struct Draft<'m> {
     pub module: &'m Module,
-    /// True if shardings are taken as they are. Otherwise unit axes are dropped and manual axes added.
+    /// True if shardings are taken as they are written. Otherwise axes of size 1 are dropped, and manual axes that a
+    /// sharding of a manual computation does not mention are added to its replicated axes.
     pub is_as_written: bool,
     /// The functions that remain functions, in their order.
     pub roots: Vec<FrameId>,

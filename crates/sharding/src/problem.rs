@@ -43,18 +43,20 @@ pub struct Tensor {
     /// newer than everything in its regions, and a later operand as newer than an earlier one. Replacing all uses
     /// of a value by another one (as the import of edges does) reverses the list.
     pub wakes: Vec<NodeId>,
-    /// The group of the tensor. All tensors of a group always have the same sharding.
+    /// The group of the tensor, or `None` if it is in none. Propagation sets all tensors of a group to the same sharding.
     pub group: Option<u32>,
 }
 
 /// The class of an op in the rounds of op-priority propagation: see [`crate::Options::op_priorities`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum OpClass {
-    /// Takes part from the first round: elementwise ops, reshapes, transposes, edges.
+    /// Takes part from the first round on, or from the second if an operand is shared: elementwise ops, reshapes,
+    /// transposes, edges.
     PassThrough,
-    /// Takes part from the first round, but forward only: dynamic slices and their updates.
+    /// Takes part from the first round on, or from the second if an operand is shared, but only forward before the
+    /// third: dynamic slices and their updates.
     Slice,
-    /// Takes part backward only until the last round.
+    /// Takes part from the third round on, and only backward before the last.
     Broadcast,
     #[default]
     Other,

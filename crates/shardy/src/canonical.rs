@@ -16,7 +16,7 @@ use shardwise_ops::{Effects, Opcode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The steps that are taken.
+/// Which kinds of ops are simplified: reshards, collectives or both. Unused ops are removed in any case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Steps {
     All,

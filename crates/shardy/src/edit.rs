@@ -20,7 +20,8 @@ pub(crate) struct Edit<'m> {
     first: EntityVec<Region, Option<Op>>,
     /// The op that contains each region.
     parents: EntityVec<Region, Option<Op>>,
-    /// The result of a loop for each argument of its regions.
+    /// For each target of a data-flow edge, such as an argument of a loop's region, the owner of the edge, such as a
+    /// result of the loop.
     owners: HashMap<Value, Value>,
     /// The uses of each value. An entry is stale if the operand has been set to another value.
     uses: EntityVec<Value, Vec<(Op, usize)>>,

@@ -120,7 +120,8 @@ struct Space<'a> {
     element_bytes: u64,
     pieces: Vec<AxisRef>,
     sizes: Vec<usize>,
-    /// For each piece, true for the pieces, itself included, that overlap it or cannot be used beside it.
+    /// For each two pieces, by their numbers, whether they overlap or cannot be used in one layout. A piece conflicts
+    /// with itself.
     conflicts: Vec<Vec<bool>>,
     target: Layout,
 }
@@ -220,7 +221,7 @@ impl Probes {
 
 struct Visit {
     cost: u64,
-    /// No path from the layout to the target costs less.
+    /// A lower bound of the cost of any path from the layout to the target.
     rest: u64,
     came_by: Option<(usize, Move)>,
     layout: Layout,
