@@ -31,11 +31,12 @@ entity! {
     pub(crate) FrameId "frame"
 }
 
-/// The body of a function, either of the function itself or of one call that it replaces.
+/// A body in a draft: that of a function that remains a function, or a copy of a function's body that replaces one
+/// call.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame<'m> {
     pub func: &'m Func,
-    /// The name of the function if it is a copy.
+    /// The name of the copy if the function is a copy of `func` that remains a function, and `None` otherwise.
     pub copy_name: Option<Arc<str>>,
     pub block: BlockId,
     /// The location of the call; unknown for a function that remains a function.
@@ -55,7 +56,7 @@ impl Frame<'_> {
 pub(crate) enum NodeKind {
     /// An op of the frame's function.
     Source(Op),
-    /// A call, whose only block holds the body of the callee.
+    /// A call that import replaces. Its only block holds the body of the callee.
     Call {
         callee: FrameId,
         source: Op,
@@ -79,7 +80,8 @@ pub(crate) struct Use {
 /// targets share.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
-    /// The operands of the op that has the edge, and of the terminators of its regions.
+    /// The operands whose values flow into the owner: of the op that has the edge, and of the terminators of its
+    /// regions.
     pub sources: SmallVec<[Use; 2]>,
     /// The block arguments and results other than the owner.
     pub targets: SmallVec<[ValueId; 2]>,
@@ -127,7 +129,8 @@ pub(crate) struct Block {
 
 pub(crate) struct Draft<'m> {
     pub module: &'m Module,
-    /// True if shardings are taken as they are. Otherwise unit axes are dropped and manual axes added.
+    /// True if shardings are taken as they are written. Otherwise axes of size 1 are dropped, and manual axes that a
+    /// sharding of a manual computation does not mention are added to its replicated axes.
     pub is_as_written: bool,
     /// The functions that remain functions, in their order.
     pub roots: Vec<FrameId>,
@@ -351,8 +354,8 @@ impl<'m> Draft<'m> {
         self.blocks.push(Block { parent, ..Block::default() })
     }
 
-    /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands and is
-    /// extended by the results.
+    /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands to values
+    /// of the copy and is extended by the results. Operands that are not in it stay as they are.
     pub fn clone_op(&mut self, op: OpId, names: &mut FxHashMap<ValueId, ValueId>, parent: BlockId) -> OpId {
         let node = self.op(op).clone();
         let operands: Vec<ValueId> = node.operands.iter().map(|v| *names.get(v).unwrap_or(v)).collect();

@@ -81,7 +81,8 @@ pub(crate) fn tie_func_edges(draft: &mut Draft<'_>) {
 }
 
 /// Returns the sources of an edge: for an argument of a function, the operands of all its calls; for a result of a
-/// call, the operand of the callee's terminator.
+/// call, the operand of the callee's terminator. Returns no sources if the function is not called, or if `owner` is
+/// another value.
 fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, Vec<OpId>>) -> SmallVec<[Use; 2]> {
     match draft.value(owner).def {
         Def::Argument(block) => {

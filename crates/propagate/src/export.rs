@@ -272,7 +272,8 @@ impl<'d> Export<'d, '_> {
         (original_name(func), attrs)
     }
 
-    /// Returns the op in the source that this op was made from: a replaced call, or an op of the source itself.
+    /// Returns the op in the source that this op was made from: a replaced call, or an op of the source itself. Panics
+    /// for edges and for constraints that import inserted.
     fn source_data(&self, op: OpId) -> &'d OpData {
         match self.draft.op(op).kind {
             NodeKind::Source(source) | NodeKind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),
@@ -315,9 +316,9 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns `value` at the boundary of a function. If the program declares a sharding there and the
-    /// layout of the value is not the one that was found for the boundary, adds a constraint to the latter and returns
-    /// its result instead.
+    /// Returns `value` at the boundary of a function. If the program declares a sharding there that is more than open
+    /// dimensions without axes, and the layout of the value is not the one that was found for the boundary, adds a
+    /// constraint to the latter and returns its result instead.
     fn constrained(&mut self, boundary: ValueId, value: Value, region: Region) -> Value {
         let is_declared =
             self.draft.value(boundary).sharding.as_ref().is_some_and(|s| !s.is_replicated() || is_said(s));

@@ -38,7 +38,8 @@ impl Replaced {
 }
 
 /// Returns the draft of all functions as they are. Data-flow edges are ordinary ops in it, see
-/// [`super::edges::adopt_edges`]. Fails if the blocks of a function nest too deep.
+/// [`super::edges::adopt_edges`]. Fails if a function calls itself, if a function has more than [`MAX_OPS`] ops, or if
+/// its blocks nest too deep.
 pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let draft = import_funcs(module, &module.funcs.iter().collect::<Vec<_>>(), Replaced::None)?;
     Ok(with_calls(draft))
@@ -216,8 +217,8 @@ impl<'m> Import<'m> {
         }
     }
 
-    /// Sets the shardings of a call without shardings to those that the callee declares. If it declares only some, the
-    /// others become open.
+    /// Sets the shardings of a call's results to those that the callee declares for its results. Changes nothing if a
+    /// result of the call has a sharding already. If it declares only some, the others become open.
     fn declare_results(&mut self, id: OpId, callee: FrameId) {
         let declared = &self.draft.frame(callee).func.result_shardings;
         let results = self.draft.op(id).results.clone();
@@ -231,8 +232,8 @@ impl<'m> Import<'m> {
 }
 
 /// Returns the declared shardings of several values, without axes of size 1 unless the draft is as written. If one of
-/// them has a sharding, those without one become open on the same mesh. Returns `None` for each value if all shardings
-/// are on meshes of one device.
+/// them has a sharding, those without one become open on the same mesh. Returns `None` for each value if there is no
+/// sharding on a mesh of several devices.
 fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: &Draft<'_>) -> Vec<Option<Sharding>> {
     let Some(mesh) = declared.iter().flatten().map(|s| &s.mesh).find(|m| !m.is_maximal()) else {
         return vec![None; declared.len()];

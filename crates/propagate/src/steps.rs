@@ -124,9 +124,9 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
     problem
 }
 
-/// Runs all steps on a module whose imports have been simplified and whose exports have not. Each call is propagated
-/// separately. In the result there are no edges, and the body of each call and named computation is a function of its
-/// own.
+/// Runs all steps of propagation, as Shardy does between the simplifications of its import and of its export. Each call
+/// is propagated separately. In the result there are no edges, and the body of each call and named computation is a
+/// function of its own.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
@@ -140,8 +140,8 @@ pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diag
     Ok(as_sdy_constants(exported(&draft, &problem, Shape { calls: Calls::Outline, ..Shape::PLAIN })))
 }
 
-/// Runs all steps as [`propagate_flat`] does, but the calls of a function remain and share one sharding. Private
-/// functions that are not called are removed.
+/// Runs all steps as [`propagate_flat`] does, but calls remain calls, and all calls of a function share the shardings
+/// of its arguments and results. Private functions that are not called are removed.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.

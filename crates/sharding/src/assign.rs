@@ -28,7 +28,8 @@ use std::sync::Arc;
 pub struct AssignInput<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Arc<Mesh>,
-    /// The shardings of the operands, then of the results. A tensor without one is replicated.
+    /// The shardings of the operands, then of the results. A tensor without one has no axes, and moving it costs
+    /// nothing.
     pub shardings: &'a [Option<&'a Sharding>],
     /// The cost of running the op unsplit, in bytes that could be moved in that time. It is divided by the number of
     /// shards. With 0, running the op on every device costs nothing.
@@ -36,8 +37,8 @@ pub struct AssignInput<'a> {
     /// Reduction factors that remain split as in the operands that have them, at any cost, because the program places
     /// their sums.
     pub summed: &'a [Factor],
-    /// The axes over which a product may be split though no tensor has them. These are none of the axes that are manual
-    /// where the op stands, and of the axes over which types state the layouts.
+    /// The axes over which a product may be split although no tensor has them. The caller leaves out the axes that are
+    /// manual around the op and the axes over which types state the layouts.
     pub free: &'a [AxisRef],
 }
 
@@ -126,14 +127,19 @@ impl Assignment {
 
 /// Chooses the axes of each factor. Factors that need replication are not split, and neither are pass-through factors
 /// that no result has, unless the op has no results.
+///
+/// # Panics
+/// Panics if `parties` has fewer shardings than the rule has tensors.
 pub fn assign(parties: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
     Search::new(parties, prices).assignment()
 }
 
-/// Prices of tensors, by index and by the candidates that they depend on, one number for each factor.
+/// The prices of tensors computed so far. The key is the index of the tensor and, for each factor that its price
+/// depends on, the number of the chosen candidate.
 type Known = RefCell<FxHashMap<(usize, SmallVec<[u16; 8]>), Price>>;
 
-/// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split.
+/// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split
+/// unless the program places the factor's sum.
 type Picks = [usize];
 
 /// The cost of a choice. Costs are compared by the total, then by the bytes moved, then by the number of shards, of
@@ -163,9 +169,10 @@ struct Search<'a> {
     candidates: Vec<Vec<AxisList>>,
     /// The numbers of shards and the lower bounds of prices that belong to the candidates.
     bounds: Bounds,
-    /// For each factor with several candidates, the bytes that a device receives in exchanges with each of them.
+    /// For each factor with several candidates, the bytes that a device receives in exchanges with each of them, if all
+    /// other factors are whole.
     exchanges: Vec<(Factor, Vec<u64>)>,
-    /// For each factor, whether the op can run split along it over any axes.
+    /// For each factor, whether the op can run split along it over any axes. This is false for permutation factors.
     is_splittable: Vec<bool>,
     /// For each factor, whether it shares a dimension with other factors, so that its shards must be even.
     is_in_compound: Vec<bool>,

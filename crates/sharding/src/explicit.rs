@@ -22,7 +22,7 @@ pub struct TypingQuery<'a> {
     pub operands: &'a [Option<&'a Sharding>],
     /// The shape of each result.
     pub results: &'a [&'a [usize]],
-    /// True if the caller places the sums over devices.
+    /// True if the caller places the sums over devices. A sum then makes the answer ambiguous.
     pub asks_sums: bool,
     /// The operand that determines the sharding of batch dimensions, if there is one.
     pub leader: Option<usize>,
@@ -55,23 +55,26 @@ pub enum Verdict {
 pub enum Move {
     /// Partial results over these axes are combined.
     Sum { axes: AxisList },
-    /// Operand `operand` is split by `axes` along dimension `dim`, which the op needs whole, or which another operand
-    /// has whole.
+    /// Operand `operand` is split by `axes` along dimension `dim`. The op needs the dimension whole, another operand
+    /// has it whole, or the results are not split by these axes.
     Whole { operand: usize, dim: usize, axes: AxisList },
     /// Elements move between neighbours along `dim` of operand `operand`.
     Shift { operand: usize, dim: usize, axes: AxisList },
 }
 
-/// A contradiction between the operands' layouts.
+/// The reason why there are several possible layouts of the results.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ambiguity {
     /// Two operands split one factor by different axes. Holds the operand, dimension and axes of both.
     Differ { first: (usize, usize, AxisList), second: (usize, usize, AxisList) },
-    /// Two dimensions of one result would be split by the same axis. Holds the dimensions of that result.
+    /// The same axis would split two dimensions of the results. Holds the axis and these dimensions.
     Twice { axis: AxisRef, dims: [usize; 2] },
-    /// All operands with a reduced factor are split over it. Holds the operand and dimension of each.
+    /// All operands with a reduced factor are split along it by the same axes, and the caller places the sum. Holds the
+    /// axes, and the operand and dimension of each.
     Sum { axes: AxisList, holders: Vec<(usize, usize)> },
-    /// Axes of dimension `dim` of the operand do not correspond to whole dimensions of the result.
+    /// In a reshape, `axes` split a group of dimensions of the operand, of which `dim` is the first that is split. They
+    /// do not fit the dimensions of the result with the same elements, or only if elements move between several
+    /// dimensions.
     Regroup { dim: usize, axes: AxisList },
 }
 
@@ -149,8 +152,8 @@ impl<'a> Held<'a> {
         self.q.rule.results.iter().any(|r| r.contains(factor))
     }
 
-    /// Returns the first two operands that split one factor by different axes, or `None`. A leader does not overrule an
-    /// operand with other axes.
+    /// Returns the first factor that two operands split by different axes, with these operands, or `None` if there is
+    /// none. Operands that do not split the factor are ignored. The leader counts like any other operand here.
     fn differ(&self) -> Option<Ambiguity> {
         self.q.rule.all_factors().find_map(|factor| {
             let mut split = self.of(factor).iter().filter(|h| !h.axes.is_empty());

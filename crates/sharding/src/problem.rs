@@ -43,18 +43,20 @@ pub struct Tensor {
     /// newer than everything in its regions, and a later operand as newer than an earlier one. Replacing all uses
     /// of a value by another one (as the import of edges does) reverses the list.
     pub wakes: Vec<NodeId>,
-    /// The group of the tensor. All tensors of a group always have the same sharding.
+    /// The group of the tensor, or `None` if it is in none. Propagation sets all tensors of a group to the same sharding.
     pub group: Option<u32>,
 }
 
 /// The class of an op in the rounds of op-priority propagation: see [`crate::Options::op_priorities`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum OpClass {
-    /// Takes part from the first round: elementwise ops, reshapes, transposes, edges.
+    /// Takes part from the first round on, or from the second if an operand is shared: elementwise ops, reshapes,
+    /// transposes, edges.
     PassThrough,
-    /// Takes part from the first round, but forward only: dynamic slices and their updates.
+    /// Takes part from the first round on, or from the second if an operand is shared, but only forward before the
+    /// third: dynamic slices and their updates.
     Slice,
-    /// Takes part backward only until the last round.
+    /// Takes part from the third round on, and only backward before the last.
     Broadcast,
     #[default]
     Other,
@@ -210,12 +212,13 @@ impl Problem {
         self.nodes.push(node)
     }
 
-    /// Returns the sharding of a tensor, or `None`.
+    /// Returns the sharding of a tensor, or `None` if it has none.
     pub fn sharding(&self, tensor: TensorId) -> Option<&Sharding> {
         self.tensors[tensor].sharding.as_ref()
     }
 
-    /// Puts tensors into a new group, whose members always have the same sharding.
+    /// Puts tensors into a new group, and takes them out of no other. Their shardings stay as they are until
+    /// [`crate::solve`] makes them equal and keeps them so.
     pub fn add_group(&mut self, members: Vec<TensorId>) {
         let group = self.groups.len() as u32;
         for &tensor in &members {
@@ -225,7 +228,8 @@ impl Problem {
     }
 
     /// Returns the origins of the steps by which `axis` came to `tensor`, from the last step back to the tensor that
-    /// had the axis from the start. The list is empty if that is `tensor` itself, or if no origins were recorded.
+    /// had the axis from the start. The list is empty if that is `tensor` itself, if it does not have the axis, or if
+    /// no origins were recorded. A step counts if its axis contains `axis` or is a part of it.
     pub fn trace(&self, tensor: TensorId, axis: AxisRef) -> Vec<&Origin> {
         let mut path: Vec<&Origin> = vec![];
         let mut at = tensor;

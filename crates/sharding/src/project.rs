@@ -130,7 +130,7 @@ impl TensorFactors {
         dim
     }
 
-    /// Returns the sharding of a factor. Returns `None` if the tensor does not have the factor, or if [`new`] left it out.
+    /// Returns the sharding of a factor, or `None` if the tensor does not have the factor or [`new`] left it out.
     ///
     /// [`new`]: TensorFactors::new
     pub fn get(&self, factor: Factor) -> Option<&FactorSharding> {

@@ -50,11 +50,11 @@ impl Default for Options {
 /// Counts of the work done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// The number of nodes taken from the worklist.
+    /// How often a node was taken from the worklist.
     pub visits: usize,
-    /// The number of nodes that were not skipped.
+    /// How often a node was visited and not skipped.
     pub propagations: usize,
-    /// The number of shardings that were changed.
+    /// How often the sharding of a tensor was set to a new one.
     pub updates: usize,
 }
 
@@ -265,7 +265,7 @@ struct Asked<'a> {
 #[derive(Default)]
 struct KnownChanges(FxHashMap<NodeKey, NodeChanges>);
 
-/// The updated tensors of the node, by number, and their new shardings.
+/// The updated tensors of the node, by index (operands, then results), and their new shardings.
 type NodeChanges = SmallVec<[(usize, Sharding); 2]>;
 
 /// Everything that the changes of a node depend on, except the options of the whole propagation.

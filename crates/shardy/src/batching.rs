@@ -18,7 +18,7 @@ struct Batching;
 /// The names of the attributes that describe a gather or a scatter.
 struct Names {
     record: &'static str,
-    /// The dimensions of the operand that are indexed and do not appear in the result.
+    /// The name of the list of the operand's dimensions that are indexed and do not appear in the result.
     collapsed: &'static str,
     batching: &'static str,
     index_batching: &'static str,

@@ -16,7 +16,7 @@ use shardwise_ops::{Effects, Opcode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The steps that are taken.
+/// Which kinds of ops are simplified: reshards, collectives or both. Unused ops are removed in any case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Steps {
     All,
@@ -130,7 +130,8 @@ impl Canon<'_, '_> {
         ShardyCollective::of(&self.edit.view(op))
     }
 
-    /// Returns the op that defines operand 0 of `op`, if it is of this kind.
+    /// Returns the op that defines operand 0 of `op`, or `None` if that is an argument or the result of an op of
+    /// another kind.
     fn operand_op(&self, op: Op, kind: Opcode) -> Option<Op> {
         self.edit.def_op(self.edit.operand(op, 0)).filter(|&def| self.edit.opcode(def) == kind)
     }

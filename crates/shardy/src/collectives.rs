@@ -65,7 +65,9 @@ fn reshard(edit: &mut Edit, op: Op, keeps_redundant: bool) {
     edit.erase(op);
 }
 
-/// Returns true if both distribute a tensor in the same conversion. A value without a sharding is treated as replicated.
+/// Returns true if no data has to move from one layout to the other: both are replicated, or both have the same axes at
+/// each dimension, the same unreduced axes, and meshes with the same axes and devices. `None`, a value without a
+/// sharding, counts as replicated.
 pub(crate) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     let is_replicated = |s: Option<&Sharding>| s.is_none_or(Sharding::is_replicated);
     match (a, b) {
@@ -502,7 +504,8 @@ fn in_mesh_order<'a>(axes: impl IntoIterator<Item = &'a AxisRef>) -> Vec<AxisRef
     axes
 }
 
-/// Cuts the axes of a list where the other axes are cut.
+/// Cuts the axes of a list so that each part is equal to one of `others` or lies outside of them. An axis that cannot
+/// coexist with an overlapping one of `others` is not cut. `others` is in the order of the mesh.
 fn align(list: &mut VecDeque<AxisRef>, others: &[AxisRef], mesh: &Mesh) {
     for axis in std::mem::take(list) {
         let mut rest = Some(axis);

@@ -34,7 +34,7 @@ pub fn common_axes(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u
 }
 
 /// Returns the axes that all tensors have, if they agree on every factor, no axis is used twice, and factors that need
-/// replication have none.
+/// replication have none. Returns `None` otherwise.
 fn agreed(rule: &Rule, projection: &Projection) -> Option<FactorAxes> {
     let mut axes = vec![AxisList::new(); rule.factors.len()];
     let mut seen: Vec<AxisRef> = vec![];
@@ -104,7 +104,7 @@ struct Candidate {
     /// The number of elements of the tensors whose axes start with these.
     source_size: u64,
     kind: u8,
-    /// The factor by which it multiplies the number of shards of its factor.
+    /// The number of shards into which the candidate splits each shard that its factor has so far.
     shards: usize,
 }
 
@@ -269,7 +269,7 @@ fn greatest_common_prefix(a: &AxisList, b: &AxisList) -> AxisList {
 }
 
 /// Distributes the axes to factors: each axis goes to the first factors that have room for it or for a part of it. The
-/// rest becomes overflow.
+/// rest becomes the overflow of the last factor.
 fn deal_anew(rule: &Rule, mesh: &Mesh, index: usize, tensor: &mut TensorFactors, all: &[AxisRef]) {
     let factors: Vec<Factor> = rule.mapping(index).factors().filter(|&f| tensor.get(f).is_some()).collect();
     let mut room: Vec<usize> = factors.iter().map(|&f| rule.size(f)).collect();

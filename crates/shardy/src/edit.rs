@@ -20,7 +20,8 @@ pub(crate) struct Edit<'m> {
     first: EntityVec<Region, Option<Op>>,
     /// The op that contains each region.
     parents: EntityVec<Region, Option<Op>>,
-    /// The result of a loop for each argument of its regions.
+    /// For each target of a data-flow edge, such as an argument of a loop's region, the owner of the edge, such as a
+    /// result of the loop.
     owners: HashMap<Value, Value>,
     /// The uses of each value. An entry is stale if the operand has been set to another value.
     uses: EntityVec<Value, Vec<(Op, usize)>>,
@@ -186,7 +187,8 @@ impl<'m> Edit<'m> {
         self.insert_typed(place, code.into(), operand, attrs, ty, Some(sharding))
     }
 
-    /// Replaces the code and the attributes of `op` by those of `step`. The axes belong to the mesh of its result.
+    /// Replaces the code and the attributes of `op` by those of `step`. The axes belong to the mesh of the result of
+    /// `op`. Panics if this result has no sharding.
     pub fn set_step(&mut self, op: Op, step: &ShardyCollective) {
         let result = self.body[op].results[0];
         let mesh = self.body.sharding(result).expect("the result of a step has a sharding").mesh.clone();

@@ -56,7 +56,7 @@ pub(crate) fn new_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
     Diagnostic::error(
         "unreduced",
         loc,
-        format!("the result of `{op}` is unreduced over {axis}, and this op cannot leave a new sum to be taken"),
+        format!("the result of `{op}` is unreduced over {axis}, its operands are not, and this op cannot make it so"),
     )
     .help("drop the axis from the `unreduced` list of its result")
 }
@@ -67,7 +67,7 @@ pub(crate) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
         loc,
         format!("the operand of `{op}` is unreduced over {axis}, and its result is not"),
     )
-    .help("take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
+    .help("sum over it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
 }
 
 /// Builds the error for a value that is passed on with other unreduced axes. `what` is the value, `to` what it becomes.

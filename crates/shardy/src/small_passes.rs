@@ -149,8 +149,8 @@ fn for_boundary(func: &mut Func, f: impl Fn(&mut Sharding, &[usize])) {
     }
 }
 
-/// Makes the shardings of the arguments and results of functions, calls and manual computations divide their shapes
-/// evenly. Always returns `Ok`.
+/// Cuts shardings so that they divide shapes evenly: those of the arguments and results of functions, of the results of
+/// calls, and of the operands and results of manual computations. Always returns `Ok`.
 pub(crate) fn make_divisible(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {

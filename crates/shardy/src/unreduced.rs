@@ -63,7 +63,8 @@ fn is_moved(view: &OpView<'_>, v: Value) -> bool {
     matches!(def, Some(Opcode::Reshard | Opcode::ShardingConstraint))
 }
 
-/// Returns the shardings of the values that are not results of reshards or constraints.
+/// Returns the shardings of the values that are not results of reshards or constraints. Propagation barriers are passed
+/// over, and values without a sharding are left out.
 fn unmoved<'a>(view: &OpView<'a>, values: &[Value]) -> Vec<&'a Sharding> {
     values.iter().filter(|&&v| !is_moved(view, v)).filter_map(|&v| behind_barriers(view.body, v).1).collect()
 }

@@ -17,7 +17,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The largest mesh for which the meaning of a division by a constant is searched.
+/// The largest number of devices of a mesh for which arithmetic on device numbers is replaced by axes.
 const MAX_DEVICES: usize = 1 << 16;
 
 /// Replaces device numbers by axes of the main mesh in the main function where both name the same devices: in

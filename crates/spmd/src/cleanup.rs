@@ -18,7 +18,7 @@ use std::hash::{Hash, Hasher};
 /// left after the last round stay.
 const MAX_ROUNDS: usize = 4;
 
-/// The largest mesh on which permutations of devices are joined.
+/// The largest number of devices of a mesh on which permutations of devices are joined.
 const MAX_DEVICES: usize = 1 << 12;
 
 /// Removes the dead ops of the main function and the results of branches and loops that nothing needs, merges equal

@@ -157,7 +157,8 @@ struct Scatter {
     to: Sharding,
 }
 
-/// Returns the axes over which an `sdy.all_reduce` combines values, and how it combines them.
+/// Returns the axes over which an `sdy.all_reduce` combines values, and how it combines them. Panics if `sum` is
+/// another op.
 fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     match ShardyCollective::of(sum) {
         Some(ShardyCollective::AllReduce { axes, reduce }) => (axes, reduce),
@@ -166,8 +167,8 @@ fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
 }
 
 /// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` if this step
-/// is no slice, if it does not slice first over an axis that is summed, or if not only whole blocks would be sliced
-/// afterwards.
+/// is no slice, if in no dimension the first axis of the slice is summed over, or if the slice over the remaining axes
+/// would not take whole blocks.
 fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<Scatter> {
     let first = steps.first()?;
     let StepKind::AllSlice { axes: slices } = &first.kind else { return None };

@@ -1,11 +1,13 @@
 //! Colours of edges, by which exchanges between devices are put into rounds.
 
-/// Marks a colour that no edge of a device has.
+/// Stands in [`Colouring::at`] for a colour that no edge of a node has, and in [`Colouring::colours`] for an edge
+/// without a colour.
 const FREE: usize = usize::MAX;
 
 /// Returns a colour for each edge from a source to a target, so that the edges of one source have different colours,
 /// and those of one target too. Colours are numbers from 0. There are as many as the largest number of edges of a
-/// source or target, which is the least possible number. Sources and targets are numbers below `node_count`.
+/// source or target, which is the least possible number. Sources and targets are numbers below `node_count`; panics if
+/// one is not.
 ///
 /// The edges of one colour are a round: each source sends at most once, and each target receives at most once.
 ///
@@ -26,7 +28,8 @@ pub(crate) fn coloured(edges: &[(usize, usize)], node_count: usize) -> Vec<usize
 struct Colouring<'a> {
     edges: &'a [(usize, usize)],
     count: usize,
-    /// The edge of each source and of each target with each colour.
+    /// For the sources and for the targets, by node and then by colour: the edge of the node with the colour, or
+    /// [`FREE`].
     at: [Vec<usize>; 2],
     colours: Vec<usize>,
 }

@@ -59,7 +59,7 @@ pub(crate) fn first_deferrable(module: &Module, body: &Body) -> Option<Op> {
 struct Plan {
     /// The ops that compute on summands.
     open: FxHashSet<Op>,
-    /// The values that are left unreduced, for their only readers.
+    /// The values that are left unreduced for their only readers, with the axes over which they are.
     left: FxHashMap<Value, Vec<AxisRef>>,
 }
 

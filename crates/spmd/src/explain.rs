@@ -62,7 +62,7 @@ impl Row {
         }
     }
 
-    /// Returns one sentence that explains the collective.
+    /// Returns the text of the reason why the collective is needed, or `written by the program` if it has no reason.
     pub fn why(&self) -> &str {
         self.reason.as_ref().map_or("written by the program", |r| &r.text)
     }

@@ -135,8 +135,8 @@ struct Found {
     loc: Loc,
 }
 
-/// Returns every sharding of the module that is in the older notation, in program order. Fails if one of them cannot be
-/// parsed.
+/// Returns every sharding of the module that is in the older notation, in program order. Fails if one of them is not a
+/// string or cannot be parsed.
 fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     let mut found = vec![];
     let mut add = |attrs: &Attrs, place: Place, loc: &Loc| -> Result<(), Diagnostics> {
@@ -202,7 +202,7 @@ impl Meshes {
 
     /// Returns the sharding of a value of this shape in Shardy's form, or `None` if it is an empty tuple, which
     /// specifies nothing. Fails if it is manual over some or all axes, if it is a tuple that is not empty, if it has
-    /// another rank, or if it does not name each device once.
+    /// another rank, if it does not name each device once, or if it needs a mesh of too many axes.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),

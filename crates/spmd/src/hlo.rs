@@ -9,7 +9,8 @@ use shardwise_ops::{Opcode, ReduceKind, constant_value};
 use std::fmt::Write;
 
 /// Returns the main function as HLO text for people to read. It is not meant for XLA's parser: collectives may name
-/// axes of the mesh, and constants whose elements differ are left out.
+/// axes of the mesh, and the elements of a constant are left out if they differ. Without a main function, the text is
+/// only the line of the module.
 pub fn print(module: &Module) -> String {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = format!("HloModule {}, num_partitions={devices}\n", module.name);
@@ -104,7 +105,8 @@ impl Printer<'_> {
         name
     }
 
-    /// Returns the regions as attributes: `to_apply=add`, or the names of computations printed before.
+    /// Returns an attribute for each region of the op: `to_apply=add` if the region is a reducer that HLO text names by
+    /// its op, else for example `body=%body.3`, the name of a computation. Prints that computation to `done`.
     fn regions(&mut self, view: &OpView<'_>) -> Vec<String> {
         let labels: &[&str] = match Opcode::of_view(view) {
             Opcode::While => &["condition", "body"],
@@ -156,8 +158,8 @@ fn ty(ty: &Type) -> String {
     }
 }
 
-/// Returns HLO's name of an element type. Signed integers of 8 to 64 bits are named `s32` and so on, and all other
-/// types as in [`DType::short`].
+/// Returns HLO's name of an element type. Signed integers of 2 to 64 bits are named `s2` to `s64`, and all other types
+/// as in [`DType::short`].
 fn hlo_dtype(dtype: DType) -> &'static str {
     match dtype {
         DType::I2 => "s2",

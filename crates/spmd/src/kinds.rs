@@ -44,7 +44,8 @@ struct OpKey {
     /// The types of the operands, then of the results.
     types: SmallVec<[Type; 4]>,
     operand_count: usize,
-    /// For an op in a region, the numbers of its operands.
+    /// For an op in a region, the numbers of its operands among the values that regions of the op define. The list is
+    /// empty for the op itself and for arguments.
     operands: SmallVec<[usize; 4]>,
 }
 

@@ -115,7 +115,8 @@ mod tests {
     use shardwise_ir::text::parse;
     use shardwise_ops::OPS;
 
-    /// Values of 16 bytes on each device, except the scalars.
+    /// A program with a loop. Its arrays have 16 bytes on each device where they are split, and at most 32 where they
+    /// are whole.
     const LOOP: &str = r#"sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %n: tensor<i32>) -> tensor<8xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>

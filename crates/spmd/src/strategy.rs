@@ -101,6 +101,9 @@ impl Decisions {
     /// Decides how an op of a kind with a rule runs. `shardings` are the layouts that the operands have, then the
     /// layouts that the results should have. `served` states how often the op runs for each move of each operand. Equal
     /// arguments are decided only once.
+    ///
+    /// # Panics
+    /// Panics if the kind has no rule.
     pub fn decide(
         &mut self,
         view: &OpView<'_>,
@@ -396,15 +399,15 @@ fn is_product(rule: &Rule, types: &[Option<TensorType>], flops: f64) -> bool {
 /// How an op runs if its operands are split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunMode {
-    /// On the parts.
+    /// The op runs on each device's parts alone.
     Parts,
-    /// On the parts; the results are then combined.
+    /// The op runs on each device's parts. The devices then combine their results by this reduction.
     Combined(ReduceKind),
-    /// On the parts; the op then gathers the results and reduces them again.
+    /// The op runs on each device's parts. It then gathers the partial results and reduces them again itself.
     Gathered,
-    /// On windows of the operands, which devices exchange first.
+    /// Devices exchange elements until each has the windows of the operands that it needs. The op runs on these.
     Exchanged,
-    /// On operands that are gathered first, for this reason.
+    /// The operands are gathered first, and the op runs with the whole factor. Holds the reason.
     Whole(&'static str),
 }
 

@@ -5,8 +5,8 @@ use super::{AssignInput, Best, Choice, MAX_COMBINATIONS, Picks, Price, Search};
 use crate::{AxisList, Factor};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
-/// A device may compute this part of the least more in a product, so that an uneven split that moves little is not
-/// ruled out by its padding.
+/// In a product, a device may compute more elements than the least possible number, by one part in this many, so that
+/// an uneven split that moves little is not ruled out by its padding.
 const PADDING: u64 = 16;
 
 /// With more parts of axes than this, only the lists that tensors have are tried.
@@ -38,9 +38,10 @@ impl Search<'_> {
     /// Adds the new candidates to those of `self`. If no choice within the limit is found, keeps the old candidates,
     /// and sets `best` to the best choices among them.
     ///
-    /// Changes nothing if no tensor is split, if there are too many parts of axes, or if the best choice so far moves
-    /// nothing and, for a limited product, also splits the work over all axes. An op that is not limited is also left
-    /// as it is if each factor for which a tensor has axes has several candidates.
+    /// Changes nothing if no tensor is split, if there are too many parts of axes, if tensors cut an axis in
+    /// contradictory ways, or if the best choice so far moves nothing and, for a limited product, also splits the work
+    /// over all axes. An op that is not limited is also left as it is if each factor for which a tensor has axes has
+    /// several candidates.
     pub(super) fn widen(&mut self, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
         let wide: Vec<AxisRef> = parts.iter().copied().filter(|p| p.size(self.parties.mesh) > 1).collect();
@@ -301,8 +302,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         state.computed.saturating_mul(self.rest[state.count] / free.min(self.rest[state.count]).max(1))
     }
 
-    /// Lowers `least` to the fewest elements that one device computes in a choice that continues `state`. Ends early
-    /// when no more partial choices may be made.
+    /// Lowers `least` to the fewest elements that one device computes in a choice that continues `state` and that every
+    /// tensor can have, if these are fewer. Ends early, with `least` perhaps too large, once `left` is 0.
     fn least_work(&mut self, state: State, picks: &mut Picks, least: &mut u64) {
         let Some(candidates) = self.search.candidates.get(state.count) else {
             if self.search.is_whole(picks) {

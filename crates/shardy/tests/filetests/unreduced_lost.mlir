@@ -7,4 +7,4 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unr
 // ---- expected
 error[unreduced]: the operand of `stablehlo.negate` is unreduced over "x", and its result is not
   --> test.mlir:4:3
-   = help: take it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result
+   = help: sum over it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result

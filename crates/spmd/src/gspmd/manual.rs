@@ -12,13 +12,15 @@ use std::sync::Arc;
 const ENTER: &str = "SPMDFullToShardShape";
 const LEAVE: &str = "SPMDShardToFullShape";
 
-/// The role of an op in a per-device region.
+/// Whether an op begins or ends a per-device region, or only marks a sharding. It follows from the target of the custom
+/// call alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Enters,
     Leaves,
     /// `@Sharding`. On a value within a region it only repeats `{manual}`, which follows from the value's position.
     Marks,
+    /// Any other op, inside of a region or not.
     None,
 }
 

@@ -152,6 +152,7 @@ impl Fetch<'_> {
     }
 
     /// Builds, for each element of the array that is placed, whether it belongs to a box that the device received.
+    /// Panics if the round is complete ([`Places::is_complete`]): all elements do then.
     fn is_valid(&mut self, round: &Round, places: &Places, b: &mut Builder<'_>) -> Value {
         let mut is_valid = None;
         for (d, (first, end)) in places.valid.iter().enumerate() {
@@ -177,11 +178,12 @@ impl Fetch<'_> {
 
 /// Where the boxes of a round are, for each dimension and device.
 struct Places {
-    /// The position in the source's block from which an array is sent.
+    /// The position in the source's block from which it sends an array; `None` if the device sends nothing.
     sliced: Vec<Vec<Option<i64>>>,
-    /// The position in the target's block at which it is placed.
+    /// The position in the target's block at which it places the array; `None` if the device receives nothing.
     placed: Vec<Vec<Option<i64>>>,
-    /// The distance by which the box moves within the array after it is received.
+    /// The distance by which the target moves the box within the array after it has received it; `None` if the device
+    /// receives nothing.
     shifts: Vec<Vec<Option<i64>>>,
     /// The first element of the box in the array that is placed, and the end of it. A device without a box has an empty
     /// one.

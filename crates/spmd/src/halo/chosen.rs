@@ -37,7 +37,8 @@ pub const STRATEGIES: &[(&str, &[&str])] = &[
 /// Returns the names of the [`STRATEGIES`] that `reshard` chose for the ops of the main function. Each op and each
 /// special case also has a name of its own, such as `halo of slice` and `halo: uneven`.
 ///
-/// The module is one after `reshard` and before `collectives`.
+/// The module is one after `reshard` and before `collectives`. There are no names if it has no mesh or no main
+/// function.
 pub fn strategies(module: &Module) -> BTreeSet<String> {
     let (Some(mesh), Some(func)) = (module.main_mesh(), module.main()) else { return BTreeSet::new() };
     let counts = run_counts(module, func);

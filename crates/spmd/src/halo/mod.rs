@@ -170,7 +170,7 @@ fn plan(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Vec<MovedDim>> {
 /// How the windows along one dimension are fetched.
 enum Fetched {
     Elements(Vec<Fetch>),
-    /// With a total in place of the blocks that all windows contain. All inputs are read alike.
+    /// The blocks that all windows contain are replaced by their total. All inputs are read alike.
     Totals {
         reads: Vec<Read>,
         need: Need,

@@ -33,7 +33,8 @@ pub(crate) struct Need {
 pub(crate) enum Exchange {
     /// Every device needs the same parts relative to its block, in this order.
     Alike(Vec<Part>),
-    /// Each device puts parts at places of its own.
+    /// In each round, devices send arrays to each other or keep their own elements, and each puts them at a place of
+    /// its own in its range.
     Rounds(Vec<Round>),
 }
 
@@ -48,7 +49,7 @@ pub(crate) struct Part {
 /// A permute of `len` elements, or a copy of the device's own elements.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Round {
-    /// Source and target; empty for a copy.
+    /// The source and the target of each array that is sent. The list is empty for a copy.
     pub pairs: Vec<(usize, usize)>,
     pub len: usize,
     /// For each source, the first element of its block that it sends; `None` for other devices.
@@ -62,7 +63,7 @@ pub(crate) struct Round {
 pub(crate) struct Place {
     /// The position in the range of the first element received. It may be outside.
     pub at: i64,
-    /// The positions of the range that are taken.
+    /// The first position of the range that is taken from the array, and the position after the last.
     pub from: usize,
     pub to: usize,
 }
@@ -74,7 +75,8 @@ struct Edge {
     target: usize,
     /// The number of blocks from the target to the source, before they wrap.
     ahead: i64,
-    /// The position in the block, the length, and the position in the range.
+    /// The position of the first element in the source's block (`from`), the number of elements (`len`), and the
+    /// position of the first element in the target's range (`at`).
     from: usize,
     len: usize,
     at: usize,

@@ -15,13 +15,13 @@ use shardwise_sharding::cost::STEP_BYTES;
 /// A window of which a run of whole blocks is replaced by their total.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Folded {
-    /// The parts of the window before the total and after it.
+    /// The parts of the window before the total (`before`) and after it (`after`).
     pub before: Vec<Part>,
     pub after: Vec<Part>,
-    /// The number of elements at both ends that no device has.
+    /// The number of elements of the window that no device has, at its start (`low`) and at its end (`high`).
     pub low: usize,
     pub high: usize,
-    /// The first and the last block of the run, relative to the device's own.
+    /// The first and the last block of the run that the total replaces, as distances from the device's own block.
     pub first: i64,
     pub last: i64,
     /// The number of elements of each window, of which the total is one.
@@ -43,7 +43,7 @@ pub(crate) enum TotalsPlan {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Steps {
     pub list: Vec<Step>,
-    /// True if what is received comes before what the device has.
+    /// True if a received total is the first operand when it is combined with a total that the device has.
     pub is_received_first: bool,
 }
 
@@ -51,9 +51,10 @@ pub(crate) struct Steps {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub ahead: i64,
-    /// True if it is a part of the device's result.
+    /// True if the received total becomes a part of the total of the device's run.
     pub is_taken: bool,
-    /// True if it makes the device's own run twice as long.
+    /// True if the received total is combined with the one that the device sends on, which then covers twice as many
+    /// blocks.
     pub doubles: bool,
 }
 

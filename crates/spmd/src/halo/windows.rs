@@ -142,7 +142,7 @@ enum Outside {
     Array(Value),
 }
 
-/// Blocks along a dimension.
+/// A dimension that is split into blocks, along which the device's window is built.
 struct Line<'a> {
     windows: &'a mut Windows,
     need: &'a Need,
@@ -198,8 +198,8 @@ impl Line<'_> {
         if (from, to) == (0, self.block.shape[self.dim]) { v } else { make::slice_dim(b, v, self.dim, from, to) }
     }
 
-    /// Builds the window with the elements outside of the operand replaced by `outside`. Returns the window itself if it
-    /// has no such elements, if they may have any value, or if they already have the right value.
+    /// Builds the window with the elements outside of the operand replaced by `outside`. Returns the window itself if
+    /// it has no such elements, if they may have any value, or if they have the right value already.
     fn filled(&mut self, window: Value, outside: Outside, b: &mut Builder<'_>) -> Value {
         let Need { size, shards, inside: (from, to), .. } = *self.need;
         let has_garbage = self.need.block() * shards != size;

@@ -74,7 +74,7 @@ pub(super) struct Prices<'a> {
     /// For each site, into how many shards the work of its product is split at the start; 0 if it is no product.
     shards: EntityVec<Site, usize>,
     total: u64,
-    /// The bytes that a device receives.
+    /// The bytes that a device receives in the function, with each site counted as often as it runs.
     received: u64,
     /// The price of the work of all ops but products, on one device.
     work: u64,

@@ -22,7 +22,7 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The number of steps after which a change has to have paid off.
+/// The largest number of layouts that are changed one after the other before the price must have fallen.
 const MAX_STEPS: usize = 64;
 
 /// How far the surroundings of a site reach, in sites.

@@ -83,12 +83,12 @@ pub(crate) struct Sent {
 /// A dimension that two layouts split.
 #[derive(Clone)]
 struct Line {
-    /// The sizes of the blocks of the source layout and of the target layout.
+    /// The sizes of the blocks of the source layout (`held`) and of the target layout (`needed`).
     held: usize,
     needed: usize,
     /// The parts of each needed block, without further cuts.
     whole: Parts,
-    /// Different ways to cut the parts.
+    /// The parts after each [`Cut`] of [`CUTS`] that is possible. Equal results are listed once.
     cuts: Vec<Parts>,
 }
 
@@ -104,7 +104,7 @@ struct Parts {
 /// An interval of a dimension that is in one block of each layout.
 #[derive(Clone, Copy, PartialEq)]
 struct Part {
-    /// The block of the source layout.
+    /// The number of the block of the source layout that contains the interval.
     held: usize,
     low: usize,
     high: usize,
@@ -117,14 +117,15 @@ struct Part {
 /// A way to cut parts into shorter ones, and the lengths in which these are sent.
 #[derive(Clone, Copy)]
 enum Cut {
-    /// Parts are whole, and are sent as they are.
+    /// Parts are not cut. Each is sent in an array of its own length.
     Whole,
-    /// All parts are equally long.
+    /// Parts are cut into pieces of one length, the greatest common divisor of the lengths of all parts that are moved.
     Equal,
-    /// Parts are whole, and all of them are sent in the length of the longest one.
+    /// Parts are not cut. All of them are sent in arrays of the length of the longest one.
     Longest,
-    /// The lengths are the longest one, a half of it, a quarter and so on, this many times. The last part of a part is
-    /// sent in a length that is greater than its own by less than the smallest length.
+    /// Parts are cut into pieces of the length of the longest part, of a half of it, of a quarter and so on, with this
+    /// number of halvings. The last piece of a part may be sent in an array that is longer than the piece, by less than
+    /// the smallest length.
     Halves(u32),
 }
 
@@ -211,7 +212,7 @@ struct Choice<'a> {
     group: &'a Group,
     lines: &'a [Line],
     least: LeastPrice,
-    /// The cuts of the first dimensions.
+    /// The positions of the cuts chosen for the first dimensions.
     chosen: Vec<usize>,
     /// The best price so far.
     price: Option<Price>,

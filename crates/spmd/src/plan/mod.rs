@@ -75,11 +75,11 @@ impl Work {
 /// The kind of a collective.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StepKind {
-    /// Appends these axes to each dimension's list.
+    /// Each device keeps a part of its shard. These axes are appended to the list of axes of each dimension.
     AllSlice { axes: Vec<Vec<AxisRef>> },
-    /// Drops these axes, which are suffixes of each dimension's list.
+    /// Devices join their shards. These axes, which end the list of axes of each dimension, are removed from it.
     AllGather { axes: Vec<Vec<AxisRef>> },
-    /// Makes these moves one after the other, all in one exchange.
+    /// Makes these moves of axes one after the other, all in one all-to-all.
     AllToAll { moves: Vec<Move> },
     /// Each device receives the shard of one other device.
     CollectivePermute,
@@ -88,7 +88,8 @@ pub enum StepKind {
     Exchange { collective_count: u64 },
 }
 
-/// Moves `axes` from the end of the list of dimension `source` to the end of the list of dimension `target`.
+/// A part of an all-to-all: `axes` are removed from the end of the list of axes of dimension `source`, and are appended
+/// to the list of axes of dimension `target`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Move {
     pub axes: Vec<AxisRef>,

@@ -98,7 +98,7 @@ enum Move {
 }
 
 impl Move {
-    /// Returns the layout after a move that is no permutation.
+    /// Returns the layout after a move that is no permutation. Panics for a permutation.
     fn applied(&self, layout: &Layout) -> Layout {
         let mut next = layout.clone();
         match *self {
@@ -120,14 +120,18 @@ struct Space<'a> {
     element_bytes: u64,
     pieces: Vec<AxisRef>,
     sizes: Vec<usize>,
-    /// For each piece, true for the pieces, itself included, that overlap it or cannot be used beside it.
+    /// For each two pieces, by their numbers, whether they overlap or cannot be used in one layout. A piece conflicts
+    /// with itself.
     conflicts: Vec<Vec<bool>>,
     target: Layout,
 }
 
 /// Returns the steps of a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or
 /// the search gives up, as it does at once if `work` is spent. Adds the number of edges that the search looks at to
-/// `work`. The layouts are on one mesh and must differ.
+/// `work`. The layouts are on one mesh.
+///
+/// # Panics
+/// May panic if the layouts are equal.
 pub(super) fn shortest(
     from: &Sharding,
     to: &Sharding,
@@ -217,7 +221,7 @@ impl Probes {
 
 struct Visit {
     cost: u64,
-    /// No path from the layout to the target costs less.
+    /// A lower bound of the cost of any path from the layout to the target.
     rest: u64,
     came_by: Option<(usize, Move)>,
     layout: Layout,

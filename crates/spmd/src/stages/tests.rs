@@ -118,7 +118,8 @@ fn dequantize() {
     finds("dequantize", PLAIN_TYPES, program, Skips);
 }
 
-/// A product whose contracted dimension is split, of an uneven size, behind a call and with a constraint.
+/// A program with a product in a called function. Its contracted dimension is split and of an uneven size, and its
+/// result has a constraint.
 const PRODUCT: &str = r#"sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<6x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
     %b: tensor<5x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})

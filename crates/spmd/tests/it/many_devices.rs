@@ -5,8 +5,9 @@ use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 use shardwise_spmd::{Options, partition};
 
-/// Partitions a program under a limit of 1 MiB. A table with an entry for each of 2^20 devices does not fit. Returns the
-/// text of the errors, which is empty if there are none. Panics if the program cannot be read or the limit is reached.
+/// Partitions a program under a limit of 1 MiB. A table with an entry for each of 2^20 devices does not fit. Returns
+/// the text of the errors, or an empty text if there are none. Panics if the program cannot be read or the limit is
+/// reached.
 fn errors(text: &str) -> String {
     let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let budget = Budget::new(Account::with_limit(1 << 20), None, CancelToken::default());

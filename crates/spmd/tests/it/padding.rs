@@ -5,8 +5,9 @@ use shardwise_interp::run_by_shards;
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 
-/// Runs a sum of five numbers in eight places by shards. The last three places are recorded to hold `held`, and hold
-/// `written`.
+/// Runs, by shards, a program that sums an array of five numbers with three elements of padding, and returns the sum.
+/// The padding is recorded to hold `held`, and in fact holds `written`. Fails if the two differ, or if the program
+/// cannot be run.
 fn sum(held: &str, written: &str) -> Result<Vec<Literal>, String> {
     let text = format!(
         r#"sdy.mesh @mesh = <["x"=4]>

@@ -28,8 +28,11 @@ fn giving_all(module: &Module) -> Module {
     module
 }
 
-/// Returns the parts of each argument on the devices, by argument and then by device, padded to the sizes that the
-/// partitioned program takes.
+/// Returns the part of each argument that each device gets, by argument and then by device, padded with zeros to the
+/// sizes that `module` takes. `module` is partitioned.
+///
+/// # Panics
+/// Panics if an argument has no sharding in its type.
 pub fn parts(module: &Module, args: &[Literal]) -> Vec<Vec<Literal>> {
     let signature = Signature::of(module.main().unwrap()).unwrap();
     let split = |(arg, ty): (&Literal, &shardwise_engine::ShardedType)| {

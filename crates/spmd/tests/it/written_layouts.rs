@@ -18,7 +18,8 @@ fn module(text: &str) -> Module {
     module
 }
 
-/// Returns arguments for a program: arrays of small numbers, which differ from one position to the next.
+/// Returns arguments for a program: arrays of small numbers, which differ from one position to the next. Panics if an
+/// argument is neither `f32` nor `i32`.
 fn arguments(module: &Module) -> Vec<Literal> {
     let body = &module.main().unwrap().body;
     let of = |(i, &v): (usize, &shardwise_ir::Value)| {
