@@ -117,7 +117,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns files of at most 5 GB, and no unused tensors.
+    /// Returns the options by which files have at most 5 GB of tensors, and tensors that the tree does not have are a
+    /// mistake.
     fn default() -> Options {
         Options { max_shard_size: 5_000_000_000, unused: Unused::Refused }
     }
@@ -163,7 +164,8 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// Those of [`Options::save`] that are about leaves. [`Saving::wait`] returns those of writing.
+    /// Those of [`Options::save`] that are about leaves, and `io` if no thread can be started. [`Saving::wait`] returns
+    /// those of writing.
     ///
     /// # Examples
     ///
@@ -248,7 +250,7 @@ impl Options {
 #[must_use = "the errors of writing are those of `.wait()`"]
 pub struct Saving {
     folder: PathBuf,
-    /// `None` after it was waited for.
+    /// `None` once [`Saving::wait`] or the drop has taken it.
     thread: Option<JoinHandle<Result<()>>>,
 }
 
@@ -259,6 +261,10 @@ impl Saving {
     ///
     /// - `file-unwritable` if a file cannot be written. An older checkpoint is then unchanged.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    ///
+    /// # Panics
+    ///
+    /// Passes on a panic of the thread that writes.
     pub fn wait(mut self) -> Result<()> {
         let thread = self.thread.take().expect("it is waited for once");
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))

@@ -97,7 +97,8 @@ impl Axes for Vec<AxisName> {
 /// Groups the positions along an axis. The devices of a group communicate only among themselves: `groups("X", [[0, 1],
 /// [2, 3]])`.
 ///
-/// The groups must be those along a sub-axis: blocks (`[[0, 1], [2, 3]]`) or strides (`[[0, 2], [1, 3]]`).
+/// The groups must be those along a sub-axis: blocks (`[[0, 1], [2, 3]]`) or strides (`[[0, 2], [1, 3]]`). A function
+/// that is called with other groups reports `axis-groups`.
 pub fn groups<const N: usize, const M: usize>(axis: &str, groups: [[usize; N]; M]) -> AxisGroups {
     AxisGroups(AxisName::Groups { axis: axis.into(), groups: groups.iter().map(|g| g.to_vec()).collect() })
 }
@@ -195,7 +196,8 @@ impl Site<'_> {
         Ok(Over { scope, list, set })
     }
 
-    /// Returns the axes of batches that a function names, or `None` if it names axes of the mesh.
+    /// Returns the axes of batches (those that [`vmap`](crate::vmap) names) among the axes that a function names, or
+    /// `None` if it names axes of the mesh.
     ///
     /// Errors: `mixed-axes` if it names both.
     fn along(&self, axes: &impl Axes) -> Checked<Option<Along>> {
@@ -266,7 +268,8 @@ impl Site<'_> {
     }
 }
 
-/// Returns the sub-axes whose groups these are, or `None` if there are none.
+/// Returns the sub-axes of `axis` along which these are the groups. Returns `None` if the groups are not those along
+/// sub-axes, or if each has only one position.
 fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
     let size = mesh.axis_size(axis);
     let alone = Mesh::new("axis", [("axis", size)]).ok()?;
@@ -392,7 +395,7 @@ pub enum Pcast {
 
 // ── the collectives
 /// Functions of all devices along some axes. They can only be called in a function that [`shard_map`](crate::shard_map)
-/// maps.
+/// maps, unless they name only axes of batches, which [`vmap`](crate::vmap) names.
 ///
 /// # Errors
 ///
@@ -920,7 +923,7 @@ fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
     if axes.is_empty() { Ok(Exchange::finished(sum)) } else { self::sum(s, &sum, &axes) }
 }
 
-/// Combines the values of all indices along axes of batches.
+/// Combines the values of all indices along axes of batches by `kind`: `Max`, `Min`, or else their sum.
 fn combined(along: &Along, x: &Array, kind: ReduceKind) -> Array {
     let op = match kind {
         ReduceKind::Max => Opcode::Maximum,
@@ -1045,7 +1048,9 @@ fn exchange(
     Ok(Exchange::new(&[x], state, op).then_if(is_stacked, move |out| moved(out, from, to)))
 }
 
-/// Exchanges parts along axes of batches.
+/// Exchanges parts along axes of batches, as [`Array::all_to_all`] does.
+///
+/// Errors: `dimension` and `collective-uneven`.
 fn exchange_along(
     s: &Site<'_>,
     x: &Array,
@@ -1166,7 +1171,7 @@ fn nothing_like(x: &Array) -> Array {
     explicit::lay(&[made], &[explicit::given(x)]).remove(0)
 }
 
-/// Returns row `i` of a list, as a list of one.
+/// Returns row `i` of `list`, whose first dimension counts the rows, as an array of one row.
 fn row(list: &Array, i: usize) -> Array {
     let shape = &list.tensor().shape;
     let (mut start, mut limit) = (vec![0; shape.len()], shape.clone());
@@ -1174,7 +1179,7 @@ fn row(list: &Array, i: usize) -> Array {
     hlo::slice(list, &start, &limit, &vec![1; shape.len()])
 }
 
-/// Returns the list of these rows of a list. A row without a source is zero.
+/// Returns an array of the rows of `list` at the indices `sources`, in this order. A row for `None` has zeros.
 fn rows(list: &Array, sources: &[Option<usize>]) -> Array {
     let mut none = list.tensor().clone();
     none.shape[0] = 1;
@@ -1191,7 +1196,8 @@ fn merged(x: &Array, dim: usize) -> Array {
     hlo::reshape(x, &shape)
 }
 
-/// Divides dimension `dim` into parts, which are counted by a new dimension in front of it.
+/// Divides dimension `dim` into `parts` parts of equal size, which are counted by a new dimension in front of it. The
+/// size of `dim` must be a multiple of `parts`.
 fn divided(x: &Array, dim: usize, parts: usize) -> Array {
     let mut shape = x.tensor().shape.clone();
     shape[dim] /= parts;

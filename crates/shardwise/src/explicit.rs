@@ -57,7 +57,7 @@ struct Function {
     callee: Callee,
     /// The number of values that were pending before it.
     pending_before: usize,
-    /// The first op that it made.
+    /// The index of the first op that it made.
     first_op: usize,
 }
 
@@ -102,8 +102,9 @@ struct Pending {
     /// The possible layouts, by preference. If the first one is taken without asking, it is the only one.
     ways: SmallVec<[Sharding; 1]>,
     cause: Rc<Cause>,
-    /// The function whose result this is, and the function's first op.
+    /// The name of the function whose result this is.
     name: &'static str,
+    /// The index of the first op that this function made.
     first_op: usize,
     loc: Loc,
     /// True while the function that makes the value is still running.
@@ -256,8 +257,8 @@ impl State {
         level().unwrap_or_else(|| self.mesh.as_ref().map_or(Communicate::Allow, |m| m.communicate))
     }
 
-    /// Returns the sharding with these axes. If the mesh has axes that are not part of types, dimensions are open, and
-    /// the typed axes that are not used are replicated.
+    /// Returns the sharding in which each dimension has its axes in `layout`. Panics if there is no mesh. If the mesh
+    /// has axes that are not part of types, dimensions are open, and the typed axes that are not used are replicated.
     fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
         let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
@@ -420,8 +421,8 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending. Does nothing if
-/// the function has no Explicit axes.
+/// Sets the layout of `result`, the result of the op that was started as `op`, or makes the result pending. Does
+/// nothing if layouts are not part of types.
 ///
 /// Errors: those of [`of_op`].
 pub(crate) fn of_done(t: &mut Trace, op: Op, result: Value) -> Result<(), Diagnostic> {
@@ -519,7 +520,8 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
-/// Returns the layout of an element of the first dimension of `x`, or `None` if `x` has no layout.
+/// Returns the layout of `x[i]`, which is that of `x` without the first dimension, or `None` if [`given`] returns none
+/// for `x`. Panics if `x` has no dimensions.
 pub(crate) fn row(x: &Array) -> Option<Sharding> {
     let own = given(x)?;
     let layout: Layout = own.dims[1..].iter().map(|d| AxisList::from_slice(&d.axes)).collect();

@@ -135,9 +135,9 @@ impl<T: Tree> Returns for Result<T> {
 pub trait Args {
     /// The type that [`Jit::lower`] takes: the arguments as a tuple, or a single argument as itself.
     type Tuple<'a>;
-    /// The type that specs are matched against, in the same form.
+    /// The trees that the library keeps of the arguments, in the same form. Specs are matched against them.
     type Owned: Tree;
-    /// The type that makes `f(&x, &w)` work.
+    /// The type of the closure that `f(&x, &w)` calls.
     type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
     /// Converts the arguments into the trees that the library keeps.
     fn own(args: Self::Tuple<'_>) -> Self::Owned;
@@ -755,11 +755,12 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
 }
 
 /// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
-/// `compiled-types` if the type of an argument differs, and `tree-form` if the form of the arguments does.
+/// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does, and an error if
+/// an argument is traced. An argument in another layout is moved.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,
-    /// The positions of the arguments that a call donates.
+    /// The indices, among all leaves of the arguments, of those that a call donates.
     given_away: Vec<usize>,
 }
 

@@ -55,8 +55,9 @@ pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
 ///
 /// # Errors
 ///
-/// `kernel-unknown` if no kernel is registered for `target`, and `kernel-refused` if the kernel refuses the types of the
-/// operands. They end the trace. Outside of a trace, this function panics with them.
+/// `kernel-unknown` if no kernel is registered for `target`, and `kernel-refused` if the kernel refuses the types of
+/// the operands. These and the mistakes of the operands end the trace. Outside of a trace, this function panics with
+/// them.
 #[track_caller]
 pub fn call(target: &str, operands: &[&Array]) -> Vec<Array> {
     let at = context::caller(Location::caller());

@@ -145,8 +145,8 @@ pub trait Optimizer: Send + Sync {
     /// Gradients are brought to the layout of the state, which is a reduce-scatter if they are sums over the axis, and
     /// updates to that of the parameters, which is an all-gather.
     ///
-    /// An array that is split along this axis already stays as it is. So do the arrays of a parameter for which
-    /// [`adafactor`] keeps means over dimensions, which are small.
+    /// An array that is split along this axis already, or of which the axis splits no dimension evenly, stays as it is.
+    /// So do the arrays of a parameter for which [`adafactor`] keeps means over dimensions, which are small.
     ///
     /// The layouts of traced parameters are not known in Auto mode: state the layouts of the state with
     /// [`specs`]`(..).over(axis)`.
@@ -157,7 +157,8 @@ pub trait Optimizer: Send + Sync {
         StatesOver { inner: self, axis: axis.into() }
     }
 
-    /// Updates the parameters only every `steps` steps, with the mean of the gradients since then. This is
+    /// Updates the parameters only every `steps` steps, with the mean of the gradients since the update before. If
+    /// `steps` is 0, [`Optimizer::init`] and [`Optimizer::update`] report `optimizer-setting`. This is
     /// `optax.MultiSteps`.
     fn every(self, steps: usize) -> MultiSteps<Self>
     where

@@ -98,7 +98,8 @@ pub fn load<T: Tree>(like: &T, path: impl AsRef<Path>) -> Result<T> {
 ///
 /// # Errors
 ///
-/// Those of [`load`]. `tensor-dtype` lists the tensors of types that the format packs into less than a byte.
+/// Those of [`load`], and `too-large` if a tensor has 2^59 bytes or more, or more than 255 dimensions. `tensor-dtype`
+/// lists the tensors of types that the format packs into less than a byte.
 #[track_caller]
 pub fn load_all(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>> {
     let (at, path) = (Location::caller(), path.as_ref());

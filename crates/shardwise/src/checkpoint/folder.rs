@@ -112,7 +112,8 @@ impl Names {
     }
 }
 
-/// Returns true if this is the name of a file of a checkpoint of several files.
+/// Returns true if this is the name of a file with tensors of a checkpoint of several files:
+/// `model-00001-of-00002.safetensors`, or the same with `model.new`.
 fn is_shard(name: &str) -> bool {
     let is_number = |part: &str| part.len() >= 5 && part.bytes().all(|b| b.is_ascii_digit());
     let numbers = name.strip_suffix(".safetensors").and_then(|name| {
@@ -149,7 +150,8 @@ impl Drop for Unfinished<'_> {
 /// Opens the files of the checkpoint that have the leaves, or all of them unless unused tensors are allowed. If the
 /// checkpoint is replaced at the same time, opens the old one or the new one, and no mixture.
 ///
-/// Errors: `checkpoint-missing` if there is none, `file-unreadable` if the index is malformed.
+/// Errors: `checkpoint-missing` if there is none. `file-unreadable` if the index or the only file cannot be read or is
+/// malformed, or if the checkpoint was replaced each time that it was opened.
 pub(super) fn open(folder: &Path, wanted: &[Wanted], unused: Unused, loc: &Loc) -> Result<Store> {
     let names: BTreeSet<&str> = wanted.iter().map(|leaf| &leaf.name[..]).collect();
     let names = (unused == Unused::Allowed).then_some(&names);

@@ -45,7 +45,7 @@ impl Ways {
         }
     }
 
-    /// Returns why there are several layouts.
+    /// Returns why the layout is not clear, or [`Verdict::Clear`] if it is.
     fn verdict(&self) -> &Verdict {
         match self {
             Ways::Alike(_) => &Verdict::Clear,
@@ -215,7 +215,8 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
-    /// Determines the types of an op whose operands are all constants. Its users decide the layout if the op passes it on. Otherwise, the
+    /// Determines the types of an op whose operands are all constants, which have no layouts. If the op is elementwise,
+    /// or is a broadcast, reshape or slice, its results have none either, and their users decide them. Otherwise, the
     /// results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);

@@ -119,7 +119,7 @@ impl<T> Slot<T> {
 }
 
 impl<T: Tree> Part<T> {
-    /// Returns the arrays of the parameters for which `is_active` is true.
+    /// Returns the part with only the arrays of the parameters for which `is_active` is true, as lists.
     pub(super) fn to_leaves(&self, is_active: &[bool]) -> Part<Vec<Array>> {
         let slot = |slot: &Slot<T>| {
             let all = leaves(&slot.tree).into_iter().zip(&slot.likes).zip(is_active);
@@ -194,7 +194,8 @@ impl Parts {
         Parts { old: old.into_iter(), new: vec![] }
     }
 
-    /// Takes the next part, which must be that of the transformation `name`.
+    /// Takes the next part, which must be that of the transformation `name`. Panics if it is not, or if no part is
+    /// left.
     pub(super) fn take(&mut self, name: &'static str) -> Part<Vec<Array>> {
         let part = self.old.next().expect("the form of the state was checked");
         assert!(part.name == name, "the form of the state was checked");
@@ -273,7 +274,8 @@ impl Like {
 }
 
 /// Returns the layout with one more axis on the first dimension that it then still splits evenly. Returns the layout
-/// unchanged if the axis splits the array already, or if there is no such dimension.
+/// unchanged if it uses the axis already, if there is no such dimension, or if the layout does not fit the mesh. If the
+/// mesh has no such axis, returns a layout that names the axis, so that `.shard` reports it.
 ///
 /// `P!(None, "model")` of an array `[6, 8]` over an axis "data" of size 4: `P!(None, ("model", "data"))` if "model" has
 /// size 2, because 4 does not divide 6.

@@ -25,7 +25,8 @@ pub(crate) struct Store {
 struct Place {
     /// The name of the file, or `None` if there is only one file.
     file: Option<String>,
-    /// The number of the file, and the tensor. `None` if the file does not have it, although an index says so.
+    /// The number of the file, and the tensor. `None` if the file does not have it, although an index says so, or if
+    /// the file has not been opened.
     entry: Option<(usize, Entry)>,
 }
 
