@@ -31,15 +31,15 @@
 //! whole and in one file, whatever the layout of the leaf:
 //!
 //! - A tree of at most [`Options::max_shard_size`] bytes is one file, `model.safetensors`.
-//! - A larger one is `model-00001-of-00003.safetensors` and so on, and `model.safetensors.index.json`, which has the file
-//!   of each tensor (`weight_map`) and the number of bytes of all tensors (`metadata.total_size`).
+//! - A larger one is `model-00001-of-00003.safetensors` and so on, and `model.safetensors.index.json`, which has the
+//!   file of each tensor (`weight_map`) and the number of bytes of all tensors (`metadata.total_size`).
 //!
 //! # Replacing a checkpoint
 //!
 //! The folder has the old checkpoint until all of the new one is on the disk, and the new one after that: also if the
 //! process is killed at any time, or if the disk is full. The renaming of one file decides. What a killed process
-//! leaves of an unfinished checkpoint is removed by the next call that saves to the folder. Other files in the folder do
-//! not change, but names such as `model-00001-of-00002.safetensors` belong to the checkpoint.
+//! leaves of an unfinished checkpoint is removed by the next call that saves to the folder. Other files in the folder
+//! do not change, but names such as `model-00001-of-00002.safetensors` belong to the checkpoint.
 //!
 //! If several processes save to one folder, one waits for the other. This needs a file system that has locks.
 
@@ -125,8 +125,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets the number of bytes of tensors that a file has at most. The default is 5 GB (5·10^9). A larger tensor is in a
-    /// file of its own.
+    /// Sets the number of bytes of tensors that a file has at most. The default is 5 GB (5·10^9). A larger tensor is in
+    /// a file of its own.
     pub fn max_shard_size(self, bytes: u64) -> Options {
         Options { max_shard_size: bytes, ..self }
     }
@@ -140,8 +140,8 @@ impl Options {
     ///
     /// # Memory
     ///
-    /// 16 MiB in addition to the arrays: no array is gathered. Leaves that have not been made yet are made, and sums over
-    /// devices are reduced.
+    /// 16 MiB in addition to the arrays: no array is gathered. Leaves that have not been made yet are made, and sums
+    /// over devices are reduced.
     ///
     /// # Errors
     ///
@@ -250,7 +250,7 @@ impl Options {
 #[must_use = "the errors of writing are those of `.wait()`"]
 pub struct Saving {
     folder: PathBuf,
-    /// `None` once [`Saving::wait`] or the drop has taken it.
+    /// `None` once [`Saving::wait`] has taken it.
     thread: Option<JoinHandle<Result<()>>>,
 }
 

@@ -155,8 +155,8 @@ enum Share {
 }
 
 impl Site<'_> {
-    /// Resolves the axes that a function names. `ty` is the type of the function's result, which the mistake carries, if
-    /// the type is known before the axes are.
+    /// Resolves the axes that a function names. `ty` is the type of the function's result, which the mistake carries,
+    /// if the type is known before the axes are.
     ///
     /// Errors: `not-manual` outside of `shard_map`, `manual-axis` if an axis does not exist, is not manual or is named
     /// twice, `axis-groups` if groups are not those of a sub-axis.
@@ -766,8 +766,8 @@ type After = Box<dyn FnOnce(&Array) -> Array>;
 /// A collective that has been checked: its operands, and how to build it.
 struct Exchange {
     operands: Vec<Array>,
-    /// The state of the op's result, and how to build the op. `None` if the first operand is the result: nothing is left to
-    /// do over axes of the mesh.
+    /// The state of the op's result, and how to build the op. `None` if the first operand is the result: nothing is
+    /// left to do over axes of the mesh.
     op: Option<(ManualType, Make)>,
     after: After,
 }

@@ -368,8 +368,8 @@ impl Matmul {
         x.ppermute_start(self.axes.clone(), shift(DIRECTIONS[side]))
     }
 
-    /// Returns the whole sum on all devices. It is made of two tiles, or of one if it is small, each of which is scattered
-    /// and then gathered.
+    /// Returns the whole sum on all devices. It is made of two tiles, or of one if it is small, each of which is
+    /// scattered and then gathered.
     fn reduced(&self, a: &Array, b: &Array) -> Array {
         let tiles = if self.size >= 2 * self.n { 2 } else { 1 };
         let chunk = self.size.div_ceil(tiles * self.n);

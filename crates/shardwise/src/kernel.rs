@@ -1,8 +1,8 @@
-//! User-defined kernels: functions of the values on one device, which traced functions [`call`], and programs in text form
-//! name as `stablehlo.custom_call @name`.
+//! User-defined kernels: functions of the values on one device, which traced functions [`call`], and programs in text
+//! form name as `stablehlo.custom_call @name`.
 //!
-//! A kernel has no derivative of its own. [`custom_jvp`](crate::custom_jvp) and [`custom_vjp`](crate::custom_vjp) give a
-//! function that calls it one. A batch ([`vmap`](crate::vmap)) follows from the kernel's sharding rule, or from
+//! A kernel has no derivative of its own. [`custom_jvp`](crate::custom_jvp) and [`custom_vjp`](crate::custom_vjp) give
+//! a function that calls it one. A batch ([`vmap`](crate::vmap)) follows from the kernel's sharding rule, or from
 //! [`Kernel::batched_by`].
 //!
 //! ```

@@ -55,8 +55,8 @@ fn write(path: &Path, leaves: &[Leaf]) -> io::Result<()> {
     archive.commit()
 }
 
-/// Reads a tree from a file, which may be compressed. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose
-/// values are not used. The result has its types and layouts.
+/// Reads a tree from a file, which may be compressed. `like` is a tree of types ([`Array::of_type`]) or of arrays,
+/// whose values are not used. The result has its types and layouts.
 ///
 /// # Memory
 ///

@@ -126,8 +126,8 @@ pub trait Optimizer: Send + Sync {
     /// The arrays carry them:
     ///
     /// - `gradient-type` if a gradient does not have the shape and dtype of its parameter.
-    /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of another
-    ///   optimizer.
+    /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of
+    ///   another optimizer.
     /// - `optimizer-setting` if a setting is out of range, and `schedule` if a schedule has no steps.
     #[track_caller]
     fn update<P: Tree>(&self, grads: &P, state: State<P>, params: &P) -> (P, State<P>)

@@ -1,5 +1,5 @@
-//! Copies of functions: each op is added to the active trace as if the program had called it, so that Explicit mode types
-//! it, and values of per-device code get their states along the manual axes.
+//! Copies of functions: each op is added to the active trace as if the program had called it, so that Explicit mode
+//! types it, and values of per-device code get their states along the manual axes.
 
 use crate::function::At;
 use crate::manual::{ManualType, Scope};

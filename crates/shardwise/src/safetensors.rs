@@ -70,8 +70,8 @@ pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
     file.commit()
 }
 
-/// Reads a tree from a file. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose values are not used. The
-/// result has its types and layouts.
+/// Reads a tree from a file. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose values are not used.
+/// The result has its types and layouts.
 ///
 /// # Memory
 ///
@@ -80,8 +80,8 @@ pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
 /// # Errors
 ///
 /// - `file-unreadable` if the file cannot be read, or if its header is malformed.
-/// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and `tensor-unused`, with all
-///   leaves for which the file does not have the right tensor, and all tensors that no leaf asks for.
+/// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and `tensor-unused`, with
+///   all leaves for which the file does not have the right tensor, and all tensors that no leaf asks for.
 /// - `leaf-name` if leaves have equal names.
 /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]

@@ -377,8 +377,8 @@ impl Trace {
         (open.region, outer)
     }
 
-    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns `None`
-    /// outside of per-device code.
+    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns
+    /// `None` outside of per-device code.
     pub fn recorded(&mut self, v: Value) -> Option<ManualType> {
         let scope = self.scope()?;
         let states = self.body().value(v).manual.as_deref().cloned().unwrap_or_default();
@@ -556,8 +556,8 @@ impl Trace {
         self.frame_mut().regions.pop().expect("a region was opened").region
     }
 
-    /// Opens a function beside the one that is being built. A number is appended to the name if it is taken. Returns the
-    /// name.
+    /// Opens a function beside the one that is being built. A number is appended to the name if it is taken. Returns
+    /// the name.
     pub fn open_func(&mut self, name: &str, loc: &Loc) -> Arc<str> {
         let fresh = self.fresh_name(name);
         self.frames.push(Frame::new(&fresh, loc.clone()));

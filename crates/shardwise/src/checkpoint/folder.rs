@@ -1,9 +1,9 @@
 //! The folder of a checkpoint, which always has one whole checkpoint.
 //!
-//! Whoever reads a folder takes the index if there is one, and `model.safetensors` otherwise. So a checkpoint of several
-//! files becomes the one that is read when its index is renamed, and a checkpoint of one file when it is renamed, or
-//! when the index of the one before is removed. Everything else is done before, on files that no reader opens, or
-//! after, on files that no reader opens any more.
+//! Whoever reads a folder takes the index if there is one, and `model.safetensors` otherwise. So a checkpoint of
+//! several files becomes the one that is read when its index is renamed, and a checkpoint of one file when it is
+//! renamed, or when the index of the one before is removed. Everything else is done before, on files that no reader
+//! opens, or after, on files that no reader opens any more.
 //!
 //! The files of a new checkpoint must not have the names of those that the old index refers to. If they would, they are
 //! first named `model.new-00001-of-00002.safetensors`. They get their usual names, and a second index, when the old

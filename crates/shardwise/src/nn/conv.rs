@@ -12,8 +12,8 @@ use shardwise_ops::Opcode;
 /// The elements that are added before and after each spatial dimension: zeros, or elements that a maximum ignores.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Padding {
-    /// Adds as many elements as `ceil(size / stride)` windows need, half of them on each side. `size` includes the zeros of
-    /// a dilation. If the number is odd, one more is added after the dimension.
+    /// Adds as many elements as `ceil(size / stride)` windows need, half of them on each side. `size` includes the
+    /// zeros of a dilation. If the number is odd, one more is added after the dimension.
     Same,
     /// Adds no elements: all windows are inside the array.
     Valid,

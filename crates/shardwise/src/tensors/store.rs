@@ -49,8 +49,8 @@ impl Store {
         Ok(Store { path: path.into(), files: vec![file], tensors, broken: vec![] })
     }
 
-    /// Opens the files of an index that have tensors of these names, or all of its files for `None`. Files that cannot be
-    /// read are an error of [`Store::read`].
+    /// Opens the files of an index that have tensors of these names, or all of its files for `None`. Files that cannot
+    /// be read are an error of [`Store::read`].
     pub fn of_index(folder: &Path, index: &Index, names: Option<&BTreeSet<&str>>) -> Store {
         let mut by_file: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
         for (tensor, file) in &index.weight_map {

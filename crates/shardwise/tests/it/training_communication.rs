@@ -1,5 +1,5 @@
-//! The communication of training steps in Auto mode, counted before the schedule: each parameter's gradient is summed once,
-//! and the bytes are at most those of a formula.
+//! The communication of training steps in Auto mode, counted before the schedule: each parameter's gradient is summed
+//! once, and the bytes are at most those of a formula.
 
 use shardwise::prelude::*;
 use shardwise::{Communication, value_and_grad};
