@@ -15,7 +15,7 @@ const MOST_ENTRIES: usize = 4096;
 const MOST_BYTES: usize = 64 << 20;
 
 pub(crate) struct Cache<K, V> {
-    /// The values with their bytes.
+    /// The values, each with the number of bytes with which it was inserted.
     entries: HashMap<K, (V, usize)>,
     bytes: usize,
 }

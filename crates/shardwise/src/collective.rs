@@ -760,7 +760,7 @@ impl Site<'_> {
 // ── finished at once, or started
 /// Builds the op from its operands.
 type Make = Box<dyn FnOnce(&mut Builder<'_>, &[Value]) -> Value>;
-/// The work that remains to be done on each device.
+/// Computes the result of the collective function from the result of its op, on each device.
 type After = Box<dyn FnOnce(&Array) -> Array>;
 
 /// A collective that has been checked: its operands, and how to build it.

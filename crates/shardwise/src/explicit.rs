@@ -85,12 +85,12 @@ impl From<&'static str> for Callee {
     }
 }
 
-/// Returns the callee for a function that knows how it runs.
+/// Returns the callee for a function that decides the layouts of its results itself ([`Role::Decides`]).
 pub(crate) fn decided(name: &'static str) -> Callee {
     Callee { name, role: Role::Decides }
 }
 
-/// Returns the callee for a function that makes arrays.
+/// Returns the callee for a function that makes arrays out of nothing ([`Role::Makes`]).
 pub(crate) fn maker(name: &'static str) -> Callee {
     Callee { name, role: Role::Makes }
 }
@@ -451,7 +451,8 @@ fn typed(t: &Trace, op: Op) -> Result<Typed, Diagnostic> {
     type_op(&t.explicit, frame, &view)
 }
 
-/// Writes the layouts of an op's results into the program.
+/// Writes the layouts of an op's results into the program, or makes the results pending if their layouts are not
+/// decided. Does nothing if they get no layouts.
 fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
     let frame = t.frame_id();
     match typed {
@@ -505,7 +506,7 @@ pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
     (!is_same_type(&a, &b)).then(|| (P::of(&a), P::of(&b)))
 }
 
-/// Returns true if these shardings make the same type.
+/// Returns true if arrays with these shardings have the same type: the same layout, and the same reduced axes.
 pub(crate) fn is_same_type(a: &Sharding, b: &Sharding) -> bool {
     a.same_layout(b) && a.reduced == b.reduced
 }
@@ -542,7 +543,7 @@ pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> 
     values.iter().map(lay).collect()
 }
 
-/// Runs a step of a library function that has one result.
+/// Runs `f` as the library function `name`, as [`function`] does, and returns its only result.
 pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
     function(name.into(), || vec![f()]).pop().expect("one result")
 }

@@ -37,7 +37,7 @@ pub trait Arg {
     type Item<'a>;
     /// The tree of arrays that the library keeps: `T`.
     type Owned: Tree;
-    /// True if the argument's buffers are reused.
+    /// True if the argument is donated: its buffers may be reused for results.
     const DONATED: bool;
     /// Converts the argument into the tree that the library keeps.
     fn own(item: Self::Item<'_>) -> Self::Owned;
@@ -101,7 +101,8 @@ pub trait Returns: Sized + 'static {
     type Tree: Tree;
     /// Converts the returned value into a `Result` of the tree. Fails if the value is an error.
     fn finish(self) -> Result<Self::Tree>;
-    /// Converts the result of a call into the type of the call expression.
+    /// Converts the result of a call into the type of the call expression. If this type is a tree and no `Result`, an
+    /// error ends the active trace, and panics outside of a trace.
     #[doc(hidden)]
     fn deliver(out: Result<Self::Tree>) -> Self;
 }
@@ -798,12 +799,12 @@ impl<A: Args, R: Tree> Compiled<A, R> {
 /// The memory that a program needs, in bytes. All but the peak are for one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Memory {
-    /// The size of the arguments.
+    /// The size of the parts of the arguments that one device holds.
     pub argument_bytes: usize,
-    /// The size of the results.
+    /// The size of the parts of the results that one device holds.
     pub result_bytes: usize,
-    /// The size of the largest single value, arguments and results included. A value may never be in memory if the ops
-    /// that make and use it are fused.
+    /// The size of the largest single value on one device, arguments and results included. A value may never be in
+    /// memory if the ops that make and use it are fused.
     pub largest_bytes: usize,
     /// The largest amount in use at one time by a call, on all devices together: arguments, constants, temporaries,
     /// scratch memory and results. It is exact unless data decides: the largest branch counts, and ops without a kernel

@@ -115,7 +115,7 @@ pub(crate) fn built(
     }
 }
 
-/// Returns `made`, or a mistake with its type in place of it.
+/// Returns `made`, or, if `typed` is an error, an array with the type of `made` that carries this mistake.
 fn or_mistake(made: Array, typed: Result<(), Diagnostic>) -> Array {
     match typed {
         Ok(()) => made,
@@ -230,7 +230,7 @@ pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
 }
 
-/// Selects between arrays of one shape.
+/// Returns `a` where `mask` is true, and `b` elsewhere. All three have one shape.
 pub(crate) fn select(mask: &Array, a: &Array, b: &Array) -> Array {
     op(Opcode::Select, &[mask, a, b], Attrs::new(), a.tensor().clone())
 }

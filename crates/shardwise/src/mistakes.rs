@@ -289,7 +289,7 @@ pub(crate) fn unreduced(name: &str, types: &str, axes: &str, reduced: &P, loc: &
         .help(format!("reduce it first: `.shard({reduced})`"))
 }
 
-/// The ops that take unreduced operands.
+/// The operands with which an op takes an unreduced one, for messages.
 const LINEAR: &str = "a sum, or another linear op, of operands that are all unreduced over the same axes; \
                       or a product of one such operand with operands that are equal on all devices along these axes";
 

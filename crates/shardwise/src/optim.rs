@@ -65,7 +65,7 @@ use std::sync::Arc;
 /// The parameters that are updated, with their paths.
 #[doc(hidden)]
 pub struct Params {
-    /// During an update, each has the layout of its arrays in the state.
+    /// The parameters with their paths. During an update, each has the layout of its arrays in the state.
     pub(crate) leaves: Vec<(Path, Array)>,
     /// The axis over which arrays of the state are split in addition to their parameters' layouts.
     pub(crate) states_over: Option<String>,

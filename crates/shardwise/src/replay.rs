@@ -49,7 +49,7 @@ impl Copier<'_> {
         Some(ManualType { scope, states })
     }
 
-    /// Maps a value of the function to its copy.
+    /// Records `array` as the copy of value `v`, with the states and the layout that `v` has in the function.
     fn set(&mut self, v: Value, array: &Array) {
         let array = match self.state(v) {
             Some(state) => array.made_in(Some(state)),

@@ -342,7 +342,7 @@ impl Trace {
         self.frames.iter().flat_map(|f| &f.regions)
     }
 
-    /// Sets why some devices may not run the innermost region.
+    /// Sets why some devices may not run the innermost region. With `None`, all of them run it.
     pub fn set_predicate(&mut self, predicate: Option<Predicate>) {
         self.frame_mut().regions.last_mut().expect("a function has a region").predicate = predicate;
     }
@@ -352,7 +352,7 @@ impl Trace {
         self.opens().filter_map(|o| o.predicate.as_ref())
     }
 
-    /// Opens the body of a manual computation with arguments of these types.
+    /// Opens the body of a manual computation with arguments of these types, and returns the arguments.
     pub fn open_manual(&mut self, args: &[TensorType], scope: Arc<Scope>, loc: &Loc) -> Vec<Traced> {
         let args = self.open_region(args, loc);
         let open = self.frame_mut().regions.last_mut().expect("opened above");
@@ -537,14 +537,14 @@ impl Trace {
         !explicit::is_pending(self, t) && body.sharding(t.value) == own
     }
 
-    /// Opens a region of the function that is being built, with arguments of these types.
+    /// Opens a region of the function that is being built, with arguments of these types, and returns the arguments.
     pub fn open_region(&mut self, args: &[TensorType], loc: &Loc) -> Vec<Traced> {
         let region = self.body().add_region();
         self.frame_mut().regions.push(Open { region, wall: None, predicate: None });
         args.iter().map(|ty| self.region_arg(ty, loc)).collect()
     }
 
-    /// Adds an argument to the innermost region.
+    /// Adds an argument to the innermost region, and returns it.
     pub fn region_arg(&mut self, ty: &TensorType, loc: &Loc) -> Traced {
         let region = self.frame().region();
         let value = self.body().add_arg(region, Type::Tensor(ty.clone()), loc.clone());

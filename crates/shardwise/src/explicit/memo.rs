@@ -24,10 +24,11 @@ pub(super) struct Memo {
 // The most recently used entry is the last one.
 thread_local!(static MEMOS: RefCell<Vec<Memo>> = const { RefCell::new(vec![]) });
 
-/// The number of entries that are kept: one for each mesh and set of typed axes.
+/// The largest number of entries that are kept: one for each mesh and set of typed axes. The least recently used is
+/// dropped for a further one.
 const MOST_MEMOS: usize = 4;
 
-/// The number of answers that are kept for an op.
+/// The largest number of answers that are kept for an op. The oldest is dropped for a further one.
 const MOST: usize = 16;
 
 struct Known {
@@ -38,7 +39,8 @@ struct Known {
     answer: Rc<Answered>,
 }
 
-/// The possible layouts of all results, and why there are several.
+/// The possible layouts, by preference: each has a sharding for each result. Also why the layout is not clear, if it is
+/// not.
 pub(super) struct Answered {
     pub ways: Vec<Vec<Sharding>>,
     pub verdict: Verdict,
@@ -56,7 +58,8 @@ enum What {
 }
 
 impl Memo {
-    /// Calls `f` with the answers for the axes that are part of types now.
+    /// Calls `f` with the answers of this thread for the mesh and the typed axes of `state`. There are none at first.
+    /// Panics if `f` calls this function.
     pub fn with<R>(state: &State, f: impl FnOnce(&mut Memo) -> R) -> R {
         MEMOS.with_borrow_mut(|memos| {
             match memos.iter().rposition(|m| m.is_of(state)) {

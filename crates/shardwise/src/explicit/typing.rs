@@ -106,9 +106,10 @@ pub(super) fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Ty
 /// The operands of an op as types describe them.
 struct Operands<'a> {
     view: &'a OpView<'a>,
-    /// `Some` if one of them is pending.
+    /// For each operand, its entry among the pending values if it has one. `None` if no operand is pending.
     pending: Option<SmallVec<[Option<&'a Pending>; 3]>>,
-    /// `Some` if not all axes are part of types.
+    /// For each operand, the part of its layout that is part of types. `None` if all axes are, so that the own layouts
+    /// are used.
     typed: Option<SmallVec<[Option<Sharding>; 3]>>,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Slot<T> {
 pub(super) enum Like {
     /// It has the shape and the layout of the parameter.
     Whole,
-    /// It lacks this dimension.
+    /// It has the shape of the parameter without this dimension.
     Without(usize),
     /// It is a placeholder for a parameter that needs no array here.
     Nothing,
@@ -261,7 +261,7 @@ fn layout_of(x: &Array, like: Like, spec: LeafSpec, over: Option<&String>) -> Le
 }
 
 impl Like {
-    /// Returns the layout for a parameter of layout `param`.
+    /// Returns the layout of an array of the state whose parameter has the layout `param`.
     pub(super) fn layout(self, param: &P) -> P {
         match self {
             Like::Whole => param.clone(),
