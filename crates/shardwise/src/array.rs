@@ -305,7 +305,7 @@ impl Array {
     }
 
     /// Returns the array of a value of the active trace, replicated along the manual axes if there are any. Panics if
-    /// the value is of another trace, or if no trace is active.
+    /// the function that made the value is not being built in the active trace, or if no trace is active.
     pub(crate) fn of_traced(traced: Traced, at: &'static Location<'static>) -> Array {
         let (ty, scope) = trace::with(|t| (t.value_type(traced), t.scope()));
         let manual = scope.map(|s| ManualType::replicated(&s));
@@ -429,8 +429,8 @@ impl Array {
         }
     }
 
-    /// Returns the mistakes that keep the array from being used, or `None` if it can be used. A `float0` array and a
-    /// result whose layout is ambiguous have such mistakes, too.
+    /// Returns the mistakes that the array carries, or `None` if it carries none. A `float0` array and a result whose
+    /// layout is ambiguous carry the mistake that their use is. A deleted array carries none.
     pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
             State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { question: wrong, .. }) => {

@@ -211,6 +211,7 @@ impl Options {
     ///
     /// # Errors
     ///
+    /// - The mistakes that leaves of `like` carry.
     /// - `checkpoint-missing` if there is no checkpoint in the folder.
     /// - `file-unreadable` if a file does not exist, cannot be read or is malformed, with the leaves in it.
     /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated` and `tensor-element`, with all leaves for

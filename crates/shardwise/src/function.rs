@@ -756,8 +756,8 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
 }
 
 /// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
-/// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does, and an error if
-/// an argument is traced. An argument in another layout is moved.
+/// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does, and
+/// `compiled-traced` if an argument is traced. An argument in another layout is moved.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,

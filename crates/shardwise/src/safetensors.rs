@@ -79,6 +79,7 @@ pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
 ///
 /// # Errors
 ///
+/// - The mistakes that leaves of `like` carry.
 /// - `file-unreadable` if the file cannot be read, or if its header is malformed.
 /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and `tensor-unused`, with
 ///   all leaves for which the file does not have the right tensor, and all tensors that no leaf asks for.
