@@ -403,6 +403,7 @@ pub enum Pcast {
 /// - `manual-axis` and `axis-groups` if the axes cannot be used.
 /// - `divergent-collective` if some devices along the axes do not reach the call.
 /// - `mixed-states` and `wrong-state` if the operand's states along the axes do not fit.
+/// - `mixed-axes` if axes of the mesh and of a batch are named together, except in sums, means, maxima and minima.
 /// - Those that the function documents.
 impl Array {
     /// Returns the element-wise sum of the devices' values. For bools, returns the number of true values as `i32`.
@@ -1242,7 +1243,8 @@ of_trees!(psum, pmean, pmax, pmin);
 ///
 /// # Errors
 ///
-/// `not-manual` outside of `shard_map`, and `manual-axis` and `axis-groups` if the axes cannot be used.
+/// `not-manual` outside of `shard_map`, `manual-axis` and `axis-groups` if the axes cannot be used, and `mixed-axes` if
+/// axes of the mesh and of a batch are named together.
 #[track_caller]
 pub fn axis_index(axes: impl Axes) -> Array {
     site("axis_index", &[], |s| {

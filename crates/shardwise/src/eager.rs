@@ -94,7 +94,8 @@ fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) ->
 }
 
 /// Returns the results as arrays of which only the types count, by running the function on stand-ins. Returns `None` if
-/// the type of an operand is not known or the function needs something that a mistake leaves unknown.
+/// the type of an operand is not known, if the function needs something that a mistake leaves unknown, or, outside of a
+/// trace, if the function makes a mistake.
 fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.known_type()).collect::<Option<_>>()?;
     if trace::is_tracing() {

@@ -430,7 +430,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     /// # Errors
     ///
     /// All mistakes of the function, each once, and those of the arguments and the layouts. `mesh-mismatch` if the
-    /// arguments are on different meshes.
+    /// arguments are on different meshes, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn lower(&self, args: A::Tuple<'_>) -> Result<Lowered<A, R>> {
         let at = Location::caller();
@@ -704,7 +704,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned or run, each at its line.
+    /// Those of what cannot be partitioned or run, each at its line, and `run-memory`, `run-steps` or `run-cancelled`
+    /// if a limit is reached.
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form.clone(), self.traced.types.clone(), self.donated);

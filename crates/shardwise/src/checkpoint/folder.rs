@@ -25,7 +25,8 @@ use std::path::{Path, PathBuf};
 const INDEX: &str = "model.safetensors.index.json";
 const SINGLE: &str = "model.safetensors";
 
-/// How often a folder is opened again because the checkpoint was replaced while it was opened.
+/// A folder is opened fewer times than this if the checkpoint is replaced each time while it is opened. Then it cannot
+/// be read.
 const MAX_TRIES: usize = 100;
 
 // ── writing

@@ -172,7 +172,7 @@ impl Scaling {
         Scaling { outputs: Some(dims.as_ref().to_vec()), ..self }
     }
 
-    /// Draws numbers from a normal distribution.
+    /// Draws numbers from the normal distribution with mean 0 and the variance of the scaling.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl Scaling {
         self.draw("truncated_normal", key, shape.into_shape().0, dtype, Distribution::TruncatedNormal)
     }
 
-    /// Draws numbers uniformly from an interval around 0.
+    /// Draws numbers uniformly from the interval around 0 that has the variance of the scaling.
     ///
     /// # Errors
     ///
