@@ -55,12 +55,13 @@ impl<T> Scoped<T> {
         self.0.with_borrow(T::clone)
     }
 
-    /// Calls `f` with the thread's value, which `f` must not change.
+    /// Calls `f` with the thread's value. Panics if `f` changes the value.
     pub fn read<R>(&self, f: impl FnOnce(&T) -> R) -> R {
         self.0.with_borrow(f)
     }
 
-    /// Calls `f` to change the thread's value. `f` must not use the value in another way.
+    /// Calls `f` to change the thread's value. Panics if `f` reads or changes the value in another way than by its
+    /// argument.
     pub fn update<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.0.with_borrow_mut(f)
     }

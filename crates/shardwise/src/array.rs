@@ -89,7 +89,7 @@ pub(crate) struct Sum {
 impl std::panic::UnwindSafe for Array {}
 impl std::panic::RefUnwindSafe for Array {}
 
-/// Makes an array with a given layout.
+/// Makes an array in a given layout, or on one device without a mesh for `None`.
 type Make = Arc<dyn Fn(Option<&base::Sharding>) -> Result<ArrayHandle> + Send + Sync>;
 
 /// Locks the state of an array, even if another thread panicked while it held the lock.
@@ -304,7 +304,8 @@ impl Array {
         Array::new(Some(ty), State::Value(Mutex::new(held)), at)
     }
 
-    /// Returns the traced array with the type that is known by now. Returns any other array unchanged.
+    /// Returns the traced array with the type that its value has in the trace by now. Returns any other array
+    /// unchanged.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
             Some(traced) if trace::with(|t| t.is_current(traced, self.0.ty.as_ref())) => self,
@@ -313,7 +314,8 @@ impl Array {
         }
     }
 
-    /// Returns the array of a value of the active trace, replicated along the manual axes if there are any.
+    /// Returns the array of a value of the active trace, replicated along the manual axes if there are any. Panics if
+    /// the function that made the value is not being built in the active trace, or if no trace is active.
     pub(crate) fn of_traced(traced: Traced, at: &'static Location<'static>) -> Array {
         let (ty, scope) = trace::with(|t| (t.value_type(traced), t.scope()));
         let manual = scope.map(|s| ManualType::replicated(&s));
@@ -437,7 +439,8 @@ impl Array {
         }
     }
 
-    /// Returns the mistakes that keep the array from being used, if there are any.
+    /// Returns the mistakes that the array carries, or `None` if it carries none. A `float0` array and a result whose
+    /// layout is ambiguous carry the mistake that their use is. A deleted array carries none.
     pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
             State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => {
@@ -699,7 +702,7 @@ impl Array {
         Error::one(mistakes::deleted(&self.short_type(), &context::loc(at)))
     }
 
-    /// Returns the array, or the diagnostics if it is a mistake or its layout is ambiguous.
+    /// Returns the array, or the diagnostics if it is a mistake, is `float0`, or has an ambiguous layout.
     pub fn check(&self) -> Result<&Array> {
         self.mistakes().map_or(Ok(self), |wrong| Err(wrong.error()))
     }
@@ -708,7 +711,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - The diagnostics of a mistake.
+    /// - The diagnostics of a mistake, of a `float0` array, and of a result whose layout is ambiguous.
     /// - `no-value` for a type without a value and for a traced array.
     /// - `traced-escaped` for a traced array that is used outside of the trace, loop or branch that made it.
     /// - `deleted` for a deleted array.
@@ -868,7 +871,8 @@ impl fmt::Debug for Shard {
     }
 }
 
-/// Formats the values as NumPy prints them. A traced array is formatted as its type, and a mistake as its diagnostics.
+/// Formats the values as NumPy prints them. A traced array, a type without a value and a `float0` array are formatted
+/// as their types. A mistake, and an array whose value cannot be made, are formatted as their diagnostics.
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {

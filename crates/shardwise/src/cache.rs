@@ -9,12 +9,13 @@ use shardwise_ops::shapes;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A map with more entries than this, or more bytes, is cleared.
+/// The largest number of entries of a map. A map that would get more entries than this, or more bytes than
+/// [`MOST_BYTES`], is cleared first.
 const MOST_ENTRIES: usize = 4096;
 const MOST_BYTES: usize = 64 << 20;
 
 pub(crate) struct Cache<K, V> {
-    /// The values with their bytes.
+    /// The values, each with the number of bytes with which it was inserted.
     entries: HashMap<K, (V, usize)>,
     bytes: usize,
 }

@@ -31,15 +31,15 @@
 //! whole and in one file, whatever the layout of the leaf:
 //!
 //! - A tree of at most [`Options::max_shard_size`] bytes is one file, `model.safetensors`.
-//! - A larger one is `model-00001-of-00003.safetensors` and so on, and `model.safetensors.index.json`, which has the file
-//!   of each tensor (`weight_map`) and the number of bytes of all tensors (`metadata.total_size`).
+//! - A larger one is `model-00001-of-00003.safetensors` and so on, and `model.safetensors.index.json`, which has the
+//!   file of each tensor (`weight_map`) and the number of bytes of all tensors (`metadata.total_size`).
 //!
 //! # Replacing a checkpoint
 //!
 //! The folder has the old checkpoint until all of the new one is on the disk, and the new one after that: also if the
 //! process is killed at any time, or if the disk is full. The renaming of one file decides. What a killed process
-//! leaves of an unfinished checkpoint is removed by the next call that saves to the folder. Other files in the folder do
-//! not change, but names such as `model-00001-of-00002.safetensors` belong to the checkpoint.
+//! leaves of an unfinished checkpoint is removed by the next call that saves to the folder. Other files in the folder
+//! do not change, but names such as `model-00001-of-00002.safetensors` belong to the checkpoint.
 //!
 //! If several processes save to one folder, one waits for the other. This needs a file system that has locks.
 
@@ -118,15 +118,16 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns files of at most 5 GB, and no unused tensors.
+    /// Returns the options by which files have at most 5 GB of tensors, and tensors that the tree does not have are a
+    /// mistake.
     fn default() -> Options {
         Options { max_shard_size: 5_000_000_000, unused: Unused::Refused }
     }
 }
 
 impl Options {
-    /// Sets the number of bytes of tensors that a file has at most. The default is 5 GB (5·10^9). A larger tensor is in a
-    /// file of its own.
+    /// Sets the number of bytes of tensors that a file has at most. The default is 5 GB (5·10^9). A larger tensor is in
+    /// a file of its own.
     pub fn max_shard_size(self, bytes: u64) -> Options {
         Options { max_shard_size: bytes, ..self }
     }
@@ -140,8 +141,8 @@ impl Options {
     ///
     /// # Memory
     ///
-    /// 16 MiB in addition to the arrays: no array is gathered. Leaves that have not been made yet are made, and sums over
-    /// devices are reduced.
+    /// 16 MiB in addition to the arrays: no array is gathered. Leaves that have not been made yet are made, and sums
+    /// over devices are reduced.
     ///
     /// # Errors
     ///
@@ -164,7 +165,8 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// Those of [`Options::save`] that are about leaves. [`Saving::wait`] returns those of writing.
+    /// Those of [`Options::save`] that are about leaves, and `io` if no thread can be started. [`Saving::wait`] returns
+    /// those of writing.
     ///
     /// # Examples
     ///
@@ -210,6 +212,7 @@ impl Options {
     ///
     /// # Errors
     ///
+    /// - The mistakes that leaves of `like` carry.
     /// - `checkpoint-missing` if there is no checkpoint in the folder.
     /// - `file-unreadable` if a file does not exist, cannot be read or is malformed, with the leaves in it.
     /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated` and `tensor-element`, with all leaves for
@@ -249,7 +252,7 @@ impl Options {
 #[must_use = "the errors of writing are those of `.wait()`"]
 pub struct Saving {
     folder: PathBuf,
-    /// `None` after it was waited for.
+    /// `None` once [`Saving::wait`] has taken it.
     thread: Option<JoinHandle<Result<()>>>,
 }
 
@@ -260,6 +263,10 @@ impl Saving {
     ///
     /// - `file-unwritable` if a file cannot be written. An older checkpoint is then unchanged.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    ///
+    /// # Panics
+    ///
+    /// Passes on a panic of the thread that writes.
     pub fn wait(mut self) -> Result<()> {
         let thread = self.thread.take().expect("it is waited for once");
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))

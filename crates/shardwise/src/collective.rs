@@ -97,7 +97,8 @@ impl Axes for Vec<AxisName> {
 /// Groups the positions along an axis. The devices of a group communicate only among themselves: `groups("X", [[0, 1],
 /// [2, 3]])`.
 ///
-/// The groups must be those along a sub-axis: blocks (`[[0, 1], [2, 3]]`) or strides (`[[0, 2], [1, 3]]`).
+/// The groups must be those along a sub-axis: blocks (`[[0, 1], [2, 3]]`) or strides (`[[0, 2], [1, 3]]`). A function
+/// that is called with other groups reports `axis-groups`.
 pub fn groups<const N: usize, const M: usize>(axis: &str, groups: [[usize; N]; M]) -> AxisGroups {
     AxisGroups(AxisName::Groups { axis: axis.into(), groups: groups.iter().map(|g| g.to_vec()).collect() })
 }
@@ -155,8 +156,8 @@ enum Share {
 }
 
 impl Site<'_> {
-    /// Resolves the axes that a function names. `ty` is the type of the function's result, which the mistake carries, if
-    /// the type is known before the axes are.
+    /// Resolves the axes that a function names. `ty` is the type of the function's result, which the mistake carries,
+    /// if the type is known before the axes are.
     ///
     /// Errors: `not-manual` outside of `shard_map`, `manual-axis` if an axis does not exist, is not manual or is named
     /// twice, `axis-groups` if groups are not those of a sub-axis.
@@ -196,7 +197,8 @@ impl Site<'_> {
         Ok(Over { scope, list, set })
     }
 
-    /// Returns the axes of batches that a function names, or `None` if it names axes of the mesh.
+    /// Returns the axes of batches (those that [`vmap`](crate::vmap) names) among the axes that a function names, or
+    /// `None` if it names axes of the mesh.
     ///
     /// Errors: `mixed-axes` if it names both.
     fn along(&self, axes: &impl Axes) -> Checked<Option<Along>> {
@@ -267,7 +269,8 @@ impl Site<'_> {
     }
 }
 
-/// Returns the sub-axes whose groups these are, or `None` if there are none.
+/// Returns the sub-axes of `axis` along which these are the groups. Returns `None` if the groups are not those along
+/// sub-axes, or if each has only one position.
 fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>> {
     let size = mesh.axis_size(axis);
     let alone = Mesh::new("axis", [("axis", size)]).ok()?;
@@ -394,7 +397,7 @@ pub enum Pcast {
 
 // ── the collectives
 /// Functions of all devices along some axes. They can only be called in a function that [`shard_map`](crate::shard_map)
-/// maps.
+/// maps, unless they name only axes of batches, which [`vmap`](crate::vmap) names.
 ///
 /// # Errors
 ///
@@ -402,6 +405,7 @@ pub enum Pcast {
 /// - `manual-axis` and `axis-groups` if the axes cannot be used.
 /// - `divergent-collective` if some devices along the axes do not reach the call.
 /// - `mixed-states` and `wrong-state` if the operand's states along the axes do not fit.
+/// - `mixed-axes` if axes of the mesh and of a batch are named together, except in sums, means, maxima and minima.
 /// - Those that the function documents.
 impl Array {
     /// Returns the element-wise sum of the devices' values. For bools, returns the number of true values as `i32`.
@@ -759,14 +763,14 @@ impl Site<'_> {
 // ── finished at once, or started
 /// Builds the op from its operands.
 type Make = Box<dyn FnOnce(&mut Builder<'_>, &[Value]) -> Value>;
-/// The work that remains to be done on each device.
+/// Computes the result of the collective function from the result of its op, on each device.
 type After = Box<dyn FnOnce(&Array) -> Array>;
 
 /// A collective that has been checked: its operands, and how to build it.
 struct Exchange {
     operands: Vec<Array>,
-    /// The state of the op's result, and how to build the op. `None` if the first operand is the result: nothing is left to
-    /// do over axes of the mesh.
+    /// The state of the op's result, and how to build the op. `None` if the first operand is the result: nothing is
+    /// left to do over axes of the mesh.
     op: Option<(ManualType, Make)>,
     after: After,
 }
@@ -922,7 +926,7 @@ fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
     if axes.is_empty() { Ok(Exchange::finished(sum)) } else { self::sum(s, &sum, &axes) }
 }
 
-/// Combines the values of all indices along axes of batches.
+/// Combines the values of all indices along axes of batches by `kind`: `Max`, `Min`, or else their sum.
 fn combined(along: &Along, x: &Array, kind: ReduceKind) -> Array {
     let op = match kind {
         ReduceKind::Max => Opcode::Maximum,
@@ -1047,7 +1051,9 @@ fn exchange(
     Ok(Exchange::new(&[x], state, op).then_if(is_stacked, move |out| moved(out, from, to)))
 }
 
-/// Exchanges parts along axes of batches.
+/// Exchanges parts along axes of batches, as [`Array::all_to_all`] does.
+///
+/// Errors: `dimension` and `collective-uneven`.
 fn exchange_along(
     s: &Site<'_>,
     x: &Array,
@@ -1168,7 +1174,7 @@ fn nothing_like(x: &Array) -> Array {
     explicit::lay(&[made], &[explicit::given(x)]).remove(0)
 }
 
-/// Returns row `i` of a list, as a list of one.
+/// Returns row `i` of `list`, whose first dimension counts the rows, as an array of one row.
 fn row(list: &Array, i: usize) -> Array {
     let shape = &list.tensor().shape;
     let (mut start, mut limit) = (vec![0; shape.len()], shape.clone());
@@ -1176,7 +1182,7 @@ fn row(list: &Array, i: usize) -> Array {
     hlo::slice(list, &start, &limit, &vec![1; shape.len()])
 }
 
-/// Returns the list of these rows of a list. A row without a source is zero.
+/// Returns an array of the rows of `list` at the indices `sources`, in this order. A row for `None` has zeros.
 fn rows(list: &Array, sources: &[Option<usize>]) -> Array {
     let mut none = list.tensor().clone();
     none.shape[0] = 1;
@@ -1193,7 +1199,8 @@ fn merged(x: &Array, dim: usize) -> Array {
     hlo::reshape(x, &shape)
 }
 
-/// Divides dimension `dim` into parts, which are counted by a new dimension in front of it.
+/// Divides dimension `dim` into `parts` parts of equal size, which are counted by a new dimension in front of it. The
+/// size of `dim` must be a multiple of `parts`.
 fn divided(x: &Array, dim: usize, parts: usize) -> Array {
     let mut shape = x.tensor().shape.clone();
     shape[dim] /= parts;
@@ -1238,7 +1245,8 @@ of_trees!(psum, pmean, pmax, pmin);
 ///
 /// # Errors
 ///
-/// `not-manual` outside of `shard_map`, and `manual-axis` and `axis-groups` if the axes cannot be used.
+/// `not-manual` outside of `shard_map`, `manual-axis` and `axis-groups` if the axes cannot be used, and `mixed-axes` if
+/// axes of the mesh and of a batch are named together.
 #[track_caller]
 pub fn axis_index(axes: impl Axes) -> Array {
     site("axis_index", &[], |s| {

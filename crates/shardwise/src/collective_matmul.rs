@@ -195,17 +195,20 @@ impl Site<'_> {
 /// A checked product, and the ring around which its pieces are sent.
 struct Matmul {
     letters: Letters,
-    /// The split dimension, and its whole size.
+    /// The dimension that is split along the axes.
     letter: char,
+    /// The whole size of dimension `letter`.
     size: usize,
     over: Over,
     axes: Vec<AxisName>,
-    /// The number of devices along the axes, and the position of this one.
+    /// The number of devices along the axes.
     n: usize,
+    /// The position of this device along the axes.
     me: Array,
     overlap: Overlap,
-    /// The dtypes of the result and of the sums.
+    /// The dtype of the result.
     dtype: DType,
+    /// The dtype in which products are summed.
     sums: DType,
 }
 
@@ -244,7 +247,7 @@ impl Matmul {
     }
 
     // ── pieces
-    /// Returns the dimension of operand `operand` that has the letter, or `None` if none has it.
+    /// Returns the dimension of operand `operand` that has the letter, or `None` if this operand does not have it.
     fn place(&self, operand: usize) -> Option<usize> {
         self.letters.inputs[operand].iter().position(|&c| c == self.letter)
     }
@@ -272,7 +275,7 @@ impl Matmul {
     }
 
     /// Returns the piece of an operand that starts at `start` and has size `chunk` along the letter. An operand without
-    /// the letter is returned whole.
+    /// the letter is returned whole, and so is one whose dimension already has size `chunk`.
     fn piece(&self, operand: usize, x: &Array, start: &Array, chunk: usize) -> Array {
         let Some(dim) = self.place(operand) else { return x.clone() };
         let mut sizes = x.tensor().shape.clone();
@@ -284,7 +287,8 @@ impl Matmul {
     }
 
     // ── algorithms
-    /// Multiplies all of `a`, in parts of size `chunk` that are multiplied when they are received.
+    /// Multiplies all of `a` by `b`. The parts of `a`, of size `chunk` along the letter, are multiplied when they are
+    /// received.
     fn gathered(&self, a: &Array, b: &Array, chunk: usize) -> Array {
         let is_summed = !self.letters.output.contains(&self.letter);
         let mut out: Option<Array> = None;
@@ -364,8 +368,8 @@ impl Matmul {
         x.ppermute_start(self.axes.clone(), shift(DIRECTIONS[side]))
     }
 
-    /// Returns the whole sum on all devices. It is made of two tiles, or of one if it is small, each of which is scattered
-    /// and then gathered.
+    /// Returns the whole sum on all devices. It is made of two tiles, or of one if it is small, each of which is
+    /// scattered and then gathered.
     fn reduced(&self, a: &Array, b: &Array) -> Array {
         let tiles = if self.size >= 2 * self.n { 2 } else { 1 };
         let chunk = self.size.div_ceil(tiles * self.n);
@@ -453,7 +457,7 @@ fn starts(rank: usize, dim: usize, start: &Array) -> Vec<Array> {
     (0..rank).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect()
 }
 
-/// Pads `x` with zeros at the end of `dim`, up to this size.
+/// Pads `x` with zeros at the end of `dim`, up to this size. Panics if the dimension is larger.
 fn padded(x: &Array, dim: usize, size: usize) -> Array {
     let mut by = vec![(0, 0); x.tensor().rank()];
     by[dim].1 = size - x.tensor().shape[dim];

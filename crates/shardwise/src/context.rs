@@ -25,7 +25,7 @@ pub(crate) fn caller(at: &'static Location<'static>) -> &'static Location<'stati
 }
 
 /// Returns the location for ops that are made now: the line that [`caller`] returns for `at`, with the enclosing name
-/// scopes.
+/// scopes. While [`copying`] runs, it is the location of the op that is copied instead.
 pub(crate) fn loc(at: &'static Location<'static>) -> Loc {
     if let Some(loc) = COPIED.read(Clone::clone) {
         return loc;
@@ -62,7 +62,7 @@ const _: () = assert!(MAX_NESTING < MAX_REGION_DEPTH);
 /// Runs a user function from within a trace, so that its ops get its own lines.
 ///
 /// Ends the trace with the mistake `trace-depth` at `at` if [`MAX_NESTING`] user functions are running already: a
-/// function that calls itself would use up the stack.
+/// function that calls itself would use up the stack. Outside of a trace, panics with this mistake.
 pub(crate) fn outside<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     if NESTING.get() == MAX_NESTING {
         control::give_up(mistakes::nesting(MAX_NESTING, &loc(at)), at);

@@ -228,7 +228,7 @@ impl Array {
 /// # Errors
 ///
 /// - `number-dtype` for bools, for a dtype that can only be stored, and if the last integer exceeds the range of an
-///   integer dtype.
+///   integer dtype. An empty range is never this mistake.
 /// - `too-large` if the array would have 2^59 bytes or more.
 #[track_caller]
 pub fn arange(range: Range<usize>, dtype: DType) -> Array {

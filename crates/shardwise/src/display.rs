@@ -27,8 +27,8 @@ pub(crate) fn literal(x: &Literal) -> String {
     out
 }
 
-/// Returns the indices that are shown for a dimension of size `n`: all of them, or those at both ends if `is_long`.
-/// `None` stands for a gap.
+/// Returns the indices that are shown for a dimension of size `n`: all of them, or [`EDGE`] at each end if `is_long`
+/// and there are more than these. `None` stands for the gap between them.
 fn edges(n: usize, is_long: bool) -> Vec<Option<usize>> {
     if is_long && n > 2 * EDGE {
         (0..EDGE).map(Some).chain([None]).chain((n - EDGE..n).map(Some)).collect()
@@ -37,8 +37,8 @@ fn edges(n: usize, is_long: bool) -> Vec<Option<usize>> {
     }
 }
 
-/// Returns the positions of the elements that are printed, in order: of all elements, or of those at the ends of each
-/// dimension if `is_long`.
+/// Returns the row-major positions of the elements that are printed, in order: of all elements, or of those at the ends
+/// of each dimension if `is_long`.
 fn shown_indices(shape: &[usize], is_long: bool) -> Vec<usize> {
     shape.iter().fold(vec![0], |before, &n| {
         let here = edges(n, is_long);
@@ -218,7 +218,8 @@ impl Digits {
     }
 }
 
-/// Formats a number in scientific notation with the fewest digits that `round` returns to the number.
+/// Formats a number in scientific notation with the fewest digits from which `round` returns the same number. If 8
+/// digits are too few, formats it as an `f64`.
 fn fewest(value: f64, round: impl Fn(f64) -> f64) -> String {
     let texts = (0..8).map(|digits| format!("{value:.digits$e}"));
     let mut found = texts.filter(|text| text.parse().is_ok_and(|v| round(v) == value));
@@ -261,7 +262,8 @@ fn is_scientific(values: &[f64], dtype: DType) -> bool {
     max > 0.0 && (max >= 1e8 || min < rounded(1e-4, dtype) || rounded(max / min, dtype) > 1e3)
 }
 
-/// Rounds a number to a type. Types of which NumPy has none keep the number.
+/// Rounds a number to `f16`, `bf16` or `f32`, or to the parts of a `c64`. Returns the number unchanged for any other
+/// type.
 fn rounded(v: f64, dtype: DType) -> f64 {
     match dtype {
         DType::F32 | DType::C64 => f64::from(v as f32),

@@ -165,8 +165,9 @@ impl Element for bool {
     }
 }
 
-/// Returns the elements in row-major order. Stops the computation if there is no memory for them. The returned vector
-/// is not counted against the memory limits.
+/// Returns `f` of each element, in row-major order. `T` must be the literal's element type. If there is no memory for
+/// the vector, ends the computation as a memory limit does. The returned vector is not counted against the memory
+/// limits.
 fn collect<T: base::Element, U: Clone>(literal: &Literal, f: impl Fn(T) -> U) -> Vec<U> {
     let (count, account) = (literal.size(), Account::current());
     let bytes = count.saturating_mul(size_of::<U>());

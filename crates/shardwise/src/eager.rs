@@ -25,7 +25,8 @@ type At = &'static Location<'static>;
 /// A function of arrays, written with traced arrays.
 type Body<'a> = &'a mut dyn FnMut(&[Array]) -> Vec<Array>;
 
-/// Runs a library function that has one result. `constants` are everything but the operands that the result depends on.
+/// Runs a library function that has one result. `constants` is everything that the result depends on besides the
+/// operands.
 #[track_caller]
 pub(crate) fn call<const N: usize>(
     callee: impl Into<Callee>,
@@ -37,7 +38,8 @@ pub(crate) fn call<const N: usize>(
     call_many(callee, constants, &operands, 1, body).pop().expect("one result")
 }
 
-/// Runs a library function that has `results` results.
+/// Runs a library function that has `results` results. `constants` is everything that they depend on besides the
+/// operands.
 #[track_caller]
 pub(crate) fn call_many(
     callee: impl Into<Callee>,
@@ -76,7 +78,7 @@ fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize,
     limits::run(at, || run(callee, constants, operands, at, f)).unwrap_or_else(failed)
 }
 
-/// Settles the pending layouts of the operands. Returns `Err` if one cannot be settled.
+/// Settles the pending layouts of the operands. Fails if one cannot be settled. Does nothing outside of Explicit mode.
 fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     if !t.explicit.is_on() {
         return Ok(());
@@ -92,7 +94,8 @@ fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) ->
 }
 
 /// Returns the results as arrays of which only the types count, by running the function on stand-ins. Returns `None` if
-/// the type of an operand is not known or the function needs something that a mistake leaves unknown.
+/// the type of an operand is not known, if the function needs something that a mistake leaves unknown, or, outside of a
+/// trace, if the function makes a mistake.
 fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.known_type()).collect::<Option<_>>()?;
     if trace::is_tracing() {
@@ -103,7 +106,8 @@ fn infer(operands: &[&Array], at: At, f: Body<'_>) -> Option<Vec<Array>> {
     scratch.ok().map(|(_, results)| results)
 }
 
-/// Returns arrays that stand for the operands when only types are computed.
+/// Returns arrays that stand for the operands when only types are computed: a traced operand itself, and zeros in place
+/// of any other.
 fn stand_ins(operands: &[&Array], types: &[ShardedType]) -> Vec<Array> {
     let stand_in = |(a, ty): (&&Array, &ShardedType)| match a.traced() {
         Some(_) => (*a).clone(),

@@ -57,7 +57,7 @@ struct Function {
     callee: Callee,
     /// The number of values that were pending before it.
     pending_before: usize,
-    /// The first op that it made.
+    /// The index of the first op that it made.
     first_op: usize,
 }
 
@@ -85,12 +85,12 @@ impl From<&'static str> for Callee {
     }
 }
 
-/// Returns the callee for a function that knows how it runs.
+/// Returns the callee for a function that decides the layouts of its results itself ([`Role::Decides`]).
 pub(crate) fn decided(name: &'static str) -> Callee {
     Callee { name, role: Role::Decides }
 }
 
-/// Returns the callee for a function that makes arrays.
+/// Returns the callee for a function that makes arrays out of nothing ([`Role::Makes`]).
 pub(crate) fn maker(name: &'static str) -> Callee {
     Callee { name, role: Role::Makes }
 }
@@ -102,8 +102,9 @@ struct Pending {
     /// The possible layouts, by preference. If the first one is taken without asking, it is the only one.
     candidates: SmallVec<[Sharding; 1]>,
     cause: Rc<Cause>,
-    /// The function whose result this is, and the function's first op.
+    /// The name of the function whose result this is.
     name: &'static str,
+    /// The index of the first op that this function made.
     first_op: usize,
     loc: Loc,
     /// True while the function that makes the value is still running.
@@ -256,8 +257,8 @@ impl State {
         level().unwrap_or_else(|| self.mesh.as_ref().map_or(Communicate::Allow, |m| m.communicate))
     }
 
-    /// Returns the sharding with these axes. If the mesh has axes that are not part of types, dimensions are open, and
-    /// the typed axes that are not used are replicated.
+    /// Returns the sharding in which each dimension has its axes in `layout`. Panics if there is no mesh. If the mesh
+    /// has axes that are not part of types, dimensions are open, and the typed axes that are not used are replicated.
     fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
         let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
@@ -420,8 +421,8 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Sets the layout of `result`, which ends the op that was started as `op`, or makes the result pending. Does nothing
-/// if the function has no Explicit axes.
+/// Sets the layout of `result`, the result of the op that was started as `op`, or makes the result pending. Does
+/// nothing if layouts are not part of types.
 ///
 /// Errors: those of [`of_op`].
 pub(crate) fn of_done(t: &mut Trace, op: Op, result: Value) -> Result<(), Diagnostic> {
@@ -450,7 +451,8 @@ fn typed(t: &Trace, op: Op) -> Result<Typed, Diagnostic> {
     type_op(&t.explicit, frame, &view)
 }
 
-/// Writes the layouts of an op's results into the program.
+/// Writes the layouts of an op's results into the program, or makes the results pending if their layouts are not
+/// decided. Does nothing if they get no layouts.
 fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
     let frame = t.frame_id();
     match typed {
@@ -504,7 +506,7 @@ pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
     (!is_same_type(&a, &b)).then(|| (P::of(&a), P::of(&b)))
 }
 
-/// Returns true if these shardings make the same type.
+/// Returns true if arrays with these shardings have the same type: the same layout, and the same reduced axes.
 pub(crate) fn is_same_type(a: &Sharding, b: &Sharding) -> bool {
     a.same_layout(b) && a.reduced == b.reduced
 }
@@ -519,7 +521,8 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
-/// Returns the layout of an element of the first dimension of `x`, or `None` if `x` has no layout.
+/// Returns the layout of `x[i]`, which is that of `x` without the first dimension, or `None` if [`given`] returns none
+/// for `x`. Panics if `x` has no dimensions.
 pub(crate) fn row(x: &Array) -> Option<Sharding> {
     let own = given(x)?;
     let layout: Layout = own.dims[1..].iter().map(|d| AxisList::from_slice(&d.axes)).collect();
@@ -540,7 +543,7 @@ pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> 
     values.iter().map(lay).collect()
 }
 
-/// Runs a step of a library function that has one result.
+/// Runs `f` as the library function `name`, as [`function`] does, and returns its only result.
 pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
     function(name.into(), || vec![f()]).pop().expect("one result")
 }

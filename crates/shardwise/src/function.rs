@@ -37,7 +37,7 @@ pub trait Arg {
     type Item<'a>;
     /// The tree of arrays that the library keeps: `T`.
     type Owned: Tree;
-    /// True if the argument's buffers are reused.
+    /// True if the argument is donated: its buffers may be reused for results.
     const DONATED: bool;
     /// Converts the argument into the tree that the library keeps.
     fn own(item: Self::Item<'_>) -> Self::Owned;
@@ -101,7 +101,8 @@ pub trait Returns: Sized + 'static {
     type Tree: Tree;
     /// Converts the returned value into a `Result` of the tree. Fails if the value is an error.
     fn finish(self) -> Result<Self::Tree>;
-    /// Converts the result of a call into the type of the call expression.
+    /// Converts the result of a call into the type of the call expression. If this type is a tree and no `Result`, an
+    /// error ends the active trace, and panics outside of a trace.
     #[doc(hidden)]
     fn deliver(out: Result<Self::Tree>) -> Self;
 }
@@ -135,9 +136,9 @@ impl<T: Tree> Returns for Result<T> {
 pub trait Args {
     /// The type that [`Jit::lower`] takes: the arguments as a tuple, or a single argument as itself.
     type Tuple<'a>;
-    /// The type that specs are matched against, in the same form.
+    /// The trees that the library keeps of the arguments, in the same form. Specs are matched against them.
     type Owned: Tree;
-    /// The type that makes `f(&x, &w)` work.
+    /// The type of the closure that `f(&x, &w)` calls.
     type Dyn<'f, R: 'static>: ?Sized + Send + Sync;
     /// Converts the arguments into the trees that the library keeps.
     fn own(args: Self::Tuple<'_>) -> Self::Owned;
@@ -432,7 +433,7 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     /// # Errors
     ///
     /// All mistakes of the function, each once, and those of the arguments and the layouts. `mesh-mismatch` if the
-    /// arguments are on different meshes.
+    /// arguments are on different meshes, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn lower(&self, args: A::Tuple<'_>) -> Result<Lowered<A, R>> {
         let at = Location::caller();
@@ -707,7 +708,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned or run, each at its line.
+    /// Those of what cannot be partitioned or run, each at its line, and `run-memory`, `run-steps` or `run-cancelled`
+    /// if a limit is reached.
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form.clone(), self.traced.types.clone(), self.donated);
@@ -759,11 +761,12 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
 }
 
 /// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
-/// `compiled-types` if the type of an argument differs, and `tree-form` if the form of the arguments does.
+/// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does, and
+/// `compiled-traced` if an argument is traced. An argument in another layout is moved.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,
-    /// The positions of the arguments that a call donates.
+    /// The indices, among all leaves of the arguments, of those that a call donates.
     given_away: Vec<usize>,
 }
 
@@ -802,12 +805,12 @@ impl<A: Args, R: Tree> Compiled<A, R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Memory {
-    /// The size of the arguments.
+    /// The size of the parts of the arguments that one device holds.
     pub argument_bytes: usize,
-    /// The size of the results.
+    /// The size of the parts of the results that one device holds.
     pub result_bytes: usize,
-    /// The size of the largest single value, arguments and results included. A value may never be in memory if the ops
-    /// that make and use it are fused.
+    /// The size of the largest single value on one device, arguments and results included. A value may never be in
+    /// memory if the ops that make and use it are fused.
     pub largest_bytes: usize,
     /// The largest amount in use at one time by a call, on all devices together: arguments, constants, temporaries,
     /// scratch memory and results. It is exact unless data decides: the largest branch counts, and ops without a kernel

@@ -115,7 +115,7 @@ pub(crate) fn built(
     }
 }
 
-/// Returns `made`, or a mistake with its type in place of it.
+/// Returns `made`, or, if `typed` is an error, an array with the type of `made` that carries this mistake.
 fn or_mistake(made: Array, typed: Result<(), Diagnostic>) -> Array {
     match typed {
         Ok(()) => made,
@@ -197,7 +197,7 @@ pub(crate) fn constant(literal: Literal) -> Array {
     op(Opcode::Constant, &[], shapes::Constant::attrs(literal), ty)
 }
 
-/// Returns an integer as one element of `dtype`, which must be able to represent it.
+/// Returns an integer as a constant scalar of `dtype`. Panics if `dtype` cannot represent it.
 pub(crate) fn integer(n: usize, dtype: DType) -> Array {
     constant(crate::dtype::integer_literal(n as i128, dtype).expect("the type holds it"))
 }
@@ -230,7 +230,7 @@ pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
 }
 
-/// Selects between arrays of one shape.
+/// Returns `a` where `mask` is true, and `b` elsewhere. All three have one shape.
 pub(crate) fn select(mask: &Array, a: &Array, b: &Array) -> Array {
     op(Opcode::Select, &[mask, a, b], Attrs::new(), a.tensor().clone())
 }
@@ -255,7 +255,8 @@ pub(crate) fn reshape(x: &Array, shape: &[usize]) -> Array {
     op(Opcode::Reshape, &[x], Attrs::new(), TensorType::new(x.tensor().dtype, shape))
 }
 
-/// Broadcasts `x`. Dimension `i` of `x` becomes dimension `dims[i]` of the result.
+/// Broadcasts `x` to `shape`. Dimension `i` of `x` becomes dimension `dims[i]` of the result. If `x` has this shape
+/// already, it is returned unchanged, whatever `dims` are.
 pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Array {
     if x.tensor().shape == shape {
         return x.clone();
@@ -263,7 +264,8 @@ pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Ar
     op(Opcode::BroadcastInDim, &[x], shapes::BroadcastInDim::attrs(dims), TensorType::new(x.tensor().dtype, shape))
 }
 
-/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated.
+/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated. Panics if
+/// `x` has more dimensions than `shape`.
 pub(crate) fn broadcast_to(x: &Array, shape: &[usize]) -> Array {
     let rank = x.tensor().rank();
     let dims: Vec<usize> = (shape.len() - rank..shape.len()).collect();

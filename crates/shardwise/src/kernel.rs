@@ -1,8 +1,8 @@
-//! User-defined kernels: functions of the values on one device, which traced functions [`call`], and programs in text form
-//! name as `stablehlo.custom_call @name`.
+//! User-defined kernels: functions of the values on one device, which traced functions [`call`], and programs in text
+//! form name as `stablehlo.custom_call @name`.
 //!
-//! A kernel has no derivative of its own. [`custom_jvp`](crate::custom_jvp) and [`custom_vjp`](crate::custom_vjp) give a
-//! function that calls it one. A batch ([`vmap`](crate::vmap)) follows from the kernel's sharding rule, or from
+//! A kernel has no derivative of its own. [`custom_jvp`](crate::custom_jvp) and [`custom_vjp`](crate::custom_vjp) give
+//! a function that calls it one. A batch ([`vmap`](crate::vmap)) follows from the kernel's sharding rule, or from
 //! [`Kernel::batched_by`].
 //!
 //! ```
@@ -55,8 +55,9 @@ pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
 ///
 /// # Errors
 ///
-/// `kernel-unknown` if no kernel is registered for `target`, and `kernel-refused` if the kernel refuses the types of the
-/// operands. They end the trace. Outside of a trace, this function panics with them.
+/// `kernel-unknown` if no kernel is registered for `target`, and `kernel-refused` if the kernel refuses the types of
+/// the operands. These and the mistakes of the operands end the trace. Outside of a trace, this function panics with
+/// them.
 #[track_caller]
 pub fn call(target: &str, operands: &[&Array]) -> Vec<Array> {
     let at = context::caller(Location::caller());

@@ -17,7 +17,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `no-mesh` if there is no current mesh.
+    /// - `no-mesh` if neither the spec, the active program nor the array has a mesh, and no mesh is current.
     /// - `spec-rank`, `spec-unknown-axis` and `spec-axis-twice` if the spec does not fit the array or the mesh.
     /// - `spec-uneven` if an Explicit axis does not split its dimension evenly.
     /// - `spec-unreduced` if the layout is unreduced or reduced over an axis that is not Explicit, or unreduced over an

@@ -23,8 +23,8 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 /// Limits on memory and work, and a token to cancel calls.
 ///
 /// [`with_limits`] keeps a limit that is not set as it is around the call. [`set_limits`] sets it to the default: four
-/// fifths of the memory that the machine or its control group has, whichever is less, 10^12 steps for each call, and no
-/// token.
+/// fifths of the memory that the machine or its control group has, whichever is less, or half the address space if the
+/// system reports neither; 10^12 steps for each call; and no token.
 #[derive(Clone, Debug, Default)]
 #[must_use = "limits have no effect until they are set with `set_limits` or `with_limits`"]
 pub struct Limits {

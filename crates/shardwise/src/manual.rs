@@ -177,7 +177,8 @@ pub(crate) fn axes_argument(axes: &AxisSet, mesh: &base::Mesh) -> String {
 /// Loops and `shard_map`s set the states of their results themselves. They may take unreduced operands, and their
 /// results count as replicated until then.
 ///
-/// Errors: `unreduced` if an operand is unreduced and the op is not linear in it.
+/// Errors: `unreduced` if an operand is unreduced, and the op is not linear in it, or another operand varies over the
+/// same axes or is unreduced over others.
 pub(crate) fn of_op(trace: &Trace, op: Op, operands: &[&Array], loc: &Loc) -> Result<Option<ManualType>, Diagnostic> {
     let Some(scope) = trace.scope() else { return Ok(None) };
     let types: Vec<ManualType> = operands.iter().map(|a| a.manual_in(&scope)).collect();
@@ -191,8 +192,8 @@ pub(crate) fn of_op(trace: &Trace, op: Op, operands: &[&Array], loc: &Loc) -> Re
     Ok(Some(types.iter().fold(ManualType::replicated(&scope), join)))
 }
 
-/// Returns the states of the results of an op with unreduced operands. The op must be linear in them, and other
-/// operands must not vary over their axes.
+/// Returns the states of the results of an op with unreduced operands. The op must be linear in them, all must be
+/// unreduced over the same axes, and other operands must not vary over these axes.
 ///
 /// Errors: `unreduced`.
 fn of_unreduced(
@@ -289,6 +290,7 @@ impl Carried {
 
     /// Widens the states to those after a turn. Returns true if they changed. Fails with the index of a leaf that is
     /// unreduced over other axes than before the turn. The states of mistakes are not known, and change nothing.
+    /// Outside of manual code, returns false.
     pub fn widen(&mut self, leaves: &[&Array]) -> Result<bool, usize> {
         let Some(scope) = &self.scope else { return Ok(false) };
         let mut is_new = false;

@@ -300,7 +300,7 @@ pub(crate) fn unreduced(name: &str, types: &str, axes: &str, reduced: &P, loc: &
         .help(format!("reduce it first: `.shard({reduced})`"))
 }
 
-/// The ops that take unreduced operands.
+/// The operands with which an op takes an unreduced one, for messages.
 const LINEAR: &str = "a sum, or another linear op, of operands that are all unreduced over the same axes; \
                       or a product of one such operand with operands that are equal on all devices along these axes";
 
@@ -646,8 +646,8 @@ pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
         .help("leave it out: functions of trees, optimizers and collectives do so by themselves")
 }
 
-/// Returns the error for a tangent or cotangent, which `what` names, whose type differs from that of its value. `wrong` has the path, the type and
-/// the expected type of each.
+/// Returns the error for a tangent or cotangent, which `what` names, whose type differs from that of its value. `wrong`
+/// has the path, the type and the expected type of each.
 pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc: &Loc) -> Diagnostic {
     let list = |k: usize| wrong.iter().map(|w| format!("{}: {}", w[0], w[k])).collect::<Vec<_>>().join(", ");
     Diagnostic::error("transform-types", loc, format!("`{name}`: the type of a {what} differs from that of its value"))
@@ -655,8 +655,8 @@ pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc
         .expected(list(2))
 }
 
-/// Returns the error for arguments of `vmap` whose mapped dimensions have different sizes or are missing. `found` shows the dimension, path and type
-/// of each. `asked` is the size that was asked for.
+/// Returns the error for arguments of `vmap` whose mapped dimensions have different sizes or are missing. `found` shows
+/// the dimension, path and type of each. `asked` is the size that was asked for.
 pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error(
         "batch-size",
@@ -691,7 +691,8 @@ pub(crate) fn batch_axes(what: &str, found: &str, loc: &Loc) -> Diagnostic {
         .help("write one dimension or `None` for all arrays, or one for each")
 }
 
-/// Returns the error for results of a `vmap` that differ along the batch, although they are to have no mapped dimension.
+/// Returns the error for results of a `vmap` that differ along the batch, although they are to have no mapped
+/// dimension.
 pub(crate) fn batch_result(found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-result", loc, "`vmap`: a result differs along the batch, and its `out_axes` is `None`")
         .facts(found)

@@ -1,7 +1,8 @@
 //! Named axes of batches: `vmap(f).axis_name("i")`. Collectives over such an axis work on the mapped dimension.
 //!
-//! All of them are made of two ops, which collect the values of all indices and take the element at the own index
-//! ([`shardwise_ops::collective::named`]). The batch replaces both by nothing.
+//! All of them are made of two ops. One collects the values of all indices, and the other takes the element at the
+//! index that the code runs for ([`shardwise_ops::collective::named`]). When `vmap` batches the function, neither op is
+//! left: the values of all indices are those along the mapped dimension.
 
 use crate::ambient::scoped;
 use crate::array::Array;
@@ -14,7 +15,7 @@ use shardwise_ops::collective::named::NamedOp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A named axis.
+/// A named axis of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     name: Arc<str>,
@@ -80,7 +81,7 @@ impl Along {
         hlo::reshape(&all, &[&[self.count()], &shape[..]].concat())
     }
 
-    /// Returns the element of a list at the own index: `[n, s..] -> [s..]`.
+    /// Returns the row of `list` at the index along the axes that the code runs for: `[n, s..] -> [s..]`.
     pub fn spread(&self, list: &Array) -> Array {
         let sizes = self.0.iter().map(|a| a.size);
         let shape: Vec<usize> = sizes.chain(list.tensor().shape[1..].iter().copied()).collect();
@@ -90,7 +91,7 @@ impl Along {
         })
     }
 
-    /// Returns the own index.
+    /// Returns the index along the axes, major to minor, that the code runs for, as an `i32` scalar.
     pub fn index(&self) -> Array {
         self.spread(&hlo::iota(TensorType::new(DType::I32, [self.count()]), 0))
     }
@@ -100,7 +101,7 @@ fn named_op(op: NamedOp, axis: &Named, x: &Array, ty: TensorType) -> Array {
     hlo::op_with(Opcode::CustomCall, &[x], op.attrs(&axis.key), vec![], &[ty]).pop().expect("one result")
 }
 
-/// Returns the innermost axis of this name. Returns `None` if there is none.
+/// Returns the innermost axis of this name. Returns `None` if there is none, or if `name` stands for groups.
 fn find(name: &AxisName) -> Option<Arc<Named>> {
     let AxisName::Whole(name) = name else { return None };
     let mut next = INNERMOST.get();

@@ -55,8 +55,8 @@ fn write(path: &Path, leaves: &[Leaf]) -> io::Result<()> {
     archive.commit()
 }
 
-/// Reads a tree from a file, which may be compressed. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose
-/// values are not used. The result has its types and layouts.
+/// Reads a tree from a file, which may be compressed. `like` is a tree of types ([`Array::of_type`]) or of arrays,
+/// whose values are not used. The result has its types and layouts.
 ///
 /// # Memory
 ///
@@ -64,6 +64,7 @@ fn write(path: &Path, leaves: &[Leaf]) -> io::Result<()> {
 ///
 /// # Errors
 ///
+/// - The mistakes that leaves of `like` carry.
 /// - `file-unreadable` if the file cannot be read.
 /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-length`, `tensor-element`,
 ///   `tensor-unreadable` and `tensor-unused`, with all leaves for which the file does not have the right array, and all

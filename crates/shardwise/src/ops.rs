@@ -350,7 +350,10 @@ fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Arr
     }
 }
 
-/// Runs an op of two operands that are broadcast.
+/// Runs an op of two operands that are broadcast to one shape.
+///
+/// Errors: `broadcast`, `dtype-mixed`, `number-dtype`, `dtype-kind` unless the dtype is one of `kinds`, and `no-array`
+/// for two numbers.
 #[track_caller]
 pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: fn(&Array, &Array) -> Array) -> Array {
     pair(name, a, b, |s, a, b| {

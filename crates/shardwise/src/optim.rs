@@ -66,7 +66,7 @@ use std::sync::Arc;
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Params {
-    /// During an update, each has the layout of its arrays in the state.
+    /// The parameters with their paths. During an update, each has the layout of its arrays in the state.
     pub(crate) leaves: Vec<(Path, Array)>,
     /// The axis over which arrays of the state are split in addition to their parameters' layouts.
     pub(crate) states_over: Option<String>,
@@ -127,8 +127,8 @@ pub trait Optimizer: Send + Sync {
     /// The arrays carry them:
     ///
     /// - `gradient-type` if a gradient does not have the shape and dtype of its parameter.
-    /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of another
-    ///   optimizer.
+    /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of
+    ///   another optimizer.
     /// - `optimizer-setting` if a setting is out of range, and `schedule` if a schedule has no steps.
     #[track_caller]
     fn update<P: Tree>(&self, grads: &P, state: State<P>, params: &P) -> (P, State<P>)
@@ -146,8 +146,8 @@ pub trait Optimizer: Send + Sync {
     /// Gradients are brought to the layout of the state, which is a reduce-scatter if they are sums over the axis, and
     /// updates to that of the parameters, which is an all-gather.
     ///
-    /// An array that is split along this axis already stays as it is. So do the arrays of a parameter for which
-    /// [`adafactor`] keeps means over dimensions, which are small.
+    /// An array that is split along this axis already, or of which the axis splits no dimension evenly, stays as it is.
+    /// So do the arrays of a parameter for which [`adafactor`] keeps means over dimensions, which are small.
     ///
     /// The layouts of traced parameters are not known in Auto mode: state the layouts of the state with
     /// [`specs`]`(..).over(axis)`.
@@ -158,7 +158,8 @@ pub trait Optimizer: Send + Sync {
         StatesOver { inner: self, axis: axis.into() }
     }
 
-    /// Updates the parameters only every `steps` steps, with the mean of the gradients since then. This is
+    /// Updates the parameters only every `steps` steps, with the mean of the gradients since the update before. If
+    /// `steps` is 0, [`Optimizer::init`] and [`Optimizer::update`] report `optimizer-setting`. This is
     /// `optax.MultiSteps`.
     fn every(self, steps: usize) -> MultiSteps<Self>
     where

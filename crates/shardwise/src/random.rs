@@ -77,7 +77,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// - `number-dtype` if the number does not fit a `u32`.
+    /// - `number-dtype` if a Rust number is not an integer that fits a `u32`.
     /// - `dtype-kind` unless an array holds integers, and `fold-in` unless it is a scalar.
     #[track_caller]
     pub fn fold_in(self, n: impl Operand) -> Key {
@@ -402,7 +402,8 @@ pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: 
     drawn.clamp(next_above(low, ty.dtype), -next_above(-high, ty.dtype))
 }
 
-/// Returns the smallest number of a float type above `x`, rounded to the type.
+/// Returns `x`, rounded to a float type, plus the size of its last binary digit: a number slightly above `x`. For 0,
+/// returns 2^-133, whatever the type.
 fn next_above(x: f64, dtype: base::DType) -> f64 {
     let x = element(x, dtype).get_f64(0);
     let ulp = match x.abs() {

@@ -1,5 +1,5 @@
-//! Copies of functions: each op is added to the active trace as if the program had called it, so that Explicit mode types
-//! it, and values of per-device code get their states along the manual axes.
+//! Copies of functions: each op is added to the active trace as if the program had called it, so that Explicit mode
+//! types it, and values of per-device code get their states along the manual axes.
 
 use crate::function::At;
 use crate::manual::{ManualType, Scope};
@@ -49,7 +49,7 @@ impl Copier<'_> {
         Some(ManualType { scope, states })
     }
 
-    /// Maps a value of the function to its copy.
+    /// Records `array` as the copy of value `v`, with the states and the layout that `v` has in the function.
     fn set(&mut self, v: Value, array: &Array) {
         let array = match self.state(v) {
             Some(state) => array.made_in(Some(state)),

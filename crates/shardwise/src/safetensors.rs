@@ -70,8 +70,8 @@ pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
     file.commit()
 }
 
-/// Reads a tree from a file. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose values are not used. The
-/// result has its types and layouts.
+/// Reads a tree from a file. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose values are not used.
+/// The result has its types and layouts.
 ///
 /// # Memory
 ///
@@ -79,9 +79,10 @@ pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
 ///
 /// # Errors
 ///
+/// - The mistakes that leaves of `like` carry.
 /// - `file-unreadable` if the file cannot be read, or if its header is malformed.
-/// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and `tensor-unused`, with all
-///   leaves for which the file does not have the right tensor, and all tensors that no leaf asks for.
+/// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and `tensor-unused`, with
+///   all leaves for which the file does not have the right tensor, and all tensors that no leaf asks for.
 /// - `leaf-name` if leaves have equal names.
 /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]
@@ -98,7 +99,8 @@ pub fn load<T: Tree>(like: &T, path: impl AsRef<Path>) -> Result<T> {
 ///
 /// # Errors
 ///
-/// Those of [`load`]. `tensor-dtype` lists the tensors of types that the format packs into less than a byte.
+/// Those of [`load`], and `too-large` if a tensor has 2^59 bytes or more, or more than 255 dimensions. `tensor-dtype`
+/// lists the tensors of types that the format packs into less than a byte.
 #[track_caller]
 pub fn load_all(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>> {
     let (at, path) = (Location::caller(), path.as_ref());

@@ -32,7 +32,7 @@ pub struct P {
 pub enum DimSpec {
     /// Split over these axes, major to minor. Not split if there are none.
     Axes(Vec<String>),
-    /// Decided by the compiler.
+    /// Left open, as `_` is: the array keeps the layout that it has, or the compiler decides it.
     Unconstrained,
 }
 
@@ -642,7 +642,7 @@ impl<F> fmt::Debug for ByPath<F> {
 }
 
 /// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from a leaf's path and type, for trees of plain
-/// structs: `by_path(|path, ty| …)`.
+/// structs: `by_path(|path, ty| …)`. A leaf whose type is not known is an error of [`Array::ty`](crate::Array::ty).
 pub fn by_path<S, F: Fn(&Path, &ArrayType) -> S>(f: F) -> ByPath<F> {
     ByPath(f)
 }

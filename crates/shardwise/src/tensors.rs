@@ -20,7 +20,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::panic::Location;
 
-/// The number of bytes of a tensor that are in memory at one time while it is written or read.
+/// The largest number of bytes of a tensor that are in memory at one time, besides the buffers of the devices, while it
+/// is written or read.
 pub(crate) const PIECE: usize = 16 << 20;
 
 /// A format of files.

@@ -342,7 +342,7 @@ impl Trace {
         self.frames.iter().flat_map(|f| &f.regions)
     }
 
-    /// Sets why some devices may not run the innermost region.
+    /// Sets why some devices may not run the innermost region. With `None`, all of them run it.
     pub fn set_predicate(&mut self, predicate: Option<Predicate>) {
         self.frame_mut().regions.last_mut().expect("a function has a region").predicate = predicate;
     }
@@ -352,7 +352,7 @@ impl Trace {
         self.opens().filter_map(|o| o.predicate.as_ref())
     }
 
-    /// Opens the body of a manual computation with arguments of these types.
+    /// Opens the body of a manual computation with arguments of these types, and returns the arguments.
     pub fn open_manual(&mut self, args: &[TensorType], scope: Arc<Scope>, loc: &Loc) -> Vec<Traced> {
         let args = self.open_region(args, loc);
         let open = self.frame_mut().regions.last_mut().expect("opened above");
@@ -377,8 +377,8 @@ impl Trace {
         (open.region, outer)
     }
 
-    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns `None`
-    /// outside of per-device code.
+    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns
+    /// `None` outside of per-device code.
     pub fn recorded(&mut self, v: Value) -> Option<ManualType> {
         let scope = self.scope()?;
         let states = self.body().value(v).manual.as_deref().cloned().unwrap_or_default();
@@ -537,14 +537,14 @@ impl Trace {
         !explicit::is_pending(self, t) && body.sharding(t.value) == own
     }
 
-    /// Opens a region of the function that is being built, with arguments of these types.
+    /// Opens a region of the function that is being built, with arguments of these types, and returns the arguments.
     pub fn open_region(&mut self, args: &[TensorType], loc: &Loc) -> Vec<Traced> {
         let region = self.body().add_region();
         self.frame_mut().regions.push(Open { region, wall: None, predicate: None });
         args.iter().map(|ty| self.region_arg(ty, loc)).collect()
     }
 
-    /// Adds an argument to the innermost region.
+    /// Adds an argument to the innermost region, and returns it.
     pub fn region_arg(&mut self, ty: &TensorType, loc: &Loc) -> Traced {
         let region = self.frame().region();
         let value = self.body().add_arg(region, Type::Tensor(ty.clone()), loc.clone());
@@ -556,8 +556,8 @@ impl Trace {
         self.frame_mut().regions.pop().expect("a region was opened").region
     }
 
-    /// Opens a function beside the one that is being built. A number is appended to the name if it is taken. Returns the
-    /// name.
+    /// Opens a function beside the one that is being built. A number is appended to the name if it is taken. Returns
+    /// the name.
     pub fn open_func(&mut self, name: &str, loc: &Loc) -> Arc<str> {
         let fresh = self.fresh_name(name);
         self.frames.push(Frame::new(&fresh, loc.clone()));

@@ -59,8 +59,8 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
 
 /// A value made of arrays: an `Array`, or a tuple, `Vec`, `Option`, `[T; N]`, map or `#[derive(Tree)]` struct of trees.
 ///
-/// A `float0` array, the gradient of integers ([`float0`](crate::float0)), is no leaf: functions of trees leave it as it
-/// is. So optimizers, checkpoints and collectives skip it.
+/// A `float0` array, the gradient of integers ([`float0`](crate::float0)), is no leaf: functions of trees leave it as
+/// it is. So optimizers, checkpoints and collectives skip it.
 ///
 /// Vectors and maps nest at most 256 deep. Calls of traced functions return `tree-depth` for a deeper tree, and the
 /// functions of [`tree`](crate::tree) panic with it.
@@ -231,8 +231,8 @@ fn is_left_out(a: &Array) -> bool {
     a.is_float0() && !HAS_FLOAT0.get()
 }
 
-/// Returns the leaves of two trees in pairs, with their paths. `float0` arrays are among them. Returns `None` if the trees
-/// have different forms.
+/// Returns the leaves of two trees in pairs, with their paths. `float0` arrays are among them. Returns `None` if the
+/// trees have different forms.
 pub(crate) fn pairs<'a, T: Tree>(a: &'a T, b: &'a T) -> Option<Vec<(Path, &'a Array, &'a Array)>> {
     HAS_FLOAT0.with(true, || {
         let pair = |((path, a), b)| (path, a, b);

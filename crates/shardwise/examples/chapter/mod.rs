@@ -35,7 +35,7 @@ pub struct Table(Vec<(String, Duration, u64, usize)>);
 
 impl Table {
     /// Prints what a variant moves and where its time goes, and adds a row with the shortest time of five runs. `run`
-    /// calls the variant. With `--dump FOLDER`, also writes its results.
+    /// calls the variant. With `--dump FOLDER`, also writes its results. Fails if a run does.
     pub fn add<A: Args, R: Tree>(
         &mut self,
         name: &str,
@@ -89,7 +89,7 @@ impl fmt::Display for Table {
 }
 
 /// Writes a result as the next of `00.npy`, `01.npy`, … in the folder, as 32-bit integers if it is `I32` and as f32
-/// otherwise. Panics if the file cannot be written.
+/// otherwise. Fails if the result has no value, and panics if the file cannot be written.
 fn dump(x: &Array, folder: &str) -> Result<()> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let file = Path::new(folder).join(format!("{:02}.npy", COUNT.fetch_add(1, Ordering::Relaxed)));

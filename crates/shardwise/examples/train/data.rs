@@ -47,7 +47,8 @@ fn read_sources(folder: &Path, text: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the batch of a step: rows of the text that begin at positions which depend on the number of the step alone.
+/// Returns the batch of a step: rows of the text that begin at positions that depend on the number of the step and on
+/// the length of the text. Panics if the text has fewer than `length` bytes.
 ///
 /// # Shapes
 ///
@@ -66,6 +67,7 @@ pub fn batch(text: &[u8], step: u64, [microbatches, rows, length]: [usize; 3]) -
 }
 
 /// Returns the conditional entropy of a byte given the one before it, in nats: what the best bigram model reaches.
+/// Panics if the text is empty.
 pub fn bigram_entropy(text: &[u8]) -> f64 {
     let (mut pairs, mut firsts) = (vec![0f64; VOCAB * VOCAB], vec![0f64; VOCAB]);
     for pair in text.windows(2) {

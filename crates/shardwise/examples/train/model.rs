@@ -82,7 +82,7 @@ impl Model {
     }
 
     /// Returns the logits of the next byte at each position, `i32[b, s] -> f32[b, s, VOCAB]`, and how unevenly the
-    /// experts are used: 1 in each layer if they are used evenly.
+    /// experts are used: the sum over the layers of a number that is 1 if they are used evenly, and 0 without experts.
     pub fn forward(&self, params: &Params, tokens: &Array) -> (Array, Array) {
         let p = tree::map(params, |w| w.astype(self.compute));
         let x = (p.embed.i(tokens) + &p.positions).shard(P!("data"));
@@ -113,7 +113,8 @@ impl Model {
     }
 }
 
-/// Computes one layer, whose weights have no dimension of layers. `x: [b, s, width]`.
+/// Computes one layer, whose weights have no dimension of layers. `x: [b, s, width]`. Also returns how unevenly its
+/// experts are used, or 0 if it has none.
 fn layer(x: &Array, w: &Layers) -> (Array, Array) {
     let h = nn::rms_norm(x, &w.norms[0], 1e-6);
     let qkv = einsum!("bsd,dthk->tbshk", h, w.wqkv);
@@ -133,9 +134,10 @@ fn layer(x: &Array, w: &Layers) -> (Array, Array) {
 }
 
 /// Sends each token to the [`CHOSEN`] experts with the highest scores, and adds their results, weighted by the scores.
+/// Also returns how unevenly the experts are used: 1 if they are used evenly.
 ///
-/// An expert has room for a quarter more tokens of each row than there are for it on average. A token that comes later
-/// is not sent to it.
+/// An expert has room for a quarter more tokens of each row than there are for it on average. A token for which it has
+/// no room left is not sent to it.
 fn mixture(x: &Array, router: &Array, w_in: &Array, w_out: &Array) -> (Array, Array) {
     let ([b, s, _], experts) = (x.dims(), router.dim(1));
     let room = (s * CHOSEN * 5).div_ceil(experts * 4);

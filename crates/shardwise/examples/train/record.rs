@@ -48,8 +48,9 @@ impl Record {
         Ok(Record { rows, steps, bigram, files, first, begin: Instant::now(), is_terminal })
     }
 
-    /// Adds a row to the table, and shows it: on a terminal as a line that the next one replaces, elsewhere if it has a
-    /// loss of the evaluation. Such a row also draws the picture anew. Fails if a file cannot be written.
+    /// Adds a row to the table, and prints it. If it has no loss of the evaluation, it is printed only on a terminal,
+    /// as a line that the next row replaces. If it has one and the record has a folder, the picture is drawn anew.
+    /// Fails if a file or the output cannot be written.
     pub fn add(&mut self, row: Row) -> io::Result<()> {
         self.rows.push(row);
         if let Some((folder, table)) = &mut self.files {

@@ -28,7 +28,7 @@ fn losses(options: &Options) -> Vec<f32> {
     record.rows.iter().map(|row| row.train).collect()
 }
 
-/// Returns the losses that JAX and optax have.
+/// Returns the losses of JAX and optax that are recorded under `name`. Panics if there are none.
 fn recorded(name: &str) -> Vec<f32> {
     let table = include_str!("../../../../testdata/training.txt");
     let line = table.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" | "));

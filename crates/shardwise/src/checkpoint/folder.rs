@@ -1,9 +1,9 @@
 //! The folder of a checkpoint, which always has one whole checkpoint.
 //!
-//! Whoever reads a folder takes the index if there is one, and `model.safetensors` otherwise. So a checkpoint of several
-//! files becomes the one that is read when its index is renamed, and a checkpoint of one file when it is renamed, or
-//! when the index of the one before is removed. Everything else is done before, on files that no reader opens, or
-//! after, on files that no reader opens any more.
+//! Whoever reads a folder takes the index if there is one, and `model.safetensors` otherwise. So a checkpoint of
+//! several files becomes the one that is read when its index is renamed, and a checkpoint of one file when it is
+//! renamed, or when the index of the one before is removed. Everything else is done before, on files that no reader
+//! opens, or after, on files that no reader opens any more.
 //!
 //! The files of a new checkpoint must not have the names of those that the old index refers to. If they would, they are
 //! first named `model.new-00001-of-00002.safetensors`. They get their usual names, and a second index, when the old
@@ -25,7 +25,8 @@ use std::path::{Path, PathBuf};
 const INDEX: &str = "model.safetensors.index.json";
 const SINGLE: &str = "model.safetensors";
 
-/// How often a folder is opened again because the checkpoint was replaced while it was opened.
+/// A folder is opened fewer times than this if the checkpoint is replaced each time while it is opened. Then it cannot
+/// be read.
 const MAX_TRIES: usize = 100;
 
 // ── writing
@@ -112,7 +113,8 @@ impl Names {
     }
 }
 
-/// Returns true if this is the name of a file of a checkpoint of several files.
+/// Returns true if this is the name of a file with tensors of a checkpoint of several files:
+/// `model-00001-of-00002.safetensors`, or the same with `model.new`.
 fn is_shard(name: &str) -> bool {
     let is_number = |part: &str| part.len() >= 5 && part.bytes().all(|b| b.is_ascii_digit());
     let numbers = name.strip_suffix(".safetensors").and_then(|name| {
@@ -149,7 +151,8 @@ impl Drop for Unfinished<'_> {
 /// Opens the files of the checkpoint that have the leaves, or all of them unless unused tensors are allowed. If the
 /// checkpoint is replaced at the same time, opens the old one or the new one, and no mixture.
 ///
-/// Errors: `checkpoint-missing` if there is none, `file-unreadable` if the index is malformed.
+/// Errors: `checkpoint-missing` if there is none. `file-unreadable` if the index or the only file cannot be read or is
+/// malformed, or if the checkpoint was replaced each time that it was opened.
 pub(super) fn open(folder: &Path, wanted: &[Wanted], unused: Unused, loc: &Loc) -> Result<Store> {
     let names: BTreeSet<&str> = wanted.iter().map(|leaf| &leaf.name[..]).collect();
     let names = (unused == Unused::Allowed).then_some(&names);

@@ -25,10 +25,11 @@ pub(super) struct Memo {
 // The most recently used entry is the last one.
 thread_local!(static MEMOS: RefCell<Vec<Memo>> = const { RefCell::new(vec![]) });
 
-/// The number of entries that are kept: one for each mesh and set of typed axes.
+/// The largest number of entries that are kept: one for each mesh and set of typed axes. The least recently used is
+/// dropped for a further one.
 const MOST_MEMOS: usize = 4;
 
-/// The number of results that are kept for an op.
+/// The largest number of results that are kept for an op. The oldest is dropped for a further one.
 const MOST: usize = 16;
 
 struct Known {
@@ -39,7 +40,8 @@ struct Known {
     inferred: Rc<InferredLayouts>,
 }
 
-/// The possible layouts of all results, and why there are several.
+/// The possible layouts, by preference: each has a sharding for each result. Also why the layout is not clear, if it is
+/// not.
 pub(super) struct InferredLayouts {
     pub candidates: Vec<Vec<Sharding>>,
     pub verdict: Verdict,
@@ -57,7 +59,8 @@ enum What {
 }
 
 impl Memo {
-    /// Calls `f` with the results for the axes that are part of types now.
+    /// Calls `f` with the results of this thread for the mesh and the typed axes of `state`. There are none at first.
+    /// Panics if `f` calls this function.
     pub fn with<R>(state: &State, f: impl FnOnce(&mut Memo) -> R) -> R {
         MEMOS.with_borrow_mut(|memos| {
             match memos.iter().rposition(|m| m.is_of(state)) {

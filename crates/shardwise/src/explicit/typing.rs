@@ -45,7 +45,7 @@ impl Candidates {
         }
     }
 
-    /// Returns why there are several layouts.
+    /// Returns why the layout is not clear, or [`Verdict::Clear`] if it is.
     fn verdict(&self) -> &Verdict {
         match self {
             Candidates::Alike(_) => &Verdict::Clear,
@@ -106,9 +106,10 @@ pub(super) fn type_op(state: &State, frame: u64, view: &OpView<'_>) -> Result<Ty
 /// The operands of an op as types describe them.
 struct Operands<'a> {
     view: &'a OpView<'a>,
-    /// `Some` if one of them is pending.
+    /// For each operand, its entry among the pending values if it has one. `None` if no operand is pending.
     pending: Option<SmallVec<[Option<&'a Pending>; 3]>>,
-    /// `Some` if not all axes are part of types.
+    /// For each operand, the part of its layout that is part of types. `None` if all axes are, so that the own layouts
+    /// are used.
     typed: Option<SmallVec<[Option<Sharding>; 3]>>,
 }
 
@@ -215,8 +216,9 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
-    /// Determines the types of an op whose operands are all constants. Its users decide the layout if the op passes it
-    /// on. Otherwise, the results are replicated.
+    /// Determines the types of an op whose operands are all constants, which have no layouts. If the op is elementwise,
+    /// or is a broadcast, reshape or slice, its results have none either, and their users decide them. Otherwise, the
+    /// results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);
         let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);

@@ -224,7 +224,8 @@ impl Sizes {
         mask.select(scores, hlo::constant(element(-0.7 * largest, ty.dtype)))
     }
 
-    /// Returns an array that is broadcast to `[batch, heads, queries, keys]` in the order of the scores.
+    /// Returns `x`, which can be broadcast to `[batch, heads, queries, keys]`, with its dimensions split and moved so
+    /// that it can be broadcast to the scores: `[batch, kv_heads, queries, group, keys]`.
     fn grouped(&self, x: &Array) -> Array {
         let shape = [&vec![1; 4 - x.tensor().rank()], &x.tensor().shape[..]].concat();
         let split = if shape[1] == 1 { [1, 1] } else { [self.kv_heads, self.heads / self.kv_heads] };

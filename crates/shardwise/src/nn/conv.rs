@@ -12,8 +12,8 @@ use shardwise_ops::Opcode;
 /// The elements that are added before and after each spatial dimension: zeros, or elements that a maximum ignores.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Padding {
-    /// Adds as many elements as `ceil(size / stride)` windows need, half of them on each side. `size` includes the zeros of
-    /// a dilation. If the number is odd, one more is added after the dimension.
+    /// Adds as many elements as `ceil(size / stride)` windows need, half of them on each side. `size` includes the
+    /// zeros of a dilation. If the number is odd, one more is added after the dimension.
     Same,
     /// Adds no elements: all windows are inside the array.
     Valid,
@@ -161,7 +161,8 @@ impl Conv {
 ///
 /// - `conv-shapes` unless the shapes fit: see `Shapes`.
 /// - `conv-groups` unless the number of groups divides the features of the input and of the result.
-/// - `window` if an option does not have an entry for each spatial dimension, or one is 0.
+/// - `window` if an option does not have an entry for each spatial dimension, or if a stride, a dilation or a spatial
+///   size of the kernel is 0.
 /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless the elements are numbers.
 /// - `too-large` if the result would have 2^59 bytes or more.
 ///
@@ -259,8 +260,8 @@ impl Pool {
 ///
 /// # Errors
 ///
-/// - `window` unless the array has a batch, features, and a spatial dimension for each entry of the window, or if an
-///   entry is 0.
+/// - `window` unless the array has a batch, features, and a spatial dimension for each entry of the window and of each
+///   option, or if a size of the window or a stride is 0.
 /// - `dtype-kind` unless the elements are floats.
 /// - `too-large` if the result would have 2^59 bytes or more.
 ///

@@ -120,8 +120,9 @@ enum Fan {
 pub struct Scaling {
     scale: f64,
     fan: Fan,
-    /// The dimensions of inputs and outputs, or `None` for the last but one and the last.
+    /// The dimensions of the inputs, or `None` for the last but one.
     inputs: Option<Vec<isize>>,
+    /// The dimensions of the outputs, or `None` for the last one.
     outputs: Option<Vec<isize>>,
 }
 
@@ -130,33 +131,33 @@ impl Scaling {
         Scaling { scale, fan, inputs: None, outputs: None }
     }
 
-    /// Returns the variance `scale / inputs`.
+    /// Returns the scaling with the variance `scale / inputs`.
     pub fn fan_in(scale: f64) -> Scaling {
         Scaling::new(scale, Fan::Inputs)
     }
 
-    /// Returns the variance `scale / outputs`.
+    /// Returns the scaling with the variance `scale / outputs`.
     pub fn fan_out(scale: f64) -> Scaling {
         Scaling::new(scale, Fan::Outputs)
     }
 
-    /// Returns the variance `2 * scale / (inputs + outputs)`.
+    /// Returns the scaling with the variance `2 * scale / (inputs + outputs)`.
     pub fn fan_avg(scale: f64) -> Scaling {
         Scaling::new(scale, Fan::Average)
     }
 
-    /// Returns the variance `2 / (inputs + outputs)` of Glorot and Bengio (2010).
+    /// Returns the scaling with the variance `2 / (inputs + outputs)` of Glorot and Bengio (2010).
     #[doc(alias = "xavier")]
     pub fn glorot() -> Scaling {
         Scaling::fan_avg(1.0)
     }
 
-    /// Returns the variance `1 / inputs` of LeCun et al. (1998).
+    /// Returns the scaling with the variance `1 / inputs` of LeCun et al. (1998).
     pub fn lecun() -> Scaling {
         Scaling::fan_in(1.0)
     }
 
-    /// Returns the variance `2 / inputs` of He et al. (2015).
+    /// Returns the scaling with the variance `2 / inputs` of He et al. (2015).
     #[doc(alias = "kaiming")]
     pub fn he() -> Scaling {
         Scaling::fan_in(2.0)
@@ -172,7 +173,7 @@ impl Scaling {
         Scaling { outputs: Some(dims.as_ref().to_vec()), ..self }
     }
 
-    /// Draws numbers from a normal distribution.
+    /// Draws numbers from the normal distribution with mean 0 and the variance of the scaling.
     ///
     /// # Errors
     ///
@@ -195,7 +196,7 @@ impl Scaling {
         self.draw("truncated_normal", key, shape.into_shape().0, dtype, Distribution::TruncatedNormal)
     }
 
-    /// Draws numbers uniformly from an interval around 0.
+    /// Draws numbers uniformly from the interval around 0 that has the variance of the scaling.
     ///
     /// # Errors
     ///

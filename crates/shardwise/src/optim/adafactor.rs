@@ -76,8 +76,9 @@ impl Adafactor {
         Adafactor { decay: self.decay.masked(mask), ..self }
     }
 
-    /// Returns the second largest and the largest dimension of a parameter, later ones of equal ones, or `None` if its
-    /// means are not kept by dimensions.
+    /// Returns the indices of the second largest and of the largest dimension of a parameter. Of dimensions of equal
+    /// size, the later ones are taken. Returns `None` if there are fewer than two dimensions, or if the second largest
+    /// is smaller than `min_size`: the means are not kept by dimensions then.
     fn factored(&self, shape: &[usize]) -> Option<(usize, usize)> {
         let mut dims: Vec<usize> = (0..shape.len()).collect();
         dims.sort_by_key(|&d| shape[d]);
@@ -85,8 +86,9 @@ impl Adafactor {
         (shape[second] >= self.min_size).then_some((second, first))
     }
 
-    /// Returns the gradient divided by the root of the mean of its squares, and replaces the means. `keep_old` is the
-    /// weight of the old means.
+    /// Returns the gradient divided by the root of the mean of its squares, and replaces the means. `means` are
+    /// `v_row`, `v_col` and `v` of one parameter, of which those that it does not use are not replaced. `keep_old` is
+    /// the weight of the old means.
     fn scaled(&self, grad: &Array, means: [&mut Array; 3], keep_old: &Array) -> Array {
         let [row, col, whole] = means;
         let square = grad.square() + self.eps;

@@ -67,8 +67,8 @@ impl Adam {
     pub fn weight_decay(self, rate: f64) -> Adam {
         Adam { decay: Decay { rate, ..self.decay }, ..self }
     }
-    /// Applies weight decay only to the parameters for which `mask` returns true. It is called with the path and the type of
-    /// each.
+    /// Applies weight decay only to the parameters for which `mask` returns true. It is called with the path and the
+    /// type of each.
     pub fn decay_mask(self, mask: impl Fn(&Path, &ArrayType) -> bool + Send + Sync + 'static) -> Adam {
         Adam { decay: self.decay.masked(mask), ..self }
     }
@@ -94,7 +94,7 @@ fn unbiased(mean: &Array, decay: f64, step: &Array) -> Array {
     mean / weight.astype(mean.dtype())
 }
 
-/// Returns the running mean with a new value.
+/// Returns the running mean with a new value: `mean * decay + value * (1 - decay)`.
 pub(super) fn moved(mean: &Array, value: &Array, decay: f64) -> Array {
     value * (1.0 - decay) + mean * decay
 }

@@ -61,7 +61,7 @@ impl Optimizer for Clip {
 }
 
 /// Returns the root of the sum of the squares of all elements of all arrays of floats, as `optax.global_norm` does. It
-/// is computed in `f32`, or in `f64` if an array is of this type.
+/// is computed in `f32`, or in `f64` if an array is of this type. The norm of no arrays is 0.
 ///
 /// # Shapes
 ///

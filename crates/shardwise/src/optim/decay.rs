@@ -16,7 +16,7 @@ pub fn add_decayed_weights(rate: f64) -> AddDecayedWeights {
 }
 
 impl AddDecayedWeights {
-    /// Applies it only to the parameters for which `mask` returns true. It gets the path and the type of each.
+    /// Applies the decay only to the parameters for which `mask` returns true. It gets the path and the type of each.
     pub fn mask(self, mask: impl Fn(&Path, &ArrayType) -> bool + Send + Sync + 'static) -> AddDecayedWeights {
         AddDecayedWeights(self.0.masked(mask))
     }

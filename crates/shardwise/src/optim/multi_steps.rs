@@ -39,7 +39,7 @@ fn arrays(part: &Part<Vec<Array>>) -> Vec<Array> {
     numbers.chain(part.slots.iter().flat_map(|slot| &slot.tree)).cloned().collect()
 }
 
-/// Returns the part with the next arrays, in order.
+/// Returns the part with its arrays replaced by the next ones of `arrays`, in order. Panics if there are too few.
 fn with_arrays(part: &Part<Vec<Array>>, arrays: &mut impl Iterator<Item = Array>) -> Part<Vec<Array>> {
     let mut part = part.clone();
     let numbers = part.numbers.iter_mut().map(|(_, x)| x);

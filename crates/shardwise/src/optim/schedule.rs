@@ -55,8 +55,8 @@ impl Schedule {
         })
     }
 
-    /// Returns the schedule whose value is `f` of a number that grows from 0 to 1 over the first `steps` steps, and then
-    /// stays 1. If `steps` is 0, the value is the mistake `schedule` of the function `name`.
+    /// Returns the schedule whose value is `f` of a number that grows from 0 to 1 over the first `steps` steps, and
+    /// then stays 1. If `steps` is 0, the value is the mistake `schedule` of the function `name`.
     fn of_part(name: &'static str, steps: usize, f: impl Fn(Array) -> Array + Send + Sync + 'static) -> Schedule {
         let at = context::caller(Location::caller());
         Schedule::new(move |step| {

@@ -7,14 +7,15 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns what is wrong with the first setting that is not in `0..1`. Returns `None` if there is none.
+/// Returns what is wrong with the first setting that is not in `0..1`, which does not include 1. Returns `None` if
+/// there is none.
 pub(super) fn fractions(settings: &[(&str, f64)]) -> Option<[String; 3]> {
     outside(settings, 0.0..1.0, "a number from 0 up to, but not including, 1")
 }
 
-/// Returns what is wrong with the first setting that is negative or not a number. Returns `None` if there is none.
+/// Returns what is wrong with the first setting that is negative, infinite or NaN. Returns `None` if there is none.
 pub(super) fn not_negative(settings: &[(&str, f64)]) -> Option<[String; 3]> {
-    outside(settings, 0.0..f64::INFINITY, "a number that is not negative")
+    outside(settings, 0.0..f64::INFINITY, "a finite number that is not negative")
 }
 
 fn outside(settings: &[(&str, f64)], range: Range<f64>, expected: &str) -> Option<[String; 3]> {
@@ -28,7 +29,7 @@ pub(super) fn descend(updates: Vec<Array>, rate: &Schedule, step: &Array) -> Vec
     updates.into_iter().map(|u| &u * rate.astype(u.dtype())).collect()
 }
 
-/// The parameters to which weight decay is applied.
+/// Returns true for the parameters to which weight decay is applied.
 type Mask = Arc<dyn Fn(&Path, &ArrayType) -> bool + Send + Sync>;
 
 /// Weight decay: a multiple of the parameter that is added to its update.

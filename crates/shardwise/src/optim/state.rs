@@ -42,7 +42,7 @@ pub(super) struct Slot<T> {
 pub(super) enum Like {
     /// It has the shape and the layout of the parameter.
     Whole,
-    /// It lacks this dimension.
+    /// It has the shape of the parameter without this dimension.
     Without(usize),
     /// It is a placeholder for a parameter that needs no array here.
     Nothing,
@@ -119,7 +119,7 @@ impl<T> Slot<T> {
 }
 
 impl<T: Tree> Part<T> {
-    /// Returns the arrays of the parameters for which `is_active` is true.
+    /// Returns the part with only the arrays of the parameters for which `is_active` is true, as lists.
     pub(super) fn to_leaves(&self, is_active: &[bool]) -> Part<Vec<Array>> {
         let slot = |slot: &Slot<T>| {
             let all = leaves(&slot.tree).into_iter().zip(&slot.likes).zip(is_active);
@@ -195,7 +195,8 @@ impl Parts {
         Parts { old: old.into_iter(), new: vec![] }
     }
 
-    /// Takes the next part, which must be that of the transformation `name`.
+    /// Takes the next part, which must be that of the transformation `name`. Panics if it is not, or if no part is
+    /// left.
     pub(super) fn take(&mut self, name: &'static str) -> Part<Vec<Array>> {
         let part = self.old.next().expect("the form of the state was checked");
         assert!(part.name == name, "the form of the state was checked");
@@ -263,7 +264,7 @@ fn layout_of(x: &Array, like: Like, spec: LeafSpec, over: Option<&String>) -> Le
 }
 
 impl Like {
-    /// Returns the layout for a parameter of layout `param`.
+    /// Returns the layout of an array of the state whose parameter has the layout `param`.
     pub(super) fn layout(self, param: &P) -> P {
         match self {
             Like::Whole => param.clone(),
@@ -276,7 +277,8 @@ impl Like {
 }
 
 /// Returns the layout with one more axis on the first dimension that it then still splits evenly. Returns the layout
-/// unchanged if the axis splits the array already, or if there is no such dimension.
+/// unchanged if it uses the axis already, if there is no such dimension, or if the layout does not fit the mesh. If the
+/// mesh has no such axis, returns a layout that names the axis, so that `.shard` reports it.
 ///
 /// `P!(None, "model")` of an array `[6, 8]` over an axis "data" of size 4: `P!(None, ("model", "data"))` if "model" has
 /// size 2, because 4 does not divide 6.

@@ -25,7 +25,8 @@ pub(crate) struct Store {
 struct Place {
     /// The name of the file, or `None` if there is only one file.
     file: Option<String>,
-    /// The number of the file, and the tensor. `None` if the file does not have it, although an index says so.
+    /// The number of the file, and the tensor. `None` if the file does not have it, although an index says so, or if
+    /// the file has not been opened.
     entry: Option<(usize, Entry)>,
 }
 
@@ -48,8 +49,8 @@ impl Store {
         Ok(Store { path: path.into(), files: vec![file], tensors, broken: vec![] })
     }
 
-    /// Opens the files of an index that have tensors of these names, or all of its files for `None`. Files that cannot be
-    /// read are an error of [`Store::read`].
+    /// Opens the files of an index that have tensors of these names, or all of its files for `None`. Files that cannot
+    /// be read are an error of [`Store::read`].
     pub fn of_index(folder: &Path, index: &Index, names: Option<&BTreeSet<&str>>) -> Store {
         let mut by_file: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
         for (tensor, file) in &index.weight_map {

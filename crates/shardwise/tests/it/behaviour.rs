@@ -241,13 +241,14 @@ struct Named<T = Array> {
     a: std::collections::BTreeMap<String, T>,
 }
 
-/// `P` is not a `Tree`, so that there are no specs of this form.
+/// A tree whose leaves must be trees. `P` is not a `Tree`, so that there are no specs of this form.
 #[derive(Tree, Clone)]
 struct OfTrees<T: Tree = Array> {
     a: Vec<T>,
 }
 
-/// Tests that `#[derive(Tree)]` accepts any parameter, bounds on it, and maps.
+/// Tests that `#[derive(Tree)]` accepts a parameter of any name, bounds on it, and maps, and that specs of the same
+/// struct are accepted for `in_shardings`.
 #[test]
 fn parameters_of_trees() {
     let one = || ones([2], F32);
@@ -270,7 +271,7 @@ fn parameters_of_trees() {
     });
 }
 
-/// A value that prints like all others and has the same hash.
+/// A value that prints like all others of its type and has the same hash as they.
 #[derive(Clone, PartialEq, Eq)]
 struct Factor(i32);
 impl std::fmt::Debug for Factor {

@@ -63,7 +63,7 @@ fn model(seed: i32) -> Model {
     Model { embed: x(100, [10, 4]).astype(BF16), layers: vec![layer(0), layer(1)], extra: extra.into() }
 }
 
-/// Asserts that two trees have the same types and elements, and returns true.
+/// Checks that the leaves of two trees of one form have the same types and elements.
 #[track_caller]
 fn assert_same<T: Tree>(a: &T, b: &T) {
     for ((path, x), (_, y)) in tree::paths(a).into_iter().zip(tree::paths(b)) {
@@ -76,7 +76,7 @@ fn types<T: Tree>(tree: &T) -> T {
     tree::map(tree, |x| Array::of_type(x.shape(), x.dtype()))
 }
 
-/// Returns the message of an error, without the folder and the location.
+/// Returns the text of an error, without the path of the folder and the locations, or `no error`.
 fn said<T>(result: Result<T>, folder: &Folder) -> String {
     let Err(e) = result else { return "no error\n".into() };
     let text = e.to_string().replace(&folder.0.display().to_string(), "DIR");
@@ -375,7 +375,7 @@ fn every_leaf_at_fault_is_listed() {
     );
 }
 
-/// Rewrites a file.
+/// Rewrites a file with its bytes changed by `change`.
 fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).unwrap();
     change(&mut bytes);
@@ -532,7 +532,7 @@ fn running_out_of_memory_leaves_the_old_checkpoint() {
     assert!(said(read, &folder).starts_with("error[run-memory]"));
 }
 
-/// The variable with the folder to which a child process of the next test saves.
+/// The environment variable with the folder to which a child process saves, which runs only the next test.
 const CHILD: &str = "SHARDWISE_TEST_CHECKPOINT";
 
 /// Returns a tree of a few hundred kilobytes, whose elements all are `version`.
@@ -540,7 +540,8 @@ fn version(version: i32) -> Vec<Array> {
     (0..20).map(|_| full([5000], version, I32)).collect()
 }
 
-/// Saves one version after the other, until the process is killed.
+/// Saves one version after the other, until the process is killed. Does nothing unless the variable [`CHILD`] is set:
+/// another test starts this one as a child process.
 #[test]
 fn a_child_process_saves_until_it_is_killed() {
     let Ok(folder) = std::env::var(CHILD) else { return };

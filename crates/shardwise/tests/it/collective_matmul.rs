@@ -13,7 +13,7 @@ fn whole(labels: &str, sizes: [usize; 4], dtype: DType, seed: u64) -> Array {
     (randint(Key::new(seed), shape, 0..3, I32) - 1).astype(dtype)
 }
 
-/// Returns the spec in which `letter` is split over `axes`.
+/// Returns the spec in which `letter` is split over `axes`, or `P!()` if it is not one of the first three labels.
 fn split(labels: &str, letter: char, axes: &'static [&'static str]) -> P {
     let at = labels.chars().position(|c| c == letter);
     match at {
@@ -99,7 +99,8 @@ fn everywhere(f: impl Fn(usize, DType)) {
     }
 }
 
-/// Tests a contracting, a free and a batch dimension, with parts of one element and of an odd number.
+/// Tests `all_gather` along a contracting, a free and a batch dimension, with parts of one to three elements, and along
+/// a letter that only one operand has and the result lacks.
 #[test]
 fn gathers() {
     everywhere(|n, dtype| {
@@ -127,7 +128,7 @@ fn scatters() {
     });
 }
 
-/// Tests tiles along a letter of any size: smaller than the axis, not a multiple of it, even.
+/// Tests `all_reduce` with tiles along a letter of any size: smaller than the axis, a multiple of it, and neither.
 #[test]
 fn reduces() {
     everywhere(|n, dtype| {
@@ -140,7 +141,7 @@ fn reduces() {
     });
 }
 
-/// Tests two axes in reverse order, beside a third one.
+/// Tests all functions over two axes in reverse order, on a mesh that has a third one.
 #[test]
 fn over_several_axes() {
     set_mesh(Mesh::auto([("X", 3), ("Y", 2), ("Z", 2)]).unwrap());
@@ -151,7 +152,7 @@ fn over_several_axes() {
     all_reduce(("bd,df->bf", [1, 2, 6, 13], 'f'), I32, axes);
 }
 
-/// Tests that sums of bf16 are rounded once: 256 + 1 + … + 1 would stay 256 otherwise.
+/// Tests that the sums of `all_reduce` in bf16 are rounded once: 256 + 1 + … + 1 would stay 256 otherwise.
 #[test]
 fn narrow_floats_are_rounded_once() {
     set_mesh(Mesh::auto([("Y", 8)]).unwrap());
@@ -168,7 +169,8 @@ fn narrow_floats_are_rounded_once() {
     }
 }
 
-/// Tests that the transfers are started before the matmuls that overlap with them, and are as many as in the chapter.
+/// Tests that the transfers of `reduce_scatter` are started before the matmuls that overlap with them, and are as many
+/// as in the chapter, and that `Blocking` is one reduce-scatter.
 #[test]
 fn what_moves() {
     set_mesh(Mesh::auto([("Y", 4)]).unwrap());

@@ -11,12 +11,13 @@ type Binary = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
 /// A function of one array.
 type Unary = Box<dyn Fn(&Array) -> Array + Send + Sync>;
 
-/// The codes and messages of an error.
+/// Returns the code and the whole text of each diagnostic of an error.
 fn found(e: &shardwise::Error) -> Vec<(String, String)> {
     e.diagnostics().map(|d| (d.code().to_string(), d.to_string())).collect()
 }
 
-/// x^2 y with a derivative that is ten times too large in x, so that it shows where the rule is used.
+/// Returns `x^2 y` with a rule for forward mode whose derivative in `x` is ten times too large, so that it shows where
+/// the rule is used.
 fn marked_jvp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
     let f = |x: &Array, y: &Array| x * x * y;
     let rule = custom_jvp(f).defjvp(|(x, y), (dx, dy)| (x * x * y, 20.0 * x * y * dx + x * x * dy));
@@ -24,7 +25,7 @@ fn marked_jvp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
     move |x, y| rule(x, y)
 }
 
-/// The same by a rule for reverse mode.
+/// Returns `x^2 y` with a rule for reverse mode whose derivative in `x` is ten times too large.
 fn marked_vjp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
     let f = |x: &Array, y: &Array| x * x * y;
     let rule = custom_vjp(f)

@@ -9,7 +9,7 @@ use shardwise::prelude::*;
 use shardwise::{CollectiveKind, DimSpec};
 use std::collections::BTreeSet;
 
-/// The functions in steps. `a` and `b` are matrices.
+/// The number of functions that a step can call.
 const OPS: usize = 14;
 
 #[rustfmt::skip]
@@ -156,7 +156,7 @@ fn collectives_are_those_that_are_asked_for() {
 }
 
 // ── a single `.shard`, computed from the layouts
-/// Returns the axes of each dimension.
+/// Returns the axes of each dimension in the layout `ty`.
 fn axes(ty: &P, rank: usize) -> Vec<Vec<String>> {
     let dim = |d: &DimSpec| match d {
         DimSpec::Axes(names) => names.clone(),
@@ -167,7 +167,7 @@ fn axes(ty: &P, rank: usize) -> Vec<Vec<String>> {
     dims
 }
 
-/// Returns the range of elements along each dimension that the device at `(x, y)` holds.
+/// Returns the range of elements along each dimension that the device at `(x, y)` of the mesh X=4, Y=2 holds.
 fn held(shape: &[usize], layout: &[Vec<String>], device: (usize, usize)) -> Vec<(usize, usize)> {
     let place = |axis: &String| if axis == "X" { (device.0, 4) } else { (device.1, 2) };
     let range = |(&n, axes): (&usize, &Vec<String>)| {
@@ -185,7 +185,7 @@ fn is_local(shape: &[usize], from: &[Vec<String>], to: &[Vec<String>]) -> bool {
     devices.all(|(own, wanted)| own.iter().zip(&wanted).all(covers))
 }
 
-/// Returns the communication of `f` on an array with the layout `from`.
+/// Returns the communication of `f` on an `f32[8,16]` in the layout `from`.
 fn moved(mesh: &Mesh, from: &P, f: impl Fn(&Array) -> Array + Send + Sync) -> Communication {
     let x = Array::of_type([8, 16], F32).shard(mesh.sharding(from.clone()));
     with_mesh(mesh, || jit(|x: &Array| f(x)).lower(&x)).unwrap().communication().unwrap()

@@ -36,7 +36,8 @@ fn axes_of_size_1_are_part_of_types() {
     }
 }
 
-/// Tests that the layout of an array that the compiler split over a part of an axis can be asked for again.
+/// Tests that the layout of an array that the compiler split over a part of an axis can be asked for again, and that
+/// parts that an axis does not have are refused.
 #[test]
 fn parts_of_axes_have_names() {
     with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
@@ -86,7 +87,7 @@ fn zeros_like_an_unreduced_sum() {
     });
 }
 
-/// Tests that a layout names whole axes.
+/// Tests that groups of an axis are refused in a layout, and by `auto_axes`.
 #[test]
 fn groups_are_no_layout() {
     with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
@@ -587,7 +588,7 @@ fn loops_of_unreduced_values() {
     });
 }
 
-/// Tests that `explicit_axes` and `auto_axes` take whole axes.
+/// Tests that `auto_axes` refuses groups of an axis.
 #[test]
 fn modes_of_groups() {
     with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {

@@ -410,7 +410,7 @@ fn numbers_without_a_zero_are_moved_and_not_added() {
     }
 }
 
-/// Tests that loops carry, scan over and collect unreduced values.
+/// Tests that loops carry, scan over and collect unreduced values, and that the predicate of a loop must not be one.
 #[test]
 fn loops_over_unreduced_values() {
     set_mesh(Mesh::auto([("X", 4)]).unwrap());

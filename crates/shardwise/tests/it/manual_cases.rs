@@ -49,7 +49,8 @@ fn spec(text: &str) -> P {
     }
 }
 
-/// Returns `x` in this layout on Explicit axes.
+/// Returns `x` in this layout on Explicit axes. In a layout with `{U:..}`, each device along these axes has its part of
+/// `x` as a summand, so that the value is a multiple of `x`.
 fn laid_out(x: &Array, layout: &str) -> Array {
     match layout.split_once("{U:") {
         None => x.shard(spec(layout)),

@@ -14,7 +14,7 @@ fn layers(mut x: Array) -> Array {
     x
 }
 
-/// Mistakes of a known type, and of an unknown type.
+/// Functions whose results are mistakes: the first of a known type, and the second of an unknown type.
 const WRONG: [fn(&Array) -> Array; 2] = [|x| x.reshape([3, 5]), |x| x + ones([7], F32)];
 
 #[track_caller]

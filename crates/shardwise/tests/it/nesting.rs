@@ -93,7 +93,8 @@ fn trees_nest_so_deep() {
 }
 
 // ── elsewhere
-/// Uses an array of a trace in different places.
+/// Functions, each of which uses its argument in another way. The tests call them with an array of a trace where it
+/// cannot be used.
 const USES: [fn(&Array) -> Array; 6] = [
     |x| x + 1.0,
     |x| x.shard(Mesh::explicit([("X", 2)]).unwrap().sharding(P!("X"))),

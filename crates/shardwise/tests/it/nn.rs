@@ -22,7 +22,7 @@ fn attend(f: fn([Array; 3], Array, Array) -> Array) -> Array {
     f(arrays, draw(13, [2, 1, 5, 6]).gt(-1.0), draw(14, [1, 4, 5, 6]))
 }
 
-/// Attends with 4 heads of queries and 2 of keys and values.
+/// Calls `f` with queries of 4 heads, keys and values of 2 heads, a mask, and a bias.
 fn grouped(f: fn([Array; 3], Array, Array) -> Array) -> Array {
     let few = |x: Array| x.i((.., .., ..2));
     let arrays = [draw(10, [2, 5, 4, 8]), few(draw(11, [2, 6, 4, 8])), few(draw(12, [2, 6, 4, 8]))];
@@ -141,7 +141,8 @@ pub fn floats(x: &Array) -> Vec<f64> {
     x.astype(F32).to_vec::<f32>().unwrap().into_iter().map(f64::from).collect()
 }
 
-/// Returns the largest difference, in units of `epsilon` of the largest value.
+/// Returns the largest difference, in units of `epsilon` times the largest expected value. Panics if the numbers of
+/// values differ.
 pub fn ulps(got: &[f64], expected: &[f64], epsilon: f64) -> f64 {
     assert_eq!(got.len(), expected.len());
     let largest = expected.iter().fold(0f64, |m, x| m.max(x.abs()));
@@ -173,7 +174,8 @@ fn values_are_jaxs() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the communication of `f` for sharded arrays, whose result is that of the same arrays on one device.
+/// Returns the communication of `f`, traced for the arrays in the layouts `p` and `q`. Checks that its results for
+/// these, traced and eager, are close to those for the same arrays on one device.
 fn communication(f: fn(&Array, &Array) -> Array, [x, y]: [&Array; 2], [p, q]: [P; 2]) -> Communication {
     let split = (x.shard(p), y.shard(q));
     let traced = jit(f);

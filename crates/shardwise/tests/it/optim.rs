@@ -30,7 +30,7 @@ fn all() -> Vec<(&'static str, optim::Chain)> {
     ]
 }
 
-/// Runs three steps, each with the function `step`.
+/// Returns the parameters after three steps, each of which is a call of `step`.
 fn three(
     optimizer: &optim::Chain,
     params: Two,
@@ -141,8 +141,8 @@ fn states_are_split_over_one_more_axis() {
     }
 }
 
-/// Data-parallel gradients that are sums over devices reach a split state by one reduce-scatter, and its update returns
-/// by one all-gather.
+/// Tests that data-parallel gradients, which are sums over devices, reach a split state by one reduce-scatter, and that
+/// its update returns by one all-gather.
 #[test]
 fn a_split_state_needs_one_part_of_the_gradient() {
     let mesh = Mesh::explicit([("X", 4)]).unwrap();

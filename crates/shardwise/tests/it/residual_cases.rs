@@ -1,5 +1,5 @@
-//! Tests what reverse mode keeps of functions against `testdata/residuals.txt`, which `oracle/residuals.py` makes from the
-//! same functions.
+//! Tests what reverse mode keeps of functions against `testdata/residuals.txt`, which `oracle/residuals.py` makes from
+//! the same functions.
 
 use shardwise::prelude::*;
 use shardwise::{CheckpointPolicy, Residual, checkpoint, checkpoint_name, saved_residuals};

@@ -1,5 +1,5 @@
-//! The communication of training steps in Auto mode, counted before the schedule: each parameter's gradient is summed once,
-//! and the bytes are at most those of a formula.
+//! The communication of training steps in Auto mode, counted before the schedule: each parameter's gradient is summed
+//! once, and the bytes are at most those of a formula.
 
 use shardwise::prelude::*;
 use shardwise::{Communication, value_and_grad};
@@ -8,7 +8,7 @@ const LAYERS: usize = 4;
 const WIDTH: usize = 64;
 const HIDDEN: usize = 256;
 const ROWS: usize = 512;
-/// The bytes of one stack of weights, and of the activations.
+/// The bytes of each of the two stacks of weights.
 const WEIGHTS: u64 = (LAYERS * WIDTH * HIDDEN * 4) as u64;
 const ACTIVATIONS: u64 = (ROWS * WIDTH * 4) as u64;
 
@@ -55,7 +55,8 @@ fn moved(up: P, down: P, data: P) -> Communication {
     jit(step).out_shardings((P!(), (up, down))).lower((&w, &x, &y)).unwrap().communication().unwrap()
 }
 
-/// Checks that at most `most` bytes are received, and that the sums of gradients over `axis` are at most `sums`.
+/// Checks that at most `most` bytes are received besides those that sum the loss, and that exactly `sums` collectives
+/// sum arrays other than scalars over `axis`.
 fn check(found: &Communication, most: u64, axis: &str, sums: usize) {
     let is_sum = |c: &&shardwise::Collective| {
         let kinds = [shardwise::CollectiveKind::AllReduce, shardwise::CollectiveKind::ReduceScatter];
@@ -71,7 +72,8 @@ fn data_parallel() {
     check(&moved(P!(), P!(), P!("data")), all_reduce(2 * WEIGHTS, 8), "data", 2);
 }
 
-/// The weights of a layer are gathered when it runs, forward and backward, and its gradients are summed into parts.
+/// Tests that the weights of a layer are gathered when it runs, forward and backward, and that its gradients are summed
+/// into parts.
 #[test]
 fn fully_sharded() {
     mesh([("data", 8)]);
@@ -96,7 +98,8 @@ fn fully_sharded_and_tensor_parallel() {
     check(&found, 3 * gather(2 * WEIGHTS / 2, 4) + activations, "data", 2);
 }
 
-/// Tokens go to the devices of their experts and back, in both directions. Gradients of experts stay where they are.
+/// Tests that tokens are sent to the devices of their experts and back, forward and backward, and that gradients of
+/// experts are not moved.
 #[test]
 fn experts() {
     mesh([("data", 8)]);
@@ -124,7 +127,7 @@ fn experts() {
     check(&found, 4 * gather(tokens, 8) + all_reduce((WIDTH * experts * 4) as u64, 8), "data", 1);
 }
 
-/// An embedding that is used at both ends has one gradient.
+/// Tests that the gradient of an embedding that is used at both ends is summed over devices once.
 #[test]
 fn tied_weights() {
     mesh([("data", 8)]);
@@ -142,7 +145,7 @@ fn tied_weights() {
     check(&found, all_reduce((vocabulary * WIDTH * 4) as u64, 8), "data", 1);
 }
 
-/// The gradients of several batches are added on each device, and then summed once.
+/// Tests that the gradients of several batches are added on each device, and then summed over devices once.
 #[test]
 fn accumulated_batches() {
     mesh([("data", 8)]);

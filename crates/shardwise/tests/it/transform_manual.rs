@@ -19,7 +19,7 @@ fn assert_close(a: &Array, b: &Array) {
     }
 }
 
-/// Returns the mean loss of a small network over all rows.
+/// Returns the squares of the outputs of a network of two layers.
 fn network(w: &Array, v: &Array, x: &Array) -> Array {
     (x.matmul(w).tanh().matmul(v)).square()
 }
@@ -95,8 +95,8 @@ fn reduced_values_have_unreduced_gradients() {
     assert_eq!(run.lower((&w, &x)).unwrap().as_text().matches("stablehlo.all_reduce").count(), 1);
 }
 
-/// Fully sharded data parallelism: each layer's weights are gathered in the loop, and their gradients scattered in the
-/// transposed loop.
+/// Tests fully sharded data parallelism: each layer's weights are gathered in the loop, and their gradients are
+/// reduce-scattered in the transposed loop.
 #[test]
 fn weights_gathered_in_a_loop() {
     mesh();
