@@ -581,7 +581,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.used(node);
     }
 
-    /// Emits all pending reductions of `node`.
+    /// Emits the code of those reductions in `pending` that reduce `node`, and removes them from `pending`.
     fn fold_all(&mut self, node: usize, pending: &mut Vec<(usize, usize)>) {
         let is_mine = |r: &(usize, usize)| self.builder.reduced(r.1) == node;
         let (mine, others) = pending.drain(..).partition(is_mine);
