@@ -38,7 +38,7 @@ pub(super) enum Base {
     /// The row with this number in the frame. It has a word for each lane of the whole row. The phase that computes a
     /// value stores it there, and later uses in this phase and in later ones read it.
     Saved(usize),
-    /// The running results, one for each lane, of the phase's reduction with this number over leading dimensions.
+    /// The running results, one for each lane, of the reduction with this number over leading dimensions.
     Accumulator(usize),
     /// The partial results of the phase's row reduction with this number.
     Partials(usize),
