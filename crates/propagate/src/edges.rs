@@ -203,7 +203,8 @@ fn draft_edge(
     (owner, edge)
 }
 
-/// Returns the draft's value for a result of the op or an argument of one of its regions, with its index there.
+/// Returns the draft's value for `v`, which is a result of the op or an argument of one of its regions, with its index
+/// there. Panics if `v` is another value.
 fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueId, usize) {
     if let Some(i) = view.results().iter().position(|&r| r == v) {
         return (draft.op(op).results[i], i);

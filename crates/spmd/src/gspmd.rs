@@ -294,7 +294,7 @@ fn collect<'a>(sharding: &'a HloSharding, out: &mut Vec<&'a Tiling>) {
     }
 }
 
-/// Returns a mesh with axes `axis_0`, `axis_1`, … of these sizes.
+/// Returns a mesh with axes `axis_0`, `axis_1`, … of these sizes. Panics if no mesh can have these sizes.
 fn grid(name: &str, sizes: &[usize]) -> Mesh {
     let names: Vec<String> = (0..sizes.len()).map(|i| format!("axis_{i}")).collect();
     let axes = names.iter().map(String::as_str).zip(sizes.iter().copied());
