@@ -116,7 +116,8 @@ fn import_op(
     Ok(())
 }
 
-/// Returns the dimensions that a constraint leaves open: `backend_config = "unspecified_dims=[0,2]"`.
+/// Returns the dimensions that a constraint leaves open: `backend_config = "unspecified_dims=[0,2]"`. There are none if
+/// the attribute does not have this form. Entries that are no numbers are skipped.
 fn unspecified_dims(attrs: &Attrs) -> Vec<usize> {
     let config = backend_config(attrs).unwrap_or("");
     let list = config.strip_prefix("unspecified_dims=[").and_then(|rest| rest.split(']').next());

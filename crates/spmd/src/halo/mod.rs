@@ -473,8 +473,8 @@ fn even_type(ty: &Type, sharding: &Sharding, dims: &[MovedDim]) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-/// Returns the type of a device's part along manual axes, by which the other axes of the sharding do not split it.
-/// Panics if `ty` is no tensor.
+/// Returns the type of the part that one device has if only the manual axes of the sharding split the value. Panics if
+/// `ty` is no tensor.
 fn local_type(ty: &Type, sharding: &Sharding, manual: &[AxisRef]) -> Type {
     let t = ty.as_tensor().expect("a tensor");
     let is_manual = |a: &&AxisRef| manual.iter().any(|m| m.contains(**a));
