@@ -653,7 +653,7 @@ pub(crate) fn with_single_elements_whole(layout: Sharding, shape: &[usize]) -> S
     layout
 }
 
-/// Returns the sharding with the axes of each dimension up to the first that does not divide it evenly.
+/// Returns the sharding with only the longest list of major axes of each dimension that divides the dimension evenly.
 fn even_prefix(sharding: Sharding, shape: &[usize]) -> Sharding {
     let mesh = sharding.mesh.clone();
     let mut even = sharding;
