@@ -193,7 +193,7 @@ impl Batch {
 }
 
 impl Gemm {
-    /// Returns the product of row-major matrices of one type.
+    /// Returns the shape of the product of row-major matrices, all of one type.
     #[cfg(test)]
     pub fn row_major(elem: Elem, m: usize, n: usize, k: usize) -> Gemm {
         let rows = |columns: usize| [columns as isize, 1];
@@ -319,7 +319,8 @@ impl Gemm {
         self.c[1].abs() <= self.c[0].abs()
     }
 
-    /// Returns the product of the transposed operands in exchanged order, which is the transpose of `c`.
+    /// Returns the shape of the product of the transposed operands in exchanged order, which computes the transpose of
+    /// `c`.
     fn transposed(&self) -> Gemm {
         let flip = |[row, column]: [isize; 2]| [column, row];
         Gemm { m: self.n, n: self.m, a: flip(self.b), b: flip(self.a), c: flip(self.c), ..*self }

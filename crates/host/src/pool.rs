@@ -108,7 +108,7 @@ impl Workers {
         self.helpers.len() + 1
     }
 
-    /// Returns the largest number of `parts` parts that [`Workers::run`] runs at one time with this effort.
+    /// Returns how many of `parts` parts [`Workers::run`] runs at one time with this effort, at most.
     pub fn at_once(&self, parts: usize, effort: Effort) -> usize {
         if effort == Effort::Small { parts.min(1) } else { parts.min(self.count()) }
     }

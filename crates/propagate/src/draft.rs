@@ -419,7 +419,7 @@ impl<'m> Draft<'m> {
         }
     }
 
-    /// Reverses the list of uses.
+    /// Reverses the list of the uses of `v`.
     pub fn reverse_uses(&mut self, v: ValueId) {
         self.values[v].uses.reverse();
     }

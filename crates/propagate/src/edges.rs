@@ -152,8 +152,8 @@ impl Manual {
         ManualEdge { manual_axes: self.axes.iter().map(|a| a.axis).collect(), outside, is_argument }
     }
 
-    /// Returns the declared sharding of a result, if there is one. Unless the draft is as written, the manual axes that
-    /// it does not mention are replicated in it.
+    /// Returns the declared sharding of a result, or `None` if there is none. Unless the draft is as written, the
+    /// manual axes that it does not mention are replicated in it.
     fn out_sharding(&self, draft: &Draft<'_>, v: ValueId) -> Option<Sharding> {
         let given = draft.value(v).sharding.as_ref();
         given.map(|s| if draft.is_as_written { s.clone() } else { s.with_rest_replicated(&self.axes) })
@@ -203,7 +203,8 @@ fn draft_edge(
     (owner, edge)
 }
 
-/// Returns the draft's value for a result of the op or an argument of one of its regions, with its index there.
+/// Returns the draft's value for `v`, which is a result of the op or an argument of one of its regions, with its index
+/// there. Panics if `v` is another value.
 fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueId, usize) {
     if let Some(i) = view.results().iter().position(|&r| r == v) {
         return (draft.op(op).results[i], i);

@@ -218,7 +218,7 @@ impl<'m> Import<'m> {
     }
 
     /// Sets the shardings of a call's results to those that the callee declares for its results. Changes nothing if a
-    /// result of the call has a sharding already. If it declares only some, the others become open.
+    /// result of the call has a sharding already. If the callee declares only some, the others become open.
     fn declare_results(&mut self, id: OpId, callee: FrameId) {
         let declared = &self.draft.frame(callee).func.result_shardings;
         let results = self.draft.op(id).results.clone();

@@ -83,6 +83,8 @@ fn different_shapes(loc: &Loc, id: i64) -> Diagnostic {
 }
 
 fn across_a_boundary(loc: &Loc, id: i64) -> Diagnostic {
-    let message = format!("sharding group {id} has members on both sides of the boundary of a manual computation");
-    Diagnostic::error("sharding-group", loc, message).help("give each side a group of its own")
+    let message =
+        format!("the members of sharding group {id} are not all in the same manual computation, or all outside");
+    Diagnostic::error("sharding-group", loc, message)
+        .help("use one group for each manual computation, and one for the values outside")
 }

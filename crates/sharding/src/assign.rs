@@ -48,11 +48,12 @@ pub trait Prices {
     /// is partial over the axes `partial`, from `layout` to its own sharding. `partial` is empty for operands.
     fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
 
-    /// Returns a lower bound of the price of tensor `index`, in bytes, if some device lacks this number of its
-    /// elements.
+    /// Returns a lower bound of the price of tensor `index`, in bytes, if some device lacks this number of the elements
+    /// that it needs of the tensor.
     fn least(&self, index: usize, elements: u64) -> u64;
 
-    /// Returns true if tensor `index`, a result, is summed over the axes over which it is partial.
+    /// Returns true if tensor `index`, a result, must be summed over all axes over which it is partial. Returns false
+    /// if it may be left unreduced over some, or if the op itself gathers the parts.
     fn is_summed(&self, index: usize) -> bool;
 
     /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor

@@ -45,7 +45,8 @@ impl CollectiveCost {
         self.passes() * (whole - whole.checked_div(members).unwrap_or(whole))
     }
 
-    /// Returns [`bytes_received`](CollectiveCost::bytes_received) for one byte.
+    /// Returns the quotient of [`bytes_received`](CollectiveCost::bytes_received) and `whole`, without rounding. There
+    /// must be at least one member.
     pub fn fraction_received(self, members: usize) -> f64 {
         let members = members as f64;
         self.passes() as f64 * (members - 1.0) / members

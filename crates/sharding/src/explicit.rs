@@ -67,7 +67,7 @@ pub enum Move {
 pub enum Ambiguity {
     /// Two operands split one factor by different axes. Holds the operand, dimension and axes of both.
     Differ { first: (usize, usize, AxisList), second: (usize, usize, AxisList) },
-    /// The same axis would split two dimensions of the results. Holds the axis and these dimensions.
+    /// One axis would split two dimensions of the results. Holds the axis and these dimensions.
     Twice { axis: AxisRef, dims: [usize; 2] },
     /// All operands with a reduced factor are split along it by the same axes, and the caller places the sum. Holds the
     /// axes, and the operand and dimension of each.

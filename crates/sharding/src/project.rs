@@ -249,7 +249,8 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Converts the shardings of the operands, then of the results.
+    /// Converts the shardings of the operands, then of the results, to shardings of the rule's factors. `missing`
+    /// states how a tensor without a sharding is treated.
     pub fn new<'a>(
         rule: &Rule,
         mesh: &Mesh,

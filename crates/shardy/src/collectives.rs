@@ -504,7 +504,7 @@ fn in_mesh_order<'a>(axes: impl IntoIterator<Item = &'a AxisRef>) -> Vec<AxisRef
     axes
 }
 
-/// Cuts the axes of a list so that each part is equal to one of `others` or lies outside of them. An axis that cannot
+/// Cuts the axes of a list so that each part is equal to one of `others` or overlaps none of them. An axis that cannot
 /// coexist with an overlapping one of `others` is not cut. `others` is in the order of the mesh.
 fn align(list: &mut VecDeque<AxisRef>, others: &[AxisRef], mesh: &Mesh) {
     for axis in std::mem::take(list) {

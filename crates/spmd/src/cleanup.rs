@@ -349,7 +349,7 @@ impl Cleanup<'_> {
     }
 
     /// Returns the result of an equal op that comes earlier in this region, or in the function's own region if the
-    /// region may use its values.
+    /// region may use its values. Returns `None` if there is none.
     fn repeated(&self, view: &OpView<'_>, region: Region, print: u64) -> Option<Value> {
         // Of the surrounding regions, only the function's own region is considered. All ops seen there come before this
         // op.

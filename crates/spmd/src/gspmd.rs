@@ -116,7 +116,8 @@ fn import_op(
     Ok(())
 }
 
-/// Returns the dimensions that a constraint leaves open: `backend_config = "unspecified_dims=[0,2]"`.
+/// Returns the dimensions that a constraint leaves open: `backend_config = "unspecified_dims=[0,2]"`. There are none if
+/// the attribute does not have this form. Entries that are no numbers are skipped.
 fn unspecified_dims(attrs: &Attrs) -> Vec<usize> {
     let config = backend_config(attrs).unwrap_or("");
     let list = config.strip_prefix("unspecified_dims=[").and_then(|rest| rest.split(']').next());
@@ -294,7 +295,7 @@ fn collect<'a>(sharding: &'a HloSharding, out: &mut Vec<&'a Tiling>) {
     }
 }
 
-/// Returns a mesh with axes `axis_0`, `axis_1`, … of these sizes.
+/// Returns a mesh with axes `axis_0`, `axis_1`, … of these sizes. Panics if no mesh can have these sizes.
 fn grid(name: &str, sizes: &[usize]) -> Mesh {
     let names: Vec<String> = (0..sizes.len()).map(|i| format!("axis_{i}")).collect();
     let axes = names.iter().map(String::as_str).zip(sizes.iter().copied());

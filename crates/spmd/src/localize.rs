@@ -75,7 +75,7 @@ struct Claim {
 
 impl Claim {
     /// Returns a warning if the value may vary over an axis along which it is claimed to be equal. `varying` are the
-    /// axes over which it may vary. Axes of size 1 are ignored.
+    /// axes over which it may vary. Axes of size 1 are ignored. Returns `None` if there is no such axis.
     fn doubt(&self, varying: &[AxisRef], mesh: &Mesh) -> Option<Diagnostic> {
         let without = |axes: &[AxisRef], others: &[AxisRef]| axes.iter().flat_map(|a| a.minus(mesh, others)).collect();
         let proved: Vec<AxisRef> = without(&self.equal, varying);

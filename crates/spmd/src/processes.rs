@@ -126,7 +126,8 @@ pub(crate) fn check_axes(module: &Module) -> Result<(), Diagnostics> {
 }
 
 /// Returns the error if the op is a collective that relates devices that differ along axes other than `manual`, or that
-/// treats such devices differently. A collective that names replicas ([`names_replicas`]) is no error.
+/// treats such devices differently. Returns `None` for other ops, and for a collective that names replicas
+/// ([`names_replicas`]).
 fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| !names_replicas(c))?;
     let free = free_axes(mesh, manual);
@@ -241,7 +242,7 @@ fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Op
     }
 }
 
-/// Returns the error if a collective names a process that does not exist.
+/// Returns the error if the op is a collective that names a process that does not exist, and `None` otherwise.
 fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let process = CollectiveView::of(view)?.named_processes().find(|&p| p >= devices)?;
     let message = format!("`{}` names process {process}, and the program runs on {devices} devices", view.name());
@@ -252,8 +253,9 @@ fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     })
 }
 
-/// Returns the error if a collective whose result every device needs lists groups of devices by number and has no group
-/// for some device. [`beyond_devices`] has checked that all numbers are less than `devices`.
+/// Returns the error if the op is a collective whose result every device needs, and it lists groups of devices by
+/// number and has no group for some device. Returns `None` otherwise. [`beyond_devices`] has checked that all numbers
+/// are less than `devices`.
 fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| c.kind.needs_every_process())?;
     let is_of_devices = matches!(collective.ids, IdSpace::CrossPartition | IdSpace::Flattened);
@@ -269,7 +271,8 @@ fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     Some(Diagnostic::error("collective-process", view.loc(), message).help("put every process into a group"))
 }
 
-/// Returns the error if a collective names other replicas: a partitioned program is a single replica.
+/// Returns the error if the op is a collective that names replicas other than 0, and `None` otherwise. A partitioned
+/// program is a single replica.
 fn other_replicas(view: &OpView<'_>) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view)?;
     let help = match collective.ids {

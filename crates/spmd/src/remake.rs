@@ -116,7 +116,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the op that computes the value, if the op may run again for another layout and `left`, which is reduced
-    /// by one, is not 0.
+    /// by one, is not 0. Returns `None` otherwise.
     fn counted<'b>(&self, body: &'b Body, v: Value, left: &mut usize) -> Option<OpView<'b>>
     where
         'a: 'b,

@@ -525,7 +525,7 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Returns the bytes that the device that receives most receives when the value is moved from one layout to
-    /// another. The sums over unreduced axes are not counted.
+    /// another. The sums over unreduced axes are not counted. Panics if the value is no tensor.
     fn reshard_bytes(&self, from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {
         let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
         self.decisions.prices.of(from, &[], to, &ty.shape, ty.dtype).bytes
@@ -653,7 +653,7 @@ pub(crate) fn with_single_elements_whole(layout: Sharding, shape: &[usize]) -> S
     layout
 }
 
-/// Returns the sharding with the axes of each dimension up to the first that does not divide it evenly.
+/// Returns the sharding with only the longest list of major axes of each dimension that divides the dimension evenly.
 fn even_prefix(sharding: Sharding, shape: &[usize]) -> Sharding {
     let mesh = sharding.mesh.clone();
     let mut even = sharding;
@@ -673,7 +673,7 @@ pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
 }
 
 /// Returns the bytes that each device receives in an all-reduce of the value, which has the layout `from`, over these
-/// axes.
+/// axes. Panics if the value is no tensor.
 fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>) -> u64 {
     let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
     let n = AxisRef::total_size(&from.mesh, axes) as u64;

@@ -110,7 +110,7 @@ struct Bounce {
     size: usize,
 }
 
-/// Returns the number of bytes of memory that a worker needs.
+/// Returns the number of bytes of the frame in which a worker runs the code.
 pub(super) fn frame_bytes(code: &Code) -> usize {
     Frame::new(code, code.wide).total
 }

@@ -38,7 +38,7 @@ pub(super) enum Base {
     /// The row with this number in the frame. It has a word for each lane of the whole row. The phase that computes a
     /// value stores it there, and later uses in this phase and in later ones read it.
     Saved(usize),
-    /// The running results, one for each lane, of the phase's reduction with this number over leading dimensions.
+    /// The running results, one for each lane, of the reduction with this number over leading dimensions.
     Accumulator(usize),
     /// The partial results of the phase's row reduction with this number.
     Partials(usize),
@@ -583,7 +583,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.used(node);
     }
 
-    /// Emits all pending reductions of `node`.
+    /// Emits the code of those reductions in `pending` that reduce `node`, and removes them from `pending`.
     fn fold_all(&mut self, node: usize, pending: &mut Vec<(usize, usize)>) {
         let is_mine = |r: &(usize, usize)| self.builder.reduced(r.1) == node;
         let (mine, others) = pending.drain(..).partition(is_mine);

@@ -18,7 +18,8 @@ use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 
-/// Number of lanes of a part: longer rows are cut into pieces of this length, and shorter ones are grouped up to it.
+/// Number of lanes of a part. Rows are grouped up to it, and longer rows are cut into pieces of this length if the
+/// kernel has one phase.
 const PART: usize = 32_768;
 /// If a kernel only reduces rows, and these are longer than this, each segment of a row is a part.
 const LONG_ROW: usize = 4 * SEGMENT;

@@ -27,7 +27,7 @@ pub enum Filler {
 }
 
 impl Moves {
-    /// Returns the kernel whose output is the whole of one input in another layout.
+    /// Returns the kernel whose output is the whole of its one input in another layout, which is read from byte 0 on.
     pub fn layout(elements: Move, output_bytes: usize) -> Moves {
         Moves::whole(elements, 0, output_bytes)
     }

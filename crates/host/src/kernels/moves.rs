@@ -22,8 +22,8 @@ pub fn alias<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.step(view, StepKind::Alias))
 }
 
-/// Returns the step of a `bitcast_convert` between element types of whole bytes, which passes the buffer on, or `None`
-/// for others ([`keeps_bytes`]).
+/// Returns the step of a `bitcast_convert`, which passes the buffer on. Returns `None` if one of the element types is
+/// `i1` or a type that kernels do not compute on.
 pub fn bitcast<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     keeps_bytes(view).then(|| plan.step(view, StepKind::Alias))
 }
@@ -55,8 +55,8 @@ fn keeps_bytes(view: &OpView<'_>) -> bool {
     has_bytes(view.operand_tensor(0)) && has_bytes(view.result_tensor(0))
 }
 
-/// Returns the step that computes the last view of a chain by one move from the array that the first one reads, or
-/// `None` if one move cannot do this.
+/// Returns the step that computes the last view of a chain by one move from the array that the first one reads. Returns
+/// `None` if one move cannot do this, because a view of the chain cannot be read through.
 pub fn view<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let size = element_bytes(view);
     let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(plan, view)?;

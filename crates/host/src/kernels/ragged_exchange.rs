@@ -27,8 +27,8 @@ struct RaggedExchange {
     loc: Loc,
 }
 
-/// Returns the step of a `ragged_all_to_all`. Returns `None` for other ops, and if there is no kernel because an instance
-/// is in no group or the groups are lists of replicas on a mesh.
+/// Returns the step of a `ragged_all_to_all`. Returns `None` for other ops, and if there is no kernel because an
+/// instance is in no group or the groups are lists of replicas on a mesh.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|c| c.kind == CollectiveKind::RaggedAllToAll)?;
     // The result varies over everything that an operand varies over, and over the axes of the groups. Each instance is

@@ -48,8 +48,8 @@ struct SelectAndScatter {
     elems: [Elem; 2],
     /// The numbers of elements of the result and of the source.
     counts: [usize; 2],
-    /// The number of pieces into which result and source are divided. The windows of a piece are in one piece of the
-    /// result.
+    /// The number of pieces into which result and source are divided. Each piece of the source is combined into the
+    /// piece of the result with the same number.
     pieces: usize,
 }
 

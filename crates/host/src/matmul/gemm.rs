@@ -68,26 +68,26 @@ pub(super) struct Pieces {
 }
 
 impl Product<'_> {
-    /// Panics if an operand does not have the bytes that are reached of it.
+    /// Checks that each operand has the bytes that are reached of it. Panics if one does not.
     pub(super) fn check(&self, [a, b, c]: &[Reach; 3]) {
         let has_all = self.a.has(*a) && self.b.has(*b) && self.c.has(*c);
         assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");
     }
 
-    /// Returns the addresses at these offsets in bytes.
+    /// Returns the addresses of the operands' positions, each moved by its offset in bytes.
     pub(super) fn places(&self, offsets: [isize; 3]) -> Places {
         Places { a: self.a.pointer(), b: self.b.pointer(), c: self.c.pointer() }.offset(offsets)
     }
 }
 
 impl Places {
-    /// Returns addresses that are only compared and never accessed.
+    /// Returns these addresses as places that are only compared and never accessed.
     pub(super) fn at(a: usize, b: usize, c: usize) -> Places {
         let [a, b, c] = [a, b, c].map(|at| Pointer(std::ptr::without_provenance_mut(at)));
         Places { a, b, c }
     }
 
-    /// Returns the addresses at these offsets in bytes.
+    /// Returns these addresses, each moved by its offset in bytes.
     pub(super) fn offset(self, [a, b, c]: [isize; 3]) -> Places {
         Places { a: self.a.offset(a), b: self.b.offset(b), c: self.c.offset(c) }
     }

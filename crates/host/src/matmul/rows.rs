@@ -47,8 +47,8 @@ pub struct RowsGemm {
 }
 
 impl RowsGemm {
-    /// Returns the product, or `None` if this kernel does not have its types or the layout of its operands, or if it is
-    /// added to the values in the result. The number of rows is not checked.
+    /// Returns the product in the form of this kernel, or `None` if the kernel does not support its types or the layout
+    /// of its operands, or if it is added to the values in the result. The number of rows is not checked.
     pub fn of(gemm: &Gemm) -> Option<RowsGemm> {
         let Gemm { elem, out, n, k, a, b, c, .. } = *gemm;
         let has_kernel = matches!(elem, Elem::F32 | Elem::BF16) && out == elem && !gemm.accumulate;

@@ -79,7 +79,7 @@ pub struct Block<'a> {
 
 /// Where the results of a block are written.
 pub struct Results<'a> {
-    /// For each row of the block, the address of its result.
+    /// The block's rows, with the addresses of their results.
     pub rows: &'a [Row],
     /// The number of bytes from the start of a result's row to the block's first column.
     pub start: isize,

@@ -40,7 +40,7 @@ impl SlotInfo {
         SlotInfo { count: points.count(), bytes, ty, points, loc }
     }
 
-    /// Returns the number of bytes of all instances.
+    /// Returns the number of bytes of all instances, or `usize::MAX` if it overflows.
     pub fn all_bytes(&self) -> usize {
         self.bytes.saturating_mul(self.count)
     }

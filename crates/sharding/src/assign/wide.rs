@@ -5,8 +5,8 @@ use super::{AssignInput, Best, Choice, MAX_COMBINATIONS, Picks, Price, Search};
 use crate::{AxisList, Factor};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
-/// In a product, a device may compute more elements than the least possible number, by one part in this many, so that
-/// an uneven split that moves little is not ruled out by its padding.
+/// In a product, a device may compute more elements than the least possible number, by that number divided by this
+/// constant. An uneven split that moves little is then not ruled out by its padding.
 const PADDING: u64 = 16;
 
 /// With more parts of axes than this, only the lists that tensors have are tried.

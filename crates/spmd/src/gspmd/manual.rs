@@ -12,8 +12,8 @@ use std::sync::Arc;
 const ENTER: &str = "SPMDFullToShardShape";
 const LEAVE: &str = "SPMDShardToFullShape";
 
-/// Whether an op begins or ends a per-device region, or only marks a sharding. It follows from the target of the custom
-/// call alone.
+/// States whether an op begins or ends a per-device region, or only marks a sharding. This follows from the target of
+/// the custom call alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Enters,

@@ -100,7 +100,8 @@ fn hops(exchange: &Exchange) -> u64 {
     far.unwrap_or(0)
 }
 
-/// Returns the trade of a dimension for another one, if a reshard of an operand is one.
+/// Returns the strategy `traded dimension` if a reshard of an operand moves axes of one dimension to another one.
+/// Returns `None` otherwise.
 fn traded(view: &OpView<'_>) -> Option<Chosen> {
     let reason = view.data().reason.as_ref().filter(|r| matches!(r.cause, ReasonCause::Operand { .. }));
     let (from, to) = (view.body.sharding(view.operand(0))?, view.body.sharding(view.result(0))?);
@@ -113,7 +114,7 @@ fn traded(view: &OpView<'_>) -> Option<Chosen> {
     Some(Chosen { name: "traded dimension", ..layout_cases(view, 0, Some(dim)) })
 }
 
-/// Returns the exchange of boxes that a reshard is made of, if it is one.
+/// Returns the strategy `boxes` if the plan of a reshard has an exchange of boxes. Returns `None` otherwise.
 fn in_boxes(view: &OpView<'_>) -> Option<Chosen> {
     let (from, to) = (view.body.sharding(view.operand(0))?, view.body.sharding(view.result(0))?);
     let ty = view.operand_tensor(0);

@@ -462,7 +462,8 @@ fn layout(body: &Body, v: Value, mesh: &Arc<Mesh>) -> Sharding {
     sharding_or_replicated(body, v, mesh).expect("an op that moves elements has tensors alone")
 }
 
-/// Returns the type with the moved dimensions enlarged so that they divide evenly.
+/// Returns the type with the moved dimensions of results enlarged so that the sharding divides them evenly. Panics if
+/// the type is no tensor.
 fn even_type(ty: &Type, sharding: &Sharding, dims: &[MovedDim]) -> Type {
     let t = ty.as_tensor().expect("a tensor");
     let (mut shape, counts) = (t.shape.clone(), sharding.shard_counts());
@@ -472,7 +473,8 @@ fn even_type(ty: &Type, sharding: &Sharding, dims: &[MovedDim]) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-/// Returns the type of a device's part along manual axes.
+/// Returns the type of the part that one device has if only the manual axes of the sharding split the value. Panics if
+/// `ty` is no tensor.
 fn local_type(ty: &Type, sharding: &Sharding, manual: &[AxisRef]) -> Type {
     let t = ty.as_tensor().expect("a tensor");
     let is_manual = |a: &&AxisRef| manual.iter().any(|m| m.contains(**a));

@@ -30,8 +30,8 @@ pub(super) struct Direction {
 pub(super) struct Shared(FxHashMap<Direction, Vec<Span>>);
 
 impl Shared {
-    /// Adds what an op in `region` fetches along the first of its dimensions. Along the others, what it fetches is
-    /// already an own window.
+    /// Adds what an op in `region` fetches along the first of its dimensions. Along the others, it fetches parts of a
+    /// window that no other op has.
     pub fn add(&mut self, view: &OpView<'_>, region: Region, dims: &[MovedDim]) {
         let Fetched::Elements(fetches) = &dims[0].fetched else { return };
         for fetch in fetches {

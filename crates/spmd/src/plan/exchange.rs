@@ -16,8 +16,8 @@ struct Digits<'a> {
     dtype: DType,
 }
 
-/// Returns the exchange between the layouts that follows from their digits, if there is one and it is
-/// small (see [`Exchange::is_small`]).
+/// Returns the exchange between the layouts that follows from their digits. Returns `None` if there is none, if it is
+/// not small ([`Exchange::is_small`]), or if blocks that are not whole would have to be moved.
 pub(super) fn step(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Step> {
     Digits::between(from, to, shape, dtype).filter(|digits| digits.exchange.is_small()).map(|digits| digits.one_step())
 }
@@ -27,8 +27,8 @@ pub(super) fn step(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType
 /// permutation and a gather if they move no more than a device needs, or else the cheapest of three plans: one exchange
 /// if it is small, a small exchange and a gather, and a plan that begins with a permutation.
 ///
-/// Returns `None` if no such plan exists, if the layouts cannot be written in the same digits, or if blocks that are
-/// not whole would have to be moved.
+/// Returns `None` if no such plan exists, if [`Exchange::between`] finds no digits for both layouts, or if blocks that
+/// are not whole would have to be moved.
 pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let digits = Digits::between(from, to, shape, dtype)?;
     if digits.exchange.is_aligned() {
@@ -43,8 +43,8 @@ pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType
 }
 
 /// Returns the plan of [`plan`] if the exchange is aligned. Otherwise returns the cheaper one of the plan with a slice,
-/// a permutation and a gather and the plan that begins with a permutation. Returns `None` if there is neither, if the
-/// layouts cannot be written in the same digits, or if blocks that are not whole would have to be moved.
+/// a permutation and a gather and the plan that begins with a permutation. Returns `None` if there is neither, if
+/// [`Exchange::between`] finds no digits for both layouts, or if blocks that are not whole would have to be moved.
 pub(super) fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     let digits = Digits::between(from, to, shape, dtype)?;
     if digits.exchange.is_aligned() {

@@ -275,14 +275,15 @@ fn uniform() {
     finds("uniform", VARYING, PRODUCT, Spoils(forgets));
 }
 
-/// Removes the attribute from the first op that has it.
+/// Removes the attribute from the first op that has it. Panics if there is none.
 fn without_attr(func: &mut Func, name: &str) {
     let ops = func.body.walk();
     let is_removed = ops.into_iter().any(|op| func.body.op_mut(op).attrs.remove(name).is_some());
     assert!(is_removed, "no op has `{name}`");
 }
 
-/// Splits the result of the first op of this kind over "x" along its first dimension.
+/// Splits the result of the first op of this kind over "x" along its first dimension. Panics if there is no such op or
+/// the result has no sharding.
 fn split(func: &mut Func, code: Opcode) {
     let op = func.body.walk().into_iter().find(|&op| func.body[op].code == code.into()).expect("there is one");
     let result = func.body[op].results[0];
@@ -292,7 +293,8 @@ fn split(func: &mut Func, code: Opcode) {
     func.body.value_mut(result).sharding = Some(Sharding::closed(&sharding.mesh, dims));
 }
 
-/// Lets the reduction use the argument in place of the value whose padding is replaced.
+/// Lets the first reduction use the first argument in place of the value whose padding is replaced. Panics if there is
+/// no reduction.
 fn unmask(func: &mut Func) {
     let op = func.body.walk().into_iter().find(|&op| func.body[op].code == Opcode::Reduce.into());
     let op = op.expect("there is a reduction");

@@ -9,7 +9,8 @@ fn module(source: &str) -> Module {
     text::parse("program.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Checks the report of a program, that the report of the printed program is equal, and that there are no warnings.
+/// Checks that the report on the communication of a program is `expected`, that the partitioned program has an equal
+/// report after it is printed and parsed, and that there are no warnings. Panics otherwise.
 fn check(source: &str, expected: Expect) {
     let partitioned = partition(&module(source), &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(partitioned.warnings.is_empty(), "{}", partitioned.warnings);

@@ -33,7 +33,8 @@ func.func @main(%a: tensor<32x{n}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {x}
     )
 }
 
-/// Returns what the partitioned program moves, after comparing its results with those of the whole program.
+/// Returns what the partitioned program moves, after comparing its results with those of the whole program. Panics if
+/// they differ, or if the program cannot be partitioned or run.
 #[track_caller]
 fn moved(program: &str) -> Communication {
     let module = parse("test.mlir", program, &OPS).unwrap_or_else(|e| panic!("{e}\n{program}"));

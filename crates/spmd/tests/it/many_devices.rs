@@ -34,7 +34,9 @@ func.func @main(%a: tensor<i32>) -> tensor<i32> {{
     ))
 }
 
-/// Tests meshes of 2^18 devices: many small groups of devices that have to agree, and few large ones.
+/// Tests on meshes of 2^18 devices that a number computed from a device's number is accepted if it depends on the
+/// position along `x` alone, and refused otherwise. The devices with one position along `x`, which have to agree, are
+/// every second device or one half of the devices.
 #[test]
 fn positions_are_followed_on_meshes_of_every_size() {
     let refused = |text: String| text.contains("reads the device's position along \"y\"");

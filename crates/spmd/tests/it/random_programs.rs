@@ -23,8 +23,8 @@ pub fn per_device(partitioned: &Partitioned, args: &[Literal]) -> Vec<Literal> {
     results.iter().map(|r| r.to_literal()).collect()
 }
 
-/// Checks that results are equal. -0 and 0 are one number: which of the two is the result of a sum depends on its
-/// order.
+/// Checks that results are equal, and panics if they are not. -0 and 0 are one number: which of the two is the result
+/// of a sum depends on its order.
 #[track_caller]
 pub fn same(got: &[Literal], want: &[Literal], what: &str) {
     compare(got, want, |_| Tolerance::Numbers).unwrap_or_else(|why| panic!("{what}: {why}"));
@@ -51,8 +51,8 @@ fn check_dense(partitioned: &Partitioned, args: &[Literal]) {
     assert_eq!(run(&dense).unwrap_or_else(|e| panic!("{e}")), run(&partitioned.module).unwrap());
 }
 
-/// Checks `count` programs of `length` ops with the seeds from `first` on, and prints the one that failed. With
-/// `SHARDWISE_SEEDS=20`, it checks twenty times as many.
+/// Checks `count` programs of `length` ops with the seeds from `first` on. At the first one that fails, prints it and
+/// panics. With `SHARDWISE_SEEDS=20`, it checks twenty times as many.
 fn check_all(first: u64, count: u64, length: usize) {
     let times = std::env::var("SHARDWISE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     for seed in first..first + count * times {

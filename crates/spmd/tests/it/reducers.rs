@@ -42,7 +42,8 @@ func.func @main(%a: tensor<3x{n}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}
     )
 }
 
-/// Returns the partitioned program, after comparing its results with those of the whole program.
+/// Returns the partitioned program, after comparing its results with those of the whole program. Panics if they differ,
+/// or if the program cannot be partitioned or run.
 #[track_caller]
 fn checked(program: &str, args: &[Literal]) -> Partitioned {
     let module = parse("test.mlir", program, &OPS).unwrap_or_else(|e| panic!("{e}\n{program}"));

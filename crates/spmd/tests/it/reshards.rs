@@ -56,8 +56,8 @@ fn module(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> Modul
     module
 }
 
-/// Checks a reshard. Returns three values: true if it contains an exchange, true if it contains an all-to-all with
-/// several moves, and true if it is an exchange of boxes.
+/// Checks that a reshard computes the identity, and panics if it does not. Returns three values: true if it contains an
+/// exchange, true if it contains an all-to-all with several moves, and true if it is an exchange of boxes.
 fn check(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> [bool; 3] {
     let module = module(mesh, from, to, shape);
     let what = format!("{from} -> {to} of {shape:?} on {mesh}");

@@ -82,7 +82,7 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
 }
 
 /// Returns the warnings about a manual computation over x and y with this body, whose result is claimed to be equal on
-/// all devices.
+/// all devices. Panics if the program cannot be parsed or partitioned.
 fn warnings(body: &str) -> String {
     let text = format!(
         r#"sdy.mesh @mesh = <["x"=2, "y"=4]>

@@ -36,7 +36,7 @@ fn arguments(module: &Module) -> Vec<Literal> {
 }
 
 /// Checks that the program computes the same on whole values, by shards after several stages, and on each device. Also
-/// checks it on one device, unless it has a manual computation.
+/// checks it on one device, unless it has a manual computation. Panics if results differ.
 fn check(text: &str) {
     let module = module(text);
     let args = arguments(&module);

@@ -56,8 +56,8 @@ pub fn convert(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
     program.convert(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
 
-/// Adds the bits of a value as the element type of the result. Returns `None` if one of the types is complex or does
-/// not fill a lane.
+/// Returns the bits of a value as the element type of the op's result. Returns `None` if kernels do not compute on that
+/// type, or if one of the types is complex or does not fill a lane.
 pub fn bitcast(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.reinterpret(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
@@ -74,7 +74,7 @@ pub fn select(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Opti
 }
 
 /// Adds the second value, limited from below by the first and from above by the third. Returns `None` for complex
-/// values.
+/// values. Panics if the values have different types.
 pub fn clamp(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.clamp(operands[0], operands[1], operands[2])
 }
@@ -85,7 +85,8 @@ pub fn space_of<'m>(root: &OpView<'m>) -> &'m [usize] {
     if Opcode::of_view(root) == Opcode::Reduce { root.operand_shape(0) } else { root.result_shape(0) }
 }
 
-/// Returns the dimensions along which a `reduce` folds elements. Dimensions of size 1 are only removed from the shape.
+/// Returns the dimensions along which a `reduce` combines several elements. Reduced dimensions of size 1 are left out,
+/// because nothing is combined along them.
 pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
     let mut dims = Reduce::dims(reduce);
     dims.retain(|&d| reduce.operand_shape(0)[d] != 1);
