@@ -25,7 +25,7 @@
 //!
 //! Each leaf is a tensor of the name that [`Path::name`](crate::Path::name) returns. The format has no types of less
 //! than eight bits but booleans, and no complex numbers of 64-bit parts. For trees that are too large for one file, and
-//! for training, see [`checkpoint`](crate::checkpoint).
+//! for training, see [`checkpoint`](mod@crate::checkpoint).
 
 use crate::tensors::mistakes::{unreadable, unwritable};
 use crate::tensors::store::{Store, Unused};
