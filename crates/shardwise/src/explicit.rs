@@ -214,7 +214,7 @@ impl State {
     }
 
     /// Recomputes the axes that are part of types: those that are Explicit in this part of the program and for which
-    /// `is_manual` is false.
+    /// `is_manual` is false. Does nothing without a mesh.
     pub fn narrow(&mut self, is_manual: impl Fn(AxisIndex) -> bool) {
         let Some(mesh) = &self.mesh else { return };
         let is_typed = |a: &AxisRef| match mesh.axes[a.axis.index()].kind {

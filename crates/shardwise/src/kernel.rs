@@ -45,7 +45,7 @@ use std::panic::Location;
 /// # Errors
 ///
 /// - `kernel-twice` if a kernel is already registered for `target`.
-/// - `kernel-rule` if the kernel's sharding rule cannot be parsed.
+/// - `kernel-rule` if the kernel's sharding rule cannot be parsed, or if a reduction factor is a factor of a result.
 pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
     let registered = shardwise_ops::user::register(target, kernel);
     registered.map_err(|d| shardwise_base::Diagnostics::from(d).into())

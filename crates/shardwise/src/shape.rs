@@ -119,7 +119,7 @@ impl Array {
     /// # Errors
     ///
     /// - `broadcast` if the shapes do not match.
-    /// - `too-large` if the array would have 2^59 bytes or more.
+    /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
     #[track_caller]
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
@@ -282,7 +282,7 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` unless the elements are integers.
-    /// - `too-large` if the array would have 2^59 bytes or more.
+    /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
     #[track_caller]
     pub fn one_hot(&self, n: usize, dtype: DType) -> Array {
         site("one_hot", &[self], |s| {

@@ -198,7 +198,7 @@ pub(super) fn unknown(view: &OpView<'_>, operand: usize) -> Diagnostic {
     mistakes::layout_of_auto(&operand_type(view, operand, view.operand_sharding(operand)), view.loc())
 }
 
-/// Returns the error for an op that is not linear in operand `holder`, which is unreduced.
+/// Returns the error for an op that cannot take operand `holder`, which is unreduced.
 pub(super) fn unreduced(
     view: &OpView<'_>,
     operands: &[Option<&Sharding>],

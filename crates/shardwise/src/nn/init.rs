@@ -186,7 +186,7 @@ impl Scaling {
     }
 
     /// Draws numbers from a normal distribution without the numbers that are more than two standard deviations away.
-    /// Its standard deviation is larger, so that that of the result is as stated.
+    /// Its standard deviation is larger, so that the result has the variance of the scaling.
     ///
     /// # Errors
     ///

@@ -161,7 +161,8 @@ impl Part<Vec<Array>> {
         Part { name: self.name, numbers: self.numbers.clone(), slots: self.slots.iter().map(slot).collect() }
     }
 
-    /// Returns the part of a transformation, with the number of earlier steps if `slots` are updated in each step.
+    /// Returns the part of the transformation `name` before the first step: `slots`, and the number of earlier steps,
+    /// which is 0.
     pub(super) fn counted(name: &'static str, slots: Vec<Slot<Vec<Array>>>) -> Part<Vec<Array>> {
         Part { name, numbers: vec![(COUNT, scalar(0, DType::I32))], slots }
     }
