@@ -392,25 +392,16 @@ pub fn truncated_normal(key: Key, low: f64, high: f64, shape: impl IntoShape, dt
 
 /// Builds an array of type `ty` of normal numbers between `low` and `high`.
 pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
-    let of = |opcode: Opcode, x: f64| hlo::unary(opcode, &hlo::constant(element(x, ty.dtype)));
+    let number = |x: f64| hlo::constant(element(x, ty.dtype));
     let root = std::f64::consts::SQRT_2;
     // In the precision of the dtype, as JAX computes them: erf(low / sqrt(2)).
-    let limits = [low, high].map(|x| hlo::broadcast_to(&of(Opcode::ChloErf, x / root), &ty.shape));
+    let erf = |x: f64| hlo::unary(Opcode::ChloErf, &number(x / root));
+    let limits = [low, high].map(|x| hlo::broadcast_to(&erf(x), &ty.shape));
     let unit = uniform_of(key, ty, 0.0, 1.0);
     let uniform = (&unit * (&limits[1] - &limits[0]) + &limits[0]).maximum(&limits[0]);
     let drawn = hlo::unary(Opcode::ChloErfInv, &uniform) * root;
-    drawn.clamp(next_above(low, ty.dtype), -next_above(-high, ty.dtype))
-}
-
-/// Returns `x`, rounded to a float type, plus the size of its last binary digit: a number slightly above `x`. For 0,
-/// returns 2^-133, whatever the type.
-fn next_above(x: f64, dtype: base::DType) -> f64 {
-    let x = element(x, dtype).get_f64(0);
-    let ulp = match x.abs() {
-        0.0 => return f64::MIN_POSITIVE.max(2f64.powi(-133)),
-        size => 2f64.powi(size.log2().floor() as i32 - mantissa_bits(dtype) as i32),
-    };
-    x + ulp
+    let next = |x: f64, toward: f64| hlo::binary(Opcode::ChloNextAfter, &number(x), &number(toward));
+    drawn.clamp(next(low, f64::INFINITY), next(high, f64::NEG_INFINITY))
 }
 
 /// Returns the numbers `0..n` in a random order, as `jax.random.permutation` does: `x.i(&permutation(key, n))` shuffles
