@@ -101,9 +101,9 @@ pub use spec::{
 };
 pub use transform::{
     AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, Grad, HasAux, Hessian, Jacfwd,
-    Jacrev, Kind, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
-    ValueAndGrad, WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev,
-    jvp, linearize, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
+    Jacrev, Kind, Linearized, Loss, Nth, Positions, Pullback, Remat, Residual, Reverse, Transform, ValueAndGrad,
+    WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp,
+    jvp_with_aux, linearize, linearize_with_aux, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
 };
 pub use tree::{MapLeaves, Path, Tree};
 

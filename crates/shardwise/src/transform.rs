@@ -25,12 +25,12 @@ pub(crate) mod remat;
 mod residuals;
 mod traced;
 
-pub use arguments::{Nth, NthArray, Positions};
+pub use arguments::{Nth, Positions};
 pub use batch::{AxesFor, Batch, BatchAxes, vmap};
 pub use custom::{CustomJvp, CustomVjp, custom_jvp, custom_vjp};
 pub use derivative::{
     Derivative, Grad, HasAux, Kind, Linearized, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad, jvp,
-    linearize, value_and_grad, vjp, vjp_with_aux,
+    jvp_with_aux, linearize, linearize_with_aux, value_and_grad, vjp, vjp_with_aux,
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
 pub use remat::{Remat, checkpoint, checkpoint_name};

@@ -11,7 +11,7 @@
 
 mod linear;
 
-pub use linear::linearize;
+pub use linear::{linearize, linearize_of};
 
 use crate::custom::inlined;
 use crate::depends::{Depends, uses};

@@ -1,14 +1,14 @@
 //! Gradients, and derivatives along tangents and cotangents.
 
 use super::arguments::{Nth, Positions, selected};
-use super::traced::Traced;
+use super::traced::{Linear, Traced};
 use super::{Source, Transform, attempt, is_smooth, once, or_end, same_types};
 use crate::array::Array;
 use crate::function::{At, HasArgument};
 use crate::tree::{self, Tree};
 use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes, replay, trace};
 use shardwise_base::{DType, Diagnostics};
-use shardwise_ir::TensorType;
+use shardwise_ir::{Func, Module, TensorType};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ pub struct Derivative<'f, A: Args, O: Returns, S, K> {
 }
 
 /// A kind of derivative: how it is computed, and its type.
-pub trait Kind<A: Args, O: Loss, S: Positions<A>>: Sized + 'static {
+pub trait Kind<A: Args, O: Returns, S: Positions<A>>: Sized + 'static {
     #[doc(hidden)]
     const NAME: &'static str;
     /// The result of the transformed function.
@@ -119,7 +119,7 @@ pub(super) type Of<'f, A, O, S, K> = Transform<'f, A, <K as Kind<A, O, S>>::Out,
 /// The derivative of kind `K` of the function `F` with respect to its first argument.
 pub(super) type First<'f, F, M, K> = Of<'f, <F as Function<M>>::Args, <F as Function<M>>::Out, Nth<0>, K>;
 
-impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Derivative<'f, A, O, S, K> {
+impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: Kind<A, O, S>> Derivative<'f, A, O, S, K> {
     pub(super) fn of<M, F>(f: F, at: At) -> Transform<'f, A, K::Out, Self>
     where
         F: Callable<M> + Function<M, Args = A, Out = O> + Send + Sync + 'f,
@@ -134,14 +134,14 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Derivative<'f
     }
 }
 
-impl<'f, A: Args, O: Loss, S, K> Derivative<'f, A, O, S, K> {
+impl<'f, A: Args, O: Returns, S, K> Derivative<'f, A, O, S, K> {
     /// Returns the derivative of the same function for other arguments or of another kind.
     pub(super) fn same<S2, K2>(&self) -> Derivative<'f, A, O, S2, K2> {
         Derivative { f: self.f.clone(), allow_int: self.allow_int, at: self.at, kind: PhantomData }
     }
 }
 
-impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, S, K> {
+impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, S, K> {
     /// Selects the arguments with respect to which the function is differentiated: one position, as `Nth::<1>`, or a tuple
     /// of positions, for which the derivative is a tuple. By default, it is the first argument.
     ///
@@ -168,7 +168,8 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: Kind<A, O, S>> Of<'f, A, O, 
         self.asked.same::<P, K>().transform()
     }
 
-    /// Returns also the results of the function that are not differentiated: the second part of the pair that it returns.
+    /// Returns also the results of the function that are not differentiated: the second part of the pair that it returns. The first
+    /// part is the one that is differentiated.
     ///
     /// # Examples
     ///
@@ -338,7 +339,9 @@ impl<A: Args, O: Loss, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
         let gradient = |leaf: usize| wrt.iter().position(|&w| w == leaf).map(|i| gradient[i].clone());
         Ok((tree::with_leaves(&traced.out, value.to_vec()), picked::<A, S>(args, &leaves, gradient, at)))
     }
+}
 
+impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
     /// Returns the leaves of the selected arguments, as indices of all leaves.
     ///
     /// Errors: `grad-integer` for each leaf that has no derivative, unless they are allowed.
@@ -360,6 +363,11 @@ pub(super) fn smooth<T: Tree>(args: &T, leaves: &[usize]) -> Vec<usize> {
     smooth.sort_unstable();
     smooth.dedup();
     smooth
+}
+
+/// Returns the leaves of the arguments that have derivatives.
+fn all_smooth<T: Tree>(args: &T) -> Vec<usize> {
+    smooth(args, &(0..tree::leaves(args).len()).collect::<Vec<_>>())
 }
 
 /// Returns the tree of the selected arguments with `gradient` of each leaf that has one, and `float0` arrays for the
@@ -420,16 +428,62 @@ where
     F: Callable<M> + Function<M> + Send + Sync,
 {
     let at = Location::caller();
-    let (primals, tangents) = (F::Args::own(primals), F::Args::own(tangents));
-    once("jvp", at, || {
-        let given = tangents_of("jvp", "tangent", "arg", &primals, &tangents, at)?;
-        let traced = Traced::of(|args| f.apply(args), &primals, at)?;
-        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
-        let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &wrt))?;
-        let results = traced.run(&derived, &primals, &given, at)?;
-        let (values, derivatives) = results.split_at(tree::leaves(&traced.out).len());
-        Ok((tree::with_leaves(&traced.out, values.to_vec()), with_smooth(&traced.out, derivatives, at)))
-    })
+    let f = |args: &Owned<F, M>| Ok((f.apply(args).finish()?, ()));
+    let (out, tangent, ()) = once("jvp", at, || along(&f, F::Args::own(primals), F::Args::own(tangents), at));
+    (out, tangent)
+}
+
+/// Returns the first part of the pair that `f` returns at `primals`, its derivative along `tangents` as that of [`jvp`], and
+/// the second part of the pair, which is not differentiated.
+///
+/// # Errors
+///
+/// Those of [`jvp`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::jvp_with_aux;
+/// # fn main() -> Result<()> {
+/// let f = |x: &Array| (x.square(), x.max(..));
+/// let (y, dy, largest) = jvp_with_aux(f, &array(&[3.0f32, 4.0]), &array(&[1.0f32, 0.5]));
+/// assert_eq!((y.to_vec::<f32>()?, dy.to_vec::<f32>()?), (vec![9.0, 16.0], vec![6.0, 4.0]));
+/// assert_eq!(largest.item::<f32>()?, 4.0);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn jvp_with_aux<M, F>(
+    f: F,
+    primals: <F::Args as Args>::Tuple<'_>,
+    tangents: <F::Args as Args>::Tuple<'_>,
+) -> (Value<F, M>, Value<F, M>, Further<F, M>)
+where
+    F: Callable<M> + Function<M> + Send + Sync,
+    F::Out: HasAux,
+{
+    let at = Location::caller();
+    let f = |args: &Owned<F, M>| Ok(F::Out::split(f.apply(args).finish()?));
+    once("jvp", at, || along(&f, F::Args::own(primals), F::Args::own(tangents), at))
+}
+
+/// Builds `f` at `primals`, the derivative of its first result along `tangents`, and its second result. Fails if `f` does,
+/// if the tangents have other types or another form, or if an op has no derivative.
+fn along<T: Tree, R: Tree, X: Tree>(
+    f: &dyn Fn(&T) -> Result<(R, X)>,
+    primals: T,
+    tangents: T,
+    at: At,
+) -> Result<(R, R, X)> {
+    let given = tangents_of("jvp", "tangent", "arg", &primals, &tangents, at)?;
+    let traced = Traced::of(f, &primals, at)?;
+    let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &all_smooth(&primals)))?;
+    let results = traced.run(&derived, &primals, &given, at)?;
+    let (values, derivatives) = results.split_at(tree::leaves(&traced.out).len());
+    let (out, aux) = tree::with_leaves(&traced.out, values.to_vec());
+    let tangent = with_smooth(&traced.out.0, derivatives, at);
+    Ok((out, tangent, aux))
 }
 
 /// Returns the leaves of `given`, the tangents or cotangents of `own`, that belong to floats and complex numbers. `what` and
@@ -549,20 +603,7 @@ fn pulled_back<T: Tree, R: Tree, X: Tree>(
     primals: T,
     at: At,
 ) -> (R, X, Pullback<R, T>) {
-    let mut linear = None;
-    let made = attempt("vjp", at, || {
-        let traced = Traced::of(f, &primals, at)?;
-        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
-        let count = tree::leaves(&traced.out.0).into_iter().filter(|a| is_smooth(a)).count();
-        let derived = traced.transformed(|m, f| shardwise_transform::vjp_of(m, f, &wrt, count))?;
-        let (results, rest) = traced.run_split(&derived, &primals, at)?;
-        let kept = rest.residuals.clone();
-        linear = Some((rest, wrt));
-        Ok((tree::with_leaves(&traced.out, results), kept))
-    });
-    let ((out, aux), residuals) = or_end(made);
-    let (mut rest, wrt) = linear.expect("it ran to its end");
-    rest.residuals = residuals;
+    let Once { out, aux, rest, wrt } = run_once("vjp", f, &primals, at, shardwise_transform::vjp_of);
     let like_out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
     let pullback = Transform::new("vjp", at, (), move |ct: &R, at| {
         let given = tangents_of("vjp", "cotangent", "cotangent", &like_out, ct, at)?;
@@ -577,11 +618,50 @@ fn pulled_back<T: Tree, R: Tree, X: Tree>(
     (out, aux, pullback)
 }
 
+/// A function that ran, and the rest of its derivative.
+struct Once<R, X> {
+    /// The results that are differentiated, and the others.
+    out: R,
+    aux: X,
+    /// The function of tangents or cotangents.
+    rest: Linear,
+    /// The leaves of the arguments that have derivatives.
+    wrt: Vec<usize>,
+}
+
+/// Runs `f`, and keeps the rest of its derivative. `derived` returns the derivative of a function with respect to some
+/// arguments, of as many results as its last argument says. Ends the active trace if `f` fails or has no derivative.
+fn run_once<T: Tree, R: Tree, X: Tree>(
+    name: &'static str,
+    f: &dyn Fn(&T) -> Result<(R, X)>,
+    primals: &T,
+    at: At,
+    derived: impl Fn(&Module, &Func, &[usize], usize) -> std::result::Result<Func, Diagnostics>,
+) -> Once<R, X> {
+    let mut linear = None;
+    let made = attempt(name, at, || {
+        let traced = Traced::of(f, primals, at)?;
+        let wrt = all_smooth(primals);
+        let count = tree::leaves(&traced.out.0).into_iter().filter(|a| is_smooth(a)).count();
+        let derived = traced.transformed(|m, f| derived(m, f, &wrt, count))?;
+        let (results, rest) = traced.run_split(&derived, primals, at)?;
+        let kept = rest.residuals.clone();
+        linear = Some((rest, wrt));
+        Ok((tree::with_leaves(&traced.out, results), kept))
+    });
+    let ((out, aux), residuals) = or_end(made);
+    let (mut rest, wrt) = linear.expect("it ran to its end");
+    rest.residuals = residuals;
+    Once { out, aux, rest, wrt }
+}
+
 /// A linear function, which takes tangents of the arguments and returns the tangent of the result.
 pub type Linearized<A, R> = Transform<'static, A, R>;
 
 /// The result of [`linearize`].
 type ResultAndTangent<F, M> = (Results<F, M>, Linearized<<F as Function<M>>::Args, Results<F, M>>);
+/// The result of [`linearize_with_aux`].
+type ValueTangentAndAux<F, M> = (Value<F, M>, Linearized<<F as Function<M>>::Args, Value<F, M>>, Further<F, M>);
 
 /// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of the
 /// arguments, in the form of the arguments, and returns the tangent of the result. It is called as `f` is.
@@ -612,24 +692,53 @@ where
     F::Args: 'static,
 {
     let at = Location::caller();
-    let primals = F::Args::own(primals);
-    let mut linear = None;
-    let made = attempt("linearize", at, || {
-        let traced = Traced::of(|args| f.apply(args), &primals, at)?;
-        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
-        let derived = traced.transformed(|m, f| shardwise_transform::linearize(m, f, &wrt))?;
-        let (results, rest) = traced.run_split(&derived, &primals, at)?;
-        let kept = rest.residuals.clone();
-        linear = Some(rest);
-        Ok((tree::with_leaves(&traced.out, results), kept))
-    });
-    let (out, residuals) = or_end(made);
-    let mut rest = linear.expect("it ran to its end");
-    rest.residuals = residuals;
+    let (out, (), tangent) =
+        linearized::<F::Args, _, _>(&|args| Ok((f.apply(args).finish()?, ())), F::Args::own(primals), at);
+    (out, tangent)
+}
+
+/// Returns the first part of the pair that `f` returns at `primals`, its derivative there, a linear function as that of
+/// [`linearize`], and the second part of the pair, which is not differentiated.
+///
+/// # Errors
+///
+/// Those of [`linearize`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::linearize_with_aux;
+/// # fn main() -> Result<()> {
+/// let (y, tangent, largest) = linearize_with_aux(|x: &Array| (x.square(), x.max(..)), &array(&[3.0f32, 4.0]));
+/// assert_eq!((y.to_vec::<f32>()?, largest.item::<f32>()?), (vec![9.0, 16.0], 4.0));
+/// assert_eq!(tangent(&array(&[1.0f32, 0.5])).to_vec::<f32>()?, [6.0, 4.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn linearize_with_aux<M, F>(f: F, primals: <F::Args as Args>::Tuple<'_>) -> ValueTangentAndAux<F, M>
+where
+    F: Callable<M> + Function<M> + Send + Sync,
+    F::Args: 'static,
+    F::Out: HasAux,
+{
+    let at = Location::caller();
+    let (out, aux, tangent) =
+        linearized::<F::Args, _, _>(&|args| Ok(F::Out::split(f.apply(args).finish()?)), F::Args::own(primals), at);
+    (out, tangent, aux)
+}
+
+fn linearized<A: Args + 'static, R: Tree, X: Tree>(
+    f: &dyn Fn(&A::Owned) -> Result<(R, X)>,
+    primals: A::Owned,
+    at: At,
+) -> (R, X, Linearized<A, R>) {
+    let Once { out, aux, rest, .. } = run_once("linearize", f, &primals, at, shardwise_transform::linearize_of);
     let like_out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
-    let tangent = Transform::new("linearize", at, (), move |tangents: &<F::Args as Args>::Owned, at| {
+    let tangent = Transform::new("linearize", at, (), move |tangents: &A::Owned, at| {
         let given = tangents_of("linearize", "tangent", "arg", &primals, tangents, at)?;
         Ok(with_smooth(&like_out, &rest.run(&given, at)?, at))
     });
-    (out, tangent)
+    (out, aux, tangent)
 }

@@ -17,6 +17,14 @@ use shardwise_ops::{Opcode, make};
 /// # Errors
 /// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known.
 pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
+    linearize_of(module, func, args, usize::MAX)
+}
+
+/// Does the same as [`linearize`], but returns the tangents of the first `count` results with tangents only.
+///
+/// # Errors
+/// Those of [`linearize`].
+pub fn linearize_of(module: &Module, func: &Func, args: &[usize], count: usize) -> Result<Func, Diagnostics> {
     let forward = jvp(module, func, args)?;
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = forward.without_body();
@@ -31,8 +39,12 @@ pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, D
     let entry = source.entry();
     reverse.known(entry, &mut b);
     reverse.forth(entry, &mut b)?;
-    let values = reverse.cloner.values(source.results());
+    let kept = func.result_types.len().saturating_add(count).min(source.results().len());
+    let values = reverse.cloner.values(&source.results()[..kept]);
     b.ret(values);
+    out.result_types.truncate(kept);
+    out.result_attrs.truncate(kept);
+    out.result_shardings.truncate(kept);
     Ok(out)
 }
 
