@@ -36,7 +36,7 @@ mod vmap;
 
 pub use jvp::jvp;
 pub use request::{Request, split_list};
-pub use reverse::{linearize, linearize_of, value_and_gradient, vjp, vjp_of};
+pub use reverse::{linearize, linearize_of, of_cotangent, value_and_gradient, vjp, vjp_of};
 pub use split::{residuals, split};
 pub use states::States;
 pub use vmap::{Batch, Batched, vmap, vmap_with};

@@ -636,7 +636,7 @@ fn counts_to(b: &mut Builder<'_>, types: &[Type], count: i64) -> Region {
 
 /// Returns the layout of a cotangent of a value with this layout: that of a reduced value is unreduced, and the other way
 /// around.
-fn of_cotangent(sharding: &Sharding) -> Sharding {
+pub fn of_cotangent(sharding: &Sharding) -> Sharding {
     let (unreduced, reduced) = (sharding.unreduced.clone(), sharding.reduced.clone());
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }

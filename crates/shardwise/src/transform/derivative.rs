@@ -6,8 +6,10 @@ use super::{Source, Transform, attempt, is_smooth, once, or_end, same_types};
 use crate::array::Array;
 use crate::function::{At, HasArgument};
 use crate::tree::{self, Tree};
-use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes, replay, trace};
-use shardwise_base::{DType, Diagnostics};
+use crate::{
+    Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, hlo, mistakes, replay, trace,
+};
+use shardwise_base::{AxisRef, DType, Diagnostics, Sharding};
 use shardwise_ir::{Func, Module, TensorType};
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -226,6 +228,9 @@ pub fn float0(shape: impl IntoShape) -> Array {
 /// `f` returns a real scalar. If it returns a pair, the gradient is that of the first part. A gradient has the type of what
 /// it belongs to. That of a complex number `x + iy` is `∂f/∂x - i ∂f/∂y`, as in JAX.
 ///
+/// In Explicit mode, a gradient is split as what it belongs to. That of an array which is reduced over an axis of the mesh is
+/// unreduced over it, and the other way around.
+///
 /// [`argnums`](Transform::argnums) selects other arguments, [`has_aux`](Transform::has_aux) also returns the second part
 /// of a pair, and [`allow_int`](Transform::allow_int) allows integers.
 ///
@@ -371,7 +376,7 @@ fn all_smooth<T: Tree>(args: &T) -> Vec<usize> {
 }
 
 /// Returns the tree of the selected arguments with `gradient` of each leaf that has one, and `float0` arrays for the
-/// others. In Explicit mode, each has the layout of its leaf.
+/// others. In Explicit mode, each has the layout of a cotangent of its leaf.
 fn picked<A: Args, S: Positions<A>>(
     args: &A::Owned,
     leaves: &[usize],
@@ -385,15 +390,26 @@ fn picked<A: Args, S: Positions<A>>(
     })
 }
 
-/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`, and in per-device code the states that belong
-/// to those of `a`.
+/// Returns the gradient of `a`. In Explicit mode, it has the layout of a cotangent of `a`, and in per-device code the states
+/// that belong to those of `a`.
 fn like(a: &Array, gradient: &Array) -> Array {
-    let gradient = match explicit::layout(a) {
-        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => replay::reshard(gradient, &layout),
+    let gradient = match explicit::layout(a).map(|layout| shardwise_transform::of_cotangent(&layout)) {
+        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => in_layout(gradient, &layout),
         _ => gradient.clone(),
     };
     let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope).of_cotangent());
     gradient.in_state(state)
+}
+
+/// Returns a gradient in this layout. Over an axis over which the layout is unreduced and no sum is left to take, one device
+/// has the whole value as its summand.
+fn in_layout(gradient: &Array, layout: &Sharding) -> Array {
+    let sums = gradient.traced().map_or_else(Vec::new, |v| trace::with(|t| explicit::sums(t, v)));
+    let left: Vec<AxisRef> = layout.unreduced.iter().copied().filter(|a| sums.iter().any(|b| b.contains(*a))).collect();
+    match left.len() == layout.unreduced.len() {
+        true => replay::reshard(gradient, layout),
+        false => hlo::constrain(&replay::reshard(gradient, &layout.clone().with_unreduced(left)), layout),
+    }
 }
 
 // ── along tangents and cotangents
