@@ -133,6 +133,15 @@ struct Split {
     home: Region,
 }
 
+/// What is computed again of the turns of a loop.
+struct Again<'s> {
+    ops: Vec<OpView<'s>>,
+    /// The values that are not computed again, because a policy keeps them.
+    kept: Vec<Value>,
+    /// The positions of the values that the loop carries.
+    carried: Vec<usize>,
+}
+
 struct Reverse<'s> {
     module: &'s Module,
     source: &'s Body,
@@ -142,6 +151,8 @@ struct Reverse<'s> {
     linear: EntityVec<Value, bool>,
     cotangents: EntityVec<Value, Option<Value>>,
     split: HashMap<Op, Split>,
+    /// The values of the turns of loops that are computed again which are kept, with the arrays that have a row for each turn.
+    rows: HashMap<Op, Vec<(Value, Value)>>,
     /// The sums of cotangents over manual axes, or `None` if no value is per-device code.
     sums: Option<Sums<'s>>,
 }
@@ -150,8 +161,8 @@ impl<'s> Reverse<'s> {
     fn new(module: &'s Module, source: &'s Body) -> Reverse<'s> {
         let none = EntityVec::filled(source.value_count(), None);
         let linear = EntityVec::filled(source.value_count(), false);
-        let (cloner, split) = (Cloner::new(source), HashMap::new());
-        Reverse { module, source, cloner, linear, cotangents: none, split, sums: None }
+        let (cloner, split, rows) = (Cloner::new(source), HashMap::new(), HashMap::new());
+        Reverse { module, source, cloner, linear, cotangents: none, split, rows, sums: None }
     }
 
     /// Finds out which values are linear, if `tangents` are.
@@ -465,9 +476,115 @@ impl<'s> Reverse<'s> {
         for view in again.iter().rev() {
             b.loc = view.loc().clone();
             match self.is_linear(view) {
+                true if Opcode::of_view(view) == Opcode::While => self.loop_again(view, policy, &needed, b),
                 true => self.known_of(view, b),
                 false => _ = self.cloner.op(view.op, b),
             }
+        }
+    }
+
+    /// Builds the known part of a loop again. What the policy keeps of a turn is a row of an array that the first copy of the
+    /// loop returns. `used` are the values that are needed outside of the loop.
+    fn loop_again(&mut self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>, b: &mut Builder<'_>) {
+        let Some(count) = trip_count(op) else { return self.known_of(op, b) };
+        let Again { ops, kept, carried } = self.again_of_turn(op, policy, used);
+        let (loc, first) = (b.loc.clone(), self.split[&op.op].clone());
+        let copies = self.cloner.values(&kept);
+        let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, &first, &copies, count as usize) };
+        let mut regions = vec![];
+        for (k, &region) in op.regions().iter().enumerate() {
+            let new = b.body.add_region();
+            let mut inner = Builder::at(b.body, new, loc.clone());
+            for &i in &carried {
+                let v = self.source[region].args[i];
+                let arg = inner.arg(self.source.ty(v).clone());
+                self.cloner.carry(v, arg, &mut inner);
+            }
+            let row = inner.arg(Type::tensor(DType::I32, vec![]));
+            let results = self.source.region_results(region);
+            let values = if k == 0 {
+                self.known(region, &mut inner);
+                self.cloner.values(results)
+            } else {
+                for (&v, &stack) in kept.iter().zip(&stacks) {
+                    let line = read_row(&mut inner, stack, row, self.source.ty(v).shape());
+                    self.cloner.set(v, line);
+                }
+                for view in &ops {
+                    inner.loc = view.loc().clone();
+                    match self.is_linear(view) {
+                        true => self.known_of(view, &mut inner),
+                        false => _ = self.cloner.op(view.op, &mut inner),
+                    }
+                }
+                inner.loc = loc.clone();
+                let one = make::number(&mut inner, DType::I32, 1);
+                let next = make::add(&mut inner, row, one);
+                carried.iter().map(|&i| self.cloner.get(results[i])).chain([next]).collect()
+            };
+            inner.op(Opcode::RegionReturn, values, Attrs::new(), []);
+            regions.push(new);
+        }
+        b.loc = loc;
+        let mut operands: Vec<Value> = carried.iter().map(|&i| self.cloner.get(op.operand(i))).collect();
+        operands.push(make::number(b, DType::I32, 0));
+        let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let new = b.op_with_regions(Opcode::While, operands, op.attrs().clone(), regions.clone(), types);
+        for (k, &i) in carried.iter().enumerate() {
+            let made = b.body[new].results[k];
+            self.cloner.carry(op.result(i), made, b);
+        }
+        self.split.insert(op.op, Split { op: new, regions, home: b.region });
+        self.rows.insert(op.op, kept.into_iter().zip(stacks).collect());
+    }
+
+    /// Returns what is computed again of the turns of a loop, so that the linear ops of the turns and the values `used` from
+    /// outside of the loop have their operands.
+    fn again_of_turn(&self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>) -> Again<'s> {
+        let turn = op.regions()[1];
+        let next = self.source.region_results(turn);
+        let ops: Vec<OpView<'s>> = self.ops(turn).iter().map(|&op| self.module.view(self.source, op)).collect();
+        let is_kept = |view: &OpView<'s>| {
+            let is_array = |v: &Value| self.source.ty(*v).as_tensor().is_some();
+            !self.is_linear(view) && policy.keeps(view) && view.results().iter().all(is_array)
+        };
+        // The condition decides about each turn. A value that a turn needs from the last one is needed at its end.
+        let cond = op.regions()[0];
+        let conditions = self.ops(cond).iter().flat_map(|&op| uses(&self.module.view(self.source, op)));
+        let in_condition: HashSet<Value> = conditions.chain(self.source.region_results(cond).iter().copied()).collect();
+        let mut carried: Vec<bool> = (0..next.len())
+            .map(|i| {
+                !self.linear[op.result(i)]
+                    && (used.contains(&op.result(i)) || in_condition.contains(&self.source[cond].args[i]))
+            })
+            .collect();
+        loop {
+            let ends = (0..next.len()).filter(|&i| carried[i]).map(|i| next[i]);
+            let mut needed: HashSet<Value> = ends.collect();
+            let mut again = vec![];
+            let mut kept = vec![];
+            for view in ops.iter().rev() {
+                let is_linear = self.is_linear(view);
+                let wanted = view.results().iter().copied().filter(|v| needed.contains(v)).collect::<Vec<_>>();
+                if !is_linear && is_kept(view) {
+                    kept.extend(wanted);
+                } else if is_linear || !wanted.is_empty() {
+                    needed.extend(uses(view).into_iter().filter(|v| !self.linear[*v]));
+                    let has_known = !is_linear || !view.regions().is_empty();
+                    again.extend(has_known.then_some(*view));
+                }
+            }
+            let is_new = |i: &usize| {
+                let arg = self.source[turn].args[*i];
+                !carried[*i] && !self.linear[op.result(*i)] && needed.contains(&arg)
+            };
+            let more: Vec<usize> = (0..next.len()).filter(is_new).collect();
+            if more.is_empty() {
+                again.reverse();
+                let carried = (0..next.len()).filter(|&i| carried[i]).collect();
+                return Again { ops: again, kept, carried };
+            }
+            more.into_iter().for_each(|i| carried[i] = true);
         }
     }
 
@@ -499,6 +616,10 @@ impl<'s> Reverse<'s> {
         let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
         let last = make::number(&mut inner, DType::I32, count - 1);
         let row = make::subtract(&mut inner, last, inner_args[0]);
+        for (v, stack) in self.rows.remove(&op.op).unwrap_or_default() {
+            let line = read_row(&mut inner, stack, row, self.source.ty(v).shape());
+            self.cloner.set(v, line);
+        }
         // The cotangents of this turn: of what it returns, and of what it uses from outside.
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
         for (k, &v) in outer.iter().enumerate() {
@@ -853,14 +974,19 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     }
     for (&v, &stack) in kept.iter().zip(&stacks) {
         let shape = inner.body.ty(v).shape().to_vec();
-        let starts = row_starts(&mut inner, row, shape.len());
-        let line = make::dynamic_slice(&mut inner, stack, &starts, &[&[1], &shape[..]].concat());
-        to.insert(v, make::reshape(&mut inner, line, &shape));
+        to.insert(v, read_row(&mut inner, stack, row, &shape));
     }
     run_again(&mut inner, &again, &mut to);
     move_ops(b.body, back, place, at);
     // The rows themselves use no value of the known loop.
     replace(b.body, back, &to);
+}
+
+/// Returns the row of a stack of arrays of this shape.
+fn read_row(b: &mut Builder<'_>, stack: Value, row: Value, shape: &[usize]) -> Value {
+    let starts = row_starts(b, row, shape.len());
+    let line = make::dynamic_slice(b, stack, &starts, &[&[1], shape].concat());
+    make::reshape(b, line, shape)
 }
 
 /// Returns the starting indices of a row: `row`, and zeros for `rank` further dimensions.

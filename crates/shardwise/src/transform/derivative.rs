@@ -486,12 +486,7 @@ where
 
 /// Builds `f` at `primals`, the derivative of its first result along `tangents`, and its second result. Fails if `f` does,
 /// if the tangents have other types or another form, or if an op has no derivative.
-fn along<T: Tree, R: Tree, X: Tree>(
-    f: &dyn Fn(&T) -> Result<(R, X)>,
-    primals: T,
-    tangents: T,
-    at: At,
-) -> Result<(R, R, X)> {
+fn along<T: Tree, R: Tree, X: Tree>(f: WithFurther<'_, T, R, X>, primals: T, tangents: T, at: At) -> Result<(R, R, X)> {
     let given = tangents_of("jvp", "tangent", "arg", &primals, &tangents, at)?;
     let traced = Traced::of(f, &primals, at)?;
     let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &all_smooth(&primals)))?;
@@ -533,6 +528,9 @@ pub(super) fn with_smooth<T: Tree>(tree: &T, leaves: &[Array], at: At) -> T {
         false => Array::float0(a.tensor().clone(), at),
     })
 }
+
+/// A function to a tree that is differentiated, and to one that is not.
+type WithFurther<'a, T, R, X> = &'a dyn Fn(&T) -> Result<(R, X)>;
 
 /// A function from cotangents of the results to cotangents of the arguments.
 pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
@@ -614,11 +612,7 @@ where
     (out, pullback, aux)
 }
 
-fn pulled_back<T: Tree, R: Tree, X: Tree>(
-    f: &dyn Fn(&T) -> Result<(R, X)>,
-    primals: T,
-    at: At,
-) -> (R, X, Pullback<R, T>) {
+fn pulled_back<T: Tree, R: Tree, X: Tree>(f: WithFurther<'_, T, R, X>, primals: T, at: At) -> (R, X, Pullback<R, T>) {
     let Once { out, aux, rest, wrt } = run_once("vjp", f, &primals, at, shardwise_transform::vjp_of);
     let like_out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
     let pullback = Transform::new("vjp", at, (), move |ct: &R, at| {
@@ -649,7 +643,7 @@ struct Once<R, X> {
 /// arguments, of as many results as its last argument says. Ends the active trace if `f` fails or has no derivative.
 fn run_once<T: Tree, R: Tree, X: Tree>(
     name: &'static str,
-    f: &dyn Fn(&T) -> Result<(R, X)>,
+    f: WithFurther<'_, T, R, X>,
     primals: &T,
     at: At,
     derived: impl Fn(&Module, &Func, &[usize], usize) -> std::result::Result<Func, Diagnostics>,
@@ -746,7 +740,7 @@ where
 }
 
 fn linearized<A: Args + 'static, R: Tree, X: Tree>(
-    f: &dyn Fn(&A::Owned) -> Result<(R, X)>,
+    f: WithFurther<'_, A::Owned, R, X>,
     primals: A::Owned,
     at: At,
 ) -> (R, X, Linearized<A, R>) {

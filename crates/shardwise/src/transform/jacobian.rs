@@ -22,6 +22,8 @@ pub struct Hessian(());
 
 /// The tree `R` with a `U` in place of each array.
 type Each<R, U> = <R as MapLeaves>::With<U>;
+/// The tree of the second derivatives of `R` with respect to `P`.
+type Second<R, P> = Each<R, Each<P, P>>;
 
 /// Returns the Jacobian of a function, computed in forward mode, one column for each element of the first argument:
 /// `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`.
@@ -232,7 +234,7 @@ impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
         f: Differentiated<'_, A::Owned, R>,
         args: &A::Owned,
         at: At,
-    ) -> Result<Each<R, Each<S::Picked, S::Picked>>>
+    ) -> Result<Second<R, S::Picked>>
     where
         S::Picked: MapLeaves<Leaf = Array>,
     {

@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// [policy](Transform::policy) says. It computes the others again when it needs them, which takes time and saves memory.
 ///
 /// Results and derivatives are those of `f`. Without a derivative in reverse mode, this changes nothing. In a `scan` over
-/// layers, a checkpoint of the layer keeps the carried value of each turn only.
+/// layers, a checkpoint of the layer keeps the carried value of each turn only. In a checkpoint of the whole loop, the policy
+/// decides about the values of each turn, and those that it keeps are stacked.
 ///
 /// Source: `jax.checkpoint`, also called `jax.remat`.
 ///

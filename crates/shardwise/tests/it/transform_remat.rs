@@ -75,3 +75,55 @@ fn memory_falls_by_what_is_not_kept() {
     assert!((0.9..=1.1).contains(&kept), "{plain} {nothing} {dots}");
     assert!(plain - nothing >= 2 * 8 * value, "{plain} {nothing} {dots}");
 }
+
+/// Returns the layers in a loop, with a value of each turn, a loop inside of each turn, and a branch.
+fn turns(w: &Array, x: &Array) -> Array {
+    let (h, ys) = scan(x.clone(), w.clone(), |h: Array, w: Array| {
+        let h = layer(&h, &w);
+        let (inner, ()) = scan(h.clone(), stack([&w, &(&w * 0.5)], 0), |h: Array, w: Array| (layer(&h, &w).sin(), ()));
+        let b = checkpoint_name(&inner.cos(), "other");
+        let y = cond(&b.sum(..).gt(0.0), || b.sin() * &h, || b.exp());
+        (b.tanh(), y)
+    });
+    (h * ys.sum(0)).sum(..)
+}
+
+/// Tests that values that are kept inside of a loop, which is computed again, change no derivative.
+#[test]
+fn a_loop_that_is_computed_again() {
+    let (w, x) = (ramp(&[3, 4, 4], 0.8), ramp(&[2, 4], 1.0));
+    let close = |found: &[f32], expected: &[f32]| {
+        found.len() == expected.len()
+            && found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + b.abs()))
+    };
+    let plain = |w: &Array, x: &Array| network(w, x, None);
+    for f in [turns, plain] {
+        let expected = floats(&grad(|w: &Array| f(w, &x))(&w));
+        let twice = |f: &(dyn Fn(&Array) -> Array + Sync)| floats(&shardwise::jvp(|w: &Array| f(w), &w, &w.cos()).1);
+        let second = twice(&|w| grad(|w: &Array| f(w, &x))(w));
+        for policy in policies() {
+            let again = checkpoint(f).policy(policy.clone());
+            let found = floats(&grad(|w: &Array| again(w, &x))(&w));
+            assert!(close(&found, &expected), "{policy:?}\n{found:?}\n{expected:?}");
+            let nested = checkpoint(|w: &Array, x: &Array| again(w, x).sin());
+            let of_sin = floats(&grad(|w: &Array| f(w, &x).sin())(&w));
+            assert!(close(&floats(&grad(|w: &Array| nested(w, &x))(&w)), &of_sin), "{policy:?}, nested");
+            let found = twice(&|w| grad(|w: &Array| again(w, &x))(w));
+            assert!(close(&found, &second), "{policy:?}, second order\n{found:?}\n{second:?}");
+        }
+    }
+}
+
+/// Tests that a product that is kept inside of a loop is not computed again.
+#[test]
+fn kept_products_of_a_loop_are_computed_once() {
+    let (w, x) = (ramp(&[8, 64, 64], 0.1), ramp(&[256, 64], 1.0));
+    let products = |policy: CheckpointPolicy| {
+        let again = checkpoint(|w: &Array, x: &Array| network(w, x, None)).policy(policy);
+        let program = jit(|w: &Array, x: &Array| grad(|w: &Array| again(w, x))(w));
+        let compiled = program.lower((&w, &x)).unwrap().compile().unwrap();
+        compiled.as_text().matches("stablehlo.dot_general").count()
+    };
+    // One product forward, two for its cotangents, and the one that is computed again.
+    assert_eq!([CheckpointPolicy::Nothing, CheckpointPolicy::Dots].map(products), [4, 3]);
+}
