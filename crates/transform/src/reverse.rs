@@ -446,18 +446,7 @@ impl<'s> Reverse<'s> {
         let inner = op.regions()[0];
         let (mut needed, mut kept, mut again) = (HashSet::<Value>::new(), vec![], vec![]);
         for &op in self.ops(inner).iter().rev() {
-            let view = self.module.view(self.source, op);
-            let is_linear = self.is_linear(&view);
-            let wanted = view.results().iter().copied().filter(|v| needed.contains(v)).collect::<Vec<_>>();
-            if !is_linear && !wanted.is_empty() && policy.keeps(&view) {
-                kept.extend(wanted);
-                continue;
-            }
-            if is_linear || !wanted.is_empty() {
-                needed.extend(uses(&view).into_iter().filter(|v| !self.linear[*v]));
-                let has_known = !is_linear || !view.regions().is_empty();
-                again.extend(has_known.then_some(view));
-            }
+            self.again(self.module.view(self.source, op), policy, &mut needed, &mut again, &mut kept);
         }
         kept.extend(self.source[inner].args.iter().filter(|v| needed.contains(v)));
         let cotangents: Vec<Value> = op.results().iter().copied().filter(|&v| self.cotangents[v].is_some()).collect();
@@ -474,19 +463,35 @@ impl<'s> Reverse<'s> {
         kept.iter().zip(values).for_each(|(&v, &to)| self.cloner.set(v, to));
         cotangents.iter().zip(cts).for_each(|(&v, &to)| self.cotangents[v] = Some(to));
         for view in again.iter().rev() {
-            b.loc = view.loc().clone();
-            match self.is_linear(view) {
-                true if Opcode::of_view(view) == Opcode::While => self.loop_again(view, policy, &needed, b),
-                true => self.known_of(view, b),
-                false => _ = self.cloner.op(view.op, b),
+            match self.is_linear(view) && Opcode::of_view(view) == Opcode::While {
+                true => self.loop_again(view, policy, &needed, b),
+                false => self.op_again(view, b),
             }
+        }
+    }
+
+    /// Copies the known part of an op again.
+    fn op_again(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
+        b.loc = op.loc().clone();
+        match self.is_linear(op) {
+            true => self.known_of(op, b),
+            false => _ = self.cloner.op(op.op, b),
+        }
+    }
+
+    /// Maps each of the values to its row of the stack.
+    fn read_rows(&mut self, rows: impl IntoIterator<Item = (Value, Value)>, row: Value, b: &mut Builder<'_>) {
+        for (v, stack) in rows {
+            let line = read_row(b, stack, row, self.source.ty(v).shape());
+            self.cloner.set(v, line);
         }
     }
 
     /// Builds the known part of a loop again. What the policy keeps of a turn is a row of an array that the first copy of the
     /// loop returns. `used` are the values that are needed outside of the loop.
     fn loop_again(&mut self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>, b: &mut Builder<'_>) {
-        let Some(count) = trip_count(op) else { return self.known_of(op, b) };
+        let Some(count) = trip_count(op) else { return self.op_again(op, b) };
+        b.loc = op.loc().clone();
         let Again { ops, kept, carried } = self.again_of_turn(op, policy, used);
         let (loc, first) = (b.loc.clone(), self.split[&op.op].clone());
         let copies = self.cloner.values(&kept);
@@ -501,26 +506,20 @@ impl<'s> Reverse<'s> {
                 self.cloner.carry(v, arg, &mut inner);
             }
             let row = inner.arg(Type::tensor(DType::I32, vec![]));
-            let results = self.source.region_results(region);
-            let values = if k == 0 {
-                self.known(region, &mut inner);
-                self.cloner.values(results)
-            } else {
-                for (&v, &stack) in kept.iter().zip(&stacks) {
-                    let line = read_row(&mut inner, stack, row, self.source.ty(v).shape());
-                    self.cloner.set(v, line);
+            let values = match k {
+                0 => {
+                    self.known(region, &mut inner);
+                    self.cloner.values(self.source.region_results(region))
                 }
-                for view in &ops {
-                    inner.loc = view.loc().clone();
-                    match self.is_linear(view) {
-                        true => self.known_of(view, &mut inner),
-                        false => _ = self.cloner.op(view.op, &mut inner),
-                    }
+                _ => {
+                    self.read_rows(kept.iter().copied().zip(stacks.iter().copied()), row, &mut inner);
+                    ops.iter().for_each(|view| self.op_again(view, &mut inner));
+                    inner.loc = loc.clone();
+                    let one = make::number(&mut inner, DType::I32, 1);
+                    let next = make::add(&mut inner, row, one);
+                    let results = self.source.region_results(region);
+                    carried.iter().map(|&i| self.cloner.get(results[i])).chain([next]).collect()
                 }
-                inner.loc = loc.clone();
-                let one = make::number(&mut inner, DType::I32, 1);
-                let next = make::add(&mut inner, row, one);
-                carried.iter().map(|&i| self.cloner.get(results[i])).chain([next]).collect()
             };
             inner.op(Opcode::RegionReturn, values, Attrs::new(), []);
             regions.push(new);
@@ -541,50 +540,58 @@ impl<'s> Reverse<'s> {
     /// Returns what is computed again of the turns of a loop, so that the linear ops of the turns and the values `used` from
     /// outside of the loop have their operands.
     fn again_of_turn(&self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>) -> Again<'s> {
-        let turn = op.regions()[1];
+        let [cond, turn] = [op.regions()[0], op.regions()[1]];
+        let views = |region: Region| self.ops(region).iter().map(|&op| self.module.view(self.source, op));
+        let mut decides: HashSet<Value> = views(cond).flat_map(|view| uses(&view)).collect();
+        decides.extend(self.source.region_results(cond));
+        let (of_cond, of_turn) = (&self.source[cond].args, &self.source[turn].args);
         let next = self.source.region_results(turn);
-        let ops: Vec<OpView<'s>> = self.ops(turn).iter().map(|&op| self.module.view(self.source, op)).collect();
-        let is_kept = |view: &OpView<'s>| {
-            let is_array = |v: &Value| self.source.ty(*v).as_tensor().is_some();
-            !self.is_linear(view) && policy.keeps(view) && view.results().iter().all(is_array)
-        };
-        // The condition decides about each turn. A value that a turn needs from the last one is needed at its end.
-        let cond = op.regions()[0];
-        let conditions = self.ops(cond).iter().flat_map(|&op| uses(&self.module.view(self.source, op)));
-        let in_condition: HashSet<Value> = conditions.chain(self.source.region_results(cond).iter().copied()).collect();
-        let mut carried: Vec<bool> = (0..next.len())
-            .map(|i| {
-                !self.linear[op.result(i)]
-                    && (used.contains(&op.result(i)) || in_condition.contains(&self.source[cond].args[i]))
-            })
-            .collect();
+        // A carried value that a turn needs is needed at the end of the turn before it.
+        let mut needed: HashSet<Value> =
+            (0..next.len()).filter(|&i| decides.contains(&of_cond[i])).map(|i| of_turn[i]).collect();
+        let ends = (0..next.len()).filter(|&i| used.contains(&op.result(i)) && !self.linear[op.result(i)]);
+        let mut carried: HashSet<usize> = ends.collect();
         loop {
-            let ends = (0..next.len()).filter(|&i| carried[i]).map(|i| next[i]);
-            let mut needed: HashSet<Value> = ends.collect();
-            let mut again = vec![];
-            let mut kept = vec![];
-            for view in ops.iter().rev() {
-                let is_linear = self.is_linear(view);
-                let wanted = view.results().iter().copied().filter(|v| needed.contains(v)).collect::<Vec<_>>();
-                if !is_linear && is_kept(view) {
-                    kept.extend(wanted);
-                } else if is_linear || !wanted.is_empty() {
-                    needed.extend(uses(view).into_iter().filter(|v| !self.linear[*v]));
-                    let has_known = !is_linear || !view.regions().is_empty();
-                    again.extend(has_known.then_some(*view));
-                }
+            needed.extend(carried.iter().map(|&i| next[i]));
+            let (mut ops, mut kept) = (vec![], vec![]);
+            for view in views(turn).collect::<Vec<_>>().into_iter().rev() {
+                self.again(view, policy, &mut needed, &mut ops, &mut kept);
             }
-            let is_new = |i: &usize| {
-                let arg = self.source[turn].args[*i];
-                !carried[*i] && !self.linear[op.result(*i)] && needed.contains(&arg)
-            };
-            let more: Vec<usize> = (0..next.len()).filter(is_new).collect();
-            if more.is_empty() {
-                again.reverse();
-                let carried = (0..next.len()).filter(|&i| carried[i]).collect();
-                return Again { ops: again, kept, carried };
+            let before = carried.len();
+            carried.extend((0..next.len()).filter(|&i| needed.contains(&of_turn[i])));
+            if carried.len() == before {
+                ops.reverse();
+                let carried = (0..next.len()).filter(|i| carried.contains(i)).collect();
+                return Again { ops, kept, carried };
             }
-            more.into_iter().for_each(|i| carried[i] = true);
+        }
+    }
+
+    /// Adds an op to `ops` if it is computed again for the values `needed`, to which its operands are then added. Adds those of its
+    /// results that are needed to `kept` in place of this, if the policy keeps them.
+    fn again(
+        &self,
+        op: OpView<'s>,
+        policy: &Policy,
+        needed: &mut HashSet<Value>,
+        ops: &mut Vec<OpView<'s>>,
+        kept: &mut Vec<Value>,
+    ) {
+        let is_linear = self.is_linear(&op);
+        let mut wanted = op.results().iter().copied().filter(|v| needed.contains(v)).peekable();
+        let is_wanted = wanted.peek().is_some();
+        // Constants and counters are made again, and only arrays can be kept.
+        let type_of = |v: &Value| self.source.ty(*v);
+        let is_array = |v: &Value| type_of(v).as_tensor().is_some_and(|t| t.rank() > 0 || is_smooth(type_of(v)));
+        let can_be_kept = !op.operands().is_empty() && op.results().iter().all(is_array);
+        if !is_linear && is_wanted && can_be_kept && policy.keeps(&op) {
+            kept.extend(wanted);
+        } else if is_linear || is_wanted {
+            drop(wanted);
+            needed.extend(uses(&op).into_iter().filter(|v| !self.linear[*v]));
+            if !is_linear || !op.regions().is_empty() {
+                ops.push(op);
+            }
         }
     }
 
@@ -616,10 +623,8 @@ impl<'s> Reverse<'s> {
         let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
         let last = make::number(&mut inner, DType::I32, count - 1);
         let row = make::subtract(&mut inner, last, inner_args[0]);
-        for (v, stack) in self.rows.remove(&op.op).unwrap_or_default() {
-            let line = read_row(&mut inner, stack, row, self.source.ty(v).shape());
-            self.cloner.set(v, line);
-        }
+        let rows = self.rows.remove(&op.op).unwrap_or_default();
+        self.read_rows(rows, row, &mut inner);
         // The cotangents of this turn: of what it returns, and of what it uses from outside.
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
         for (k, &v) in outer.iter().enumerate() {

@@ -8,10 +8,11 @@ fn layer(h: &Array, w: &Array) -> Array {
     checkpoint_name(&h.matmul(w).sin(), "angle").tanh() * h
 }
 
-fn policies() -> [CheckpointPolicy; 5] {
+fn policies() -> [CheckpointPolicy; 6] {
     let names = CheckpointPolicy::names(["angle"]);
     let both = CheckpointPolicy::DotsWithNoBatchDims.or(CheckpointPolicy::other_names(["angle"]));
-    [CheckpointPolicy::Nothing, CheckpointPolicy::Everything, CheckpointPolicy::Dots, names, both]
+    let all_but = CheckpointPolicy::all_but(["angle"]);
+    [CheckpointPolicy::Nothing, CheckpointPolicy::Everything, CheckpointPolicy::Dots, names, both, all_but]
 }
 
 fn network(w: &Array, x: &Array, policy: Option<CheckpointPolicy>) -> Array {
@@ -82,7 +83,7 @@ fn turns(w: &Array, x: &Array) -> Array {
         let h = layer(&h, &w);
         let (inner, ()) = scan(h.clone(), stack([&w, &(&w * 0.5)], 0), |h: Array, w: Array| (layer(&h, &w).sin(), ()));
         let b = checkpoint_name(&inner.cos(), "other");
-        let y = cond(&b.sum(..).gt(0.0), || b.sin() * &h, || b.exp());
+        let y = cond(b.sum(..).gt(0.0), || b.sin() * &h, || b.exp());
         (b.tanh(), y)
     });
     (h * ys.sum(0)).sum(..)
