@@ -133,7 +133,7 @@ struct Split {
     home: Region,
 }
 
-/// What is computed again of the turns of a loop.
+/// The part of the turns of a loop that is computed again.
 struct Again<'s> {
     ops: Vec<OpView<'s>>,
     /// The values that are not computed again, because a policy keeps them.
