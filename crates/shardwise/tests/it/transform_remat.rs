@@ -115,6 +115,31 @@ fn a_loop_that_is_computed_again() {
     }
 }
 
+/// Tests loops that are computed again in Explicit mode and in per-device code, and batches of them.
+#[test]
+fn a_loop_that_is_computed_again_on_devices() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
+    set_mesh(&mesh);
+    let (w, x) = (ramp(&[3, 4, 4], 0.8).shard(P!()), ramp(&[8, 4], 1.0).shard(P!("X")));
+    let close = |found: &[f32], expected: &[f32]| {
+        found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + b.abs()))
+    };
+    let expected = floats(&grad(|w: &Array| network(w, &x, None))(&w));
+    let xs = ramp(&[5, 2, 4], 1.0);
+    let of_batch = floats(&grad(|w: &Array| vmap(|x: &Array| network(w, x, None))(&xs).sum(..))(&w));
+    for policy in policies() {
+        let again = checkpoint(|w: &Array, x: &Array| network(w, x, None)).policy(policy.clone());
+        let found = grad(|w: &Array| again(w, &x))(&w);
+        assert!(close(&floats(&found), &expected), "{policy:?}\n{found}\n{expected:?}");
+        let step = |w: &Array, x: &Array| again(w, x).psum("X");
+        let manual = |w: &Array| shard_map(step).in_specs((P!(), P!("X"))).out_specs(P!())(w, &x);
+        let found = grad(manual)(&w);
+        assert!(close(&floats(&found), &expected), "{policy:?} in per-device code\n{found}\n{expected:?}");
+        let found = grad(|w: &Array| vmap(|x: &Array| again(w, x))(&xs).sum(..))(&w);
+        assert!(close(&floats(&found), &of_batch), "{policy:?} in a batch\n{found}\n{of_batch:?}");
+    }
+}
+
 /// Tests that a product that is kept inside of a loop is not computed again.
 #[test]
 fn kept_products_of_a_loop_are_computed_once() {
