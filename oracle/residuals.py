@@ -68,6 +68,22 @@ def layer(h, w):
     return jnp.tanh(checkpoint_name(jnp.sin(h @ w), "a")) * h
 
 
+def within(x, w):
+    """The loop is inside of the function that is computed again."""
+    return jnp.exp(layers(layer)(x, w))
+
+
+def stacked(x, w):
+    """The loop also returns a value of each turn."""
+
+    def turn(h, w):
+        b = checkpoint_name(jnp.exp(h @ w), "b")
+        return jnp.tanh(b), jnp.sin(h) * b
+
+    h, ys = jax.lax.scan(turn, x, w)
+    return h @ ys.sum(0).T
+
+
 def kept(f, args):
     types = [f"{SHORT[str(aval.dtype)]}[{','.join(map(str, aval.shape))}]" for aval, _ in saved_residuals(f, *args)]
     return " ".join(sorted(types))
@@ -78,6 +94,9 @@ def lines():
         for name, (f, args) in FUNCTIONS.items():
             yield f"{name} {policy} | {kept(jax.checkpoint(f, policy=rule), args)}"
         again = jax.checkpoint(layer, policy=rule)
+        for f in (within, stacked):
+            found = kept(jax.checkpoint(f, policy=rule), (ones(2, 4), ones(3, 4, 4)))
+            yield f"{f.__name__} {policy} | {found}"
         yield f"layers {policy} | {kept(layers(again), (ones(2, 4), ones(3, 4, 4)))}"
 
 

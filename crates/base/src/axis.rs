@@ -153,7 +153,8 @@ impl AxisRef {
         spans.into_iter().map(|(l, h)| AxisRef::sub(mesh, self.axis, l, h / l)).collect()
     }
 
-    /// Returns true if a layout cannot use both: if they are references to one axis that share a part or cannot coexist.
+    /// Returns true if a layout cannot use both: if they are references to one axis that share a part or cannot
+    /// coexist.
     pub fn overlaps(self, other: AxisRef) -> bool {
         self.shares_part(other) || !self.can_coexist(other)
     }

@@ -1,7 +1,7 @@
 //! Typed indices, and tables by typed index.
 //!
-//! An entity is a number of its own type, so that the index of a value cannot be used for a region. [`entity!`](crate::entity!)
-//! declares one. [`EntityVec`] is a vector that is indexed by an entity:
+//! An entity is a number of its own type, so that the index of a value cannot be used for a region.
+//! [`entity!`](crate::entity!) declares one. [`EntityVec`] is a vector that is indexed by an entity:
 //!
 //! ```
 //! use shardwise_base::{EntityVec, entity};

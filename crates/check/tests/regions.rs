@@ -60,7 +60,8 @@ fn region(nest: &str, x: &str, y: &str) -> String {
     out + rest
 }
 
-/// Numbers the names `%i`, `%p` and `%q` of what a loop carries by its depth, because no inner name may repeat an outer one.
+/// Numbers the names `%i`, `%p` and `%q` of what a loop carries by its depth, because no inner name may repeat an outer
+/// one.
 fn in_loop(text: &str, depth: usize) -> String {
     ["%i", "%p", "%q"].iter().fold(text.to_string(), |text, name| {
         let parts: Vec<&str> = text.split(name).collect();

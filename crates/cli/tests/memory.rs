@@ -195,8 +195,8 @@ fn refused(name: &str, program: &str, args: &[&str]) -> String {
 }
 
 /// Returns the bytes of an archive whose member `arg0.npy` has the header of an f32 array of `size` elements, and
-/// `count` compressed zeros behind it. It is written by hand, because compressing gigabytes takes too long. The member's
-/// checksum is wrong, which is only known when the whole member has been read.
+/// `count` compressed zeros behind it. It is written by hand, because compressing gigabytes takes too long. The
+/// member's checksum is wrong, which is only known when the whole member has been read.
 fn archive_of_zeros(size: usize, count: usize) -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({size},), }}");
     let header = format!("\u{93}NUMPY\u{1}\0v\0{header:<117}\n").chars().map(|c| c as u8).collect::<Vec<u8>>();

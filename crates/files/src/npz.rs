@@ -1,7 +1,7 @@
 //! The format npz of numpy: an archive of arrays, each in a member `NAME.npy`.
 //!
-//! Element types come from whoever reads a file: numpy has no names for bf16 and f8, so `V2` and `uint16` may hold bf16,
-//! and `V1` and `uint8` may hold f8. All other types must match.
+//! Element types come from whoever reads a file: numpy has no names for bf16 and f8, so `V2` and `uint16` may hold
+//! bf16, and `V1` and `uint8` may hold f8. All other types must match.
 
 use crate::{CHUNK, first_invalid, read_as_much};
 use npyz::{NpyHeader, Order};
@@ -299,8 +299,8 @@ impl Seek for UntilFailure {
     }
 }
 
-/// Returns the header of an array in version 1.0 of the `.npy` format: magic, length, and a Python dictionary, padded to
-/// a multiple of 64 bytes in all.
+/// Returns the header of an array in version 1.0 of the `.npy` format: magic, length, and a Python dictionary, padded
+/// to a multiple of 64 bytes in all.
 pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
     let order = if dtype.storage_bytes() == 1 { '|' } else { '<' };
     let sizes: String = shape.iter().map(|n| format!("{n},")).collect();

@@ -1,4 +1,5 @@
-//! The format safetensors: a header in JSON with the type, shape and byte range of each tensor, then the tensors' bytes.
+//! The format safetensors: a header in JSON with the type, shape and byte range of each tensor, then the tensors'
+//! bytes.
 //!
 //! ```text
 //! 8 bytes    the length of the header, little-endian
@@ -185,7 +186,8 @@ impl Reader {
     }
 }
 
-/// Opens an ordinary file, and returns it with its length. Fails if it cannot be opened, or if it is a folder or a device.
+/// Opens an ordinary file, and returns it with its length. Fails if it cannot be opened, or if it is a folder or a
+/// device.
 fn open(path: &Path) -> io::Result<(File, u64)> {
     let found = std::fs::metadata(path)?;
     match found.is_file() {

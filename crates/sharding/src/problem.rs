@@ -43,7 +43,8 @@ pub struct Tensor {
     /// newer than everything in its regions, and a later operand as newer than an earlier one. Replacing all uses
     /// of a value by another one (as the import of edges does) reverses the list.
     pub wakes: Vec<NodeId>,
-    /// The group of the tensor, or `None` if it is in none. Propagation sets all tensors of a group to the same sharding.
+    /// The group of the tensor, or `None` if it is in none. Propagation sets all tensors of a group to the same
+    /// sharding.
     pub group: Option<u32>,
 }
 

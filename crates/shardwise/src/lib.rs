@@ -103,9 +103,9 @@ pub use spec::{
 };
 pub use transform::{
     AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, DerivativeKind, Grad, HasAux,
-    Hessian, Jacfwd, Jacrev, Linearized, Loss, Nth, NthArray, Positions, Pullback, Remat, Residual, Reverse, Transform,
+    Hessian, Jacfwd, Jacrev, Linearized, Loss, Nth, Positions, Pullback, Remat, Residual, Reverse, Transform,
     ValueAndGrad, WithAux, checkpoint, checkpoint_name, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev,
-    jvp, linearize, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
+    jvp, jvp_with_aux, linearize, linearize_with_aux, saved_residuals, value_and_grad, vjp, vjp_with_aux, vmap,
 };
 pub use tree::{MapLeaves, Path, Tree};
 

@@ -638,6 +638,15 @@ pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
         .help("select other arguments by `.argnums(..)`, convert it to a float, or write `.allow_int()` for a gradient of `float0`")
 }
 
+/// Returns the error for a result at `path` of a function whose Jacobian is computed in reverse mode, if it has no
+/// derivative.
+pub(crate) fn jacobian_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
+        .facts(ty)
+        .note("only floating-point and complex numbers have one")
+        .help("convert it to a float, use `jacfwd`, or return it as the second part of a pair and write `.has_aux()`")
+}
+
 /// Returns the error for a use of a `float0` array, the gradient of an array of type `of`.
 pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("float0", loc, "a `float0` array has no elements to compute with")

@@ -246,8 +246,8 @@ impl Communication {
 
     /// Asserts that there are exactly these collectives, in any order: `["all-reduce model", "all-gather data x4"]`.
     ///
-    /// Each has the kind, the axes and, unless it runs once, the number of runs, which is `x?` if it is not known. Equal
-    /// ones are listed as often as they occur.
+    /// Each has the kind, the axes and, unless it runs once, the number of runs, which is `x?` if it is not known.
+    /// Equal ones are listed as often as they occur.
     ///
     /// # Panics
     ///

@@ -153,7 +153,15 @@ fn planned(module: &Module) -> Option<Arc<Compiled>> {
     shardwise_ir::difference(&found.source, module, false).is_none().then_some(found)
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The number of programs that this thread has planned.
+    pub(crate) static PLANNED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 fn plan(module: &Module, partitioned: Partitioned) -> Result<Arc<Compiled>> {
+    #[cfg(test)]
+    PLANNED.set(PLANNED.get() + 1);
     let executable = engine().compile(&partitioned.module)?;
     let compiled = Arc::new(Compiled { source: module.clone(), executable, partitioned });
     let hash = module.structure_hash();

@@ -25,12 +25,12 @@ pub(crate) mod remat;
 mod residuals;
 mod traced;
 
-pub use arguments::{Nth, NthArray, Positions};
+pub use arguments::{Nth, Positions};
 pub use batch::{AxesFor, Batch, BatchAxes, vmap};
 pub use custom::{CustomJvp, CustomVjp, custom_jvp, custom_vjp};
 pub use derivative::{
     Derivative, DerivativeKind, Grad, HasAux, Linearized, Loss, Pullback, Reverse, ValueAndGrad, WithAux, float0, grad,
-    jvp, linearize, value_and_grad, vjp, vjp_with_aux,
+    jvp, jvp_with_aux, linearize, linearize_with_aux, value_and_grad, vjp, vjp_with_aux,
 };
 pub use jacobian::{Hessian, Jacfwd, Jacrev, hessian, jacfwd, jacrev};
 pub use remat::{Remat, checkpoint, checkpoint_name};
@@ -190,5 +190,75 @@ fn same_types(name: &str, what: &str, pairs: &[(String, &Array, &Array)], at: At
     match wrong.is_empty() {
         true => Ok(()),
         false => Err(Error::one(mistakes::transform_types(name, what, &wrong, &context::loc(at)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+    use crate::runtime;
+
+    fn loss(x: &Array) -> Array {
+        (x.sin() * x).sum(..)
+    }
+
+    fn both(x: &Array) -> (Array, Array) {
+        (x.cos() * x, x.max(..))
+    }
+
+    fn by_scan(x: &Array) -> Array {
+        scan(x.clone(), x.clone(), |c: Array, r: Array| (c * r.tanh(), ())).0.sum(..)
+    }
+
+    /// Returns the number of programs that a call of `f` compiles.
+    fn compiled(f: &dyn Fn(&Array), x: &Array) -> usize {
+        let before = runtime::PLANNED.get();
+        f(x);
+        runtime::PLANNED.get() - before
+    }
+
+    /// Calls a transformed function, and reads what it returns.
+    type Call = fn(&Array);
+
+    fn read(x: &Array) {
+        x.to_vec::<f32>().unwrap();
+    }
+
+    /// The calls, with the number of programs that each consists of. The sizes of the arrays are those of no other
+    /// test.
+    const CALLS: [(&str, usize, Call); 14] = [
+        ("grad", 1, |x| read(&grad(loss)(x))),
+        ("value_and_grad", 1, |x| read(&value_and_grad(loss)(x).1)),
+        ("grad, has_aux", 1, |x| read(&grad(|x: &Array| (loss(x), x + 1.0)).has_aux()(x).0)),
+        ("grad(grad)", 1, |x| read(&grad(|x: &Array| loss(&grad(loss)(x)))(x))),
+        ("grad of a loop", 1, |x| read(&grad(by_scan)(x))),
+        ("grad of a checkpoint", 1, |x| read(&grad(checkpoint(|x: &Array| loss(&x.exp())))(x))),
+        ("jvp", 1, |x| read(&jvp(both, x, x).1.0)),
+        ("vjp and a pullback", 2, |x| read(&vjp(|x: &Array| x.cos() * x, x).1(x))),
+        ("linearize and a tangent", 2, |x| read(&linearize(|x: &Array| x.cos() * x, x).1(x))),
+        ("jacfwd", 1, |x| read(&jacfwd(both)(x).0)),
+        ("jacrev", 1, |x| read(&jacrev(both)(x).1)),
+        ("hessian", 1, |x| read(&hessian(loss)(x))),
+        ("vmap", 1, |x| read(&vmap(|x: &Array| x.sin() * x + 1.0)(x))),
+        ("vmap(grad)", 1, |x| read(&vmap(grad(|x: &Array| x.sin() * x.exp()))(x))),
+    ];
+
+    /// Tests that calls with equal types share their programs, and that another type is another program.
+    #[test]
+    fn calls_with_equal_types_are_compiled_once() {
+        let [first, second, third, other] = [17.0, 18.0, 19.0, 20.0].map(|start| {
+            let size = if start == 20.0 { 23 } else { 19 };
+            (arange(0..size, F32) + start) * 0.125
+        });
+        for (name, count, call) in CALLS {
+            let counts = [&first, &second, &third, &other, &other].map(|x| compiled(&call, x));
+            assert_eq!(counts, [count, 0, 0, count, 0], "{name}");
+        }
+        // A constant of the function belongs to the program, and a captured array does not.
+        let scaled = |factor: f64, x: &Array| compiled(&|x| read(&grad(|x: &Array| (x * factor).cos().sum(..))(x)), x);
+        assert_eq!([scaled(0.75, &first), scaled(0.625, &first), scaled(0.75, &second)], [1, 1, 0]);
+        let captured = |w: &Array, x: &Array| compiled(&|x| read(&grad(|x: &Array| (x * w).tan().sum(..))(x)), x);
+        assert_eq!([captured(&second, &first), captured(&third, &first), captured(&first, &third)], [1, 0, 0]);
     }
 }

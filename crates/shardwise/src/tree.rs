@@ -200,14 +200,67 @@ impl fmt::Display for Path {
     }
 }
 
-/// A tree whose leaves can have another type: `Params<Array>`, `Params<P>`.
+/// A tree whose leaves can have another type: `Params<Array>`, `Params<P>`. Tuples, `Vec`, `Option`, `[T; N]` and maps
+/// of such trees are such trees, and so is a struct with `#[derive(Tree)]` and a parameter for its leaves.
+#[diagnostic::on_unimplemented(
+    message = "the leaves of `{Self}` cannot have another type",
+    note = "a struct needs a parameter for the type of its leaves: `#[derive(Tree)] struct Params<T = Array> {{ .. }}`"
+)]
 pub trait MapLeaves {
     /// The type of the leaves.
     type Leaf;
     /// The tree with leaves of another type.
     type With<U>;
-    /// Returns the tree with the result of `f` for each leaf.
+    /// Returns the tree with the result of `f` for each leaf, in order.
     fn map_leaves<U>(&self, f: &mut dyn FnMut(&Self::Leaf) -> U) -> Self::With<U>;
+}
+
+impl MapLeaves for Array {
+    type Leaf = Array;
+    type With<U> = U;
+    fn map_leaves<U>(&self, f: &mut dyn FnMut(&Array) -> U) -> U {
+        f(self)
+    }
+}
+impl MapLeaves for () {
+    type Leaf = Array;
+    type With<U> = ();
+    fn map_leaves<U>(&self, _: &mut dyn FnMut(&Array) -> U) {}
+}
+impl<T: Clone> MapLeaves for Static<T> {
+    type Leaf = Array;
+    type With<U> = Static<T>;
+    fn map_leaves<U>(&self, _: &mut dyn FnMut(&Array) -> U) -> Static<T> {
+        self.clone()
+    }
+}
+impl<T: MapLeaves> MapLeaves for Vec<T> {
+    type Leaf = T::Leaf;
+    type With<U> = Vec<T::With<U>>;
+    fn map_leaves<U>(&self, f: &mut dyn FnMut(&T::Leaf) -> U) -> Vec<T::With<U>> {
+        deeper(|| self.iter().map(|t| t.map_leaves(f)).collect())
+    }
+}
+impl<T: MapLeaves> MapLeaves for Option<T> {
+    type Leaf = T::Leaf;
+    type With<U> = Option<T::With<U>>;
+    fn map_leaves<U>(&self, f: &mut dyn FnMut(&T::Leaf) -> U) -> Option<T::With<U>> {
+        self.as_ref().map(|t| t.map_leaves(f))
+    }
+}
+impl<T: MapLeaves, const N: usize> MapLeaves for [T; N] {
+    type Leaf = T::Leaf;
+    type With<U> = [T::With<U>; N];
+    fn map_leaves<U>(&self, f: &mut dyn FnMut(&T::Leaf) -> U) -> [T::With<U>; N] {
+        self.each_ref().map(|t| t.map_leaves(f))
+    }
+}
+impl<T: MapLeaves> MapLeaves for BTreeMap<String, T> {
+    type Leaf = T::Leaf;
+    type With<U> = BTreeMap<String, T::With<U>>;
+    fn map_leaves<U>(&self, f: &mut dyn FnMut(&T::Leaf) -> U) -> BTreeMap<String, T::With<U>> {
+        deeper(|| self.iter().map(|(k, t)| (k.clone(), t.map_leaves(f))).collect())
+    }
 }
 
 impl Tree for Array {
@@ -331,13 +384,26 @@ impl<T: Tree> Tree for BTreeMap<String, T> {
 }
 
 macro_rules! tree_tuple {
-    ($($t:ident $i:tt),+) => {
-        impl<$($t: Tree),+> Tree for ($($t,)+) {
+    ($first:ident $zero:tt $(, $t:ident $i:tt)*) => {
+        impl<$first: Tree $(, $t: Tree)*> Tree for ($first, $($t,)*) {
             fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array)) {
-                $(at.field(stringify!($i), |at| self.$i.visit(at, f));)+
+                at.field(stringify!($zero), |at| self.$zero.visit(at, f));
+                $(at.field(stringify!($i), |at| self.$i.visit(at, f));)*
             }
-            fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Self { ($(self.$i.rebuild(f),)+) }
-            fn form(&self, form: &mut Form) { $(self.$i.form(form);)+ }
+            fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Self {
+                (self.$zero.rebuild(f), $(self.$i.rebuild(f),)*)
+            }
+            fn form(&self, form: &mut Form) {
+                self.$zero.form(form);
+                $(self.$i.form(form);)*
+            }
+        }
+        impl<$first: MapLeaves $(, $t: MapLeaves<Leaf = $first::Leaf>)*> MapLeaves for ($first, $($t,)*) {
+            type Leaf = $first::Leaf;
+            type With<Leaf_> = ($first::With<Leaf_>, $($t::With<Leaf_>,)*);
+            fn map_leaves<Leaf_>(&self, f: &mut dyn FnMut(&$first::Leaf) -> Leaf_) -> Self::With<Leaf_> {
+                (self.$zero.map_leaves(f), $(self.$i.map_leaves(f),)*)
+            }
         }
     };
 }

@@ -5,7 +5,8 @@ use shardwise_base::Diagnostic;
 use shardwise_ir::{OpView, Type};
 use shardwise_ops::control::CustomCall;
 
-/// Returns the error for an op on the way from the arguments to the results that has no derivative, for the reason `why`.
+/// Returns the error for an op on the way from the arguments to the results that has no derivative, for the reason
+/// `why`.
 pub(crate) fn no_derivative(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-derivative", op.loc(), format!("{} has no derivative", shown(op)))
         .note(why)
@@ -30,7 +31,8 @@ pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
         .help("pass the array as an argument, or stop its gradient: `.stop_gradient()`")
 }
 
-/// Returns the error for an op on the way from the arguments to the results that has no transpose, for the reason `why`.
+/// Returns the error for an op on the way from the arguments to the results that has no transpose, for the reason
+/// `why`.
 pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-transpose", op.loc(), format!("{} has no derivative in reverse mode", shown(op)))
         .note(why)
@@ -68,7 +70,8 @@ pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
         .help("leave the axis out of the layout: `spmd_axis_name` adds it for the mapped dimension")
 }
 
-/// Returns the error for argument `index`, with respect to which a derivative is asked for and whose type has no tangents.
+/// Returns the error for argument `index`, with respect to which a derivative is asked for and whose type has no
+/// tangents.
 pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("argument {index} has no derivative"))
         .facts(ty.to_string())
@@ -90,7 +93,8 @@ pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnos
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }
 
-/// Returns the error for a transform on a command line whose options are wrong: `text` is the transform, `why` the reason.
+/// Returns the error for a transform on a command line whose options are wrong: `text` is the transform, `why` the
+/// reason.
 pub(crate) fn bad_request(text: &str, why: &str) -> Diagnostic {
     Diagnostic::error("transform-options", &COMMAND_LINE, format!("cannot read the transform `{text}`"))
         .note(why)

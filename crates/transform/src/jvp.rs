@@ -415,8 +415,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents. Fails
-    /// if an op has no derivative.
+    /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
+    /// Fails if an op has no derivative.
     fn inlined(
         &self,
         op: &OpView<'s>,

@@ -1,5 +1,5 @@
-//! Transforms of functions: derivatives in forward and in reverse mode, and batches. Each takes a function of a module and
-//! returns a new function, which can be printed, verified and transformed again.
+//! Transforms of functions: derivatives in forward and in reverse mode, and batches. Each takes a function of a module
+//! and returns a new function, which can be printed, verified and transformed again.
 //!
 //! What an op's derivative is, and how it is batched, are facts of the op ([`shardwise_ops::derivative`],
 //! [`shardwise_ops::batch`]). This crate knows control flow, calls and manual computations only.
@@ -36,7 +36,7 @@ mod vmap;
 
 pub use jvp::jvp;
 pub use request::{Request, split_list};
-pub use reverse::{linearize, value_and_gradient, vjp, vjp_of};
+pub use reverse::{linearize, linearize_of, of_cotangent, value_and_gradient, vjp, vjp_of};
 pub use split::{residuals, split};
 pub use states::States;
 pub use vmap::{Batch, Batched, vmap, vmap_with};

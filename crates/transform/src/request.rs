@@ -111,8 +111,8 @@ impl Request {
     }
 }
 
-/// Returns the module with `main` in place of its function of this name, and those of its functions and of `added` to which
-/// `main` refers.
+/// Returns the module with `main` in place of its function of this name, and those of its functions and of `added` to
+/// which `main` refers.
 fn with_main(module: &Module, main: Func, added: Vec<Func>) -> Module {
     let mut all = module.without_funcs();
     let name = main.name.clone();

@@ -1,8 +1,8 @@
 //! Reverse mode: a function with tangents, whose linear part is transposed.
 //!
 //! The function with tangents has ops that do not depend on tangents, which are *known*, and ops that do, which are
-//! linear. The known ops run as they are. Then the linear ones are transposed, from the last to the first: each turns the
-//! cotangents of its results into cotangents of its operands, which are added up.
+//! linear. The known ops run as they are. Then the linear ones are transposed, from the last to the first: each turns
+//! the cotangents of its results into cotangents of its operands, which are added up.
 //!
 //! A loop, a branch or a manual computation with both kinds of ops becomes two: the known one, and the transposed one,
 //! which is built later. Where the transposed one uses values from inside the known one, the known one is changed to
@@ -11,7 +11,7 @@
 
 mod linear;
 
-pub use linear::linearize;
+pub use linear::{linearize, linearize_of};
 
 use crate::custom::inlined;
 use crate::depends::{Depends, uses};
@@ -29,8 +29,8 @@ use shardwise_ops::{Effects, Opcode, ReduceKind, make, make_collective};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a complex
-/// number, and returns the results, then the cotangents of the arguments `args`.
+/// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a
+/// complex number, and returns the results, then the cotangents of the arguments `args`.
 ///
 /// # Errors
 /// `transform-argument`, `grad-integer`, `custom-captured` and `no-derivative` as in [`jvp`],
@@ -59,8 +59,8 @@ enum Seed {
     One(DType),
 }
 
-/// Returns the function that takes the arguments of `func` and returns its results, the first of which is a real scalar,
-/// then the gradient of this result with respect to the arguments `args`.
+/// Returns the function that takes the arguments of `func` and returns its results, the first of which is a real
+/// scalar, then the gradient of this result with respect to the arguments `args`.
 ///
 /// # Errors
 /// `grad-scalar` unless the first result is a real scalar, and those of [`vjp`].
@@ -134,6 +134,15 @@ struct Split {
     home: Region,
 }
 
+/// The part of the turns of a loop that is computed again.
+struct Again<'s> {
+    ops: Vec<OpView<'s>>,
+    /// The values that are not computed again, because a policy keeps them.
+    kept: Vec<Value>,
+    /// The positions of the values that the loop carries.
+    carried: Vec<usize>,
+}
+
 struct Reverse<'s> {
     module: &'s Module,
     source: &'s Body,
@@ -143,6 +152,9 @@ struct Reverse<'s> {
     linear: EntityVec<Value, bool>,
     cotangents: EntityVec<Value, Option<Value>>,
     split: HashMap<Op, Split>,
+    /// The values of the turns of loops that are computed again which are kept, with the arrays that have a row for
+    /// each turn.
+    rows: HashMap<Op, Vec<(Value, Value)>>,
     /// The sums of cotangents over manual axes, or `None` if no value is per-device code.
     sums: Option<Sums<'s>>,
 }
@@ -151,8 +163,8 @@ impl<'s> Reverse<'s> {
     fn new(module: &'s Module, source: &'s Body) -> Reverse<'s> {
         let none = EntityVec::filled(source.value_count(), None);
         let linear = EntityVec::filled(source.value_count(), false);
-        let (cloner, split) = (Cloner::new(source), HashMap::new());
-        Reverse { module, source, cloner, linear, cotangents: none, split, sums: None }
+        let (cloner, split, rows) = (Cloner::new(source), HashMap::new(), HashMap::new());
+        Reverse { module, source, cloner, linear, cotangents: none, split, rows, sums: None }
     }
 
     /// Marks the values that depend on `tangents` as linear, and plans the sums of their cotangents.
@@ -435,24 +447,13 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Copies the known ops of a region again, as far as the linear ones need them, from the arguments and from the values
-    /// that the policy keeps. A barrier holds them back until the cotangents of the results are there.
+    /// Copies the known ops of a region again, as far as the linear ones need them, from the arguments and from the
+    /// values that the policy keeps. A barrier holds them back until the cotangents of the results are there.
     fn run_again(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) {
         let inner = op.regions()[0];
         let (mut needed, mut kept, mut again) = (HashSet::<Value>::new(), vec![], vec![]);
         for &op in self.ops(inner).iter().rev() {
-            let view = self.module.view(self.source, op);
-            let is_linear = self.is_linear(&view);
-            let wanted = view.results().iter().copied().filter(|v| needed.contains(v)).collect::<Vec<_>>();
-            if !is_linear && !wanted.is_empty() && policy.keeps(&view) {
-                kept.extend(wanted);
-                continue;
-            }
-            if is_linear || !wanted.is_empty() {
-                needed.extend(uses(&view).into_iter().filter(|v| !self.linear[*v]));
-                let has_known = !is_linear || !view.regions().is_empty();
-                again.extend(has_known.then_some(view));
-            }
+            self.again(self.module.view(self.source, op), policy, &mut needed, &mut again, &mut kept);
         }
         kept.extend(self.source[inner].args.iter().filter(|v| needed.contains(v)));
         let cotangents: Vec<Value> = op.results().iter().copied().filter(|&v| self.cotangents[v].is_some()).collect();
@@ -469,10 +470,134 @@ impl<'s> Reverse<'s> {
         kept.iter().zip(values).for_each(|(&v, &to)| self.cloner.set(v, to));
         cotangents.iter().zip(cts).for_each(|(&v, &to)| self.cotangents[v] = Some(to));
         for view in again.iter().rev() {
-            b.loc = view.loc().clone();
-            match self.is_linear(view) {
-                true => self.known_of(view, b),
-                false => _ = self.cloner.op(view.op, b),
+            match self.is_linear(view) && Opcode::of_view(view) == Opcode::While {
+                true => self.loop_again(view, policy, &needed, b),
+                false => self.op_again(view, b),
+            }
+        }
+    }
+
+    /// Copies the known part of an op again.
+    fn op_again(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
+        b.loc = op.loc().clone();
+        match self.is_linear(op) {
+            true => self.known_of(op, b),
+            false => _ = self.cloner.op(op.op, b),
+        }
+    }
+
+    /// Maps each of the values to its row of the stack.
+    fn read_rows(&mut self, rows: impl IntoIterator<Item = (Value, Value)>, row: Value, b: &mut Builder<'_>) {
+        for (v, stack) in rows {
+            let line = read_row(b, stack, row, self.source.ty(v).shape());
+            self.cloner.set(v, line);
+        }
+    }
+
+    /// Builds the known part of a loop again. What the policy keeps of a turn is a row of an array that the first copy
+    /// of the loop returns. `used` are the values that are needed outside of the loop.
+    fn loop_again(&mut self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>, b: &mut Builder<'_>) {
+        let Some(count) = trip_count(op) else { return self.op_again(op, b) };
+        b.loc = op.loc().clone();
+        let Again { ops, kept, carried } = self.again_of_turn(op, policy, used);
+        let (loc, first) = (b.loc.clone(), self.split[&op.op].clone());
+        let copies = self.cloner.values(&kept);
+        let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, &first, &copies, count as usize) };
+        let mut regions = vec![];
+        for (k, &region) in op.regions().iter().enumerate() {
+            let new = b.body.add_region();
+            let mut inner = Builder::at(b.body, new, loc.clone());
+            for &i in &carried {
+                let v = self.source[region].args[i];
+                let arg = inner.arg(self.source.ty(v).clone());
+                self.cloner.carry(v, arg, &mut inner);
+            }
+            let row = inner.arg(Type::tensor(DType::I32, vec![]));
+            let values = match k {
+                0 => {
+                    self.known(region, &mut inner);
+                    self.cloner.values(self.source.region_results(region))
+                }
+                _ => {
+                    self.read_rows(kept.iter().copied().zip(stacks.iter().copied()), row, &mut inner);
+                    ops.iter().for_each(|view| self.op_again(view, &mut inner));
+                    inner.loc = loc.clone();
+                    let one = make::number(&mut inner, DType::I32, 1);
+                    let next = make::add(&mut inner, row, one);
+                    let results = self.source.region_results(region);
+                    carried.iter().map(|&i| self.cloner.get(results[i])).chain([next]).collect()
+                }
+            };
+            inner.op(Opcode::RegionReturn, values, Attrs::new(), []);
+            regions.push(new);
+        }
+        b.loc = loc;
+        let mut operands: Vec<Value> = carried.iter().map(|&i| self.cloner.get(op.operand(i))).collect();
+        operands.push(make::number(b, DType::I32, 0));
+        let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let new = b.op_with_regions(Opcode::While, operands, op.attrs().clone(), regions.clone(), types);
+        for (k, &i) in carried.iter().enumerate() {
+            let made = b.body[new].results[k];
+            self.cloner.carry(op.result(i), made, b);
+        }
+        self.split.insert(op.op, Split { op: new, regions, home: b.region });
+        self.rows.insert(op.op, kept.into_iter().zip(stacks).collect());
+    }
+
+    /// Returns what is computed again of the turns of a loop, so that the linear ops of the turns and the values `used`
+    /// from outside of the loop have their operands.
+    fn again_of_turn(&self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>) -> Again<'s> {
+        let [cond, turn] = [op.regions()[0], op.regions()[1]];
+        let views = |region: Region| self.ops(region).iter().map(|&op| self.module.view(self.source, op));
+        let mut decides: HashSet<Value> = views(cond).flat_map(|view| uses(&view)).collect();
+        decides.extend(self.source.region_results(cond));
+        let (of_cond, of_turn) = (&self.source[cond].args, &self.source[turn].args);
+        let next = self.source.region_results(turn);
+        // A carried value that a turn needs is needed at the end of the turn before it.
+        let mut needed: HashSet<Value> =
+            (0..next.len()).filter(|&i| decides.contains(&of_cond[i])).map(|i| of_turn[i]).collect();
+        let ends = (0..next.len()).filter(|&i| used.contains(&op.result(i)) && !self.linear[op.result(i)]);
+        let mut carried: HashSet<usize> = ends.collect();
+        loop {
+            needed.extend(carried.iter().map(|&i| next[i]));
+            let (mut ops, mut kept) = (vec![], vec![]);
+            for view in views(turn).collect::<Vec<_>>().into_iter().rev() {
+                self.again(view, policy, &mut needed, &mut ops, &mut kept);
+            }
+            let before = carried.len();
+            carried.extend((0..next.len()).filter(|&i| needed.contains(&of_turn[i])));
+            if carried.len() == before {
+                ops.reverse();
+                let carried = (0..next.len()).filter(|i| carried.contains(i)).collect();
+                return Again { ops, kept, carried };
+            }
+        }
+    }
+
+    /// Adds an op to `ops` if it is computed again for the values `needed`, to which its operands are then added. Adds
+    /// those of its results that are needed to `kept` in place of this, if the policy keeps them.
+    fn again(
+        &self,
+        op: OpView<'s>,
+        policy: &Policy,
+        needed: &mut HashSet<Value>,
+        ops: &mut Vec<OpView<'s>>,
+        kept: &mut Vec<Value>,
+    ) {
+        let is_linear = self.is_linear(&op);
+        let mut wanted = op.results().iter().copied().filter(|v| needed.contains(v)).peekable();
+        let is_wanted = wanted.peek().is_some();
+        // Constants and counters are made again, and only arrays can be kept.
+        let type_of = |v: &Value| self.source.ty(*v);
+        let is_array = |v: &Value| type_of(v).as_tensor().is_some_and(|t| t.rank() > 0 || is_smooth(type_of(v)));
+        let can_be_kept = !op.operands().is_empty() && op.results().iter().all(is_array);
+        if !is_linear && is_wanted && can_be_kept && policy.keeps(&op) {
+            kept.extend(wanted);
+        } else if is_linear || is_wanted {
+            drop(wanted);
+            needed.extend(uses(&op).into_iter().filter(|v| !self.linear[*v]));
+            if !is_linear || !op.regions().is_empty() {
+                ops.push(op);
             }
         }
     }
@@ -506,6 +631,8 @@ impl<'s> Reverse<'s> {
         let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
         let last = make::number(&mut inner, DType::I32, count - 1);
         let row = make::subtract(&mut inner, last, inner_args[0]);
+        let rows = self.rows.remove(&op.op).unwrap_or_default();
+        self.read_rows(rows, row, &mut inner);
         // The cotangents of this turn: of what it returns, and of what it uses from outside.
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
         for (k, &v) in outer.iter().enumerate() {
@@ -641,15 +768,15 @@ fn counts_to(b: &mut Builder<'_>, types: &[Type], count: i64) -> Region {
     })
 }
 
-/// Returns the layout of a cotangent of a value with this layout: that of a reduced value is unreduced, and the other way
-/// around.
-fn of_cotangent(sharding: &Sharding) -> Sharding {
+/// Returns the layout of a cotangent of a value with this layout: that of a reduced value is unreduced, and the other
+/// way around.
+pub fn of_cotangent(sharding: &Sharding) -> Sharding {
     let (unreduced, reduced) = (sharding.unreduced.clone(), sharding.reduced.clone());
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }
 
-/// Sets the layout of `x`. The values from which `x` is made by moving elements only get the layouts that follow from it.
-/// Values that have a layout, and those from before the op `first` of the region, stay as they are.
+/// Sets the layout of `x`. The values from which `x` is made by moving elements only get the layouts that follow from
+/// it. Values that have a layout, and those from before the op `first` of the region, stay as they are.
 fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
     let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
     let mut next = vec![(x, sharding)];
@@ -863,14 +990,19 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     }
     for (&v, &stack) in kept.iter().zip(&stacks) {
         let shape = inner.body.ty(v).shape().to_vec();
-        let starts = row_starts(&mut inner, row, shape.len());
-        let line = make::dynamic_slice(&mut inner, stack, &starts, &[&[1], &shape[..]].concat());
-        to.insert(v, make::reshape(&mut inner, line, &shape));
+        to.insert(v, read_row(&mut inner, stack, row, &shape));
     }
     run_again(&mut inner, &again, &mut to);
     move_ops(b.body, back, place, at);
     // The rows themselves use no value of the known loop.
     replace(b.body, back, &to);
+}
+
+/// Returns the row of a stack of arrays of this shape.
+fn read_row(b: &mut Builder<'_>, stack: Value, row: Value, shape: &[usize]) -> Value {
+    let starts = row_starts(b, row, shape.len());
+    let line = make::dynamic_slice(b, stack, &starts, &[&[1], shape].concat());
+    make::reshape(b, line, shape)
 }
 
 /// Returns the starting indices of a row: `row`, and zeros for `rank` further dimensions.
@@ -883,8 +1015,8 @@ fn row_starts(b: &mut Builder<'_>, row: Value, rank: usize) -> Vec<Value> {
     starts
 }
 
-/// Makes the known loop stack these values of its body: it carries a counter of turns, and an array with a row for each turn
-/// of each value. Returns the stacks, which are results of the loop.
+/// Makes the known loop stack these values of its body: it carries a counter of turns, and an array with a row for each
+/// turn of each value. Returns the stacks, which are results of the loop.
 fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], count: usize) -> Vec<Value> {
     let (op, [cond, turn]) = (known.op, [known.regions[0], known.regions[1]]);
     let loc = b.body[op].loc.clone();
@@ -945,10 +1077,10 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     replace(b.body, back, &to);
 }
 
-/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses. What
-/// the known one takes, the transposed one takes as well, by `operands` and their layouts `ins`. What it computes, it
-/// returns: along a new leading dimension, each device's own value. `own` has the manual axes over which devices have values
-/// of their own, where they are known.
+/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses.
+/// What the known one takes, the transposed one takes as well, by `operands` and their layouts `ins`. What it computes,
+/// it returns: along a new leading dimension, each device's own value. `own` has the manual axes over which devices
+/// have values of their own, where they are known.
 fn keep_of_manual(
     module: &Module,
     b: &mut Builder<'_>,

@@ -1,9 +1,9 @@
 //! The states of the values of per-device code along the manual axes, and the axes over which cotangents still have to
 //! be summed.
 //!
-//! Inside a manual computation, a value that does not vary over an axis counts as one value of all devices along it, with
-//! one cotangent. Where it meets a value that varies, each device has a summand of its cotangent. These summands are added
-//! up once for each value, as late as that moves no more data.
+//! Inside a manual computation, a value that does not vary over an axis counts as one value of all devices along it,
+//! with one cotangent. Where it meets a value that varies, each device has a summand of its cotangent. These summands
+//! are added up once for each value, as late as that moves no more data.
 
 use crate::depends::{callee, uses};
 use shardwise_base::{AxisRef, AxisSet, EntityVec, Mesh};
@@ -314,7 +314,8 @@ impl<'s> Sums<'s> {
         groups(op, &self.mesh).is_some_and(|(axes, _)| is_one(&axes))
     }
 
-    /// Returns the axes over which the part of operand `u`'s cotangent that comes from an op is a summand on each device.
+    /// Returns the axes over which the part of operand `u`'s cotangent that comes from an op is a summand on each
+    /// device.
     pub fn of_operand(&self, op: &OpView<'_>, u: Value) -> AxisSet {
         let used = uses(op);
         let all = used.iter().chain(op.results());
@@ -337,8 +338,8 @@ impl<'s> Sums<'s> {
         self.pending[from].union(&self.own[from], &self.mesh).minus(&self.own[to], &self.mesh)
     }
 
-    /// Returns the axes over which the cotangent of a result that a manual computation returns from inside, `given`, is a
-    /// summand on each device.
+    /// Returns the axes over which the cotangent of a result that a manual computation returns from inside, `given`, is
+    /// a summand on each device.
     pub fn of_given(&self, op: &OpView<'_>, result: Value, given: Value) -> AxisSet {
         self.pending[result].union(&self.split(op, result), &self.mesh).minus(&self.own[given], &self.mesh)
     }
@@ -413,7 +414,8 @@ impl<'s> Sums<'s> {
         }
     }
 
-    /// Finds the pending axes of what a loop carries, and of the values in its body: runs the body until they do not change.
+    /// Finds the pending axes of what a loop carries, and of the values in its body: runs the body until they do not
+    /// change.
     fn while_loop(&mut self, op: &OpView<'s>, linear: &EntityVec<Value, bool>) {
         let (body, turn) = (self.body, op.regions()[1]);
         let (args, next) = (&body[turn].args, body.region_results(turn).to_vec());

@@ -124,7 +124,8 @@ type Mapped = (Arc<str>, Vec<bool>, usize);
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
-    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and the size.
+    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and
+    /// the size.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     /// Names that are taken.
     taken: HashSet<Arc<str>>,

@@ -5,8 +5,8 @@ mod common;
 use common::{check, check_batch, parse, printed, with_main};
 use shardwise_transform::vjp;
 
-/// Returns a program with the mesh `x=2, y=2` whose body is per-device code over the axes `manual`. `ins` are the layouts
-/// and types of the arguments, and `out` those of the result.
+/// Returns a program with the mesh `x=2, y=2` whose body is per-device code over the axes `manual`. `ins` are the
+/// layouts and types of the arguments, and `out` those of the result.
 fn manual(ins: &[(&str, &str, &str)], manual: &str, out: (&str, &str, &str), body: &str) -> String {
     let list = |f: &dyn Fn(usize) -> String| (0..ins.len()).map(f).collect::<Vec<_>>().join(", ");
     let args = list(&|i| format!("%arg{i}: tensor<{}>", ins[i].1));

@@ -16,7 +16,8 @@ pub(super) struct Source {
 /// The bound on magnitudes of the program's values, which leaves room for its derivatives.
 const MAX_BOUND: u64 = 1 << 14;
 
-/// The number with which values are compared. No integer is equal to it, and no function of an integer that programs use.
+/// The number with which values are compared. No integer is equal to it, and no function of an integer that programs
+/// use.
 const THRESHOLD: f64 = 0.4375;
 
 /// Draws a program of at most `size` statements. Its ops are exact on integers if `is_exact`. It returns a scalar if

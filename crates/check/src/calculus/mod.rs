@@ -1,9 +1,9 @@
 //! Generated programs with derivatives and batches in them.
 //!
-//! A program is drawn, transformed, and partitioned. Its results must be those of the unpartitioned program, bit for bit if
-//! its ops are exact on integers, and within a few units of the largest element otherwise. The transform itself is checked
-//! by what a derivative and a batch are: tangents against differences of values, cotangents against tangents, and a
-//! batch against the program on each of its elements.
+//! A program is drawn, transformed, and partitioned. Its results must be those of the unpartitioned program, bit for
+//! bit if its ops are exact on integers, and within a few units of the largest element otherwise. The transform itself
+//! is checked by what a derivative and a batch are: tangents against differences of values, cotangents against
+//! tangents, and a batch against the program on each of its elements.
 
 mod exact;
 mod generate;
@@ -25,8 +25,8 @@ use shardwise_transform::Request;
 
 /// The size of a batch.
 const BATCH: usize = 3;
-/// The number of units of the largest element, or of one, by which results of inexact programs may differ. The inputs are
-/// as large as one.
+/// The number of units of the largest element, or of one, by which results of inexact programs may differ. The inputs
+/// are as large as one.
 const UNITS: u64 = 8;
 
 /// A program, its transforms and the transformed program with inputs.
@@ -42,8 +42,8 @@ pub struct Case {
     pub is_exact: bool,
 }
 
-/// The transforms of a program, first to last. The first letter of an entry is a transform: (g)radient of the sum, (j)vp,
-/// v(t)jp or (v)map.
+/// The transforms of a program, first to last. The first letter of an entry is a transform: (g)radient of the sum,
+/// (j)vp, v(t)jp or (v)map.
 const CHAINS: [&str; 12] = ["g", "j", "t", "v", "j", "t", "v", "gv", "vt", "jt", "gj", "vj"];
 
 /// Returns the case of a seed.

@@ -1,5 +1,5 @@
-//! Mutants of transforms: the programs that a wrong transform would make. The checks of [`Case`](super::Case) kill all of
-//! them.
+//! Mutants of transforms: the programs that a wrong transform would make. The checks of [`Case`](super::Case) kill all
+//! of them.
 //!
 //! A mutant changes only what a transform made: the ops that depend on tangents or cotangents, or on arguments with the
 //! dimension of a batch.

@@ -21,8 +21,8 @@ pub(super) fn programs() -> &'static [String] {
     &PROGRAMS
 }
 
-/// Returns the number and the hash of the programs from which mutants are made. Builds in which these are equal make the
-/// same mutants from a seed, if they are of the same commit.
+/// Returns the number and the hash of the programs from which mutants are made. Builds in which these are equal make
+/// the same mutants from a seed, if they are of the same commit.
 pub fn corpus() -> String {
     format!("{} programs, {:016x}", programs().len(), hash(programs()))
 }

@@ -1,5 +1,5 @@
-//! The share of valid programs that must contain each op, each feature and each strategy by which ops run sharded, so that
-//! a long run tests all of them often.
+//! The share of valid programs that must contain each op, each feature and each strategy by which ops run sharded, so
+//! that a long run tests all of them often.
 
 use crate::run;
 use shardwise_base::{DType, Diagnostic};

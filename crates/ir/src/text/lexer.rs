@@ -22,8 +22,8 @@ pub(super) enum TokenKind {
     Str,
     /// `(`, `->`, `::`, `{-#`, …
     Punct,
-    /// A character that cannot start a token, a `%`, `#`, `!`, `^` or `@` without a name after it, or a string that does
-    /// not end.
+    /// A character that cannot start a token, a `%`, `#`, `!`, `^` or `@` without a name after it, or a string that
+    /// does not end.
     Error,
     End,
 }

@@ -191,8 +191,8 @@ pub(super) fn reduce_to_one_transpose<'f>() -> Transposed<'f> {
     })
 }
 
-/// Builds the op `opcode` on the cotangent of result `index`, with the groups of the context's op and the root that this
-/// op has for the result.
+/// Builds the op `opcode` on the cotangent of result `index`, with the groups of the context's op and the root that
+/// this op has for the result.
 fn to_one(
     cx: &mut CotangentCx<'_, '_, '_>,
     opcode: Opcode,

@@ -1,7 +1,7 @@
 //! The arguments with respect to which a function is differentiated.
 
 use crate::function::HasArgument;
-use crate::{Args, Array, Tree};
+use crate::{Args, Tree};
 use std::ops::Range;
 
 /// The position of an argument, counted from 0: `Nth::<1>` is the second one.
@@ -35,49 +35,19 @@ impl<const I: usize, A: HasArgument<I>> Positions<A> for Nth<I> {
     }
 }
 
-/// Positions of arguments that are arrays, with the type of a matrix over them.
-pub trait NthArray<A: Args>: Positions<A> {
-    /// The blocks of a matrix: one array for one position, and for several a tuple of rows, which are tuples of arrays.
-    type Square: Tree;
-    /// Returns the matrix of these blocks, row by row.
-    #[doc(hidden)]
-    fn square(blocks: Vec<Array>) -> Self::Square;
-    #[doc(hidden)]
-    fn row(blocks: &mut dyn Iterator<Item = Array>) -> Self::Picked;
-}
-
-impl<const I: usize, A: HasArgument<I, Argument = Array>> NthArray<A> for Nth<I> {
-    type Square = Array;
-    fn square(mut blocks: Vec<Array>) -> Array {
-        blocks.pop().expect("there is one block")
-    }
-    fn row(blocks: &mut dyn Iterator<Item = Array>) -> Array {
-        blocks.next().expect("a block for each position")
-    }
-}
-
 macro_rules! positions {
-    ($($p:ident),+; $row:tt) => {
+    ($($p:ident),+) => {
         impl<Args_: Args, $($p: Positions<Args_>),+> Positions<Args_> for ($($p,)+) {
             type Picked = ($($p::Picked,)+);
             fn pick(args: &Args_::Owned) -> Self::Picked { ($($p::pick(args),)+) }
             fn positions(out: &mut Vec<usize>) { $($p::positions(out);)+ }
         }
-        impl<Args_: Args, $($p: NthArray<Args_, Picked = Array>),+> NthArray<Args_> for ($($p,)+) {
-            type Square = ($(positions!(@row $p $row),)+);
-            fn square(blocks: Vec<Array>) -> Self::Square {
-                let mut blocks = blocks.into_iter();
-                ($({ let row: positions!(@row $p $row) = Self::row(&mut blocks); row },)+)
-            }
-            fn row(blocks: &mut dyn Iterator<Item = Array>) -> Self::Picked { ($($p::row(blocks),)+) }
-        }
     };
-    (@row $p:ident [$($a:ident),+]) => { ($($a,)+) };
 }
-positions!(P; [Array]);
-positions!(P, Q; [Array, Array]);
-positions!(P, Q, R; [Array, Array, Array]);
-positions!(P, Q, R, S; [Array, Array, Array, Array]);
+positions!(P);
+positions!(P, Q);
+positions!(P, Q, R);
+positions!(P, Q, R, S);
 
 /// Returns the leaves of the selected arguments, as indices of all leaves.
 pub(super) fn selected<A: Args, S: Positions<A>>(args: &A::Owned) -> Vec<usize> {

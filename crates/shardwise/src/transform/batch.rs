@@ -107,9 +107,9 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
         self.asked.transform()
     }
 
-    /// Sets the dimensions of the arguments that are mapped: a dimension, which may be negative to count from the last one,
-    /// or `None` for an argument that is the same for all indices. One of them is for all arguments, and a tuple has one for
-    /// each. An argument that is a tree has one for all of its leaves, or a tree of them, for which
+    /// Sets the dimensions of the arguments that are mapped: a dimension, which may be negative to count from the last
+    /// one, or `None` for an argument that is the same for all indices. One of them is for all arguments, and a tuple
+    /// has one for each. An argument that is a tree has one for all of its leaves, or a tree of them, for which
     /// [`by_path`](crate::by_path) is a short form.
     ///
     /// # Examples
@@ -128,8 +128,8 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
         self.with(|o| o.in_axes = Some(any(axes)))
     }
 
-    /// Sets where the mapped dimension of each result is, in the form of [`in_axes`](Transform::in_axes). `None` is for a
-    /// result that is the same for all indices, and has no such dimension.
+    /// Sets where the mapped dimension of each result is, in the form of [`in_axes`](Transform::in_axes). `None` is for
+    /// a result that is the same for all indices, and has no such dimension.
     ///
     /// # Examples
     ///
@@ -154,8 +154,8 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
         self.with(|o| o.size = Some(size))
     }
 
-    /// Names the mapped dimension. Collectives, [`axis_index`](crate::axis_index) and [`axis_size`](crate::axis_size) in the
-    /// function work along it, under this name: a [`psum`](Array::psum) is the sum over the mapped dimension.
+    /// Names the mapped dimension. Collectives, [`axis_index`](crate::axis_index) and [`axis_size`](crate::axis_size)
+    /// in the function work along it, under this name: a [`psum`](Array::psum) is the sum over the mapped dimension.
     ///
     /// # Examples
     ///
@@ -195,8 +195,8 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
 }
 
 // ── axes of trees
-/// Types that name a dimension for each leaf of a tree `T`: a dimension as `0` or `-1`, or `None`, for all leaves, or a tree
-/// of them.
+/// Types that name a dimension for each leaf of a tree `T`: a dimension as `0` or `-1`, or `None`, for all leaves, or a
+/// tree of them.
 #[diagnostic::on_unimplemented(
     message = "these axes do not fit the arrays",
     label = "expected axes for `{T}`, found `{Self}`",

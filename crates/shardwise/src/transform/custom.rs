@@ -1,7 +1,7 @@
 //! Functions with derivatives of their own.
 //!
-//! A call becomes a composite ([`shardwise_ops::custom`]), which names the functions of its rule, traced for the types of
-//! the call. So the rule is a part of the program, and transforms find it wherever the program goes.
+//! A call becomes a composite ([`shardwise_ops::custom`]), which names the functions of its rule, traced for the types
+//! of the call. So the rule is a part of the program, and transforms find it wherever the program goes.
 
 use super::derivative::{tangents_of, with_smooth};
 use super::traced::{stand_in, typed};
@@ -74,8 +74,8 @@ where
     CustomJvp { f: Arc::new(move |args| f.apply(args).finish()), at: Location::caller() }
 }
 
-/// Wraps `f` for a derivative of its own in reverse mode: [`defvjp`](CustomVjp::defvjp) takes the rule. Forward mode alone, as
-/// in [`jvp`](super::jvp), is then an error.
+/// Wraps `f` for a derivative of its own in reverse mode: [`defvjp`](CustomVjp::defvjp) takes the rule. Forward mode
+/// alone, as in [`jvp`](super::jvp), is then an error.
 ///
 /// # Examples
 ///
@@ -100,9 +100,9 @@ where
 }
 
 impl<'f, A: Args + 'f, R: Tree> CustomJvp<'f, A, R> {
-    /// Returns the function with this rule. `rule` takes the arguments of a call and their tangents, and returns the results
-    /// and their tangents. Several arguments are a tuple, `|(x, y), (dx, dy)| ..`. The tangents of integers and bools are
-    /// [`float0`](super::float0) arrays.
+    /// Returns the function with this rule. `rule` takes the arguments of a call and their tangents, and returns the
+    /// results and their tangents. Several arguments are a tuple, `|(x, y), (dx, dy)| ..`. The tangents of integers and
+    /// bools are [`float0`](super::float0) arrays.
     ///
     /// The function and its rule may capture arrays, which count as constants.
     ///
@@ -124,9 +124,9 @@ impl<'f, A: Args + 'f, R: Tree> CustomJvp<'f, A, R> {
 }
 
 impl<'f, A: Args + 'f, R: Tree> CustomVjp<'f, A, R> {
-    /// Returns the function with this rule. `fwd` takes the arguments of a call, several as a tuple, and returns the results
-    /// and a tree of residuals. `bwd` takes the residuals and the cotangents of the results, and returns the cotangents of
-    /// the arguments. The cotangents of integers and bools are [`float0`](super::float0) arrays.
+    /// Returns the function with this rule. `fwd` takes the arguments of a call, several as a tuple, and returns the
+    /// results and a tree of residuals. `bwd` takes the residuals and the cotangents of the results, and returns the
+    /// cotangents of the arguments. The cotangents of integers and bools are [`float0`](super::float0) arrays.
     ///
     /// The function and its rule may capture arrays, which count as constants.
     ///

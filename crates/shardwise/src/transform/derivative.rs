@@ -1,14 +1,16 @@
 //! Gradients, and derivatives along tangents and cotangents.
 
 use super::arguments::{Nth, Positions, selected};
-use super::traced::Traced;
+use super::traced::{Linear, Traced};
 use super::{Source, Transform, attempt, is_smooth, once, or_end, same_types};
 use crate::array::Array;
 use crate::function::{At, HasArgument};
 use crate::tree::{self, Tree};
-use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes, replay, trace};
-use shardwise_base::{DType, Diagnostics};
-use shardwise_ir::TensorType;
+use crate::{
+    Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, hlo, mistakes, replay, trace,
+};
+use shardwise_base::{AxisRef, DType, Diagnostics, Sharding};
+use shardwise_ir::{Func, Module, TensorType};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -99,7 +101,7 @@ impl<A: Args, O: Returns, S, K> fmt::Debug for Derivative<'_, A, O, S, K> {
 }
 
 /// A kind of derivative: how it is computed, and its type.
-pub trait DerivativeKind<A: Args, O: Loss, S: Positions<A>>: Sized + 'static {
+pub trait DerivativeKind<A: Args, O: Returns, S: Positions<A>>: Sized + 'static {
     #[doc(hidden)]
     const NAME: &'static str;
     /// The result of the transformed function.
@@ -131,7 +133,7 @@ pub(super) type Of<'f, A, O, S, K> = Transform<'f, A, <K as DerivativeKind<A, O,
 /// The derivative of kind `K` of the function `F` with respect to its first argument.
 pub(super) type First<'f, F, M, K> = Of<'f, <F as Function<M>>::Args, <F as Function<M>>::Out, Nth<0>, K>;
 
-impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: DerivativeKind<A, O, S>> Derivative<'f, A, O, S, K> {
+impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: DerivativeKind<A, O, S>> Derivative<'f, A, O, S, K> {
     pub(super) fn of<M, F>(f: F, at: At) -> Transform<'f, A, K::Out, Self>
     where
         F: Callable<M> + Function<M, Args = A, Out = O> + Send + Sync + 'f,
@@ -146,14 +148,14 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: DerivativeKind<A, O, S>> Der
     }
 }
 
-impl<'f, A: Args, O: Loss, S, K> Derivative<'f, A, O, S, K> {
+impl<'f, A: Args, O: Returns, S, K> Derivative<'f, A, O, S, K> {
     /// Returns the derivative of the same function for other arguments or of another kind.
     pub(super) fn same<S2, K2>(&self) -> Derivative<'f, A, O, S2, K2> {
         Derivative { f: self.f.clone(), allow_int: self.allow_int, at: self.at, kind: PhantomData }
     }
 }
 
-impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: DerivativeKind<A, O, S>> Of<'f, A, O, S, K> {
+impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: DerivativeKind<A, O, S>> Of<'f, A, O, S, K> {
     /// Selects the arguments with respect to which the function is differentiated: one position, as `Nth::<1>`, or a
     /// tuple of positions, for which the derivative is a tuple. By default, it is the first argument.
     ///
@@ -181,7 +183,7 @@ impl<'f, A: Args + 'f, O: Loss, S: Positions<A>, K: DerivativeKind<A, O, S>> Of<
     }
 
     /// Returns also the results of the function that are not differentiated: the second part of the pair that it
-    /// returns.
+    /// returns. The first part is the one that is differentiated.
     ///
     /// # Examples
     ///
@@ -237,6 +239,9 @@ pub fn float0(shape: impl IntoShape) -> Array {
 ///
 /// `f` returns a real scalar. If it returns a pair, the gradient is that of the first part. A gradient has the type of
 /// what it belongs to. That of a complex number `x + iy` is `∂f/∂x - i ∂f/∂y`, as in JAX.
+///
+/// In Explicit mode, a gradient is split as what it belongs to. That of an array which is reduced over an axis of the
+/// mesh is unreduced over it, and the other way around.
 ///
 /// [`argnums`](Transform::argnums) selects other arguments, [`has_aux`](Transform::has_aux) also returns the second
 /// part of a pair, and [`allow_int`](Transform::allow_int) allows integers.
@@ -351,7 +356,9 @@ impl<A: Args, O: Loss, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
         let gradient = |leaf: usize| wrt.iter().position(|&w| w == leaf).map(|i| gradient[i].clone());
         Ok((tree::with_leaves(&traced.out, value.to_vec()), picked::<A, S>(args, &leaves, gradient, at)))
     }
+}
 
+impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
     /// Returns the leaves of the selected arguments, as indices of all leaves.
     ///
     /// Errors: `grad-integer` for each leaf that has no derivative, unless they are allowed.
@@ -375,8 +382,13 @@ pub(super) fn smooth<T: Tree>(args: &T, leaves: &[usize]) -> Vec<usize> {
     smooth
 }
 
+/// Returns the leaves of the arguments that have derivatives.
+fn all_smooth<T: Tree>(args: &T) -> Vec<usize> {
+    smooth(args, &(0..tree::leaves(args).len()).collect::<Vec<_>>())
+}
+
 /// Returns the tree of the selected arguments with `gradient` of each leaf that has one, and `float0` arrays for the
-/// others. In Explicit mode, each has the layout of its leaf.
+/// others. In Explicit mode, each has the layout of a cotangent of its leaf.
 fn picked<A: Args, S: Positions<A>>(
     args: &A::Owned,
     leaves: &[usize],
@@ -390,15 +402,26 @@ fn picked<A: Args, S: Positions<A>>(
     })
 }
 
-/// Returns the gradient of `a`. In Explicit mode, it has the layout of `a`, and in per-device code the states that
-/// belong to those of `a`.
+/// Returns the gradient of `a`. In Explicit mode, it has the layout of a cotangent of `a`, and in per-device code the
+/// states that belong to those of `a`.
 fn like(a: &Array, gradient: &Array) -> Array {
-    let gradient = match explicit::layout(a) {
-        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => replay::reshard(gradient, &layout),
+    let gradient = match explicit::layout(a).map(|layout| shardwise_transform::of_cotangent(&layout)) {
+        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => in_layout(gradient, &layout),
         _ => gradient.clone(),
     };
     let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope).of_cotangent());
     gradient.in_state(state)
+}
+
+/// Returns a gradient in this layout. Over an axis over which the layout is unreduced and no sum is left to take, one
+/// device has the whole value as its summand.
+fn in_layout(gradient: &Array, layout: &Sharding) -> Array {
+    let sums = gradient.traced().map_or_else(Vec::new, |v| trace::with(|t| explicit::sums(t, v)));
+    let left: Vec<AxisRef> = layout.unreduced.iter().copied().filter(|a| sums.iter().any(|b| b.contains(*a))).collect();
+    match left.len() == layout.unreduced.len() {
+        true => replay::reshard(gradient, layout),
+        false => hlo::constrain(&replay::reshard(gradient, &layout.clone().with_unreduced(left)), layout),
+    }
 }
 
 // ── along tangents and cotangents
@@ -435,16 +458,57 @@ where
     F: Callable<M> + Function<M> + Send + Sync,
 {
     let at = Location::caller();
-    let (primals, tangents) = (F::Args::own(primals), F::Args::own(tangents));
-    once("jvp", at, || {
-        let given = tangents_of("jvp", "tangent", "arg", &primals, &tangents, at)?;
-        let traced = Traced::of(|args| f.apply(args), &primals, at)?;
-        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
-        let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &wrt))?;
-        let results = traced.run(&derived, &primals, &given, at)?;
-        let (values, derivatives) = results.split_at(tree::leaves(&traced.out).len());
-        Ok((tree::with_leaves(&traced.out, values.to_vec()), with_smooth(&traced.out, derivatives, at)))
-    })
+    let f = |args: &Owned<F, M>| Ok((f.apply(args).finish()?, ()));
+    let (out, tangent, ()) = once("jvp", at, || along(&f, F::Args::own(primals), F::Args::own(tangents), at));
+    (out, tangent)
+}
+
+/// Returns the first part of the pair that `f` returns at `primals`, its derivative along `tangents` as that of
+/// [`jvp`], and the second part of the pair, which is not differentiated.
+///
+/// # Errors
+///
+/// Those of [`jvp`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::jvp_with_aux;
+/// # fn main() -> Result<()> {
+/// let f = |x: &Array| (x.square(), x.max(..));
+/// let (y, dy, largest) = jvp_with_aux(f, &array(&[3.0f32, 4.0]), &array(&[1.0f32, 0.5]));
+/// assert_eq!((y.to_vec::<f32>()?, dy.to_vec::<f32>()?), (vec![9.0, 16.0], vec![6.0, 4.0]));
+/// assert_eq!(largest.item::<f32>()?, 4.0);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn jvp_with_aux<M, F>(
+    f: F,
+    primals: <F::Args as Args>::Tuple<'_>,
+    tangents: <F::Args as Args>::Tuple<'_>,
+) -> (Value<F, M>, Value<F, M>, Further<F, M>)
+where
+    F: Callable<M> + Function<M> + Send + Sync,
+    F::Out: HasAux,
+{
+    let at = Location::caller();
+    let f = |args: &Owned<F, M>| Ok(F::Out::split(f.apply(args).finish()?));
+    once("jvp", at, || along(&f, F::Args::own(primals), F::Args::own(tangents), at))
+}
+
+/// Builds `f` at `primals`, the derivative of its first result along `tangents`, and its second result. Fails if `f`
+/// does, if the tangents have other types or another form, or if an op has no derivative.
+fn along<T: Tree, R: Tree, X: Tree>(f: WithFurther<'_, T, R, X>, primals: T, tangents: T, at: At) -> Result<(R, R, X)> {
+    let given = tangents_of("jvp", "tangent", "arg", &primals, &tangents, at)?;
+    let traced = Traced::of(f, &primals, at)?;
+    let derived = traced.transformed(|m, f| shardwise_transform::jvp(m, f, &all_smooth(&primals)))?;
+    let results = traced.run(&derived, &primals, &given, at)?;
+    let (values, derivatives) = results.split_at(tree::leaves(&traced.out).len());
+    let (out, aux) = tree::with_leaves(&traced.out, values.to_vec());
+    let tangent = with_smooth(&traced.out.0, derivatives, at);
+    Ok((out, tangent, aux))
 }
 
 /// Returns the leaves of `given`, the tangents or cotangents of `own`, that belong to floats and complex numbers.
@@ -481,6 +545,9 @@ pub(super) fn with_smooth<T: Tree>(tree: &T, leaves: &[Array], at: At) -> T {
         false => Array::float0(a.tensor().clone(), at),
     })
 }
+
+/// A function to a tree that is differentiated, and to one that is not.
+type WithFurther<'a, T, R, X> = &'a dyn Fn(&T) -> Result<(R, X)>;
 
 /// A function from cotangents of the results to cotangents of the arguments.
 pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
@@ -562,25 +629,8 @@ where
     (out, pullback, aux)
 }
 
-fn pulled_back<T: Tree, R: Tree, X: Tree>(
-    f: &dyn Fn(&T) -> Result<(R, X)>,
-    primals: T,
-    at: At,
-) -> (R, X, Pullback<R, T>) {
-    let mut linear = None;
-    let made = attempt("vjp", at, || {
-        let traced = Traced::of(f, &primals, at)?;
-        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
-        let count = tree::leaves(&traced.out.0).into_iter().filter(|a| is_smooth(a)).count();
-        let derived = traced.transformed(|m, f| shardwise_transform::vjp_of(m, f, &wrt, count))?;
-        let (results, rest) = traced.run_split(&derived, &primals, at)?;
-        let kept = rest.residuals.clone();
-        linear = Some((rest, wrt));
-        Ok((tree::with_leaves(&traced.out, results), kept))
-    });
-    let ((out, aux), residuals) = or_end(made);
-    let (mut rest, wrt) = linear.expect("it ran to its end");
-    rest.residuals = residuals;
+fn pulled_back<T: Tree, R: Tree, X: Tree>(f: WithFurther<'_, T, R, X>, primals: T, at: At) -> (R, X, Pullback<R, T>) {
+    let Once { out, aux, rest, wrt } = run_once("vjp", f, &primals, at, shardwise_transform::vjp_of);
     let like_out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
     let pullback = Transform::new("vjp", at, (), move |ct: &R, at| {
         let given = tangents_of("vjp", "cotangent", "cotangent", &like_out, ct, at)?;
@@ -595,11 +645,50 @@ fn pulled_back<T: Tree, R: Tree, X: Tree>(
     (out, aux, pullback)
 }
 
+/// A function that ran, and the rest of its derivative.
+struct Once<R, X> {
+    /// The results that are differentiated, and the others.
+    out: R,
+    aux: X,
+    /// The function of tangents or cotangents.
+    rest: Linear,
+    /// The leaves of the arguments that have derivatives.
+    wrt: Vec<usize>,
+}
+
+/// Runs `f`, and keeps the rest of its derivative. `derived` returns the derivative of a function with respect to some
+/// arguments, of as many results as its last argument says. Ends the active trace if `f` fails or has no derivative.
+fn run_once<T: Tree, R: Tree, X: Tree>(
+    name: &'static str,
+    f: WithFurther<'_, T, R, X>,
+    primals: &T,
+    at: At,
+    derived: impl Fn(&Module, &Func, &[usize], usize) -> std::result::Result<Func, Diagnostics>,
+) -> Once<R, X> {
+    let mut linear = None;
+    let made = attempt(name, at, || {
+        let traced = Traced::of(f, primals, at)?;
+        let wrt = all_smooth(primals);
+        let count = tree::leaves(&traced.out.0).into_iter().filter(|a| is_smooth(a)).count();
+        let derived = traced.transformed(|m, f| derived(m, f, &wrt, count))?;
+        let (results, rest) = traced.run_split(&derived, primals, at)?;
+        let kept = rest.residuals.clone();
+        linear = Some((rest, wrt));
+        Ok((tree::with_leaves(&traced.out, results), kept))
+    });
+    let ((out, aux), residuals) = or_end(made);
+    let (mut rest, wrt) = linear.expect("it ran to its end");
+    rest.residuals = residuals;
+    Once { out, aux, rest, wrt }
+}
+
 /// A linear function, which takes tangents of the arguments and returns the tangent of the result.
 pub type Linearized<A, R> = Transform<'static, A, R>;
 
 /// The result of [`linearize`].
 type ResultAndTangent<F, M> = (Results<F, M>, Linearized<<F as Function<M>>::Args, Results<F, M>>);
+/// The result of [`linearize_with_aux`].
+type ValueTangentAndAux<F, M> = (Value<F, M>, Linearized<<F as Function<M>>::Args, Value<F, M>>, Further<F, M>);
 
 /// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of
 /// the arguments, in the form of the arguments, and returns the tangent of the result. It is called as `f` is.
@@ -630,24 +719,53 @@ where
     F::Args: 'static,
 {
     let at = Location::caller();
-    let primals = F::Args::own(primals);
-    let mut linear = None;
-    let made = attempt("linearize", at, || {
-        let traced = Traced::of(|args| f.apply(args), &primals, at)?;
-        let wrt = smooth(&primals, &(0..tree::leaves(&primals).len()).collect::<Vec<_>>());
-        let derived = traced.transformed(|m, f| shardwise_transform::linearize(m, f, &wrt))?;
-        let (results, rest) = traced.run_split(&derived, &primals, at)?;
-        let kept = rest.residuals.clone();
-        linear = Some(rest);
-        Ok((tree::with_leaves(&traced.out, results), kept))
-    });
-    let (out, residuals) = or_end(made);
-    let mut rest = linear.expect("it ran to its end");
-    rest.residuals = residuals;
+    let (out, (), tangent) =
+        linearized::<F::Args, _, _>(&|args| Ok((f.apply(args).finish()?, ())), F::Args::own(primals), at);
+    (out, tangent)
+}
+
+/// Returns the first part of the pair that `f` returns at `primals`, its derivative there, a linear function as that of
+/// [`linearize`], and the second part of the pair, which is not differentiated.
+///
+/// # Errors
+///
+/// Those of [`linearize`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::linearize_with_aux;
+/// # fn main() -> Result<()> {
+/// let (y, tangent, largest) = linearize_with_aux(|x: &Array| (x.square(), x.max(..)), &array(&[3.0f32, 4.0]));
+/// assert_eq!((y.to_vec::<f32>()?, largest.item::<f32>()?), (vec![9.0, 16.0], 4.0));
+/// assert_eq!(tangent(&array(&[1.0f32, 0.5])).to_vec::<f32>()?, [6.0, 4.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn linearize_with_aux<M, F>(f: F, primals: <F::Args as Args>::Tuple<'_>) -> ValueTangentAndAux<F, M>
+where
+    F: Callable<M> + Function<M> + Send + Sync,
+    F::Args: 'static,
+    F::Out: HasAux,
+{
+    let at = Location::caller();
+    let (out, aux, tangent) =
+        linearized::<F::Args, _, _>(&|args| Ok(F::Out::split(f.apply(args).finish()?)), F::Args::own(primals), at);
+    (out, tangent, aux)
+}
+
+fn linearized<A: Args + 'static, R: Tree, X: Tree>(
+    f: WithFurther<'_, A::Owned, R, X>,
+    primals: A::Owned,
+    at: At,
+) -> (R, X, Linearized<A, R>) {
+    let Once { out, aux, rest, .. } = run_once("linearize", f, &primals, at, shardwise_transform::linearize_of);
     let like_out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
-    let tangent = Transform::new("linearize", at, (), move |tangents: &<F::Args as Args>::Owned, at| {
+    let tangent = Transform::new("linearize", at, (), move |tangents: &A::Owned, at| {
         let given = tangents_of("linearize", "tangent", "arg", &primals, tangents, at)?;
         Ok(with_smooth(&like_out, &rest.run(&given, at)?, at))
     });
-    (out, tangent)
+    (out, aux, tangent)
 }

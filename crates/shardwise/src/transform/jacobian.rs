@@ -1,15 +1,15 @@
 //! Matrices of derivatives.
 
-use super::arguments::{NthArray, Positions};
+use super::arguments::{Nth, Positions};
 use super::batch::batch_of;
-use super::derivative::{Derivative, DerivativeKind, First, Loss, WithAux, smooth};
+use super::derivative::{Derivative, DerivativeKind, First, HasAux, WithAux, smooth};
 use super::is_smooth;
 use super::traced::Traced;
 use crate::array::Array;
 use crate::function::{At, HasArgument};
-use crate::tree::{self, Tree};
-use crate::{Args, Callable, Function, Result, hlo};
-use shardwise_base::DType;
+use crate::tree::{self, MapLeaves, Tree};
+use crate::{Args, Callable, Function, Result, Returns, context, hlo, mistakes};
+use shardwise_base::{DType, Diagnostics};
 use shardwise_ir::TensorType;
 use std::panic::Location;
 
@@ -23,12 +23,24 @@ pub struct Jacrev(());
 #[derive(Debug)]
 pub struct Hessian(());
 
-/// Returns the Jacobian of a function that returns one array, computed in forward mode, one column for each element of
-/// the first argument: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the
-/// result is a tree like it.
+/// The tree `R` with a `U` in place of each array.
+type Each<R, U> = <R as MapLeaves>::With<U>;
+/// The tree of the second derivatives of `R` with respect to `P`.
+type Second<R, P> = Each<R, Each<P, P>>;
+
+/// Returns the Jacobian of a function, computed in forward mode, one column for each element of the first argument:
+/// `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`.
 ///
-/// [`argnums`](super::Transform::argnums) selects other arguments. If the function returns a pair, the Jacobian is that
-/// of the first part, and [`has_aux`](super::Transform::has_aux) also returns the second.
+/// If the argument is a tree, the result is a tree like it. If the function returns a tree, the result is that tree,
+/// and in place of each array it has the Jacobian of this array. Integers in the result have zeros of their type.
+///
+/// [`argnums`](super::Transform::argnums) selects other arguments: for a tuple of positions, the Jacobian of an array
+/// is a tuple. If the function returns a pair, [`has_aux`](super::Transform::has_aux) returns the Jacobian of its first
+/// part, and its second part.
+///
+/// # Shapes
+///
+/// With `f: {a: f32[n]} -> (f32[m], f32[])`, `jacfwd(f): {a: f32[n]} -> ({a: f32[m, n]}, {a: f32[n]})`.
 ///
 /// # Errors
 ///
@@ -43,6 +55,9 @@ pub struct Hessian(());
 /// # fn main() -> Result<()> {
 /// let jacobian = jacfwd(|x: &Array| x.square() * x.i(0));
 /// assert_eq!(jacobian(&array(&[1.0f32, 2.0])).to_vec::<f32>()?, [3.0, 0.0, 4.0, 4.0]);
+/// let of_both = jacfwd(|(x, y): &(Array, Array)| [x * y, x.square()]);
+/// let [(xy_x, xy_y), (xx_x, _)] = of_both(&(scalar(2.0, F32), scalar(5.0, F32)));
+/// assert_eq!([xy_x, xy_y, xx_x].map(|d| d.item::<f32>().unwrap()), [5.0, 2.0, 4.0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -51,21 +66,25 @@ pub fn jacfwd<'f, M, F>(f: F) -> First<'f, F, M, Jacfwd>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0> + 'f,
-    F::Out: Loss,
+    Jacfwd: DerivativeKind<F::Args, F::Out, Nth<0>>,
 {
     Derivative::of(f, Location::caller())
 }
 
-/// Returns the Jacobian of a function that returns one array, computed in reverse mode, one row for each element of the
-/// result: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`. If the argument is a tree, the result is a tree
-/// like it.
+/// Returns the Jacobian of a function, computed in reverse mode, one row for each element of the result:
+/// `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`.
 ///
-/// It has the options of [`jacfwd`], and [`allow_int`](super::Transform::allow_int).
+/// Its results for trees and its options are those of [`jacfwd`], and it also has
+/// [`allow_int`](super::Transform::allow_int).
+///
+/// # Shapes
+///
+/// Those of [`jacfwd`].
 ///
 /// # Errors
 ///
-/// `grad-integer` for each leaf of the argument that is neither a float nor a complex number, and those of
-/// [`vjp`](super::vjp).
+/// `grad-integer` for each leaf of the argument and of the result that is neither a float nor a complex number, and
+/// those of [`vjp`](super::vjp).
 ///
 /// # Examples
 ///
@@ -85,20 +104,26 @@ pub fn jacrev<'f, M, F>(f: F) -> First<'f, F, M, Jacrev>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
     F::Args: HasArgument<0> + 'f,
-    F::Out: Loss,
+    Jacrev: DerivativeKind<F::Args, F::Out, Nth<0>>,
 {
     Derivative::of(f, Location::caller())
 }
 
-/// Returns the matrix of second derivatives of a function to a real scalar, with respect to its first argument, which
-/// is an array: `f32[n..] -> f32[]` becomes `f32[n..] -> f32[n.., n..]`.
+/// Returns the second derivatives of a function with respect to its first argument, computed as the Jacobian in forward
+/// mode of the one in reverse mode: `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n.., n..]`.
 ///
-/// It has the options of [`jacfwd`]. For several selected arguments, the result is a tuple of the rows of blocks, which
-/// are tuples.
+/// If the argument is a tree, the result is a tree of trees like it. The entry at `a`, then at `b`, is the derivative
+/// along `b` of the derivative along `a`. If the function returns a tree, the result is that tree with such an entry in
+/// place of each array. The options are those of [`jacfwd`]. For a tuple of positions, the result is a tuple of tuples.
+///
+/// # Shapes
+///
+/// With `f: {a: f32[n], b: f32[k]} -> f32[]`, `hessian(f)` returns
+/// `{a: {a: f32[n, n], b: f32[n, k]}, b: {a: f32[k, n], b: f32[k, k]}}`.
 ///
 /// # Errors
 ///
-/// Those of [`grad`](super::grad) and [`jvp`](super::jvp).
+/// Those of [`jacrev`] and [`jvp`](super::jvp).
 ///
 /// # Examples
 ///
@@ -114,101 +139,222 @@ where
 /// # Ok(())
 /// # }
 /// ```
+///
+/// The argument is a struct:
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::hessian;
+/// #[derive(Tree)]
+/// struct Line<T = Array> {
+///     slope: T,
+///     shift: T,
+/// }
+/// # fn main() -> Result<()> {
+/// let line = Line { slope: scalar(3.0, F32), shift: scalar(1.0, F32) };
+/// let second = hessian(|l: &Line| (&l.slope * 2.0 + &l.shift).square())(&line);
+/// assert_eq!(second.slope.shift.item::<f32>()?, 4.0);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn hessian<'f, M, F>(f: F) -> First<'f, F, M, Hessian>
 where
     F: Callable<M> + Function<M> + Send + Sync + 'f,
-    F::Args: HasArgument<0, Argument = Array> + 'f,
-    F::Out: Loss,
+    F::Args: HasArgument<0> + 'f,
+    Hessian: DerivativeKind<F::Args, F::Out, Nth<0>>,
 {
     Derivative::of(f, Location::caller())
 }
 
 macro_rules! kinds {
-    ($($kind:ident $name:literal $positions:ident $out:ident $compute:ident),+) => { $(
-        impl<A: Args, O: Loss, S: $positions<A>> DerivativeKind<A, O, S> for $kind {
+    ($($kind:ident $name:literal $compute:ident [$($bound:tt)*] $entry:ty),+) => { $(
+        impl<A: Args, O: Returns, S: Positions<A>> DerivativeKind<A, O, S> for $kind
+        where
+            $($bound)*
+            O::Tree: MapLeaves<Leaf = Array>,
+            Each<O::Tree, $entry>: Tree,
+        {
             const NAME: &'static str = $name;
-            type Out = S::$out;
+            type Out = Each<O::Tree, $entry>;
             fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
-                d.$compute(args, at)
+                d.$compute(&|args| (d.f)(args), args, at)
             }
         }
-        impl<A: Args, O: Loss, S: $positions<A>> DerivativeKind<A, O, S> for WithAux<$kind> {
+        impl<A: Args, O: HasAux, S: Positions<A>> DerivativeKind<A, O, S> for WithAux<$kind>
+        where
+            $($bound)*
+            O::Value: MapLeaves<Leaf = Array>,
+            Each<O::Value, $entry>: Tree,
+        {
             const NAME: &'static str = $name;
-            type Out = (S::$out, O::Aux);
+            type Out = (Each<O::Value, $entry>, O::Further);
             fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
-                Ok((d.$compute(args, at)?, O::parts((d.f)(args)?).1))
+                let derivatives = d.$compute(&|args| Ok(O::split((d.f)(args)?).0), args, at)?;
+                Ok((derivatives, O::split((d.f)(args)?).1))
             }
         }
     )+ };
 }
 kinds!(
-    Jacfwd "jacfwd" Positions Picked jacobian_forward,
-    Jacrev "jacrev" Positions Picked jacobian_reverse,
-    Hessian "hessian" NthArray Square second_derivatives
+    Jacfwd "jacfwd" jacobian_forward [] S::Picked,
+    Jacrev "jacrev" jacobian_reverse [] S::Picked,
+    Hessian "hessian" second_derivatives [S::Picked: MapLeaves<Leaf = Array>,] Each<S::Picked, S::Picked>
 );
 
-impl<A: Args, O: Loss, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
-    fn value(&self, args: &A::Owned) -> Result<Array> {
-        Ok(O::parts((self.f)(args)?).0)
+/// A function that is differentiated.
+type Differentiated<'a, T, R> = &'a dyn Fn(&T) -> Result<R>;
+
+impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
+    fn jacobian_forward<R: Tree + MapLeaves<Leaf = Array>>(
+        &self,
+        f: Differentiated<'_, A::Owned, R>,
+        args: &A::Owned,
+        at: At,
+    ) -> Result<Each<R, S::Picked>> {
+        let leaves = self.leaves(args, at)?;
+        let (out, columns) = all_columns(f, args, &leaves, at)?;
+        let pick = S::pick(args);
+        let row = |k: usize| tree::with_leaves(&pick, columns.iter().map(|c| c[k].clone()));
+        Ok(each(&out, row, |y| pick.rebuild(&mut |x| nothing(&[y, x], at))))
     }
 
-    fn jacobian_forward(&self, args: &A::Owned, at: At) -> Result<S::Picked> {
+    fn jacobian_reverse<R: Tree + MapLeaves<Leaf = Array>>(
+        &self,
+        f: Differentiated<'_, A::Owned, R>,
+        args: &A::Owned,
+        at: At,
+    ) -> Result<Each<R, S::Picked>> {
         let leaves = self.leaves(args, at)?;
-        let all = tree::leaves(args);
-        let block = |leaf: usize| {
-            let column = |dx: &Array| tangent_by(&|args| self.value(args), args, leaf, dx, at);
-            Ok(columns_last(&batch_of(&column, &basis(all[leaf]), at)?, all[leaf]))
-        };
-        let blocks = leaves.into_iter().map(block).collect::<Result<Vec<Array>>>()?;
-        Ok(tree::with_leaves(&S::pick(args), blocks))
+        let (out, rows) = all_rows(f, args, &leaves, at)?;
+        let pick = S::pick(args);
+        let row = |k: usize| tree::with_leaves(&pick, rows[k].iter().cloned());
+        Ok(each(&out, row, |y| pick.rebuild(&mut |x| nothing(&[y, x], at))))
     }
 
-    fn jacobian_reverse(&self, args: &A::Owned, at: At) -> Result<S::Picked> {
+    fn second_derivatives<R: Tree + MapLeaves<Leaf = Array>>(
+        &self,
+        f: Differentiated<'_, A::Owned, R>,
+        args: &A::Owned,
+        at: At,
+    ) -> Result<Second<R, S::Picked>>
+    where
+        S::Picked: MapLeaves<Leaf = Array>,
+    {
         let leaves = self.leaves(args, at)?;
-        let wrt = smooth(args, &leaves);
-        let out = Traced::of(|args| self.value(args), args, at)?.out;
-        let row = |ct: &Array| {
-            let traced = Traced::of(|args| self.value(args), args, at)?;
-            let derived = traced.transformed(|m, f| shardwise_transform::vjp(m, f, &wrt))?;
-            let mut results = traced.run(&derived, args, &[ct], at)?;
-            Ok(results.split_off(results.len() - wrt.len()))
-        };
-        let rows = batch_of(&row, &basis(&out), at)?;
-        let mut leaves = leaves.iter();
-        Ok(S::pick(args).rebuild(&mut |x| {
-            let leaf = leaves.next().expect("one for each leaf");
-            let shape = [&out.tensor().shape[..], &x.tensor().shape].concat();
-            match wrt.iter().position(|w| w == leaf) {
-                Some(i) => rows[i].reshape(shape),
-                None => Array::float0(TensorType::new(DType::I1, shape), at),
-            }
-        }))
+        let out = Traced::of(f, args, at)?.out;
+        let rows = |args: &A::Owned| Ok(all_rows(f, args, &leaves, at)?.1);
+        let (_, columns) = all_columns(&rows, args, &leaves, at)?;
+        let pick = S::pick(args);
+        // The arrays of a column are those of the rows: for each result, the derivatives with respect to the leaves.
+        let blocks =
+            |k: usize, i: usize| tree::with_leaves(&pick, columns.iter().map(|c| c[k * leaves.len() + i].clone()));
+        let none = |of: &[&Array]| pick.rebuild(&mut |x| nothing(&[of, &[x]].concat(), at));
+        let of_result = |k: usize| each(&pick, |i| blocks(k, i), |x| none(&[x]));
+        Ok(each(&out, of_result, |y| pick.map_leaves(&mut |x| none(&[y, x]))))
     }
 }
 
-impl<A: Args, O: Loss, S: NthArray<A>, K> Derivative<'_, A, O, S, K> {
-    fn second_derivatives(&self, args: &A::Owned, at: At) -> Result<S::Square> {
-        let leaves = self.leaves(args, at)?;
-        let wrt = smooth(args, &leaves);
-        let all = tree::leaves(args);
-        let gradient = |args: &A::Owned| -> Result<Vec<Array>> {
-            let traced = Traced::of(|args| (self.f)(args), args, at)?;
-            let derived = traced.transformed(|m, f| shardwise_transform::value_and_gradient(m, f, &wrt))?;
-            let mut results = traced.run(&derived, args, &[], at)?;
-            let gradients = results.split_off(results.len() - wrt.len());
-            let of = |leaf: &usize| gradients[wrt.iter().position(|w| w == leaf).expect("it is smooth")].clone();
-            Ok(leaves.iter().map(of).collect())
+/// Returns the tree with `entry` of the number of each leaf, and with `left_out` for each `float0` array, which is no
+/// leaf.
+fn each<R: MapLeaves<Leaf = Array>, U>(
+    tree: &R,
+    mut entry: impl FnMut(usize) -> U,
+    left_out: impl Fn(&Array) -> U,
+) -> Each<R, U> {
+    let mut leaf = 0;
+    tree.map_leaves(&mut |a| match a.is_float0() {
+        true => left_out(a),
+        false => {
+            leaf += 1;
+            entry(leaf - 1)
+        }
+    })
+}
+
+/// Returns the derivative where one of the arrays has none: an array without elements, with the dimensions of all.
+fn nothing(of: &[&Array], at: At) -> Array {
+    let shape: Vec<usize> = of.iter().flat_map(|a| a.tensor().shape.to_vec()).collect();
+    Array::float0(TensorType::new(DType::I1, shape), at)
+}
+
+/// Returns the result of `f`, of which only the form and the types count, and for each of the leaves of the arguments
+/// the derivatives of all arrays of the result along its elements. Fails if `f` does, or if an op has no derivative.
+fn all_columns<T: Tree, R: Tree>(
+    f: Differentiated<'_, T, R>,
+    args: &T,
+    leaves: &[usize],
+    at: At,
+) -> Result<(R, Vec<Vec<Array>>)> {
+    let all = tree::leaves(args);
+    let columns = leaves.iter().map(|&leaf| {
+        let column = |dx: &Array| tangent_by(f, args, leaf, dx, at);
+        batch_of(&column, &basis(all[leaf]), at)
+    });
+    let columns = columns.collect::<Result<Vec<R>>>()?;
+    let last = |(c, &leaf): (&R, &usize)| tree::leaves(c).iter().map(|c| columns_last(c, all[leaf])).collect();
+    let blocks = columns.iter().zip(leaves).map(last).collect();
+    let out = match columns.into_iter().next() {
+        Some(column) => column,
+        None => Traced::of(f, args, at)?.out,
+    };
+    Ok((out, blocks))
+}
+
+/// Returns the result of `f`, of which only the form and the types count, and for each array of it the derivatives with
+/// respect to the leaves of the arguments.
+///
+/// Errors: `grad-integer` for each array of the result that is neither a float nor a complex number, those of `f`, and
+/// those of its derivative.
+fn all_rows<T: Tree, R: Tree>(
+    f: Differentiated<'_, T, R>,
+    args: &T,
+    leaves: &[usize],
+    at: At,
+) -> Result<(R, Vec<Vec<Array>>)> {
+    let wrt = smooth(args, leaves);
+    let out = Traced::of(f, args, at)?.out;
+    let mut wrong = Diagnostics::default();
+    for (path, y) in tree::paths(&out).into_iter().filter(|(_, y)| !is_smooth(y)) {
+        wrong.push(mistakes::jacobian_integer(&format!("result{path}"), &y.short_type(), &context::loc(at)));
+    }
+    wrong.or(())?;
+    let all = tree::leaves(args);
+    let row = |(k, y): (usize, &Array)| {
+        let own = |args: &T| Ok(tree::leaves(&f(args)?)[k].clone());
+        let rows = gradients_by_row(&own, args, &wrt, y, at)?;
+        let block = |leaf: &usize| match wrt.iter().position(|w| w == leaf) {
+            Some(i) => rows[i].reshape([&y.tensor().shape[..], &all[*leaf].tensor().shape].concat()),
+            None => nothing(&[y, all[*leaf]], at),
         };
-        // The block (i, j) is the derivative of the gradient of i along the elements of j.
-        let columns = leaves.iter().map(|&leaf| {
-            let column = |dx: &Array| tangent_by(&gradient, args, leaf, dx, at);
-            let columns = batch_of(&column, &basis(all[leaf]), at)?;
-            Ok(columns.iter().map(|c| columns_last(c, all[leaf])).collect())
-        });
-        let columns = columns.collect::<Result<Vec<Vec<Array>>>>()?;
-        let count = leaves.len();
-        Ok(S::square((0..count * count).map(|k| columns[k % count][k / count].clone()).collect()))
+        Ok(leaves.iter().map(block).collect())
+    };
+    let rows = tree::leaves(&out).into_iter().enumerate().map(row).collect::<Result<Vec<_>>>()?;
+    Ok((out, rows))
+}
+
+/// Returns the gradients of the elements of the result of `f`, which has the type of `y`, with respect to the leaves
+/// `wrt` of the arguments: one row for each element, or the gradients themselves if the result is a real scalar. Fails
+/// if `f` does, or if an op has no derivative.
+fn gradients_by_row<T: Tree>(
+    f: Differentiated<'_, T, Array>,
+    args: &T,
+    wrt: &[usize],
+    y: &Array,
+    at: At,
+) -> Result<Vec<Array>> {
+    let gradients = |ct: Option<&Array>| {
+        let traced = Traced::of(f, args, at)?;
+        let derived = traced.transformed(|m, f| match ct {
+            Some(_) => shardwise_transform::vjp(m, f, wrt),
+            None => shardwise_transform::value_and_gradient(m, f, wrt),
+        })?;
+        let mut results = traced.run(&derived, args, ct.as_slice(), at)?;
+        Ok(results.split_off(results.len() - wrt.len()))
+    };
+    match y.tensor().rank() == 0 && y.tensor().dtype.is_float() {
+        true => gradients(None),
+        false => batch_of(&|ct: &Array| gradients(Some(ct)), &basis(y), at),
     }
 }
 

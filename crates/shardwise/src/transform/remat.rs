@@ -15,11 +15,12 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Returns `f`, of whose values reverse mode keeps only the arguments and what the
-/// [policy](Transform::policy) says. It computes the others again when it needs them, which takes time and saves memory.
+/// Returns `f`, of whose values reverse mode keeps only the arguments and what the [policy](Transform::policy) says. It
+/// computes the others again when it needs them, which takes time and saves memory.
 ///
-/// Results and derivatives are those of `f`. Without a derivative in reverse mode, this changes nothing. In a `scan` over
-/// layers, a checkpoint of the layer keeps the carried value of each turn only.
+/// Results and derivatives are those of `f`. Without a derivative in reverse mode, this changes nothing. In a `scan`
+/// over layers, a checkpoint of the layer keeps the carried value of each turn only. In a checkpoint of the whole loop,
+/// the policy decides about the values of each turn, and those that it keeps are stacked.
 ///
 /// Source: `jax.checkpoint`, also called `jax.remat`.
 ///
@@ -114,8 +115,8 @@ pub fn checkpoint_name(x: &Array, name: &str) -> Array {
     })
 }
 
-/// Builds a composite that runs `f` on stand-ins for these arrays. Returns its results. Fails if `f` does, or if a result
-/// cannot be used.
+/// Builds a composite that runs `f` on stand-ins for these arrays. Returns its results. Fails if `f` does, or if a
+/// result cannot be used.
 pub(crate) fn composite(
     args: &[Array],
     policy: &Policy,

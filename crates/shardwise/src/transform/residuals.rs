@@ -24,8 +24,8 @@ impl fmt::Display for Residual {
     }
 }
 
-/// Returns the values of `f` at `primals` that reverse mode keeps until it needs them. [`checkpoint`](super::checkpoint)
-/// changes them.
+/// Returns the values of `f` at `primals` that reverse mode keeps until it needs them.
+/// [`checkpoint`](super::checkpoint) changes them.
 ///
 /// Constants, which are made again, are left out.
 ///

@@ -242,3 +242,80 @@ fn every_case() {
     }
     assert!(wrong.is_empty(), "{} of {}, beside {classes:?}\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
+
+/// The cases in which the types of gradients differ from JAX's, with the reasons: those whose op is refused.
+const OTHER_GRADIENTS: [(&str, &str); 1] = REFUSED;
+
+/// Returns the gradients of the sum of an op's results, with respect to all operands. Those of integers are left out.
+fn gradients(f: Op, is_linear: bool, args: &Vec<Array>) -> Vec<Array> {
+    let loss = |x: &Vec<Array>| {
+        let out = f(x);
+        match (out.dtype() == F32, is_linear) {
+            (false, _) => scalar(0.0, F32),
+            (true, true) => out.sum(..),
+            (true, false) => out.sin().sum(..),
+        }
+    };
+    let found = shardwise::grad(loss).allow_int()(args);
+    found.into_iter().filter(|g| !g.is_float0()).collect()
+}
+
+impl Case<'_> {
+    /// Returns the types and the values of the gradients, or the codes of mistakes.
+    fn gradients(&self, level: Communicate) -> Result<(Vec<String>, Vec<Array>), String> {
+        let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).expect("a mesh").communication(level);
+        let args: Vec<Array> = self.types.iter().map(|t| t.laid_out(&mesh)).collect();
+        let (f, is_linear) = (self.op, self.text.contains("{U"));
+        with_mesh(&mesh, || {
+            let traced = jit(|x: &Vec<Array>| gradients(f, is_linear, x));
+            let out = traced(&args).map_err(codes)?;
+            Ok((out.iter().map(|g| g.ty().to_string()).collect(), out))
+        })
+    }
+
+    /// Returns the class of the types of our gradients compared with JAX's, or what is wrong.
+    fn judge_gradients(&self) -> Result<&'static str, String> {
+        let refuses = self.expected.starts_with("error");
+        let (types, found) = match self.gradients(Communicate::Allow) {
+            Ok(found) => found,
+            Err(_) if refuses => return Ok("both refuse"),
+            Err(e) => return Err(format!("JAX accepts it, ours says {e}")),
+        };
+        if let Ok((own, _)) = self.gradients(Communicate::Deny)
+            && own != types
+        {
+            return Err(format!("{types:?}, but under Deny {own:?}"));
+        }
+        let whole = gradients(self.op, self.text.contains("{U"), &self.types.iter().map(Type::value).collect());
+        for (found, expected) in found.iter().zip(&whole) {
+            let (found, expected) = (found.to_vec::<f32>().map_err(codes)?, expected.to_vec::<f32>().map_err(codes)?);
+            if !found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-4 * b.abs().max(1.0)) {
+                return Err(format!("{found:?}, not {expected:?}"));
+            }
+        }
+        match (types.join(" ") == self.expected, refuses) {
+            (true, _) => Ok("the same types"),
+            (false, true) => Ok("JAX refuses, ours has the types of the operands"),
+            (false, false) => Err(format!("ours are {}", types.join(" "))),
+        }
+    }
+}
+
+/// Tests that gradients in Explicit mode have JAX's types, and the values of the unsharded ones.
+/// `oracle/explicit_gradients.py` makes the table.
+#[test]
+fn every_gradient() {
+    let text = include_str!("../../../../testdata/explicit/gradients.txt");
+    let cases: Vec<Case<'_>> = text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).map(Case::parse).collect();
+    assert!(cases.len() >= 350, "{} cases", cases.len());
+    let (mut classes, mut wrong) = (BTreeMap::new(), vec![]);
+    for case in &cases {
+        match (case.judge_gradients(), OTHER_GRADIENTS.iter().find(|(start, _)| case.text.starts_with(start))) {
+            (Ok(class), None) => *classes.entry(class).or_insert(0) += 1,
+            (Err(_), Some((_, why))) => *classes.entry(why).or_insert(0) += 1,
+            (Ok(_), Some(_)) => wrong.push(format!("{}: it is equal, and listed as a difference", case.text)),
+            (Err(e), None) => wrong.push(format!("{}: {e}", case.text)),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}, beside {classes:?}\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}

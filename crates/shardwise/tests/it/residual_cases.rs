@@ -38,6 +38,19 @@ fn layer(h: &Array, w: &Array) -> Array {
     checkpoint_name(&h.matmul(w).sin(), "a").tanh() * h
 }
 
+fn within(x: &Array, w: &Array) -> Array {
+    scan(x.clone(), w.clone(), |h: Array, w: Array| (layer(&h, &w), ())).0.exp()
+}
+
+fn stacked(x: &Array, w: &Array) -> Array {
+    let turn = |h: Array, w: Array| {
+        let b = checkpoint_name(&h.matmul(&w).exp(), "b");
+        (b.tanh(), h.sin() * b)
+    };
+    let (h, ys) = scan(x.clone(), w.clone(), turn);
+    h.matmul(ys.sum(0).t())
+}
+
 fn kept(function: &str, policy: CheckpointPolicy) -> Vec<Residual> {
     let ones = |shape: &[usize]| ones(shape.to_vec(), F32);
     match function {
@@ -51,6 +64,8 @@ fn kept(function: &str, policy: CheckpointPolicy) -> Vec<Residual> {
         }
         "elementwise" => saved_residuals(checkpoint(elementwise).policy(policy), &ones(&[7])),
         "linear" => saved_residuals(checkpoint(linear).policy(policy), (&ones(&[2, 3]), &ones(&[3, 3]))),
+        "within" => saved_residuals(checkpoint(within).policy(policy), (&ones(&[2, 4]), &ones(&[3, 4, 4]))),
+        "stacked" => saved_residuals(checkpoint(stacked).policy(policy), (&ones(&[2, 4]), &ones(&[3, 4, 4]))),
         "layers" => {
             let again = checkpoint(layer).policy(policy);
             let f = |x: &Array, w: &Array| scan(x.clone(), w.clone(), |h: Array, w: Array| (again(&h, &w), ())).0;

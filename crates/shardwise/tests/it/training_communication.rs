@@ -1,5 +1,6 @@
 //! The communication of training steps in Auto mode, counted before the schedule: each parameter's gradient is summed
-//! once, and the bytes are at most those of a formula.
+//! once, and the bytes are at most those of a formula, and at most those of XLA for JAX's program of the same step. The
+//! latter are in `docs/communication.md`, and the programs in `oracle/traffic/training.py`.
 
 use shardwise::prelude::*;
 use shardwise::{Communication, value_and_grad};
@@ -33,7 +34,8 @@ type Weights = (Array, Array);
 
 fn layers(w: &Weights, x: &Array) -> Array {
     let (h, _) = scan(x.clone(), w.clone(), |h: Array, (up, down): Weights| {
-        let hidden = h.matmul(&up).tanh();
+        // The factors keep the activations of random weights small.
+        let hidden = (h.matmul(&up) * 0.125).tanh() * 0.125;
         (&h + hidden.matmul(&down), ())
     });
     h
@@ -55,21 +57,37 @@ fn moved(up: P, down: P, data: P) -> Communication {
     jit(step).out_shardings((P!(), (up, down))).lower((&w, &x, &y)).unwrap().communication().unwrap()
 }
 
-/// Checks that at most `most` bytes are received besides those that sum the loss, and that exactly `sums` collectives
-/// sum arrays other than scalars over `axis`.
-fn check(found: &Communication, most: u64, axis: &str, sums: usize) {
+/// Returns the bytes that the formula and XLA have for a step, from the page that `cargo xtask communication` writes.
+fn on_the_page(step: &str) -> [u64; 2] {
+    let page = include_str!("../../../../docs/communication.md");
+    let (_, steps) = page.split_once("## Training steps").expect("the page has training steps");
+    let cells: Vec<&str> = steps
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .find(|cells| cells.first() == Some(&step))
+        .unwrap_or_else(|| panic!("{step} is not on the page"));
+    // The columns are the step, the formula, our bytes for JAX's program, XLA's, and XLA's by the stricter count.
+    [1, 4].map(|column| cells[column].parse().expect("a number of bytes"))
+}
+
+/// Checks that at most `most` bytes and at most XLA's bytes for `step` are received, and that the sums of gradients
+/// over `axis` are exactly `sums`.
+fn check(step: &str, found: &Communication, most: u64, axis: &str, sums: usize) {
     let is_sum = |c: &&shardwise::Collective| {
         let kinds = [shardwise::CollectiveKind::AllReduce, shardwise::CollectiveKind::ReduceScatter];
         kinds.contains(&c.kind) && c.groups.axes() == [axis] && !c.ty.shape.is_empty()
     };
     let count = found.into_iter().filter(is_sum).count();
     assert!(found.bytes_received() <= most + SCALARS && count == sums, "{most} bytes, {count} sums\n{found}");
+    let [formula, xla] = on_the_page(step);
+    assert_eq!(formula, most, "{step}: the formula on the page");
+    assert!(found.bytes_received() <= xla, "XLA moves {xla} bytes in {step}\n{found}");
 }
 
 #[test]
 fn data_parallel() {
     mesh([("data", 8)]);
-    check(&moved(P!(), P!(), P!("data")), all_reduce(2 * WEIGHTS, 8), "data", 2);
+    check("data_parallel", &moved(P!(), P!(), P!("data")), all_reduce(2 * WEIGHTS, 8), "data", 2);
 }
 
 /// Tests that the weights of a layer are gathered when it runs, forward and backward, and that its gradients are summed
@@ -78,7 +96,7 @@ fn data_parallel() {
 fn fully_sharded() {
     mesh([("data", 8)]);
     let found = moved(P!(None, "data"), P!(None, None, "data"), P!("data"));
-    check(&found, 3 * gather(2 * WEIGHTS, 8), "data", 2);
+    check("fully_sharded", &found, 3 * gather(2 * WEIGHTS, 8), "data", 2);
     assert!((&found).into_iter().all(|c| c.ty.shape.is_empty() || c.count == Some(LAYERS as u64)), "{found}");
 }
 
@@ -87,7 +105,7 @@ fn tensor_parallel() {
     mesh([("model", 8)]);
     let found = moved(P!(None, None, "model"), P!(None, "model"), P!());
     // A part of the axis may split the rows instead, which moves less.
-    check(&found, LAYERS as u64 * 2 * all_reduce(ACTIVATIONS, 8), "model", 0);
+    check("tensor_parallel", &found, LAYERS as u64 * 2 * all_reduce(ACTIVATIONS, 8), "model", 0);
 }
 
 #[test]
@@ -95,7 +113,7 @@ fn fully_sharded_and_tensor_parallel() {
     mesh([("data", 4), ("model", 2)]);
     let found = moved(P!(None, "data", "model"), P!(None, "model", "data"), P!("data"));
     let activations = LAYERS as u64 * 2 * all_reduce(ACTIVATIONS / 4, 2);
-    check(&found, 3 * gather(2 * WEIGHTS / 2, 4) + activations, "data", 2);
+    check("fully_sharded_and_tensor_parallel", &found, 3 * gather(2 * WEIGHTS / 2, 4) + activations, "data", 2);
 }
 
 /// Tests that tokens are sent to the devices of their experts and back, forward and backward, and that gradients of
@@ -124,7 +142,7 @@ fn experts() {
     let out = (P!(), ((P!("data"), P!("data")), P!()));
     let found = jit(step).out_shardings(out).lower((&w, &gate, &x)).unwrap().communication().unwrap();
     let tokens = (experts * groups * room * WIDTH * 4 / 8) as u64;
-    check(&found, 4 * gather(tokens, 8) + all_reduce((WIDTH * experts * 4) as u64, 8), "data", 1);
+    check("experts", &found, 4 * gather(tokens, 8) + all_reduce((WIDTH * experts * 4) as u64, 8), "data", 1);
 }
 
 /// Tests that the gradient of an embedding that is used at both ends is summed over devices once.
@@ -142,7 +160,7 @@ fn tied_weights() {
     };
     let (table, ids) = (zeros_in(&[vocabulary, WIDTH], P!()), zeros([ROWS], I32).shard(P!("data")));
     let found = jit(step).out_shardings((P!(), P!())).lower((&table, &ids)).unwrap().communication().unwrap();
-    check(&found, all_reduce((vocabulary * WIDTH * 4) as u64, 8), "data", 1);
+    check("tied_weights", &found, all_reduce((vocabulary * WIDTH * 4) as u64, 8), "data", 1);
 }
 
 /// Tests that the gradients of several batches are added on each device, and then summed over devices once.
@@ -160,5 +178,5 @@ fn accumulated_batches() {
     let w = (zeros_in(&[LAYERS, WIDTH, HIDDEN], P!()), zeros_in(&[LAYERS, HIDDEN, WIDTH], P!()));
     let (x, y) = (zeros_in(&[3, ROWS, WIDTH], P!(None, "data")), zeros_in(&[3, ROWS, WIDTH], P!(None, "data")));
     let found = jit(step).out_shardings((P!(), P!())).lower((&w, &x, &y)).unwrap().communication().unwrap();
-    check(&found, all_reduce(2 * WEIGHTS, 8), "data", 2);
+    check("accumulated_batches", &found, all_reduce(2 * WEIGHTS, 8), "data", 2);
 }

@@ -2,8 +2,8 @@
 
 use shardwise::prelude::*;
 use shardwise::{
-    Nth, by_path, checkpoint, float0, grad, hessian, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vjp_with_aux,
-    vmap,
+    Nth, by_path, checkpoint, float0, grad, hessian, jacfwd, jacrev, jvp, jvp_with_aux, linearize, linearize_with_aux,
+    value_and_grad, vjp, vjp_with_aux, vmap,
 };
 
 pub fn floats(x: &Array) -> Vec<f32> {
@@ -110,6 +110,128 @@ fn auxiliary_results_are_returned_beside_the_derivative() {
     assert_eq!((floats(&y), floats(&sum)), (vec![9.0, 16.0], vec![7.0]));
     assert_eq!(floats(&pullback(&array(&[1.0f32, 10.0]))), [6.0, 80.0]);
     assert_eq!(floats(&pullback(&array(&[0.0f32, 1.0]))), [0.0, 8.0]);
+}
+
+#[derive(Tree, Clone)]
+struct Line<T = Array> {
+    slope: T,
+    shifts: Vec<T>,
+}
+
+fn line() -> Line {
+    Line { slope: array(&[2.0f32, 3.0]), shifts: vec![scalar(1.0, F32), array(&[4.0f32, 5.0, 6.0])] }
+}
+
+fn shaped(x: &Array) -> (Vec<usize>, Vec<f32>) {
+    (x.shape().to_vec(), floats(x))
+}
+
+/// Tests that a Jacobian has the tree of the result, with a tree like the argument in place of each array.
+#[test]
+fn jacobians_of_trees_to_trees() {
+    let f = |l: &Line| {
+        let product = l.slope.i(0) * l.slope.i(1) * &l.shifts[0];
+        (product, Line { slope: &l.slope * 2.0, shifts: vec![l.shifts[1].square()] })
+    };
+    let check = |(of_product, of_line): (Line, Line<Line>)| {
+        assert_eq!(shaped(&of_product.slope), (vec![2], vec![3.0, 2.0]));
+        assert_eq!(shaped(&of_product.shifts[0]), (vec![], vec![6.0]));
+        assert_eq!(shaped(&of_product.shifts[1]), (vec![3], vec![0.0; 3]));
+        assert_eq!(shaped(&of_line.slope.slope), (vec![2, 2], vec![2.0, 0.0, 0.0, 2.0]));
+        assert_eq!(shaped(&of_line.slope.shifts[1]), (vec![2, 3], vec![0.0; 6]));
+        assert_eq!(of_line.shifts.len(), 1);
+        let diagonal = vec![8.0, 0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 0.0, 12.0];
+        assert_eq!(shaped(&of_line.shifts[0].shifts[1]), (vec![3, 3], diagonal));
+        assert_eq!(shaped(&of_line.shifts[0].slope), (vec![3, 2], vec![0.0; 6]));
+    };
+    check(jacfwd(f)(&line()));
+    check(jacrev(f)(&line()));
+    check(jit(|l: &Line| jacrev(f)(l))(&line()).unwrap());
+}
+
+/// Tests that a tree of results, selected arguments and further results can be combined.
+#[test]
+fn jacobians_of_trees_of_selected_arguments() {
+    let f = |x: &Array, y: &Array| ([x * y, y.square()], (x.sum(..), x.astype(I32)));
+    let (x, y) = (array(&[1.0f32, 2.0]), scalar(3.0, F32));
+    let both = (Nth::<1>, Nth::<0>);
+    let found = [jacfwd(f).has_aux().argnums(both)(&x, &y), jacrev(f).argnums(both).has_aux()(&x, &y)];
+    for ([(xy_y, xy_x), (yy_y, yy_x)], (sum, whole)) in found {
+        assert_eq!(shaped(&xy_y), (vec![2], vec![1.0, 2.0]));
+        assert_eq!(shaped(&xy_x), (vec![2, 2], vec![3.0, 0.0, 0.0, 3.0]));
+        assert_eq!((shaped(&yy_y), shaped(&yy_x)), ((vec![], vec![6.0]), (vec![2], vec![0.0; 2])));
+        assert_eq!((floats(&sum), whole.to_vec::<i32>().unwrap()), (vec![3.0], vec![1, 2]));
+    }
+    // A function without results, and an argument without arrays.
+    let () = jacfwd(|_: &Array| ())(&x);
+    let empty: (Vec<Array>, Vec<Array>) = jacrev(|_: &Vec<Array>, y: &Array| (y.square(), y.clone()))(&vec![], &y);
+    assert!(empty.0.is_empty() && empty.1.is_empty());
+}
+
+/// Tests that integers in the result have zeros in forward mode, are named in reverse mode, and are no reason against a
+/// gradient of what is beside them.
+#[test]
+fn jacobians_of_integers() {
+    let f = |x: &Array| (x.square(), x.astype(I32));
+    let x = array(&[1.0f32, 2.0]);
+    let (dx, whole) = jacfwd(f)(&x);
+    assert_eq!((floats(&dx), whole.to_vec::<i32>().unwrap()), (vec![2.0, 0.0, 0.0, 4.0], vec![0; 4]));
+    let wrong = jit(|x: &Array| jacrev(f)(x))(&x).unwrap_err();
+    let text = wrong.to_string();
+    assert!(text.contains("error[grad-integer]: `result.1` has no derivative") && text.contains("i32[2]"), "{text}");
+    let (dx, _) = jacrev(f).has_aux()(&x);
+    assert_eq!(floats(&dx), [2.0, 0.0, 0.0, 4.0]);
+    let of_ids = jacrev(|(x, ids): &(Array, Array)| [x.i(ids), x.square()]).allow_int();
+    let [(dx, dids), (_, d2)] = of_ids(&(x, array(&[1i32, 1, 0])));
+    assert_eq!(shaped(&dx), (vec![3, 2], vec![0.0, 1.0, 0.0, 1.0, 1.0, 0.0]));
+    assert!(dids.is_float0() && d2.is_float0());
+    assert_eq!((dids.shape().to_vec(), d2.shape().to_vec()), (vec![3, 3], vec![2, 3]));
+}
+
+/// Tests that second derivatives are trees of trees, and that functions to arrays and to trees have them.
+#[test]
+fn hessians_of_trees() {
+    let f = |l: &Line| (l.slope.square() * &l.shifts[0]).sum(..) + l.slope.i(1) * l.shifts[1].square().sum(..);
+    let second: Line<Line> = hessian(f)(&line());
+    assert_eq!(shaped(&second.slope.slope), (vec![2, 2], vec![2.0, 0.0, 0.0, 2.0]));
+    assert_eq!(shaped(&second.slope.shifts[0]), (vec![2], vec![4.0, 6.0]));
+    assert_eq!(shaped(&second.slope.shifts[1]), (vec![2, 3], vec![0.0, 0.0, 0.0, 8.0, 10.0, 12.0]));
+    assert_eq!(shaped(&second.shifts[1].slope), (vec![3, 2], vec![0.0, 8.0, 0.0, 10.0, 0.0, 12.0]));
+    assert_eq!(shaped(&second.shifts[0].shifts[0]), (vec![], vec![0.0]));
+    assert_eq!(shaped(&second.shifts[1].shifts[1]).1, [6.0, 0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 0.0, 6.0]);
+    let x = array(&[1.0f32, 2.0]);
+    assert_eq!(
+        shaped(&hessian(|x: &Array| x * x * x)(&x)),
+        (vec![2, 2, 2], vec![6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 12.0])
+    );
+    let (square, both) = hessian(|x: &Array| (x.i(0).square(), [x.i(0) * x.i(1)]))(&x);
+    assert_eq!((floats(&square), floats(&both[0])), (vec![2.0, 0.0, 0.0, 0.0], vec![0.0, 1.0, 1.0, 0.0]));
+    let (((aa, ab), (ba, _)), largest) =
+        hessian(|(a, b): &(Array, Array)| (a.square() * b, b.max(..))).has_aux()(&(scalar(3.0, F32), scalar(5.0, F32)));
+    assert_eq!([aa, ab, ba, largest].map(|a| floats(&a)[0]), [10.0, 6.0, 6.0, 5.0]);
+}
+
+#[test]
+fn tangents_beside_auxiliary_results() {
+    // The auxiliary result has no derivative in forward mode with respect to an integer, and none is asked for.
+    let f = |x: &Array, n: &Array| (Line { slope: x.square() * n.astype(F32), shifts: vec![] }, (x.max(..), n + 1));
+    let (x, n) = (array(&[3.0f32, 4.0]), array(&[2i32, 1]));
+    let (dx, dn) = (array(&[1.0f32, 10.0]), float0([2]));
+    let (y, tangent, (largest, next)) = linearize_with_aux(f, (&x, &n));
+    assert_eq!((floats(&y.slope), floats(&largest)), (vec![18.0, 16.0], vec![4.0]));
+    assert_eq!(next.to_vec::<i32>().unwrap(), [3, 2]);
+    assert_eq!(floats(&tangent(&dx, &dn).slope), [12.0, 80.0]);
+    assert_eq!(floats(&tangent(&(&dx * 2.0), &dn).slope), [24.0, 160.0]);
+    let (y, dy, (largest, _)) = jvp_with_aux(f, (&x, &n), (&dx, &dn));
+    assert_eq!(
+        (floats(&y.slope), floats(&dy.slope), floats(&largest)),
+        (vec![18.0, 16.0], vec![12.0, 80.0], vec![4.0])
+    );
+    let traced = jit(|x: &Array, n: &Array, dx: &Array| {
+        let (_, tangent, (largest, _)) = linearize_with_aux(|x: &Array| f(x, n), x);
+        tangent(dx).slope + largest
+    });
+    assert_eq!(floats(&traced(&x, &n, &dx).unwrap()), [16.0, 84.0]);
 }
 
 #[test]

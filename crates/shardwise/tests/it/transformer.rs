@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 const LEARNING_RATE: f64 = 0.125;
 
-/// The parameters in the order of JAX's tree: the embedding, eight for each layer, the last scale and the last projection.
+/// The parameters in the order of JAX's tree: the embedding, eight for each layer, the last scale and the last
+/// projection.
 type Params = Vec<Array>;
 
 const PER_LAYER: usize = 8;

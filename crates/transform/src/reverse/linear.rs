@@ -1,7 +1,8 @@
-//! A function whose derivative is computed for many tangents: the known ops run once, and the linear ones for each tangent.
+//! A function whose derivative is computed for many tangents: the known ops run once, and the linear ones for each
+//! tangent.
 //!
-//! The known part is that of reverse mode. The linear part runs forward instead of being transposed, and uses the values
-//! from inside of loops, branches and manual computations in the same way.
+//! The known part is that of reverse mode. The linear part runs forward instead of being transposed, and uses the
+//! values from inside of loops, branches and manual computations in the same way.
 
 use super::{Reverse, counts_to, keep_of_branch, keep_of_manual, keep_rows};
 use crate::{errors, jvp};
@@ -17,6 +18,14 @@ use shardwise_ops::{Opcode, make};
 /// # Errors
 /// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known.
 pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
+    linearize_of(module, func, args, usize::MAX)
+}
+
+/// Does the same as [`linearize`], but returns the tangents of the first `count` results with tangents only.
+///
+/// # Errors
+/// Those of [`linearize`].
+pub fn linearize_of(module: &Module, func: &Func, args: &[usize], count: usize) -> Result<Func, Diagnostics> {
     let forward = jvp(module, func, args)?;
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = forward.without_body();
@@ -31,8 +40,12 @@ pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, D
     let entry = source.entry();
     reverse.known(entry, &mut b);
     reverse.forth(entry, &mut b)?;
-    let values = reverse.cloner.values(source.results());
+    let kept = func.result_types.len().saturating_add(count).min(source.results().len());
+    let values = reverse.cloner.values(&source.results()[..kept]);
     b.ret(values);
+    out.result_types.truncate(kept);
+    out.result_attrs.truncate(kept);
+    out.result_shardings.truncate(kept);
     Ok(out)
 }
 
@@ -57,7 +70,8 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the linear part of a loop: it carries the tangents, and the number of the turn. Fails if the length is unknown.
+    /// Builds the linear part of a loop: it carries the tangents, and the number of the turn. Fails if the length is
+    /// unknown.
     fn forth_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];

@@ -5,7 +5,7 @@
 
 mod dots;
 mod programs;
-mod random;
+pub(crate) mod random;
 mod reshards;
 
 use anyhow::Result;

@@ -1,8 +1,12 @@
 //! Compares derivatives and batches of programs in text with JAX's.
 //!
 //! `oracle/derivatives.py` draws functions, exports them, and transforms them with JAX. Here, the exported text is
-//! transformed as `shardwise opt` does, and run on both engines.
+//! transformed as `shardwise opt` does, and run whole in the interpreter, and on one device and partitioned for eight
+//! on the host engine. The layouts of the arguments on the eight devices are drawn ([`Layouts`]).
 
+mod layouts;
+
+use self::layouts::Layouts;
 use super::judge;
 use super::known::{self, OtherDerivative};
 use crate::table::Table;
@@ -71,10 +75,16 @@ impl Case {
     }
 }
 
-/// Returns the transformed program, after it was printed and read again. Fails with the message of a step that fails.
-fn transformed(case: &Case) -> Result<Module, String> {
+/// Returns the transformed program, after it was printed and read again. Its arguments have `layouts`, if there are
+/// some. Fails with the message of a step that fails.
+fn transformed(case: &Case, layouts: Option<&mut Layouts>) -> Result<Module, String> {
     let read = |text: &str| parse("case.mlir", text, &OPS).map_err(|e| e.to_string());
     let mut module = read(&case.text)?;
+    let (before, after) = match layouts {
+        Some(layouts) if layouts.are_early() => (Some(layouts), None),
+        layouts => (None, layouts),
+    };
+    before.into_iter().for_each(|layouts| layouts.lay_out(&mut module));
     for text in &case.transforms {
         let request = Request::parse(text).ok_or_else(|| format!("`{text}` is no transform"))?;
         module = request.and_then(|r| r.run(&module)).map_err(|e| format!("{text}: {e}"))?;
@@ -83,18 +93,45 @@ fn transformed(case: &Case) -> Result<Module, String> {
             return Err(format!("the result of {text} is not valid: {found}"));
         }
     }
+    after.into_iter().for_each(|layouts| layouts.lay_out(&mut module));
     read(&print(&module, &PrintOptions::default()))
 }
 
-/// Returns the results of both engines. Fails if the program cannot be transformed or run.
-fn ours(case: &Case) -> Result<[Vec<Literal>; 2], String> {
-    let module = transformed(case)?;
-    let inputs = case.inputs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
-    let shown = |e: shardwise_base::Diagnostics| e.to_string();
-    let interpreted = run::whole(&module, &inputs).map_err(shown)?;
-    let local = run::partitioned(&module).map_err(shown)?.module;
-    let hosted = run::on(&HostEngine::default(), &local, &inputs).map_err(shown)?;
-    Ok([hosted, interpreted])
+/// The results of a case: whole in the interpreter, and on one device and on eight on the host engine.
+struct Ours {
+    whole: Vec<Literal>,
+    hosted: Vec<Literal>,
+    partitioned: Vec<Literal>,
+    /// The layouts of the arguments on the eight devices, in words.
+    layouts: String,
+}
+
+impl Ours {
+    /// Runs the case, with layouts drawn from `seed`. Fails if the program cannot be transformed, partitioned or run.
+    fn of(case: &Case, seed: u64) -> Result<Ours, String> {
+        let inputs = case.inputs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
+        let shown = |e: shardwise_base::Diagnostics| e.to_string();
+        let host = |module: &Module| {
+            let local = run::partitioned(module).map_err(shown)?.module;
+            run::on(&HostEngine::default(), &local, &inputs).map_err(shown)
+        };
+        let module = transformed(case, None)?;
+        let (whole, hosted) = (run::whole(&module, &inputs).map_err(shown)?, host(&module)?);
+        let mut layouts = Layouts::new(seed);
+        let at = |e: String, layouts: &Layouts| format!("with {layouts}: {e}");
+        let laid_out = transformed(case, Some(&mut layouts)).map_err(|e| at(e, &layouts))?;
+        let partitioned = host(&laid_out).map_err(|e| at(e, &layouts))?;
+        Ok(Ours { whole, hosted, partitioned, layouts: layouts.to_string() })
+    }
+
+    /// Returns the results of each run, with what the run is called.
+    fn runs(&self) -> [(String, &[Literal]); 3] {
+        [
+            ("in the interpreter".into(), &self.whole),
+            ("on one device".into(), &self.hosted),
+            (format!("with {}", self.layouts), &self.partitioned),
+        ]
+    }
 }
 
 /// Returns the largest distance of results from JAX's, as a part of the largest element of a result. Fails if a result
@@ -113,19 +150,23 @@ fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     Ok(worst)
 }
 
-/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run.
-fn compared(case: &Case, theirs: &[Array]) -> Result<Outcome, String> {
+/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run, or if a result has
+/// another type.
+fn compared(case: &Case, seed: u64, theirs: &[Array]) -> Result<Outcome, String> {
     let theirs = theirs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
-    let mut worst: f64 = 0.0;
-    for ours in ours(case)? {
-        worst = worst.max(distance(&ours, &theirs)? / case.tolerance);
+    let mut worst = (0.0, String::new());
+    for (run, results) in Ours::of(case, seed)?.runs() {
+        let found = distance(results, &theirs).map_err(|e| format!("{run}: {e}"))? / case.tolerance;
+        if found > worst.0 {
+            worst = (found, run);
+        }
     }
-    Ok(Outcome::At(worst))
+    Ok(Outcome::At(worst.0, worst.1))
 }
 
 /// Returns true if our results are as close to `exact`, JAX's results in `f64`, as JAX's own in the case's types are,
 /// or as close as is allowed. Fails if the program cannot be transformed or run.
-fn is_as_exact(case: &Case, exact: &Case) -> Result<bool, String> {
+fn is_as_exact(case: &Case, seed: u64, exact: &Case) -> Result<bool, String> {
     let read = |of: &Option<Vec<Array>>| -> Result<Vec<Literal>, String> {
         of.as_deref().unwrap_or(&[]).iter().map(Array::literal).collect()
     };
@@ -135,7 +176,7 @@ fn is_as_exact(case: &Case, exact: &Case) -> Result<bool, String> {
         pairs.filter(|(x, y)| x.size() == y.size()).map(|(x, y)| relative(x, y)).fold(0.0, f64::max)
     };
     let allowed = farthest(&theirs).max(case.tolerance);
-    Ok(ours(case)?.iter().all(|ours| ours.len() == exact.len() && farthest(ours) <= allowed))
+    Ok(Ours::of(case, seed)?.runs().iter().all(|(_, ours)| ours.len() == exact.len() && farthest(ours) <= allowed))
 }
 
 /// Returns the largest distance of two elements, divided by the magnitude of the largest finite element of `theirs`.
@@ -166,17 +207,22 @@ pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
         judge::ask_about(&python, positions, CHUNK, &request, &|answer| answer.cases)
     };
     let cases = ask(&positions, false)?;
-    let mut outcomes = command::in_parallel(&cases, |case| match case {
+    // The layouts of a case are drawn from the seed and the case's position.
+    let layout_seed = |i: usize| seed.wrapping_mul(1 << 20).wrapping_add(i as u64);
+    let mut outcomes = command::in_parallel(&positions, |&i| match &cases[i] {
         Some(Case { results: None, reason, .. }) => Outcome::Refused(reason.clone()),
-        Some(case) => compared(case, case.results.as_deref().unwrap_or(&[])).unwrap_or_else(Outcome::Failed),
+        Some(case) => {
+            let theirs = case.results.as_deref().unwrap_or(&[]);
+            compared(case, layout_seed(i), theirs).unwrap_or_else(Outcome::Failed)
+        }
         None => Outcome::Refused("JAX dies".into()),
     });
-    let is_off = |i: &usize| matches!(outcomes[*i], Outcome::At(worst) if worst > 1.0);
+    let is_off = |i: &usize| matches!(outcomes[*i], Outcome::At(worst, _) if worst > 1.0);
     let is_narrow = |i: &usize| cases[*i].as_ref().is_some_and(|case| case.tolerance > NARROWEST);
     let doubtful: Vec<usize> = positions.iter().copied().filter(|i| is_off(i) && is_narrow(i)).collect();
     for (&i, exact) in doubtful.iter().zip(ask(&doubtful, true)?) {
         let (Some(case), Some(exact)) = (&cases[i], exact) else { continue };
-        if exact.results.is_some() && is_as_exact(case, &exact).unwrap_or(false) {
+        if exact.results.is_some() && is_as_exact(case, layout_seed(i), &exact).unwrap_or(false) {
             outcomes[i] = Outcome::Rounded;
         }
     }
@@ -189,8 +235,8 @@ pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
 
 /// The comparison of a case.
 enum Outcome {
-    /// The largest distance, in units of the one that is allowed.
-    At(f64),
+    /// The largest distance, in units of the one that is allowed, and the run that has it.
+    At(f64, String),
     /// The results differ by more, but ours are as close to those in `f64` as JAX's are.
     Rounded,
     Failed(String),
@@ -237,12 +283,12 @@ impl Report {
                 self.rounded.push(case.name.clone());
                 return;
             }
-            Outcome::At(worst) if worst <= 1.0 => {
+            Outcome::At(worst, _) if worst <= 1.0 => {
                 row.equal += 1;
                 row.worst = row.worst.max(worst);
                 return;
             }
-            Outcome::At(worst) => format!("differs: {worst:.3} times the allowed distance"),
+            Outcome::At(worst, run) => format!("differs: {worst:.3} times the allowed distance, {run}"),
             Outcome::Failed(why) | Outcome::Refused(why) => why,
         };
         let is_known = |k: &OtherDerivative| k.function == case.function() && why.contains(&k.message);
@@ -269,7 +315,8 @@ impl Report {
         table.row(all.cells("all"));
         let functions = self.drawn.len();
         let mut text = format!(
-            "derivatives and batches of {functions} functions and models, seed {seed}, against JAX\n\n{table}\n"
+            "derivatives and batches of {functions} functions and models, seed {seed}, against JAX, on one device and on eight with \
+             drawn layouts\n\n{table}\n"
         );
         for (i, count) in &self.met {
             text += &format!("known: `{}`, {count} times: {}\n", self.known[*i].function, self.known[*i].reason);

@@ -161,16 +161,25 @@ pub fn test_tools(python: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode, random numbers, layers, optimizers,
-/// training and residuals. Fails if a script cannot be started.
+/// Asks JAX again for the tables in `testdata`: types of Explicit and manual mode and of gradients, random numbers,
+/// layers, optimizers, training and residuals. Fails if a script cannot be started.
 ///
 /// Returns the output of the scripts, and true if JAX still has the same answers.
 pub fn tables(python: &Path) -> Result<(String, bool)> {
+    let scripts = [
+        "explicit.py",
+        "explicit_gradients.py",
+        "manual.py",
+        "random_numbers.py",
+        "layers.py",
+        "optimizers.py",
+        "training.py",
+        "residuals.py",
+    ];
+    let outcomes = command::in_parallel(&scripts, |name| command::run(venv::script(python, name), "", LIMIT));
     let (mut report, mut is_right) = (String::new(), true);
-    let scripts =
-        ["explicit.py", "manual.py", "random_numbers.py", "layers.py", "optimizers.py", "training.py", "residuals.py"];
-    for name in scripts {
-        let outcome = command::run(venv::script(python, name), "", LIMIT)?;
+    for (name, outcome) in scripts.iter().zip(outcomes) {
+        let outcome = outcome?;
         is_right &= outcome.is_success();
         let why = if outcome.is_success() { String::new() } else { outcome.reason() };
         report += &format!("{name}: {}{why}\n", outcome.stdout);

@@ -63,8 +63,8 @@ impl Cuts<'_> {
     }
 
     /// Adds the cuts that are needed so that both layouts consist of the same digits, and returns the digits of each
-    /// dimension. Returns `None` if no cuts make them so, as [`Cuts::digits`] does, or if the cuts of an axis contradict
-    /// each other.
+    /// dimension. Returns `None` if no cuts make them so, as [`Cuts::digits`] does, or if the cuts of an axis
+    /// contradict each other.
     fn settle(&mut self, from: &Sharding, to: &Sharding) -> Option<Vec<Vec<Digit>>> {
         loop {
             let count = self.count();

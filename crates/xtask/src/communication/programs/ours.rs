@@ -124,8 +124,8 @@ mod tests {
               }
             return %r#1 : tensor<16x16xf32>";
         let tally = counted(&signature, lines);
-        // In the loop, a device has 4 rows of 8 columns: each turn gathers the other columns, and the other rows. In front
-        // of the loop it gets 8 columns of 2 rows, and after it 2 rows have to be whole.
+        // In the loop, a device has 4 rows of 8 columns: each turn gathers the other columns, and the other rows. In
+        // front of the loop it gets 8 columns of 2 rows, and after it 2 rows have to be whole.
         let (turn, around) = (4 * 8 * 4 + 12 * 8 * 4, 2 * 8 * 4);
         assert_eq!((tally.worst(), tally.flops, tally.is_guess), (5 * turn + 2 * around, 5 * 2 * 2 * 16 * 16, false));
     }

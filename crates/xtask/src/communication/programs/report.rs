@@ -1,7 +1,7 @@
 //! The report on programs: every program, worst first, the families, and what is above XLA.
 
-use super::Row;
 use super::tally::Tally;
+use super::{Row, training};
 use crate::table::Table;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,6 +13,8 @@ const SMALL: f64 = 1024.0;
 pub struct Report<'r> {
     pub rows: &'r [Row],
     pub seed: u64,
+    /// Training steps that are not as they must be, with the reasons.
+    pub steps: &'r [String],
     /// Programs whose values differ, with the reasons.
     pub wrong: &'r [String],
     /// True if values were compared.
@@ -119,14 +121,15 @@ impl Sums {
 }
 
 impl<'r> Report<'r> {
-    /// Returns the programs that both sides partition, in the order of the ratio of our bytes to XLA's, the largest
-    /// first. [`SMALL`] is added to both.
+    /// Returns the programs but for training steps that both sides partition, in the order of the ratio of our bytes to
+    /// XLA's, the largest first. [`SMALL`] is added to both.
     fn both(&self) -> Vec<Both<'r>> {
         let both = |row: &'r Row| match (&row.ours, &row.theirs) {
             (Ok(ours), Ok(theirs)) => Some(Both { row, ours, theirs }),
             _ => None,
         };
-        let mut found: Vec<Both<'r>> = self.rows.iter().filter_map(both).collect();
+        let mut found: Vec<Both<'r>> =
+            self.rows.iter().filter(|row| row.family != training::FAMILY).filter_map(both).collect();
         found.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()).then_with(|| a.label().cmp(&b.label())));
         found
     }
@@ -134,17 +137,19 @@ impl<'r> Report<'r> {
     /// Returns the report for the terminal.
     pub fn text(&self) -> String {
         let both = self.both();
-        format!("{}\n{}\n{}", programs(&both), families(&both), self.summary(&both))
+        let steps = training::table(self.rows);
+        format!("{}\n{}\n{steps}\n{}", programs(&both), families(&both), self.summary(&both))
     }
 
     /// Returns the report as a page.
     pub fn page(&self) -> String {
         let both = self.both();
         format!(
-            "{PAGE_HEAD}\nMeasured with the partitioner of {}.\n\n```text\n{}```\n\n## Families\n\n```text\n{}```\n\n## Programs\n\n```text\n{}```\n",
+            "{PAGE_HEAD}\nMeasured with the partitioner of {}.\n\n```text\n{}```\n\n## Families\n\n```text\n{}```\n\n## Training steps\n\n{STEPS_HEAD}\n```text\n{}```\n\n## Programs\n\n```text\n{}```\n",
             self.date,
             self.summary(&both),
             families(&both),
+            training::table(self.rows),
             programs(&both),
         )
     }
@@ -153,7 +158,8 @@ impl<'r> Report<'r> {
         let sums = Sums::of(both);
         let mut out = String::new();
         let mut line = |text: String| writeln!(out, "{text}").expect("a string");
-        line(format!("{} programs on eight devices, sizes from seed {}", self.rows.len(), self.seed));
+        let count = self.rows.iter().filter(|row| row.family != training::FAMILY).count();
+        line(format!("{count} programs on eight devices, sizes from seed {}", self.seed));
         line(format!("geometric mean of (ours + 1 KiB) / (xla* + 1 KiB): {:.3}", sums.mean));
         let plain = sums.ours as f64 / sums.plain.max(1) as f64;
         line(format!("totals: ours {}, xla {}, xla* {}", sums.ours, sums.plain, sums.strict));
@@ -190,6 +196,7 @@ impl<'r> Report<'r> {
                 }
             }
         }
+        lines.extend_from_slice(self.steps);
         if self.is_checked {
             lines.push(format!("values: {} of {} differ from the whole program's", self.wrong.len(), self.rows.len()));
             lines.extend_from_slice(self.wrong);
@@ -254,6 +261,13 @@ results have fixed shardings over eight devices. `docs/reshards.md` has the byte
   of each is XLA's.
 ";
 
+/// The text before the table of training steps.
+const STEPS_HEAD: &str = "\
+The programs are JAX's, with its gradients. `crates/shardwise/tests/it/training_communication.rs` traces the same steps from Rust,
+and checks that they move at most the bytes of the formula and at most those of `xla*`. The formula is without the 64 bytes
+that may sum the loss. The other tables do not contain these steps. A step above `xla*` is an error of the command.
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +293,7 @@ mod tests {
             Row { ours: Err("no rule\nmore".into()), ..row("failed", (0, 0), (0, 0)) },
         ];
         let wrong = ["test/equal: 1 of 2 differ".to_string()];
-        let text = Report { rows: &rows, seed: 7, wrong: &wrong, is_checked: true, date: "" }.text();
+        let text = Report { rows: &rows, seed: 7, steps: &[], wrong: &wrong, is_checked: true, date: "" }.text();
         assert!(text.contains("geometric mean of (ours + 1 KiB) / (xla* + 1 KiB): 2.000"), "{text}");
         assert!(text.contains("totals: ours 10240, xla 6144, xla* 3072"), "{text}");
         assert!(text.contains("xla* moves nothing and we do: 1\n  test/from_nothing\n"), "{text}");
