@@ -212,8 +212,8 @@ impl Case<'_> {
     }
 
     /// Checks that the texts of one in [`STAGES_APART`] stages read back, in one of the notations. Leaves out stages
-    /// that changed nothing. The seed chooses the stages and the notation, so that other cases check the others. Ends
-    /// the case with a finding if a text does not read back.
+    /// that changed nothing. The seed chooses the stages and the notation, so that other cases check the others. Fails,
+    /// with a finding that ends the case, if a text does not read back.
     fn expect_stages_read_back(&self, stages: &[(String, Module)]) -> Result<(), End> {
         let turn = self.seed as usize;
         let form = if turn.is_multiple_of(2) { PLAIN } else { GENERIC };
