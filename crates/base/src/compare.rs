@@ -72,7 +72,7 @@ pub struct Elements {
     pub count: usize,
     /// The number of elements of the array.
     pub size: usize,
-    /// The row-major position of the element that is furthest apart.
+    /// The row-major position of the first element whose two values are furthest apart, in units of the tolerance.
     pub worst: usize,
     /// The indices of that element.
     pub indices: Vec<usize>,

@@ -49,7 +49,8 @@ impl Level {
         *STRONGEST.get_or_init(Level::detect)
     }
 
-    /// Returns all levels of this machine.
+    /// Returns the levels of vector instructions that this machine has, from `Portable` up. `SHARDWISE_LEVEL` does not
+    /// matter.
     #[cfg(test)]
     pub fn available() -> Vec<Level> {
         let best = Level::strongest();

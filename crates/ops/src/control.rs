@@ -103,7 +103,7 @@ impl Facts for While {
             )
             .that("while_c1", gives(cond) == predicate, "the condition must return one tensor<i1>")
             .that("while_c2", args(body) == carried, "the body's arguments must have the types of the carried values")
-            .that("while_c2", gives(body) == carried, "the body must return values of the types that it takes")
+            .that("while_c2", gives(body) == carried, "the body must return values of the types of the carried values")
             .give(carried)
     }
     answer!(usual);

@@ -36,7 +36,7 @@ enum Mode {
     Batching,
 }
 
-/// The dimension numbers of one op.
+/// The dimension numbers of a `ragged_dot`.
 struct Dims {
     /// The batching and contracting dimensions. Those of the right operand are counted with its group dimension.
     dot: DotDims,

@@ -74,7 +74,7 @@ pub struct Price {
     pub starts: u64,
 }
 
-/// One list of axes for each factor.
+/// The axes that are chosen for each factor of an op, with the price of the choice and the conflicts that it settles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Assignment {
     /// The axes of each factor, by factor index.

@@ -71,7 +71,7 @@ pub(crate) enum Made {
 
 /// A function's result whose layout has not been decided.
 pub(crate) struct Undecided {
-    /// How to make the result with a given layout. `None` after the array was deleted.
+    /// The function that makes the array in a given layout. `None` after the array was deleted.
     pub decide: Mutex<Option<Decide>>,
     /// The mistake that any use but `.shard` is.
     pub mistake: Mistakes,

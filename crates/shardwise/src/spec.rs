@@ -87,7 +87,8 @@ impl P {
         }
     }
 
-    /// Returns the layout of a sharding, by the names of its axes. An open dimension without axes is `_`.
+    /// Returns a sharding as a layout, with the names of the axes. An open dimension without axes becomes `_`, and one
+    /// with axes becomes a closed one.
     pub(crate) fn of(sharding: &base::Sharding) -> P {
         let name = |a: &AxisRef| a.display(&sharding.mesh).to_string().replace('"', "");
         let dims = sharding.dims.iter().map(|d| match d.is_open && d.axes.is_empty() {

@@ -279,7 +279,7 @@ impl Tree for Array {
     }
 }
 
-/// Returns true if the array is no leaf of a tree.
+/// Returns true if the array does not count as a leaf: it is a `float0` array, and [`HAS_FLOAT0`] is false.
 fn is_left_out(a: &Array) -> bool {
     a.is_float0() && !HAS_FLOAT0.get()
 }

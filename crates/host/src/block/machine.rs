@@ -50,7 +50,7 @@ pub(crate) struct Strided {
 /// the number 8.
 pub(crate) type Run = unsafe fn(&[Ins], usize, *mut u8, usize);
 
-/// The interpreter for one level of vector instructions and one width of lanes.
+/// The interpreter of block programs for one level of vector instructions, and for lanes of 32 or of 64 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub run: Run,

@@ -237,7 +237,7 @@ impl KernelTable {
         KernelTable { rows, row_of }
     }
 
-    /// Returns the row of an op, or `None` if it has none.
+    /// Returns the row of the op in the table, or `None` if the table has none.
     pub fn row(&self, op: Opcode) -> Option<&'static Row> {
         self.row_of[op as usize].map(|row| &self.rows[usize::from(row)])
     }

@@ -326,8 +326,9 @@ fn layout_change(fields: &Attrs) -> Option<LayoutChange> {
     })
 }
 
-/// Parses `{X,Y:(1)2}`, `{*}` or `{}`. Returns `None` for any other text, if the mesh does not have an axis that is
-/// named, and if an axis is named and `mesh` is `None`.
+/// Parses `{*}`, `{}`, or axes such as `{X,Y:(1)2,#1}`, each in a form that [`parse_axis`] reads. Returns `None` for any
+/// other text, and if an axis is given by name and `mesh` is `None` or has no axis of that name. It is not checked that
+/// the mesh has the part of an axis, or an axis of the index.
 fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     match text {
         "{}" => return Some(Varying::Nowhere),

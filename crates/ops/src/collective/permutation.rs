@@ -41,7 +41,7 @@ pub struct AxisList {
 }
 
 impl AxisList {
-    /// Returns the list of `axes` of `mesh`.
+    /// Returns a list of these axes of `mesh`, in this order. It is not checked that the mesh has them.
     pub fn new(mesh: &Arc<Mesh>, axes: impl Into<Vec<AxisRef>>) -> AxisList {
         AxisList { mesh: mesh.clone(), axes: axes.into() }
     }

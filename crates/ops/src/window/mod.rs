@@ -43,8 +43,8 @@ impl WindowDim {
         if padded <= 0 || places < 0 { Some(0) } else { Some(usize::try_from(places).ok()? / self.stride + 1) }
     }
 
-    /// Returns the element, along a dimension of `n` elements, that is element `k` of window `i`, or `None` for padding
-    /// or a hole.
+    /// Returns the index, in a dimension of `n` elements, at which window `i` has its `k`th position. Returns `None` if
+    /// padding or a hole of the base dilation is there. `i` and `k` are not checked.
     pub fn element(&self, i: usize, k: usize, n: usize) -> Option<usize> {
         let at = (i * self.stride + k * self.dilation) as i64 - self.low;
         let step = self.base_dilation as i64;

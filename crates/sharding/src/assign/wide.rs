@@ -281,8 +281,9 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Returns the state after a candidate of the next factor is chosen, and writes the candidate to `picks`. Returns
-    /// `None`, and writes nothing, if the candidate uses a part of an axis that `state` uses already.
+    /// Decides the first factor that `state` leaves undecided: writes the index of its candidate to `picks`, and returns
+    /// the new state. Returns `None`, and writes nothing, if the candidate uses a part of an axis that is in
+    /// `state.used`.
     fn with(&self, state: State, candidate: usize, picks: &mut Picks) -> Option<State> {
         let bits = self.used[state.count][candidate];
         if state.used & bits != 0 {

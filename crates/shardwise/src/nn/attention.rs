@@ -112,7 +112,7 @@ struct Extra<'a> {
 
 /// The sizes of an attention. `e` is the size of a value, and all others that of a query or key.
 struct Sizes {
-    /// True if the arrays have a dimension of batches. Otherwise, `batch` is 1.
+    /// True if query, key and value have a batch dimension. If it is false, `batch` is 1.
     is_batched: bool,
     batch: usize,
     queries: usize,

@@ -130,7 +130,8 @@ impl<K: Reverse> Reverse for WithAux<K> {}
 /// The derivative of kind `K` of a function that takes `A` and returns `O`, with respect to the arguments `S`.
 pub(super) type Of<'f, A, O, S, K> = Transform<'f, A, <K as DerivativeKind<A, O, S>>::Out, Derivative<'f, A, O, S, K>>;
 
-/// The derivative of kind `K` of the function `F` with respect to its first argument.
+/// The type of the derivative of kind `K` (such as [`Grad`]) of a function `F` with respect to its first argument. `M`
+/// is the marker of [`Function`].
 pub(super) type First<'f, F, M, K> = Of<'f, <F as Function<M>>::Args, <F as Function<M>>::Out, Nth<0>, K>;
 
 impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: DerivativeKind<A, O, S>> Derivative<'f, A, O, S, K> {

@@ -141,8 +141,8 @@ fn states_are_split_over_one_more_axis() {
     }
 }
 
-/// Tests that data-parallel gradients, which are sums over devices, reach a split state by one reduce-scatter, and that
-/// its update returns by one all-gather.
+/// Tests that a step with a state that is split over devices needs only two collectives: a reduce-scatter, which brings
+/// the gradient (a sum over devices) to the layout of the state, and an all-gather of the parameters' update.
 #[test]
 fn a_split_state_needs_one_part_of_the_gradient() {
     let mesh = Mesh::explicit([("X", 4)]).unwrap();
