@@ -11,7 +11,7 @@ use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// The facts of the three batch normalizations.
+/// Implements [`Facts`] for `batch_norm_inference`, `batch_norm_training` and `batch_norm_grad`.
 pub struct BatchNorm;
 
 /// The operands, results and labels of one of the three batch normalizations.

@@ -455,7 +455,7 @@ fn write_axis(out: &mut String, mesh: &Mesh, axis: AxisRef) {
     }
 }
 
-/// Writes `"x", "y":(1)2`.
+/// Writes axes as in `"x", "y":(1)2`, where `(1)2` is the part of size 2 after a part of size 1.
 fn write_axis_list(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     for (i, &axis) in axes.iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { "" });

@@ -49,7 +49,8 @@ pub(crate) struct Part {
 /// A permute of `len` elements, or a copy of the device's own elements.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Round {
-    /// The source and the target of each array that is sent. The list is empty for a copy.
+    /// The positions of the source and of the target device of each array that is sent. The list is empty if each device
+    /// keeps its own elements.
     pub pairs: Vec<(usize, usize)>,
     pub len: usize,
     /// For each source, the first element of its block that it sends; `None` for other devices.
