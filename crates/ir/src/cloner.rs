@@ -38,7 +38,13 @@ impl<'s> Cloner<'s> {
     /// Adds copies of the arguments of `from` to the builder's region, with all of their data, and maps the arguments
     /// to the copies.
     pub fn args(&mut self, from: Region, builder: &mut Builder<'_>) {
-        for &v in &self.source[from].args {
+        self.args_of(self.source[from].args.iter().copied(), builder);
+    }
+
+    /// Adds an argument for each of these values to the builder's region, with all of their data, and maps the values
+    /// to the arguments.
+    pub fn args_of(&mut self, values: impl IntoIterator<Item = Value>, builder: &mut Builder<'_>) {
+        for v in values {
             let data = self.source.value(v);
             let new = builder.body.add_arg(builder.region, data.ty.clone(), data.loc.clone());
             self.carry(v, new, builder);

@@ -465,10 +465,7 @@ impl Manual {
         let kept = |i: &usize| used[*i];
         let new = b.body.add_region();
         let mut inner = Builder::at(b.body, new, b.loc.clone());
-        for i in (0..args.len()).filter(kept) {
-            let arg = inner.arg(view.body.ty(args[i]).clone());
-            cloner.carry(args[i], arg, &mut inner);
-        }
+        cloner.args_of((0..args.len()).filter(kept).map(|i| args[i]), &mut inner);
         rewrite_ops(view.module, region, self, cloner, &mut inner)?;
         let operands: Vec<Value> = (0..args.len()).filter(kept).map(|i| cloner.get(view.operand(i))).collect();
         let shardings = (0..args.len()).filter(kept).map(|i| ins[i].clone()).collect();

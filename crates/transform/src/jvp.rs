@@ -471,10 +471,7 @@ impl<'s> Scope<'s> {
         for region in [cond, turn] {
             let new = b.body.add_region();
             let mut inner = Builder::at(b.body, new, loc.clone());
-            for &i in &carried {
-                let arg = inner.arg(op.operand_type(i).clone());
-                self.cloner.carry(op.body[region].args[i], arg, &mut inner);
-            }
+            self.cloner.args_of(carried.iter().map(|&i| op.body[region].args[i]), &mut inner);
             for &i in &active {
                 let arg = op.body[region].args[i];
                 self.tangents[arg] = Some(tangent_of(&mut inner, op.body, arg, |b, ty| b.arg(ty)));

@@ -80,10 +80,7 @@ fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed
     let mut b = Builder::new(&mut out.body);
     b.loc = func.loc.clone();
     let mut reverse = Reverse::new(module, source);
-    for &v in &source.args()[..own] {
-        let arg = b.arg(source.ty(v).clone());
-        reverse.cloner.carry(v, arg, &mut b);
-    }
+    reverse.cloner.args_of(source.args()[..own].iter().copied(), &mut b);
     let tangents = &source.results()[func.result_types.len()..];
     let mut cotangents: Vec<Option<Value>> = vec![];
     for (i, &v) in tangents.iter().enumerate() {
@@ -221,11 +218,7 @@ impl<'s> Reverse<'s> {
         for (k, &region) in op.regions().iter().enumerate() {
             let new = b.body.add_region();
             let mut inner = Builder::at(b.body, new, loc.clone());
-            for &i in &takes {
-                let v = self.source[region].args[i];
-                let arg = inner.arg(self.source.ty(v).clone());
-                self.cloner.carry(v, arg, &mut inner);
-            }
+            self.cloner.args_of(takes.iter().map(|&i| self.source[region].args[i]), &mut inner);
             self.known(region, &mut inner);
             let results = self.source.region_results(region);
             let values: Vec<Value> = match code == Opcode::While && k == 0 {
@@ -507,11 +500,7 @@ impl<'s> Reverse<'s> {
         for (k, &region) in op.regions().iter().enumerate() {
             let new = b.body.add_region();
             let mut inner = Builder::at(b.body, new, loc.clone());
-            for &i in &carried {
-                let v = self.source[region].args[i];
-                let arg = inner.arg(self.source.ty(v).clone());
-                self.cloner.carry(v, arg, &mut inner);
-            }
+            self.cloner.args_of(carried.iter().map(|&i| self.source[region].args[i]), &mut inner);
             let row = inner.arg(Type::tensor(DType::I32, vec![]));
             let values = match k {
                 0 => {

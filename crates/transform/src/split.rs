@@ -130,10 +130,7 @@ fn part(func: &Func, args: &[Value], ops: &[Op], results: &[Value]) -> Func {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);
     let mut b = Builder::new(&mut out.body);
-    for &v in args {
-        let arg = b.arg(func.body.ty(v).clone());
-        cloner.carry(v, arg, &mut b);
-    }
+    cloner.args_of(args.iter().copied(), &mut b);
     ops.iter().for_each(|&op| {
         cloner.op(op, &mut b);
     });

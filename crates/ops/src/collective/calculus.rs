@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// tangents of the members that have it. Other kinds, and unknown ones, have no derivative.
 pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
-        Some(ReduceKind::Add) => sum_derivative(),
+        Some(ReduceKind::Add) => linear_derivative(),
         Some(ReduceKind::Max | ReduceKind::Min) => {
             Derivative::by(|cx| (0..cx.results.len()).map(|i| tangent_of_extreme(cx, i)).collect())
         }
@@ -41,13 +41,14 @@ pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<
 /// `Derivative::None`.
 pub(super) fn derivative_if_sum<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
-        Some(ReduceKind::Add) => sum_derivative(),
+        Some(ReduceKind::Add) => linear_derivative(),
         _ => Derivative::None("only sums over devices have a derivative here"),
     }
 }
 
-/// Returns the derivative of a collective that sums: the same op on the tangents.
-fn sum_derivative<'f>() -> Derivative<'f> {
+/// Returns the derivative of a collective that is linear in the operands for which it has results: the same op on their
+/// tangents. Operands after these, the roots, are kept.
+pub(super) fn linear_derivative<'f>() -> Derivative<'f> {
     Derivative::by(|cx| {
         let count = cx.results.len();
         let tangents = (0..count).map(|i| cx.tangent_or_zeros(i)).collect::<Vec<_>>();

@@ -545,7 +545,9 @@ impl CollectiveBroadcast {
 }
 
 impl Facts for CollectiveBroadcast {
-    answer!(derivative = linear);
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        calculus::linear_derivative()
+    }
     fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
         calculus::broadcast_transpose()
     }
@@ -574,25 +576,13 @@ impl Facts for CollectiveBroadcast {
     }
     answer!(usual);
     answer!(cost = streams(0.0));
-    fn linear(&self, op: &OpView<'_>) -> Linear {
-        linear_beside_root(op)
-    }
+    answer!(linear = Jointly);
     collective!();
 }
 
 /// Returns the batch of a collective with one sender or receiver. The roots, if there are any, are not batched.
 fn batch_beside_root<'f>(op: &OpView<'_>) -> Batched<'f> {
     Batched::LeadingOf((1 << data_operands(op).len().min(63)) - 1, op.attrs().clone())
-}
-
-/// Returns the operands in which a collective with one sender or receiver is linear: all but the roots. With roots and
-/// more than 31 other operands, the op counts as not linear.
-fn linear_beside_root(op: &OpView<'_>) -> Linear {
-    match data_operands(op).len() {
-        _ if !has_root(op) => Linear::Jointly,
-        count @ ..32 => Linear::In((1 << count) - 1),
-        _ => Linear::No,
-    }
 }
 
 /// Returns true if the last operand names the member that sends (or receives) each of the others, as the attribute

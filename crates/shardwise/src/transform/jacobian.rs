@@ -168,7 +168,7 @@ where
 }
 
 macro_rules! kinds {
-    ($($kind:ident $name:literal $compute:ident [$($bound:tt)*] $entry:ty),+) => { $(
+    ($($kind:ident $name:literal $compute:ident($($blocks:ident)?) [$($bound:tt)*] $entry:ty),+) => { $(
         impl<A: Args, O: Returns, S: Positions<A>> DerivativeKind<A, O, S> for $kind
         where
             $($bound)*
@@ -178,7 +178,7 @@ macro_rules! kinds {
             const NAME: &'static str = $name;
             type Out = Each<O::Tree, $entry>;
             fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
-                d.$compute(&|args| (d.f)(args), args, at)
+                d.$compute($($blocks,)? &|args| (d.f)(args), args, at)
             }
         }
         impl<A: Args, O: HasAux, S: Positions<A>> DerivativeKind<A, O, S> for WithAux<$kind>
@@ -190,45 +190,34 @@ macro_rules! kinds {
             const NAME: &'static str = $name;
             type Out = (Each<O::Value, $entry>, O::Further);
             fn compute(d: &Derivative<'_, A, O, S, Self>, args: &A::Owned, at: At) -> Result<Self::Out> {
-                let derivatives = d.$compute(&|args| Ok(O::split((d.f)(args)?).0), args, at)?;
+                let derivatives = d.$compute($($blocks,)? &|args| Ok(O::split((d.f)(args)?).0), args, at)?;
                 Ok((derivatives, O::split((d.f)(args)?).1))
             }
         }
     )+ };
 }
 kinds!(
-    Jacfwd "jacfwd" jacobian_forward [] S::Picked,
-    Jacrev "jacrev" jacobian_reverse [] S::Picked,
-    Hessian "hessian" second_derivatives [S::Picked: MapLeaves<Leaf = Array>,] Each<S::Picked, S::Picked>
+    Jacfwd "jacfwd" jacobian(all_columns) [] S::Picked,
+    Jacrev "jacrev" jacobian(all_rows) [] S::Picked,
+    Hessian "hessian" second_derivatives() [S::Picked: MapLeaves<Leaf = Array>,] Each<S::Picked, S::Picked>
 );
 
 /// A function that is differentiated.
 type Differentiated<'a, T, R> = &'a dyn Fn(&T) -> Result<R>;
 
 impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
-    fn jacobian_forward<R: Tree + MapLeaves<Leaf = Array>>(
+    /// Returns the Jacobian of `f`, whose blocks `blocks` computes: [`all_columns`] or [`all_rows`]. Fails if this does, or
+    /// if a leaf of the arguments has no derivative.
+    fn jacobian<R: Tree + MapLeaves<Leaf = Array>>(
         &self,
+        blocks: impl Fn(Differentiated<'_, A::Owned, R>, &A::Owned, &[usize], At) -> Result<(R, Vec<Vec<Array>>)>,
         f: Differentiated<'_, A::Owned, R>,
         args: &A::Owned,
         at: At,
     ) -> Result<Each<R, S::Picked>> {
-        let leaves = self.leaves(args, at)?;
-        let (out, columns) = all_columns(f, args, &leaves, at)?;
+        let (out, blocks) = blocks(f, args, &self.leaves(args, at)?, at)?;
         let pick = S::pick(args);
-        let row = |k: usize| tree::with_leaves(&pick, columns.iter().map(|c| c[k].clone()));
-        Ok(each(&out, row, |y| pick.rebuild(&mut |x| nothing(&[y, x], at))))
-    }
-
-    fn jacobian_reverse<R: Tree + MapLeaves<Leaf = Array>>(
-        &self,
-        f: Differentiated<'_, A::Owned, R>,
-        args: &A::Owned,
-        at: At,
-    ) -> Result<Each<R, S::Picked>> {
-        let leaves = self.leaves(args, at)?;
-        let (out, rows) = all_rows(f, args, &leaves, at)?;
-        let pick = S::pick(args);
-        let row = |k: usize| tree::with_leaves(&pick, rows[k].iter().cloned());
+        let row = |k: usize| tree::with_leaves(&pick, blocks[k].iter().cloned());
         Ok(each(&out, row, |y| pick.rebuild(&mut |x| nothing(&[y, x], at))))
     }
 
@@ -247,8 +236,7 @@ impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
         let (_, columns) = all_columns(&rows, args, &leaves, at)?;
         let pick = S::pick(args);
         // The arrays of a column are those of the rows: for each result, the derivatives with respect to the leaves.
-        let blocks =
-            |k: usize, i: usize| tree::with_leaves(&pick, columns.iter().map(|c| c[k * leaves.len() + i].clone()));
+        let blocks = |k: usize, i: usize| tree::with_leaves(&pick, columns[k * leaves.len() + i].iter().cloned());
         let none = |of: &[&Array]| pick.rebuild(&mut |x| nothing(&[of, &[x]].concat(), at));
         let of_result = |k: usize| each(&pick, |i| blocks(k, i), |x| none(&[x]));
         Ok(each(&out, of_result, |y| pick.map_leaves(&mut |x| none(&[y, x]))))
@@ -278,8 +266,8 @@ fn nothing(of: &[&Array], at: At) -> Array {
     Array::float0(TensorType::new(DType::I1, shape), at)
 }
 
-/// Returns the result of `f`, of which only the form and the types count, and for each of the leaves of the arguments
-/// the derivatives of all arrays of the result along its elements. Fails if `f` does, or if an op has no derivative.
+/// Returns the result of `f`, of which only the form and the types count, and for each array of it the derivatives
+/// along the elements of each of the leaves of the arguments. Fails if `f` does, or if an op has no derivative.
 fn all_columns<T: Tree, R: Tree>(
     f: Differentiated<'_, T, R>,
     args: &T,
@@ -293,11 +281,13 @@ fn all_columns<T: Tree, R: Tree>(
     });
     let columns = columns.collect::<Result<Vec<R>>>()?;
     let last = |(c, &leaf): (&R, &usize)| tree::leaves(c).iter().map(|c| columns_last(c, all[leaf])).collect();
-    let blocks = columns.iter().zip(leaves).map(last).collect();
+    let of_leaves: Vec<Vec<Array>> = columns.iter().zip(leaves).map(last).collect();
     let out = match columns.into_iter().next() {
         Some(column) => column,
         None => Traced::of(f, args, at)?.out,
     };
+    let of_result = |k: usize| of_leaves.iter().map(|blocks| blocks[k].clone()).collect();
+    let blocks = (0..tree::leaves(&out).len()).map(of_result).collect();
     Ok((out, blocks))
 }
 

@@ -32,10 +32,7 @@ pub fn linearize_of(module: &Module, func: &Func, args: &[usize], count: usize) 
     let mut b = Builder::new(&mut out.body);
     b.loc = func.loc.clone();
     let mut reverse = Reverse::new(module, source);
-    for &v in source.args() {
-        let arg = b.arg(source.ty(v).clone());
-        reverse.cloner.carry(v, arg, &mut b);
-    }
+    reverse.cloner.args(source.entry(), &mut b);
     reverse.mark(&source.args()[own..]);
     let entry = source.entry();
     reverse.known(entry, &mut b);
@@ -150,11 +147,7 @@ impl<'s> Reverse<'s> {
         let mut ins: Vec<Sharding> = takes.iter().map(|&i| in_shardings(op.attrs())[i].clone()).collect();
         let forth = b.body.add_region();
         let mut inner = Builder::at(b.body, forth, b.loc.clone());
-        for &i in &takes {
-            let v = self.source[region].args[i];
-            let arg = inner.arg(self.source.ty(v).clone());
-            self.cloner.carry(v, arg, &mut inner);
-        }
+        self.cloner.args_of(takes.iter().map(|&i| self.source[region].args[i]), &mut inner);
         self.forth(region, &mut inner)?;
         let given = self.source.region_results(region);
         let values: Vec<Value> = linear.iter().map(|&i| self.cloner.get(given[i])).collect();

@@ -34,8 +34,7 @@ impl Layouts {
     /// Draws a layout for each argument of `@main`, on the mesh of eight devices that the program has, or on one that
     /// is drawn. One axis in four is cut, and dimensions may be split unevenly.
     pub fn lay_out(&mut self, module: &mut Module) {
-        let own =
-            module.meshes.iter().find(|mesh| mesh.axes.iter().map(|a| a.size).product::<usize>() == DEVICES).cloned();
+        let own = module.meshes.iter().find(|mesh| mesh.size() == DEVICES).cloned();
         let mesh = own.unwrap_or_else(|| self.mesh(module));
         let Some(main) = module.funcs.iter_mut().find(|f| &*f.name == "main") else { return };
         for v in main.body.args().to_vec() {
