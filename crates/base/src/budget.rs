@@ -46,11 +46,11 @@ struct Counts {
 pub struct OutOfMemory {
     /// The bytes requested.
     pub requested: usize,
-    /// The limit, in bytes.
+    /// The limit, in bytes, of the account that refused the request, or of the current one if the system did.
     pub limit: usize,
-    /// The bytes that were in use at the time of the request.
+    /// The bytes of this account that were in use at the time of the request.
     pub in_use: usize,
-    /// True if the system had no memory. The limit was not reached.
+    /// True if the account accepted the request, and the system had no memory for it.
     pub is_refused_by_system: bool,
 }
 
@@ -187,7 +187,8 @@ impl Account {
     }
 
     /// Makes the `n`th reservation from now fail as if the limit were reached; 0 disarms. Returns the number of
-    /// reservations that were left until an earlier injected failure. For failure injection.
+    /// reservations that were left until an earlier injected failure, that one included, or 0 if none was left. For
+    /// failure injection.
     pub fn fail_at(&self, n: u64) -> u64 {
         self.0.fails_in.swap(n, Relaxed)
     }
@@ -231,7 +232,7 @@ pub struct CancelToken {
     request: Arc<AtomicBool>,
     /// Other tokens; when one of them is cancelled, this one is cancelled too.
     of: Option<Arc<[CancelToken]>>,
-    /// Number of polls until one cancels the token, for tests; 0 afterwards.
+    /// Number of polls until one cancels the token, for tests; 0 afterwards. `None` if polls do not cancel it.
     cancels_in: Option<Arc<AtomicU64>>,
 }
 
@@ -292,7 +293,7 @@ pub enum Stop {
     Memory(OutOfMemory),
     /// More steps would have been taken than this limit.
     Steps(u64),
-    /// [`CancelToken::cancel`] was called.
+    /// The run's [`CancelToken`] was cancelled.
     Cancelled,
 }
 
@@ -310,7 +311,7 @@ impl Budget {
         Budget(Arc::new(Shared { account, max_steps, steps: AtomicU64::new(0), cancel }))
     }
 
-    /// Returns the budget that this thread runs under, or `None`.
+    /// Returns the budget that this thread runs under, or `None` if there is none.
     pub fn current() -> Option<Budget> {
         CURRENT.with_borrow(Clone::clone)
     }

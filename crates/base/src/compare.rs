@@ -28,14 +28,14 @@ pub enum Tolerance<'a> {
     Numbers,
     /// At most this many representable numbers apart; zeros of both signs are equal.
     Ulps(u64),
-    /// Allows what `Ulps` allows, and also zero in place of a subnormal number. It is for systems that flush subnormal
-    /// numbers.
+    /// Allows what `Ulps` allows, and also that one number is zero and the other is subnormal. It is for systems that
+    /// flush subnormal numbers.
     FlushedUlps(u64),
-    /// At most this many units in the last place of the largest expected element. For sums over the whole array in any
-    /// order.
+    /// At most this many units apart. The unit is the [`largest`] finite expected magnitude times the type's
+    /// [`epsilon`]. For sums over the whole array in any order.
     OfLargest(u64),
-    /// Allows what `OfLargest` allows, or as many units of 1 if the largest element is smaller than 1. It is for
-    /// functions whose absolute error near a zero is as large as elsewhere.
+    /// At most as many units apart as for `OfLargest`, where 1 takes the place of a largest magnitude below 1. It is
+    /// for functions whose absolute error near a zero is as large as elsewhere.
     OfLargestOrOne(u64),
     /// Element `i`, or each part of a complex element, is at most `bounds[i]` away. Comparisons may panic if there are
     /// fewer bounds than elements.
@@ -73,14 +73,16 @@ pub struct Elements {
     /// The number of elements of the array.
     pub size: usize,
     /// The row-major position of the first element whose two values are furthest apart, in units of the tolerance.
+    /// Distances that cannot be counted are the largest.
     pub worst: usize,
     /// The indices of that element.
     pub indices: Vec<usize>,
-    /// The value of that element in the array that was computed, as text.
+    /// The value of that element in the array that was computed, as text. If both texts are equal, these are the bytes.
     pub got: String,
-    /// The value of that element in the expected array, as text.
+    /// The value of that element in the expected array, as text or bytes like `got`.
     pub want: String,
-    /// The distance of that element in the tolerance's units; `None` if it cannot be counted.
+    /// The distance of that element in the tolerance's units. `None` if it cannot be counted, or if the tolerance has
+    /// no count.
     pub apart: Option<u64>,
 }
 

@@ -8,7 +8,8 @@ use std::ops::{Deref, DerefMut};
 /// Data of at most this many bytes is not charged, because it is no larger than its own description.
 const UNCOUNTED_BYTES: usize = 64;
 
-/// A fixed number of elements whose memory is charged to the [`Account`] under which it was made.
+/// A fixed number of elements. If they take more than 64 bytes, their memory is charged to the [`Account`] under which
+/// they were made.
 ///
 /// Every function that makes one stops the computation ([`Stop`]) if the memory is refused.
 ///
@@ -25,7 +26,7 @@ pub struct Data<T> {
 
 impl<T> Data<T> {
     /// Reserves memory for `len` elements, unless it is so little that it is not charged, then calls `allocate`. Stops
-    /// the computation if `allocate` returns `None`.
+    /// the computation if the account refuses the memory, or if `allocate` returns `None`.
     fn new(len: usize, allocate: impl FnOnce() -> Option<Vec<T>>) -> Data<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         let reserve = || Account::current().reserve_or_stop(bytes);

@@ -34,8 +34,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// Returns the number of bits that carry information. For a quantized type, this is the number of its
-            /// integers.
+            /// Returns the number of bits that carry information. For a quantized type, this is the number of bits of
+            /// its integers.
             pub fn bits(self) -> usize {
                 match self {
                     $(DType::$variant => $bits,)*

@@ -25,7 +25,7 @@ const MAX_LINKS: usize = 40;
 /// (a terminal, a pipe) is written in place.
 ///
 /// # Errors
-/// Returns the error of the system. The folder must exist.
+/// Fails as [`NewFile::create`] and [`NewFile::commit`] do, or if the contents cannot be written.
 pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = NewFile::create(path)?;
     file.write_all(contents.as_ref())?;
@@ -46,8 +46,9 @@ impl NewFile {
     /// Starts a file that will be at `path`, or at the end of the symbolic links if `path` is one.
     ///
     /// # Errors
-    /// Fails if the folder does not exist or cannot be written, if the target is a folder or a file that may not be
-    /// written, or if there are 40 symbolic links or more.
+    /// Fails if the target is a folder or a file that may not be written, or if there are 40 symbolic links or more.
+    /// Otherwise returns the error of the system if there is one, such as that of a folder that does not exist or
+    /// cannot be written.
     pub fn create(path: &Path) -> io::Result<NewFile> {
         let target = followed(path)?;
         let existing = match fs::metadata(&target) {
@@ -117,8 +118,8 @@ impl Drop for NewFile {
     }
 }
 
-/// Follows the symbolic links from `path` and returns the last path, which is no link and may not exist. Fails if there
-/// are [`MAX_LINKS`] links or more.
+/// Follows the symbolic links from `path`. Returns the first path that is no link that can be read. There need not be a
+/// file at it. Fails if there are [`MAX_LINKS`] links or more.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -184,7 +185,8 @@ thread_local! {
 }
 
 /// Makes the `n`th write, synchronisation or renaming of this thread from now fail as if the disk were full; 0 disarms.
-/// Returns the number of operations that were left until an earlier injected failure. For failure injection.
+/// Returns the number of operations that were left until an earlier injected failure, that one included, or 0 if none
+/// was left. For failure injection.
 pub fn fail_at(n: u64) -> u64 {
     FAILS_IN.replace(n)
 }

@@ -251,7 +251,7 @@ const MAX_DEPTH: usize = 16;
 impl Parser<'_> {
     fn sharding(&mut self, depth: usize) -> Result<HloSharding, HloShardingError> {
         if depth > MAX_DEPTH {
-            return Err(self.error("fewer nested tuples"));
+            return Err(self.error("at most 16 nested tuples"));
         }
         self.expect("{", "`{`")?;
         if self.eat("}") {
@@ -286,7 +286,10 @@ impl Parser<'_> {
         let mut grid = self.numbers()?;
         self.expect("]", "`]`")?;
         let Some(count) = device_count(&grid).filter(|&n| n > 0) else {
-            return Err(HloShardingError { offset: start, expected: "a grid of some devices, and not too many" });
+            return Err(HloShardingError {
+                offset: start,
+                expected: "a grid of 1 to 1048576 devices in at most 1024 dimensions",
+            });
         };
         let devices = if self.eat("<=") { self.iota()? } else { self.device_list()? };
         if devices.len() != count {
@@ -323,7 +326,7 @@ impl Parser<'_> {
         let dims = self.numbers()?;
         self.expect("]", "`]`")?;
         let Some(count) = device_count(&dims) else {
-            return Err(self.error("fewer devices"));
+            return Err(self.error("at most 1048576 devices in at most 1024 dimensions"));
         };
         let mut order: Vec<usize> = (0..dims.len()).collect();
         if self.eat("T(") {
@@ -332,7 +335,7 @@ impl Parser<'_> {
             let mut sorted = order.clone();
             sorted.sort_unstable();
             if !sorted.into_iter().eq(0..dims.len()) {
-                return Err(self.error("an order of the dimensions"));
+                return Err(self.error("each dimension once"));
             }
         }
         let strides: Vec<usize> = (0..dims.len()).map(|i| dims[i + 1..].iter().product()).collect();
@@ -429,8 +432,11 @@ mod tests {
         let mistake = |text: &str| text.parse::<HloSharding>().unwrap_err().to_string();
         assert_eq!(mistake("{devices=[2]<=[3]}"), "expected as many devices as the grid has positions at byte 17");
         assert_eq!(mistake("{split}"), "expected `replicated`, `manual`, `maximal` or `devices=` at byte 1");
-        assert_eq!(mistake("{devices=[2,2]<=[4]T(1,1)}"), "expected an order of the dimensions at byte 25");
-        assert_eq!(mistake("{devices=[0]<=[0]}"), "expected a grid of some devices, and not too many at byte 9");
+        assert_eq!(mistake("{devices=[2,2]<=[4]T(1,1)}"), "expected each dimension once at byte 25");
+        assert_eq!(
+            mistake("{devices=[0]<=[0]}"),
+            "expected a grid of 1 to 1048576 devices in at most 1024 dimensions at byte 9"
+        );
         assert!(mistake(&"{".repeat(100)).contains("nested"));
     }
 

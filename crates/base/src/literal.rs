@@ -52,7 +52,7 @@ pub enum LiteralError {
 impl fmt::Display for LiteralError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LiteralError::TooLarge => f.write_str("the value has too many elements"),
+            LiteralError::TooLarge => write!(f, "the value has more than {MAX_ELEMENTS} elements"),
             LiteralError::Length { expected, found } => {
                 write!(f, "expected {expected} bytes, found {found}")
             }
@@ -343,7 +343,7 @@ impl Literal {
     /// Returns the elements of an integer or boolean literal. Numbers beyond `i64` wrap.
     ///
     /// # Panics
-    /// Panics if this has elements of another type.
+    /// Panics if this has elements of another type, or is a splat of more than [`MAX_ELEMENTS`] elements.
     pub fn to_i64s(&self) -> Vec<i64> {
         (0..self.size()).map(|i| self.get_i128(i) as i64).collect()
     }

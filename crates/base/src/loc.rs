@@ -34,6 +34,7 @@ pub enum Metadata {
 pub struct FilePos {
     pub file: Arc<str>,
     pub line: u32,
+    /// The column, or 0 if the text states none.
     pub column: u32,
     /// The line and column of the end, if known.
     pub end: Option<(u32, u32)>,

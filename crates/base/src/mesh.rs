@@ -61,7 +61,8 @@ pub struct Mesh {
 #[derive(Clone, Debug)]
 pub struct Positions {
     size: usize,
-    /// Pairs of device and position, sorted by device; `None` if every device is at the position of its own number.
+    /// Pairs of device and position, sorted by device. `None` if the mesh has no list of devices: each device is then
+    /// at the position of its own number.
     by_device: Option<Vec<(usize, usize)>>,
 }
 
@@ -190,12 +191,12 @@ impl Mesh {
         did_you_mean(name, self.axes.iter().map(|a| &*a.name)).map(|near| format!("did you mean \"{near}\"?"))
     }
 
-    /// Returns the name of an axis.
+    /// Returns the name of an axis, which must be an axis of this mesh.
     pub fn axis_name(&self, axis: AxisIndex) -> &str {
         &self.axes[axis.index()].name
     }
 
-    /// Returns the size of an axis.
+    /// Returns the size of an axis, which must be an axis of this mesh.
     pub fn axis_size(&self, axis: AxisIndex) -> usize {
         self.axes[axis.index()].size
     }
@@ -205,8 +206,8 @@ impl Mesh {
         (0..self.axes.len()).map(|i| AxisRef::full(AxisIndex::new(i)))
     }
 
-    /// Returns every axis as sub-axes of prime size, in the order of the mesh and major to minor. Axes of size 1 are
-    /// left out.
+    /// Returns every axis as sub-axes of prime size, in the order of the mesh and major to minor. An axis whose size is
+    /// prime is returned whole, and axes of size 1 are left out.
     pub fn prime_parts(&self) -> Vec<AxisRef> {
         let mut parts = vec![];
         for a in self.all_axes() {
@@ -221,12 +222,13 @@ impl Mesh {
         parts
     }
 
-    /// Returns the position in the grid (the logical id) of a coordinate vector, row-major.
+    /// Returns the position in the grid (the logical id), row-major, of a list of coordinates, one for each axis.
     pub fn position(&self, coordinates: &[usize]) -> usize {
         self.axes.iter().zip(coordinates).fold(0, |p, (axis, c)| p * axis.size + c)
     }
 
-    /// Returns the coordinates of position `position` of the grid, one for each axis.
+    /// Returns the coordinates of position `position` of the grid, one for each axis. The position must be less than
+    /// the number of devices.
     pub fn coordinates(&self, position: usize) -> Vec<usize> {
         let mut rest = position;
         let mut coordinates: Vec<usize> = self
@@ -264,7 +266,7 @@ impl Mesh {
         self.all_axes().filter(|a| self.axes[a.axis.index()].kind == AxisKind::Explicit)
     }
 
-    /// Returns true if two meshes have the same axes by name and size and the same devices at the same positions. The
+    /// Returns true if two meshes have the same axes by name and size, and equal lists of devices or both none. The
     /// names of the meshes and the kinds of the axes may differ.
     pub fn same_devices(&self, other: &Mesh) -> bool {
         std::ptr::eq(self, other)

@@ -117,7 +117,10 @@ impl Quantized {
         let (low, high) = self.range;
         let (least, greatest) = storage_range(self.storage);
         if !(least <= low && low < high && high <= greatest) {
-            let rule = format!("the storage range must grow and be within {}'s, {least}:{greatest}", self.storage);
+            let rule = format!(
+                "the storage range must have a minimum below its maximum, and be within {}'s, {least}:{greatest}",
+                self.storage
+            );
             return broken("quantized_type_c3", rule);
         }
         if self.scales.iter().any(|&s| s <= 0.0 || s.is_nan()) {
@@ -140,7 +143,7 @@ impl Quantized {
             return broken("quantized_type_c7", format!("zero points must be in the storage range, {low}:{high}"));
         }
         if self.axis.is_none() && self.scales.len() != 1 {
-            return broken("quantized_type_c10", "without a dimension there must be one scale".into());
+            return broken("quantized_type_c10", "a type without a quantized dimension must have one scale".into());
         }
         Ok(())
     }
@@ -153,7 +156,10 @@ impl Quantized {
     pub fn check_shape(&self, shape: &[usize]) -> Result<(), BrokenConstraint> {
         let Some(axis) = self.axis else { return Ok(()) };
         let Some(&size) = shape.get(axis) else {
-            return Err(("quantized_type_c12", format!("dimension {axis} must be one of the tensor's")));
+            return Err((
+                "quantized_type_c12",
+                format!("the quantized dimension {axis} must be one of the tensor's {}", shape.len()),
+            ));
         };
         if size != self.scales.len() {
             let rule = format!("there must be a scale for each of the {size} slices of dimension {axis}");
@@ -188,7 +194,8 @@ fn parameter((&scale, &zero_point): (&f64, &i64)) -> String {
     if zero_point == 0 { text } else { format!("{text}:{zero_point}") }
 }
 
-/// Returns the number of the float type `to` that is nearest to `x`, or NaN if `to` is no float type.
+/// Returns `x` converted to the float type `to`, or NaN if `to` is no float type. For types of eight bits and less, the
+/// conversion is that of [`DType::small_float_code`].
 fn rounded(x: f64, to: DType) -> f64 {
     match to {
         DType::F64 => x,

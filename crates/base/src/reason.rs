@@ -8,11 +8,13 @@ use std::sync::Arc;
 pub enum ReasonCause {
     /// An operand of the consumer had to agree with the consumer's sharding over a factor.
     Operand { index: usize },
-    /// A contracted or reduced dimension is sharded, so partial results must be summed.
+    /// A contracted or reduced dimension is sharded, so partial results must be combined, or the sum of an unreduced
+    /// operand is needed.
     Reduction,
-    /// The result was required in another layout (by a constraint, by `out_shardings`, by a function's result).
+    /// A result of an op, or a value that a function or region returns, was required in another layout.
     Result,
-    /// The program contains the collective itself.
+    /// An op without a rule, such as a constraint, a loop or a branch, required a value in another layout, or the
+    /// program contains the collective itself.
     Program,
     /// A strategy of the op needs it (a halo, the row of an owner).
     Strategy,
@@ -60,14 +62,17 @@ pub struct Reason {
     /// The op that needed the communication: `stablehlo.dot_general`.
     pub consumer: Arc<str>,
     pub consumer_loc: Loc,
-    /// The factor of the consumer's rule that is concerned, as it prints: `k`; empty if there is none.
+    /// The factors of the consumer's rule that are concerned, separated by commas: `k`; empty if there is none.
     pub factor: Arc<str>,
-    /// The operand or result whose sharding was kept: `operand 1 [{"Y"}, {}]`.
+    /// What was kept: an operand or result with its sharding (`operand 1 [{"Y"}, {}]`), or the split of factors
+    /// (`factor k over {"Y"}`). Empty if no other tensor decided, and for the sum of an unreduced operand.
     pub won: Arc<str>,
-    /// The operand or result whose sharding was changed.
+    /// What was changed: an operand or layout, or the axes over which a value was unreduced. Empty if partial results
+    /// of the op are combined, or elements of its operands move.
     pub lost: Arc<str>,
     pub alternative: Option<Alternative>,
-    /// The bytes that the device that receives most receives, in the whole reshard that this step belongs to.
+    /// The bytes that the device that receives most receives, in the whole reshard, sum or exchange that this op
+    /// belongs to.
     pub bytes_received: u64,
     /// The reshard that the collective belongs to, for a bound on what it has to move. `None` on sums, on `sdy.reshard`
     /// itself, and on the ops of a reshard in which no device receives data.

@@ -65,9 +65,9 @@ impl DType {
     /// eight bits or less. In `f8E8M0FNU`, ties are rounded up.
     ///
     /// Numbers that are too large become infinity. If the type has no infinity they become NaN, and if it has no NaN
-    /// either, the largest value. Signs are kept, except that minus zero becomes zero if the type has no minus zero.
-    /// NaN becomes zero if the type has no NaN. In `f8E8M0FNU`, numbers that are not positive become NaN, and positive
-    /// numbers that are too small the least value.
+    /// either, the largest value. Numbers keep their signs, except that minus zero becomes zero if the type has no
+    /// minus zero. NaN becomes a NaN whatever its sign and bits are, or zero if the type has no NaN. In `f8E8M0FNU`,
+    /// numbers that are not positive become NaN, and positive numbers that are too small the least value.
     pub fn small_float_code(self, x: f64) -> Option<u8> {
         if self == DType::F8E8M0FNU {
             return Some(power_code(x));

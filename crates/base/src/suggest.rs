@@ -4,9 +4,9 @@
 const MAX_NAME: usize = 128;
 
 /// Returns the candidate with the smallest edit distance to `name`, or the first one if there are several. The distance
-/// must be two at most, and less than the length of the candidate, or than 2 for a candidate of one character. Returns
-/// `None` if there is no such candidate, or if `name` has more than 128 bytes. Case is ignored, and so are candidates
-/// of more than 128 bytes.
+/// must be two at most, and less than the length of the candidate, or than 2 for a candidate of at most one character.
+/// Returns `None` if there is no such candidate, or if `name` has more than 128 bytes. Case is ignored, and so are
+/// candidates of more than 128 bytes.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     candidates

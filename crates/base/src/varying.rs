@@ -25,7 +25,7 @@ impl Varying {
         if axes.is_empty() { Varying::Nowhere } else { Varying::Over(axes.into()) }
     }
 
-    /// Returns true if the value is equal on all devices.
+    /// Returns true if this is `Nowhere`: the value is equal on all devices.
     pub fn is_uniform(&self) -> bool {
         *self == Varying::Nowhere
     }

@@ -132,8 +132,8 @@ pub fn cut(global: &Literal, part: &ShardBox) -> Literal {
     out
 }
 
-/// Returns `shard` enlarged to `shape` with zeros at the end of each dimension. No dimension of `shape` may be smaller
-/// than that of the shard.
+/// Returns `shard` enlarged to `shape` with elements whose bytes are zero at the end of each dimension. No dimension of
+/// `shape` may be smaller than that of the shard.
 pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     if shard.shape() == shape {
         return shard.clone();
@@ -176,6 +176,9 @@ impl Dense {
     }
 
     /// Returns an array of this shape, of the element type of `like`, that changes nothing when it is added.
+    ///
+    /// # Panics
+    /// Panics if the shape has too many elements for a [`Literal`].
     pub fn nothing(like: &Literal, shape: &[usize]) -> Dense {
         Dense(nothings(like.dtype(), shape).to_dense())
     }

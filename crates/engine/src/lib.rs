@@ -35,8 +35,8 @@ pub const GLOBAL_TYPE: &str = "shardwise.global_type";
 
 impl Signature {
     /// Returns the signature of a localized function: the sharding of each argument and result, and its global type
-    /// from [`GLOBAL_TYPE`]. Without this attribute, the type in the function is the global type. Quantized arrays have
-    /// the type of their integers.
+    /// from [`GLOBAL_TYPE`]. If this attribute is absent or no type, the type in the function is the global type.
+    /// Quantized arrays have the type of their integers.
     ///
     /// # Errors
     /// Returns a diagnostic for each argument or result that is no array.
@@ -160,7 +160,8 @@ pub trait Executable: Send + Sync {
     /// Executes the program on one argument for each input of the signature, and returns its results.
     ///
     /// # Errors
-    /// Fails if an argument cannot be used, if the run is stopped, or if an op fails.
+    /// Fails if an argument cannot be used, if the run is stopped, or if an op fails. An engine may also fail if
+    /// devices that should hold equal parts of a result do not.
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
     /// Executes the program as [`Executable::execute`] does. Returns its results, and the time of each instruction. The
@@ -182,15 +183,19 @@ pub trait Engine: Send + Sync {
     /// Distributes an array, which must have the global type of `ty`. In an unreduced layout the first devices along
     /// the unreduced axes hold the shards and the others hold zeros, which are negative for floats ([`layout::shard`]).
     ///
+    /// Stops the computation ([`Stop`](shardwise_base::Stop)) if there is no memory for the shards.
+    ///
     /// # Errors
-    /// Fails if the budget has no memory for the shards. An engine may refuse an array of another type.
+    /// Fails only if the engine refuses an array of another type.
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics>;
 
     /// Distributes an array that `shard` computes from the offset and the shape of each distinct shard, so that an
     /// engine needs no full copy. Unreduced layouts are treated as in [`Engine::put`].
     ///
+    /// Stops the computation ([`Stop`](shardwise_base::Stop)) if there is no memory for the shards.
+    ///
     /// # Errors
-    /// Fails if the budget has no memory for the shards. An engine may refuse a shard of another shape or element type.
+    /// Fails only if the engine refuses a shard of another shape or element type.
     fn put_shards(
         &self,
         ty: &ShardedType,

@@ -23,22 +23,16 @@ const MAX_HEADER: usize = 1 << 16;
 pub enum Mismatch {
     /// It cannot be read, for this reason.
     Broken(String),
-    DType {
-        given: String,
-        shape: Vec<usize>,
-    },
-    Shape {
-        given: String,
-        shape: Vec<usize>,
-    },
+    /// Its element type, in numpy's notation, is another one. `shape` is its shape.
+    DType { given: String, shape: Vec<usize> },
+    /// Its shape is another one. `given` is its element type in numpy's notation.
+    Shape { given: String, shape: Vec<usize> },
     /// It has this many bytes, fewer than its type needs.
     Fewer(u64),
+    /// It has more bytes than its type needs.
     More,
-    /// An element is not a value of its type.
-    Range {
-        position: Vec<usize>,
-        byte: u8,
-    },
+    /// An element is not a value of the wanted type: the one at the indices `position`, which is this byte.
+    Range { position: Vec<usize>, byte: u8 },
 }
 
 impl From<io::Error> for Mismatch {
@@ -71,7 +65,8 @@ impl Reader {
     /// Starts to read member `index`, which must be an array of this type.
     ///
     /// # Errors
-    /// Returns what is wrong with the member, as far as its header shows it.
+    /// Returns what is wrong with the member, as far as its header shows it. An array of two or more dimensions in
+    /// Fortran order is refused too.
     pub fn member(&mut self, index: usize, ty: &TensorType) -> Result<Member<'_>, Mismatch> {
         let mut member = self.0.by_index(index).map_err(|e| Mismatch::Broken(e.to_string()))?;
         let header = read_header(&mut member)?;
@@ -134,13 +129,13 @@ impl Member<'_> {
     /// Reads the end, where the archive compares the checksum.
     ///
     /// # Errors
-    /// Fails if there are more bytes, or if the checksum is wrong.
+    /// Fails if there are more bytes than have been read, if the checksum is wrong, or if the file cannot be read.
     pub fn finish(mut self) -> Result<(), Mismatch> {
         if read_as_much(&mut self.bytes, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(()) }
     }
 }
 
-/// Reads the header of an array. Fails if it is malformed, or longer than [`MAX_HEADER`].
+/// Reads the header of an array. Fails if it cannot be read, is malformed, or is longer than [`MAX_HEADER`].
 fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     let mut start = vec![0; 10];
     member.read_exact(&mut start)?;
@@ -152,7 +147,7 @@ fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
         length |= usize::from(u16::from_le_bytes(high)) << 16;
     }
     if length > MAX_HEADER {
-        return Err(Mismatch::Broken(format!("its header has {length} bytes")));
+        return Err(Mismatch::Broken(format!("its header has {length} bytes, more than {MAX_HEADER}")));
     }
     Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
 }
@@ -199,7 +194,7 @@ impl Writer {
     /// Starts an archive at `path`.
     ///
     /// # Errors
-    /// Returns the error of the system.
+    /// Fails as [`NewFile::create`] does.
     pub fn create(path: &Path) -> io::Result<Writer> {
         Ok(Writer(zip::ZipWriter::new(UntilFailure::create(path)?)))
     }

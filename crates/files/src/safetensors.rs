@@ -134,8 +134,9 @@ impl Reader {
     /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, if its header is malformed, or if the file goes on after the last tensor. A
-    /// file that ends too early is no error here ([`Reader::is_complete`]).
+    /// Fails if the file cannot be read or is no ordinary file, if its header is malformed, cut off or longer than
+    /// 100,000,000 bytes, or if the file goes on after the last tensor. A file that ends within its tensors is no error
+    /// here ([`Reader::is_complete`]).
     pub fn open(path: &Path) -> io::Result<Reader> {
         let (mut file, length) = open(path)?;
         let mut start = [0; 8];
@@ -144,7 +145,10 @@ impl Reader {
         }
         let stated = u64::from_le_bytes(start);
         if stated > MAX_HEADER || stated > length - 8 {
-            return Err(malformed(format!("its header has {stated} bytes, in a file of {length} bytes")));
+            let limit = MAX_HEADER.min(length - 8);
+            return Err(malformed(format!(
+                "its header has {stated} bytes, where at most {limit} are allowed in a file of {length} bytes"
+            )));
         }
         let entries = read_json(&mut file, stated as usize, |text| entries(text, 8 + stated))?;
         let end = entries.iter().map(|e| e.range.end).max().unwrap_or(8 + stated);
@@ -246,11 +250,12 @@ impl Index {
     ///
     /// # Errors
     /// Fails if the file cannot be read, if it has more than 100,000,000 bytes, if it is no index, or if it names a
-    /// file outside of its folder. The names of files must not contain separators of paths or colons.
+    /// file outside of its folder. Names of files must not be empty, and must not contain separators of paths, colons
+    /// or NUL.
     pub fn read(file: &mut File) -> io::Result<Index> {
         let length = file.metadata()?.len();
         if length > MAX_HEADER {
-            return Err(malformed(format!("it has {length} bytes")));
+            return Err(malformed(format!("it has {length} bytes, more than {MAX_HEADER}")));
         }
         let index: Index = read_json(file, length as usize, |text| {
             serde_json::from_slice(text).map_err(|e| malformed(e.to_string()))
@@ -267,7 +272,8 @@ impl Index {
     }
 }
 
-/// Returns true if this is the name of a file, and no path to another folder.
+/// Returns true if this may be the name of a file: it is not empty, `.` or `..`, and has no separator of paths, colon
+/// or NUL.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0', ':'])
 }
@@ -331,7 +337,7 @@ mod tests {
             (vec![], "fewer than the length of a header"),
             (vec![0; 7], "fewer than the length of a header"),
             (u64::MAX.to_le_bytes().to_vec(), "its header has 18446744073709551615 bytes"),
-            (9u64.to_le_bytes().to_vec(), "its header has 9 bytes, in a file of 8 bytes"),
+            (9u64.to_le_bytes().to_vec(), "its header has 9 bytes, where at most 0 are allowed in a file of 8 bytes"),
             (file("[]", &[]), "its header"),
             (file(&format!("{{\"a\":{}", "[".repeat(100_000)), &[]), "recursion limit"),
             (file(&one("[0,2]"), &[1, 2, 3]), "1 bytes after its last tensor"),

@@ -52,15 +52,15 @@ macro_rules! functions {
 
 functions! { $
     unary_from_libm {
-        /// The cube root.
+        /// Returns the cube root.
         Cbrt Cbrt cbrt cbrt_f32 cbrt_f64 = cbrt;
-        /// The tangent.
+        /// Returns the tangent; NaN at infinities.
         Tan Tan tan tan_f32 tan_f64 = tan;
     }
     binary_from_libm {
-        /// The angle, from -π to π, of the point whose ordinate is the first operand and whose abscissa is the second.
+        /// Returns the angle, from -π to π, of the point with the ordinate `x` and the abscissa `y`.
         Atan2 Atan2 atan2 atan2_f32 atan2_f64 = atan2;
-        /// `x^y`, as C defines it.
+        /// Returns `x^y`, as C defines it.
         Power Pow pow pow_f32 pow_f64 = pow;
     }
     unary {

@@ -1,9 +1,9 @@
 //! Mathematical functions whose results are the same bits on every machine and in every engine.
 //!
-//! The one idea: each `f32` function is one formula over [`Lanes`], a handful of operations that IEEE 754 rounds
-//! exactly (add, fused multiply-add, divide, square root, bit tricks). A plain `f32` is one lane; a vector register is
-//! many. So the reference interpreter, which calls [`exp_f32`], and an engine, which calls [`formula::exp`] on
-//! registers, agree **bitwise**.
+//! The one idea: each `f32` function of [`formula`] is one formula over [`Lanes`], a handful of operations that IEEE
+//! 754 rounds exactly (add, fused multiply-add, divide, square root, bit tricks). A plain `f32` is one lane; a vector
+//! register is many. So the reference interpreter, which calls [`exp_f32`], and an engine, which calls [`formula::exp`]
+//! on registers, agree **bitwise**.
 //!
 //! Most `f64` functions, and most `f32` functions that no engine vectorises, are those of the `libm` crate (the latter
 //! rounded once from `f64`). The others, such as [`erf_inv_f64`], [`digamma_f64`] and [`zeta_f64`], are computed here.

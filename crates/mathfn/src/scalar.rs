@@ -13,27 +13,27 @@ macro_rules! from_formula {
 }
 
 from_formula! {
-    /// `e^x`.
+    /// Returns `e^x`.
     exp_f32 = exp;
-    /// `e^x - 1`, without loss of digits near zero.
+    /// Returns `e^x - 1`, without loss of digits near zero.
     expm1_f32 = expm1;
-    /// The natural logarithm.
+    /// Returns the natural logarithm; -∞ at zero and NaN below.
     log_f32 = log;
-    /// `ln(1 + x)`, without loss of digits near zero.
+    /// Returns `ln(1 + x)`, without loss of digits near zero; -∞ at -1 and NaN below.
     log1p_f32 = log1p;
-    /// The hyperbolic tangent.
+    /// Returns the hyperbolic tangent.
     tanh_f32 = tanh;
-    /// `1 / (1 + e^-x)`.
+    /// Returns `1 / (1 + e^-x)`.
     logistic_f32 = logistic;
-    /// The error function.
+    /// Returns the error function.
     erf_f32 = erf;
-    /// The inverse of the error function.
+    /// Returns the inverse of the error function; -∞ at -1, ∞ at 1, and NaN beyond them.
     erf_inv_f32 = erf_inv;
-    /// The sine.
+    /// Returns the sine; NaN at infinities.
     sin_f32 = sin;
-    /// The cosine.
+    /// Returns the cosine; NaN at infinities.
     cos_f32 = cos;
-    /// `1 / sqrt(x)`, both rounded.
+    /// Returns `1 / sqrt(x)`, both rounded.
     rsqrt_f32 = rsqrt;
 }
 
@@ -51,21 +51,21 @@ macro_rules! from_libm {
 }
 
 from_libm! {
-    /// `1 - erf(x)`.
+    /// Returns `1 - erf(x)`.
     erfc_f32 erfc_f64 = erfc;
-    /// The hyperbolic sine.
+    /// Returns the hyperbolic sine.
     sinh_f32 sinh_f64 = sinh;
-    /// The hyperbolic cosine.
+    /// Returns the hyperbolic cosine.
     cosh_f32 cosh_f64 = cosh;
-    /// The inverse of the sine.
+    /// Returns the inverse of the sine; NaN below -1 and above 1.
     asin_f32 asin_f64 = asin;
-    /// The inverse of the cosine.
+    /// Returns the inverse of the cosine; NaN below -1 and above 1.
     acos_f32 acos_f64 = acos;
-    /// The inverse of the tangent.
+    /// Returns the inverse of the tangent.
     atan_f32 atan_f64 = atan;
-    /// The inverse of the hyperbolic sine.
+    /// Returns the inverse of the hyperbolic sine.
     asinh_f32 asinh_f64 = asinh;
-    /// The inverse of the hyperbolic tangent.
+    /// Returns the inverse of the hyperbolic tangent; -∞ at -1, ∞ at 1, and NaN beyond them.
     atanh_f32 atanh_f64 = atanh;
 }
 
@@ -79,21 +79,21 @@ macro_rules! f64_from_libm {
 }
 
 f64_from_libm! {
-    /// `e^x`.
+    /// Returns `e^x`.
     exp_f64 = exp;
-    /// `e^x - 1`, without loss of digits near zero.
+    /// Returns `e^x - 1`, without loss of digits near zero.
     expm1_f64 = expm1;
-    /// The natural logarithm.
+    /// Returns the natural logarithm; -∞ at zero and NaN below.
     log_f64 = log;
-    /// `ln(1 + x)`, without loss of digits near zero.
+    /// Returns `ln(1 + x)`, without loss of digits near zero; -∞ at -1 and NaN below.
     log1p_f64 = log1p;
-    /// The hyperbolic tangent.
+    /// Returns the hyperbolic tangent.
     tanh_f64 = tanh;
-    /// The error function.
+    /// Returns the error function.
     erf_f64 = erf;
-    /// The sine.
+    /// Returns the sine; NaN at infinities.
     sin_f64 = sin;
-    /// The cosine.
+    /// Returns the cosine; NaN at infinities.
     cos_f64 = cos;
 }
 

@@ -407,7 +407,7 @@ fn damaged_files_are_named_with_their_leaves() {
         expect![[r#"
             error[file-unreadable]: cannot read DIR/model-00001-of-00003.safetensors: it does not exist
                | `embed` is in it
-            error[file-unreadable]: cannot read DIR/model-00002-of-00003.safetensors: its header has 104 bytes, in a file of 20 bytes
+            error[file-unreadable]: cannot read DIR/model-00002-of-00003.safetensors: its header has 104 bytes, where at most 12 are allowed in a file of 20 bytes
                | `layers.0.wq` is in it
             error[tensor-truncated]: the data of 2 tensors is cut off in DIR
                | `layers.1.wq`: f32[8,4] in model-00003-of-00003.safetensors
