@@ -111,7 +111,8 @@ impl Quantized {
     }
 
     /// Checks the constraints of the spec. C1, C2 and C8 hold of all numbers that C3 and C7 accept. C9 and C11 hold by
-    /// construction. Fails with the label and the text of the first constraint that does not hold.
+    /// construction. Fails with the label and the text of the first constraint that does not hold, in the order C3, C5,
+    /// C6, C4, C7, C10.
     fn check(&self) -> Result<(), BrokenConstraint> {
         let broken = |label, rule: String| Err((label, rule));
         let (low, high) = self.range;

@@ -156,7 +156,10 @@ fn disagreement(index: usize, ty: &ShardedType, d: layout::Disagreement) -> Diag
     let message = format!("result {index} differs between devices that should hold equal shards");
     let sharding = ty.sharding.as_ref().map(ToString::to_string).unwrap_or_default();
     Diagnostic::error("result-not-replicated", &Loc::UNKNOWN, message)
-        .facts(format!("devices {} and {} hold different values; {} {sharding}", d.first, d.second, ty.ty))
+        .facts(format!(
+            "positions {} and {} of the mesh hold different values; {} {sharding}",
+            d.first, d.second, ty.ty
+        ))
         .help("the program claims an equality that it does not compute: reduce over the axes that are missing")
         .into()
 }

@@ -200,8 +200,8 @@ impl<'m> Machine<'m> {
     }
 
     /// Evaluates a pure op for each active process. Inactive processes get no results. A process shares the results of
-    /// the active process before it, without an evaluation of its own, if the operands of both have the same storage.
-    /// Fails if an evaluation does.
+    /// the last process for which the op was evaluated, without an evaluation of its own, if the operands of both have
+    /// the same storage. Fails if an evaluation does.
     fn pure(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let operands = env.all(view.operands());
         let mut results: Vec<PerProcess> = vec![vec![None; frame.process_count]; view.results().len()];
@@ -385,8 +385,12 @@ pub fn cannot_run(view: &OpView<'_>) -> Diagnostic {
 }
 
 fn too_deep(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("run-depth", loc, format!("calls and regions nest more than {MAX_DEPTH} deep while running"))
-        .help("turn deep chains of calls into loops")
+    Diagnostic::error(
+        "run-depth",
+        loc,
+        format!("calls and regions nest more than {MAX_DEPTH} deep while running; a call counts twice"),
+    )
+    .help("turn deep chains of calls into loops")
 }
 
 /// Returns process numbers as text for messages, separated by commas.

@@ -82,8 +82,8 @@ fn cut_datum(datum: &Datum, sharding: &Sharding, coordinates: &[usize]) -> Datum
 }
 
 /// Joins the array of shape `shape` from its parts at each position along the manual axes. If several positions hold
-/// the same part, the first one is used: an unchecked program may claim an equality that does not hold. Returns the
-/// first datum if it is not an array.
+/// the same part, that of the first one is used: an unchecked program may claim an equality that does not hold. Returns
+/// the first datum if it is not an array.
 fn join_datum(parts: &[Option<Datum>], sharding: &Sharding, shape: &[usize], frame: &Frame) -> Datum {
     let first = parts[0].as_ref().expect("the body ran");
     let Datum::Tensor(like) = first else { return first.clone() };

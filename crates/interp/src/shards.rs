@@ -23,7 +23,8 @@ use std::ops::Range;
 
 /// Runs `func` with one process for each device of the module's mesh. Arguments and results are global arrays without
 /// padding. A module without a mesh is run in the global view. Fails if the arguments do not have the types of the
-/// function's, if an op fails, or if devices that should hold equal parts of a result do not.
+/// function's parameters, if an op fails, if the run is stopped, or if devices that should hold equal parts of an
+/// operand or result do not.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let Some(mesh) = module.main_mesh() else { return crate::run(module, args) };
     let args = &with_padding(func, args)[..];
@@ -399,7 +400,7 @@ fn wrong_padding(view: &OpView<'_>, index: usize, dim: usize) -> Diagnostic {
 }
 
 fn disagree(loc: &shardwise_base::Loc, what: &str, (a, b): (usize, usize)) -> Diagnostic {
-    let message = format!("devices {a} and {b} should hold equal parts of {what}, and do not");
+    let message = format!("positions {a} and {b} of the mesh should hold equal parts of {what}, and do not");
     Diagnostic::error("shards-disagree", loc, message)
         .help(format!("add the collective that makes {what} equal on these devices, or correct its sharding"))
 }

@@ -126,8 +126,9 @@ impl Attr {
     }
 
     /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`. The elements of `dense`
-    /// are in row-major order, and booleans in it are 0 or 1. Returns `None` for any other attribute, for a list with
-    /// an element that is not an integer, and for a splat of more than 65,536 elements.
+    /// are in row-major order, and booleans in it are 0 or 1. Integers of type `ui64` wrap if they do not fit `i64`.
+    /// Returns `None` for any other attribute, for a list with an element that is not an integer, and for a splat of
+    /// more than 65,536 elements.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         match self {
             Attr::Ints { values, .. } => Some(values.clone()),

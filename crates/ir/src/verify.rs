@@ -289,13 +289,14 @@ fn unknown_callee(view: &OpView<'_>, name: &str) -> Diagnostic {
 
 fn call_types(view: &OpView<'_>, callee: &Func, taken: &[&Type]) -> Diagnostic {
     let given: Vec<&Type> = view.operands().iter().map(|&v| view.body.ty(v)).collect();
+    let made: Vec<&Type> = view.results().iter().map(|&v| view.body.ty(v)).collect();
     let results: Vec<&Type> = callee.result_types.iter().collect();
     Diagnostic::error(
         "call-types",
         view.loc(),
         format!("the call of `@{}` does not match the function's types", callee.name),
     )
-    .facts(format!("called with {}", types(&given)))
+    .facts(format!("called as {} -> {}", types(&given), types(&made)))
     .expected(format!("{} -> {}", types(taken), types(&results)))
 }
 

@@ -339,8 +339,9 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     Some(Varying::Over(parse_axes(inner, mesh)?.into()))
 }
 
-/// Parses `{V:X, U:(Y,Z:(1)2)}`. Returns `None` for any other text, also for `{}`, if the mesh does not have an
-/// axis that is named, and if `mesh` is `None`.
+/// Parses `{V:X, U:(Y,Z:(1)2)}`. Returns `None` for any other text, also for `{}`, if the mesh does not have an axis
+/// that is named, and if `mesh` is `None`. May panic if the mesh does not have an axis that is given by its index, or
+/// if the part of an axis begins at 0.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();

@@ -137,8 +137,9 @@ fn number(bytes: &[u8], start: usize) -> (TokenKind, usize) {
     (TokenKind::Float, end)
 }
 
-/// Reads the string whose opening quote is at `quote`. It ends on its line. Returns [`TokenKind::Str`] and the string's
-/// end. A string without a closing quote is a [`TokenKind::Error`] that takes the rest of the line.
+/// Reads the string whose opening quote is at `quote`. It ends on its line, unless there is a backslash before the line
+/// end. Returns [`TokenKind::Str`] and the string's end. A string without a closing quote is a [`TokenKind::Error`]
+/// that takes the rest of the line.
 fn string(bytes: &[u8], quote: usize) -> (TokenKind, usize) {
     let mut at = quote + 1;
     while let Some(&b) = bytes.get(at) {

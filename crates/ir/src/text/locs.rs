@@ -1,7 +1,8 @@
 //! Reads and prints locations: `loc("f.py":3:5)`, `loc("name"(#loc1))`, `loc(callsite(#a at #b))`,
 //! `loc(fused<"pass">[#a, #b])`.
 //!
-//! Every printed location but the unknown one is an alias, which is defined once at the end of the text.
+//! Every printed location but the unknown one is an alias, which is defined once at the end of the text. Locations in
+//! attributes are written out instead.
 
 use super::alias::LocInfo;
 use super::lexer::{self, TokenKind};

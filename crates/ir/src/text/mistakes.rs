@@ -97,13 +97,13 @@ pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &st
 }
 
 pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("text-mesh", loc, "these axes do not belong to a mesh")
-        .help("the mesh is that of the op's shardings, or else the module's only mesh")
+    Diagnostic::error("text-mesh", loc, "there is no mesh that these axes could belong to")
+        .help("define a mesh in the module, or give the op a sharding")
 }
 
 pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
     Diagnostic::error("text-size", loc, format!("{what} is too large"))
-        .help("sizes, and the number of bytes of a tensor, must fit 63 bits, and its number of elements 59 bits")
+        .help("a size and the number of bytes must fit 63 bits, and the number of elements 59 bits; sizes of 0 count as 1")
 }
 
 pub(super) fn text_too_large(loc: &Loc, bytes: usize, max: usize) -> Diagnostic {

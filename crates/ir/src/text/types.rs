@@ -202,7 +202,7 @@ impl<'t> Parser<'t> {
             Scalar::Int { is_negative, text } => integer(is_negative, text).and_then(|n| i64::try_from(n).ok()),
             _ => None,
         };
-        number.ok_or_else(|| self.fail(at, "text-literal", "expected an integer of the storage type".to_string()))
+        number.ok_or_else(|| self.fail(at, "text-literal", "expected an integer that fits 64 bits".to_string()))
     }
 
     /// Reads the dimension of per-axis quantization.

@@ -368,7 +368,7 @@ fn types_and_literals_that_do_not_fit() {
           --> t.mlir:3:45
            | %0 = stablehlo.constant dense<1> : tensor<99999999999999999999xi32>
            |                                           ^
-           = help: sizes, and the number of bytes of a tensor, must fit 63 bits, and its number of elements 59 bits"#]],
+           = help: a size and the number of bytes must fit 63 bits, and the number of elements 59 bits; sizes of 0 count as 1"#]],
     );
     check_body(
         "  %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>",
@@ -377,7 +377,7 @@ fn types_and_literals_that_do_not_fit() {
           --> t.mlir:3:38
            | %0 = stablehlo.constant dense<1> : tensor<4294967296x4294967296xi32>
            |                                    ^
-           = help: sizes, and the number of bytes of a tensor, must fit 63 bits, and its number of elements 59 bits"#]],
+           = help: a size and the number of bytes must fit 63 bits, and the number of elements 59 bits; sizes of 0 count as 1"#]],
     );
     check_body(
         "  %0 = stablehlo.iota dim = 99999999999999999999 : tensor<2xi32>",
