@@ -102,8 +102,9 @@ pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {
 }
 
 pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
-    Diagnostic::error("text-size", loc, format!("{what} is too large"))
-        .help("a size and the number of bytes must fit 63 bits, and the number of elements 59 bits; sizes of 0 count as 1")
+    Diagnostic::error("text-size", loc, format!("{what} is too large")).help(
+        "a size and the number of bytes must fit 63 bits, and the number of elements 59 bits; sizes of 0 count as 1",
+    )
 }
 
 pub(super) fn text_too_large(loc: &Loc, bytes: usize, max: usize) -> Diagnostic {
