@@ -36,7 +36,7 @@ pub struct MeshAxis {
     pub kind: AxisKind,
 }
 
-/// How the devices are interconnected, if known. Placement and prediction use it.
+/// How the devices are interconnected. It is kept and printed with the mesh, and nothing is computed from it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Topology {
     /// The kind of machine: `tpu-v5e`, `h100`, …
@@ -53,6 +53,7 @@ pub struct Mesh {
     pub axes: Vec<MeshAxis>,
     /// The device at each position of the grid; `None` means 0, 1, 2, …
     pub device_ids: Option<Vec<usize>>,
+    /// How the devices are interconnected, or `None` if that is not stated.
     pub topology: Option<Topology>,
     pub communicate: Communicate,
 }

@@ -135,9 +135,11 @@ pub struct RunMemory {
     pub argument_bytes: usize,
     /// The bytes of the constants, which exist from planning until the program is dropped.
     pub constant_bytes: usize,
-    /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results.
+    /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results. `usize::MAX`
+    /// if they cannot be counted.
     pub peak_bytes: usize,
-    /// The bytes of the results, in use after the run, without those that are arguments or constants.
+    /// The bytes of the results, in use after the run, without those in the memory of constants or of arguments that
+    /// are not donated. `usize::MAX` if they cannot be counted.
     pub result_bytes: usize,
 }
 
