@@ -60,12 +60,14 @@ pub struct BatchCx<'a, 's, 'b> {
 }
 
 impl BatchCx<'_, '_, '_> {
-    /// Returns operand `i` with the leading dimension. An operand that is not mapped is repeated along it.
+    /// Returns operand `i` with the leading dimension. An operand that is not mapped is repeated along it. Panics if
+    /// there is no operand `i`, or if it is neither mapped nor a tensor.
     pub fn with_leading(&mut self, i: usize) -> Value {
         if self.mapped[i] { self.operands[i] } else { repeated(self.b, self.operands[i], self.size) }
     }
 
-    /// Builds the op with these attributes on these operands, with the leading dimension added to its results.
+    /// Builds the op with these attributes on these operands, with copies of its regions, and returns its results. The
+    /// results that are tensors have the leading dimension.
     pub fn leading_op(&mut self, operands: &[Value], attrs: Attrs) -> Vec<Value> {
         let types: Vec<Type> = self.op.results().iter().map(|&v| leading_type(self.op.body.ty(v), self.size)).collect();
         let regions = self.regions();
@@ -87,7 +89,7 @@ pub fn leading_type(ty: &Type, size: usize) -> Type {
     }
 }
 
-/// Builds `x` repeated along a new leading dimension.
+/// Builds `x` repeated along a new leading dimension of this size. Panics if `x` is not a tensor.
 pub fn repeated(b: &mut Builder<'_>, x: Value, size: usize) -> Value {
     let shape = b.body.ty(x).shape().to_vec();
     let dims: Vec<usize> = (1..=shape.len()).collect();

@@ -162,7 +162,7 @@ impl Facts for BatchNorm {
         for ((t, &is_feature), feature) in types.iter().zip(form.operands).zip(form.labels.feature) {
             check.that(form.labels.element, t.dtype == x.dtype, "all operands must have the same element type");
             if is_feature {
-                let rule = "scale, offset, mean and variance must have an element for each feature";
+                let rule = "scale, offset, mean and variance must have one dimension, with an element for each feature";
                 check.that(feature, t.shape == of_features.shape, rule);
             } else {
                 check.that(form.labels.whole, t.shape == x.shape, "the gradient must have the operand's shape");

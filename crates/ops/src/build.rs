@@ -33,8 +33,9 @@ pub fn build(
 /// returns it. If the list is empty, the types are inferred.
 ///
 /// # Errors
-/// Fails if the op's facts report errors, or if the declared types are not those that the facts allow. Nothing is
-/// appended then.
+/// Fails if the op's facts report errors. With declared types, also fails if these are not those that the facts allow,
+/// if an attribute is of the wrong kind, or if an operand is quantized along a dimension while the op only accepts
+/// values that are quantized as a whole. Nothing is appended if it fails.
 pub fn build_as(
     module: &Module,
     builder: &mut Builder<'_>,

@@ -33,8 +33,8 @@ const ELSEWHERE: &[(Opcode, &str)] = &[
 ];
 
 /// Returns the example of an op as a module whose only op it is, with elements of `f64` in place of `f32` where the op
-/// allows them, and with an argument for each operand. Returns `None` if an operand is no array, or if the module is
-/// not valid.
+/// allows them, and with an argument for each operand. Returns `None` if the example cannot be read, if its `@main` has
+/// the op in no other place than a region, if an operand is no array, or if the module is not valid.
 fn alone(opcode: Opcode) -> Option<(Module, Vec<Type>)> {
     let text = opcode.facts().example(opcode);
     of_text(opcode, &text.replace("f32", "f64")).or_else(|| of_text(opcode, text))
@@ -98,7 +98,7 @@ fn view(module: &Module) -> OpView<'_> {
 }
 
 /// Checks that `expansion` builds valid ops, and that their results on `x` are those of the module's only op, up to
-/// rounding. Panics otherwise.
+/// rounding. Panics otherwise, and if the expansion fails.
 fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion::Expansion<'_>) {
     let func = expand(&view(module), expansion).unwrap_or_else(|why| panic!("{why}"));
     let mut built = Module::new("expansion", &OPS);
@@ -118,7 +118,8 @@ fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion:
 }
 
 /// Checks the derivative and the transpose that the facts of the module's only op state. Panics if one is wrong.
-/// Returns true if the op has a derivative that is not zero everywhere.
+/// Returns true if the facts state a derivative that is not zero everywhere. Derivatives that the transform builds by
+/// itself do not count.
 fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
     let op = view(module);
     let facts = opcode.facts();
@@ -158,7 +159,8 @@ fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
 }
 
 /// Checks the batch of the module's only op, with all operands batched and with each alone. Panics if one is wrong. If
-/// the batch is that of other ops, only compares these ops with the op, without a batch. Ops without a batch pass.
+/// the batch is that of other ops, only compares these ops with the op, without a batch. Ops without a batch, and those
+/// whose regions or functions the transform batches, pass.
 fn check_batches(opcode: Opcode, module: &Module, types: &[Type]) {
     let count = types.len();
     let all = std::iter::once(vec![true; count]).chain((0..count).map(|i| (0..count).map(|k| k == i).collect()));

@@ -16,7 +16,8 @@ fn view(module: &Module) -> OpView<'_> {
     module.view(body, ops[ops.len() - 2])
 }
 
-/// Builds a module whose `@main` has arguments of the types of `inputs`, and verifies it.
+/// Builds a module whose `@main` has arguments of the types of `inputs` and returns what `f` builds. Panics if the
+/// module is not valid.
 fn built(inputs: &[Literal], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>) -> Module {
     let mut module = Module::new("test", &OPS);
     let mut func = Func::new("main", Loc::UNKNOWN);
@@ -36,7 +37,7 @@ fn of(op: &OpView<'_>) -> &'static dyn Facts {
 }
 
 /// Returns the tangents of the results of the module's only op at `x`. `tangents` has `None` for an operand without a
-/// tangent. Panics if the derivative is neither linear nor built by a function.
+/// tangent. Panics if the derivative is neither linear nor built by a function, or if it refuses a tangent.
 fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec<Literal> {
     let op = view(module);
     let given: Vec<Literal> = tangents.iter().flatten().cloned().collect();
@@ -88,7 +89,7 @@ fn dot(x: &[Literal], y: &[Literal]) -> f64 {
     x.iter().zip(y).map(|(x, y)| numbers(x, y)).sum()
 }
 
-/// Returns an array of numbers that are all different, and small multiples of a power of two.
+/// Returns an array of numbers that are all different, and small multiples of 1/64.
 pub(crate) fn varied(shape: &[usize], seed: usize) -> Literal {
     let n: usize = shape.iter().product();
     // Steps that have no factor in common with the number of elements reach all of them.
@@ -99,7 +100,8 @@ pub(crate) fn varied(shape: &[usize], seed: usize) -> Literal {
 }
 
 /// Compares the tangents of the module's only op at `x` with central differences. The operands `of` have tangents, all
-/// at once, and must be of type `f64`. Panics if they differ by more than about 1e-4.
+/// at once, and must be of type `f64`. Panics if an element differs from the expected one, `e`, by more than
+/// `1e-4 * (1 + |e|)`.
 pub(crate) fn check_derivative(module: &Module, x: &[Literal], of: &[usize]) {
     let step = 1.0 / 1024.0;
     let given: Vec<Option<Literal>> =

@@ -4,14 +4,14 @@ use crate::Opcode;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{Attrs, Func, FuncId, Module, Op, OpView};
 
-/// Returns the function that a `func.call` calls. Returns `None` for other ops, and if the module has no function of
-/// this name.
+/// Returns the function that a `func.call` calls. Returns `None` for other ops, and if the op does not name a function
+/// of the module.
 pub fn called(view: &OpView<'_>) -> Option<FuncId> {
     callee(view).filter(|_| Opcode::of_view(view) == Opcode::Call)
 }
 
-/// Returns the function that a `func.call` calls or a composite runs. Returns `None` for other ops, and if the module
-/// has no function of this name.
+/// Returns the function that a `func.call` calls or a composite runs. Returns `None` for other ops, and if the op does
+/// not name a function of the module.
 pub fn callee(view: &OpView<'_>) -> Option<FuncId> {
     let attr = match Opcode::of_view(view) {
         Opcode::Call => "callee",
@@ -82,6 +82,6 @@ pub fn refuse_recursion(module: &Module) -> Result<(), Diagnostics> {
 }
 
 fn recursive(module: &Module, func: &Func, op: Op, callee: FuncId) -> Diagnostic {
-    let message = format!("`@{}` calls `@{}`, which leads back to it", func.name, module[callee].name);
+    let message = format!("`@{}` runs `@{}`, through which it runs itself again", func.name, module[callee].name);
     Diagnostic::error("call-recursion", &func.body[op].loc, message).help("write the repetition as a `stablehlo.while`")
 }

@@ -83,29 +83,31 @@ pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
     declared(op).map_or(otherwise, |t| t.dtype)
 }
 
-/// Returns a required attribute that is a list of dimensions or sizes. Fails if the op has no such attribute.
+/// Returns a required attribute that is a list of dimensions or sizes. Fails if the attribute is missing or not a list
+/// of integers, or if one of them is negative.
 pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, Diagnostics> {
     op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
 }
 
-/// Returns a required attribute that is a list of integers. Fails if the op has no such attribute.
+/// Returns a required attribute that is a list of integers. Fails if the attribute is missing or not such a list.
 pub(crate) fn ints(op: &OpView<'_>, name: &'static str) -> Result<Vec<i64>, Diagnostics> {
     op.attrs().ints(name).ok_or_else(|| bad_attribute(op, name, "a list of integers").into())
 }
 
-/// Returns a required attribute that is a dimension or size. Fails if the op has no such attribute.
+/// Returns a required attribute that is a dimension or size. Fails if the attribute is missing, negative or not an
+/// integer.
 pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
 }
 
-/// Returns a required attribute that is a word (a string or the value of an enum). Fails if the op has no such
-/// attribute.
+/// Returns a required attribute that is a word (a string, a symbol or the value of an enum). Fails if the attribute is
+/// missing or not a word.
 pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, Diagnostics> {
     op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
 }
 
 /// The rule that [`precision_fits`] checks.
-pub(crate) const PRECISION_RULE: &str = "`precision_config` must be empty or have an entry for each operand";
+pub(crate) const PRECISION_RULE: &str = "a list in `precision_config` must be empty or have two entries";
 
 /// Returns false if `precision_config` is a list whose number of entries is neither 0 nor 2, and true otherwise.
 pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
@@ -188,9 +190,13 @@ fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
 }
 
 pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
-    Diagnostic::error("op-needs-result-type", op.loc(), format!("`{}` must be given its result type", op.name()))
-        .expected("one tensor type")
-        .note("its operands do not determine it")
+    Diagnostic::error(
+        "op-needs-result-type",
+        op.loc(),
+        format!("`{}` must have one result, with the type of a tensor", op.name()),
+    )
+    .expected("one tensor type")
+    .note("its operands do not determine it")
 }
 
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
@@ -243,8 +249,8 @@ pub(crate) fn types_of(op: &OpView<'_>, values: &[Value]) -> Vec<Type> {
     values.iter().map(|&v| op.body.ty(v).clone()).collect()
 }
 
-/// Returns an attribute that is a list of dimensions or sizes, or `default` if it is absent. Fails if it is something
-/// else.
+/// Returns an attribute that is a list of dimensions or sizes, or `default` if it is absent. Fails if it is not a list
+/// of integers, or if one of them is negative.
 pub(crate) fn sizes_or(op: &OpView<'_>, name: &'static str, default: Vec<usize>) -> Result<Vec<usize>, Diagnostics> {
     if op.attrs().contains(name) { sizes(op, name) } else { Ok(default) }
 }

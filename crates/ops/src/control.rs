@@ -172,9 +172,9 @@ impl Facts for Branch {
         let gives = |r: Region| types_of(op, op.body.region_results(r));
         let results = gives(op.regions()[0]);
         let takes_nothing = op.regions().iter().all(|&r| op.body[r].args.is_empty());
-        check.that(takes, takes_nothing, "branches take no arguments: they use the values around them");
+        check.that(takes, takes_nothing, "branches must take no arguments, because they use the values around them");
         let same = op.regions().iter().all(|&r| gives(r) == results);
-        check.that(gives_same, same, "all branches must give the same types");
+        check.that(gives_same, same, "all branches must return results of the same types");
         check.give(results)
     }
     answer!(usual);
@@ -354,7 +354,7 @@ impl Facts for Composite {
         check.that(
             "composite_c1",
             name.is_some_and(is_namespaced),
-            "`name` must start with a namespace, as in `dialect.name`",
+            "`name` must have a namespace, as in `dialect.name`: `[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+`",
         );
         let func = callee.and_then(|c| op.module.func(c));
         check.that("composite_c2", func.is_some(), "`decomposition` must name a function of the module");
@@ -440,7 +440,7 @@ impl Facts for NamedComputation {
 }
 
 /// Returns edges from the operands to the arguments of the only region, and from its results to those of the op. Values
-/// that are no tensors have no edges.
+/// that are no tensors have no edges. Returns `DataFlow::None` for an op without regions.
 pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
     let Some(&body) = op.regions().first() else { return DataFlow::None };
     let pairs = op.body[body].args.iter().zip(op.operands());
@@ -486,8 +486,8 @@ const POINTWISE_TARGETS: &[&str] = &[
     "_SPMDInternalOp_Wrap",
 ];
 
-/// Returns the text that a custom call passes to its function, or `None` if the configuration is absent or a
-/// dictionary.
+/// Returns the text that a custom call passes to its function. Returns `None` if the configuration is absent or is not
+/// a text, such as a dictionary.
 pub fn backend_config(attrs: &Attrs) -> Option<&str> {
     attrs.str("backend_config")
 }
@@ -543,8 +543,8 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
-    /// Returns the derivative. If the target returns its operands unchanged, it is their tangents, to which layouts
-    /// propagate. Targets that engines know state their own derivatives, and all others have none.
+    /// Returns the derivative. If the target returns its operands unchanged, the tangents of its results are those of
+    /// the operands. Targets that engines know state their own derivatives, and all others have none.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match known(op) {
             Some(facts) => facts.derivative(op),
@@ -607,12 +607,13 @@ impl Facts for CustomCall {
     }
 
     answer!(usual but splits, propagation_rule, eval_copies);
-    /// Returns that a call whose rule is written on it is split evenly: the rule has the sizes of the whole dimensions.
+    /// Returns that a call whose rule is written on it is split evenly, because the rule has the sizes of the whole
+    /// dimensions. Other calls may be split anywhere.
     fn splits(&self, op: &OpView<'_>) -> Splits {
         if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
     }
     answer!(eval_copies = true);
-    /// Returns `PassThrough` for calls that move a tensor between a device and its host.
+    /// Returns `PassThrough` for calls that move a tensor between a device and its host, and `Other` for all others.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
         match target(op) {
             "MoveToHost" | "MoveToDevice" => PropagationClass::PassThrough,
@@ -676,7 +677,7 @@ impl Facts for CustomCall {
         if is_identity_target(op) || user::find(target(op)).is_some() {
             ExplicitPolicy::ByRule
         } else {
-            ExplicitPolicy::Not("nothing is known of the target")
+            ExplicitPolicy::Not("its target is unknown")
         }
     }
     answer!(
@@ -698,14 +699,14 @@ impl Facts for CustomCall {
 fn batch_rule(op: &OpView<'_>) -> RuleFact {
     let has_effects = CustomCall.effects(op) == Effects::Ordered;
     let Some(mut rule) = user::written_rule(op).filter(|_| !has_effects) else {
-        return RuleFact::None("nothing is known of the target");
+        return RuleFact::None("its target is unknown, and it has side effects or no rule that fits");
     };
     let is_once = |m: &Mapping, factor| m.factors().filter(|&f| f == factor).count() == 1;
     let has_operands = !op.operands().is_empty();
     let is_batch = |&f: &Factor| has_operands && rule.is_pass_through(f) && rule.mappings().all(|m| is_once(m, f));
     let (batch, whole): (Vec<Factor>, Vec<Factor>) = rule.all_factors().partition(is_batch);
     if batch.is_empty() {
-        return RuleFact::None("its rule has no factor that all operands and results have");
+        return RuleFact::None("its rule has no factor that passes through and is in every operand and result once");
     }
     whole.into_iter().for_each(|f| rule.factors[f.index()].kind = FactorKind::NeedReplication);
     RuleFact::Rule(rule)

@@ -52,7 +52,8 @@ pub enum RuleNames {
 }
 
 impl RuleNames {
-    /// Returns the attributes of the composite with this rule, of which `func` computes the results.
+    /// Returns the attributes of the composite with this rule, whose results `func` computes. `args` is the number of
+    /// its operands that are arguments.
     pub fn attrs(&self, func: Arc<str>, args: usize) -> Attrs {
         let facts = Attrs::new().with("args", Attr::int(args as i64));
         match self {
@@ -65,8 +66,9 @@ impl RuleNames {
     }
 }
 
-/// Returns the function with a derivative of its own that a composite runs. Returns `None` for other ops, and if the
-/// composite is broken.
+/// Returns the function with a derivative of its own that a composite runs. Returns `None` for other ops and for other
+/// composites. Also returns `None` if an attribute of the composite is missing or broken, names no function of the
+/// module, or counts more arguments than there are operands. The types of the functions are not checked.
 pub fn of<'a>(op: &OpView<'a>) -> Option<Custom<'a>> {
     let name = Composite::name(op).filter(|_| Opcode::of_view(op) == Opcode::Composite)?;
     let facts = op.attr("composite_attributes")?.as_record()?;
@@ -89,14 +91,16 @@ fn takes(func: &Func) -> Vec<Type> {
     func.body.args().iter().map(|&v| func.body.ty(v).clone()).collect()
 }
 
-/// Checks that the functions that a composite with a custom derivative names exist and have the types that the table
-/// above shows. Fails otherwise. Any other composite passes.
+/// Checks that a composite with a custom derivative counts its arguments, and that the functions that it names exist
+/// and have the types that the table above shows. Fails otherwise. Any other op passes.
 pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
     if !matches!(Composite::name(op), Some(JVP | VJP)) {
         return Ok(());
     }
     let Some(custom) = of(op) else {
-        return Err(broken(op, "it must count its `args`, and name the functions `jvp`, or `fwd` and `bwd`").into());
+        let rule = "`composite_attributes` must have `args`, at most the number of operands, and name functions of the \
+                    module: `jvp`, or `fwd` and `bwd`";
+        return Err(broken(op, rule).into());
     };
     let operands: Vec<Type> = op.operands().iter().map(|&v| op.body.ty(v).clone()).collect();
     let results: Vec<Type> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
@@ -124,7 +128,8 @@ pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
 }
 
 fn broken(op: &OpView<'_>, why: &str) -> Diagnostic {
-    Diagnostic::error("custom-rule", op.loc(), "the derivative of this function does not fit it").note(why)
+    Diagnostic::error("custom-rule", op.loc(), "the custom derivative of a composite does not fit its function")
+        .note(why)
 }
 
 /// A linear function that is only known by its transpose, the `bwd` of a function. It exists while a function is

@@ -117,12 +117,12 @@ impl TangentCx<'_, '_, '_> {
         same_op(&self.op, operands, self.cloner, self.b)
     }
 
-    /// Returns the tangent of operand `i`, or an array of zeros.
+    /// Returns the tangent of operand `i`, or an array of zeros if it is zero.
     pub fn tangent_or_zeros(&mut self, i: usize) -> Value {
         self.tangents[i].unwrap_or_else(|| make::zeros(self.b, self.op.operand_tensor(i)))
     }
 
-    /// Returns the sum of the tangents, where `None` is zero.
+    /// Returns the sum of the tangents, where `None` is zero. Returns `None` if all of them are zero.
     pub fn sum(&mut self, parts: impl IntoIterator<Item = Option<Value>>) -> Option<Value> {
         parts.into_iter().flatten().reduce(|a, b| make::add(self.b, a, b))
     }
@@ -163,12 +163,12 @@ impl<'s> CotangentCx<'_, 's, '_> {
         self.operands[i].expect("the operand is not transposed")
     }
 
-    /// Returns the cotangent of result `i`, or an array of zeros.
+    /// Returns the cotangent of result `i`, or an array of zeros if it is zero.
     pub fn cotangent_or_zeros(&mut self, i: usize) -> Value {
         self.cotangents[i].unwrap_or_else(|| make::zeros(self.b, self.op.result_tensor(i)))
     }
 
-    /// Returns the cotangent of the first result, or an array of zeros. Used for ops with one result.
+    /// Returns the cotangent of the first result, or an array of zeros if it is zero. Used for ops with one result.
     pub fn cotangent(&mut self) -> Value {
         self.cotangent_or_zeros(0)
     }
@@ -182,8 +182,8 @@ impl<'s> CotangentCx<'_, 's, '_> {
         same_op(&self.op, operands, self.cloner, self.b)
     }
 
-    /// Returns `f` of the cotangent of the only result for each linear operand. All linear operands have the same
-    /// cotangent.
+    /// Returns the value that `f` builds as the cotangent of each linear operand, and `None` for each other operand.
+    /// `f` is called once.
     pub fn for_each_linear(&mut self, f: impl FnOnce(&mut Self) -> Value) -> Vec<Option<Cotangent>> {
         let value = f(self);
         (0..self.operands.len()).map(|i| self.is_linear(i).then(|| value.into())).collect()
@@ -204,8 +204,8 @@ pub fn same_op<'s>(op: &OpView<'s>, operands: &[Value], cloner: &mut Cloner<'s>,
     b.body[new].results.to_vec()
 }
 
-/// Sums a cotangent over the dimensions along which a scalar or a smaller operand was repeated: returns it as a value
-/// of `shape`, which is either the cotangent's shape or that of a scalar.
+/// Returns a cotangent for an operand of this shape, which is the shape of the cotangent `x` or that of a scalar. If
+/// the operand is a scalar, which was repeated, this is the sum of all elements of `x`, and otherwise `x` itself.
 pub(crate) fn unbroadcast(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     let rank = b.body.ty(x).shape().len();
     if rank == shape.len() { x } else { make::reduce(b, crate::ReduceKind::Add, x, &(0..rank).collect::<Vec<_>>()) }

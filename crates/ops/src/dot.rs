@@ -174,9 +174,9 @@ fn sizes(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
 }
 
-/// Returns that a product is linear in each operand, unless it converts integers to another type or other numbers to
-/// integers. The summands of a number that wraps around do not wrap in another type, and the fractions of summands may
-/// add up to an integer.
+/// Returns that a product is linear in each operand, unless it converts integers or booleans to another type, or other
+/// numbers to integers or booleans. The summands of a number that wraps around do not wrap in another type, and the
+/// fractions of summands may add up to an integer.
 pub(crate) fn linear_product(op: &OpView<'_>) -> Linear {
     let to = op.result_tensor(0).dtype;
     let is_exact = |dtype: DType| !dtype.is_float() && !dtype.is_complex();
@@ -195,12 +195,12 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     c.that(
         "dot_general_c9",
         sizes(&x.shape, &dims.lhs_batch) == sizes(&y.shape, &dims.rhs_batch),
-        "batching dimensions must have equal sizes",
+        "the batching dimensions of both operands must have equal sizes",
     )
     .that(
         "dot_general_c10",
         sizes(&x.shape, &dims.lhs_contract) == sizes(&y.shape, &dims.rhs_contract),
-        "contracting dimensions must have equal sizes",
+        "the contracting dimensions of both operands must have equal sizes",
     )
     .that("dot_general_c11", check::precision_fits(op), check::PRECISION_RULE)
     .that("dot_general_c13", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE)
@@ -212,8 +212,8 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
 
-/// Checks that each precision is `DEFAULT` if there is an `algorithm`, and that the counts of the algorithm are
-/// positive.
+/// Checks that each precision in a list is `DEFAULT` if there is an `algorithm`, and that the counts of the algorithm
+/// are positive.
 fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
     let Some(algorithm) = op.attr("algorithm").and_then(Attr::as_record) else { return };
     let is_default = match op.attr("precision_config") {
@@ -221,13 +221,18 @@ fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
         _ => true,
     };
     let counts = |name: &str| algorithm.int(name).is_none_or(|n| n > 0);
-    c.that("dot_general_c21", is_default, "if `algorithm` is given, each precision must be DEFAULT")
-        .that("dot_general_c22", counts("lhs_component_count"), "`lhs_component_count` must be positive")
-        .that("dot_general_c23", counts("rhs_component_count"), "`rhs_component_count` must be positive")
-        .that("dot_general_c24", counts("num_primitive_operations"), "`num_primitive_operations` must be positive");
+    c.that(
+        "dot_general_c21",
+        is_default,
+        "if `algorithm` is given, each precision in a list in `precision_config` must be DEFAULT",
+    )
+    .that("dot_general_c22", counts("lhs_component_count"), "`lhs_component_count` must be positive")
+    .that("dot_general_c23", counts("rhs_component_count"), "`rhs_component_count` must be positive")
+    .that("dot_general_c24", counts("num_primitive_operations"), "`num_primitive_operations` must be positive");
 }
 
-/// Returns true if the declared shape, if any, is the computed one. The element type may be declared freely.
+/// Returns true if the declared shape is the computed one, or if the op does not have exactly one result that is a
+/// tensor. The element type may be declared freely.
 fn shape_fits(op: &OpView<'_>, dims: &DotDims, x: &TensorType, y: &TensorType) -> bool {
     check::declared(op).map_or(true, |t| t.shape == dims.result_shape(&x.shape, &y.shape))
 }
@@ -286,8 +291,12 @@ fn infer_matrix(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         .that("dot_c2", is_matrix(x) && is_matrix(y), "the operands must be vectors or matrices")
         .so_far()?;
     let dims = DotDims { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..DotDims::default() };
-    c.that("dot_c3", x.shape[x.rank() - 1] == y.shape[0], "the contracted dimensions must have equal sizes")
-        .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
+    c.that(
+        "dot_c3",
+        x.shape[x.rank() - 1] == y.shape[0],
+        "the last dimension of the left operand must have the size of the first dimension of the right one",
+    )
+    .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
 
 /// Returns the rule with its factors in Shardy's order: batch dimensions, free dimensions of the left operand, of the

@@ -1,5 +1,6 @@
-//! `dynamic_*`: ops whose sizes are operands. They run if the types of their results contain all sizes, which are
-//! checked when they run. Each is then computed as the op of the same name without `dynamic_`.
+//! `dynamic_*` and `real_dynamic_slice`: ops whose sizes are operands. They run if the types of their results contain
+//! all sizes, which are checked when they run. Each is then computed as its static form, such as `pad` for
+//! `dynamic_pad`.
 
 use crate::check::{self, Check, counted_tensors};
 use crate::expansion::ExpandCx;
@@ -151,7 +152,7 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
         );
 }
 
-/// The constraints that `dynamic_conv` shares with `convolution`, which have the same numbers.
+/// The labels of `dynamic_conv` that differ from those of `convolution` only in the name of the op.
 const DYNAMIC_CONV: &[&str] = &[
     "dynamic_conv_i1",
     "dynamic_conv_c1",
@@ -381,7 +382,8 @@ impl Dynamic {
     };
 }
 
-/// Builds the static form of an op whose sizes are constants. Fails if a size is no constant.
+/// Builds the static form of an op whose sizes are constants. Fails if a size is no constant, or if the sizes do not
+/// lead to the type of the result.
 fn with_known_sizes(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let form = form(Opcode::of_view(&cx.op));
     let count = cx.op.operands().len();
@@ -412,7 +414,8 @@ impl Facts for Dynamic {
         for (t, size) in types[form.kept..].iter().zip(form.sizes) {
             let rank = if matches!(size, Size::Pairs(_)) { 2 } else { 1 };
             let fits = t.dtype.is_integer() && t.rank() == rank;
-            check.that(form.labels.0, fits, "sizes must be integers, in a tensor with one dimension (padding: two)");
+            let rule = format!("an operand of sizes must be a tensor of integers of rank {rank}");
+            check.that(form.labels.0, fits, &rule);
             if matches!(size, Size::ResultShape) {
                 check.that(
                     form.labels.1,

@@ -43,8 +43,8 @@ pub fn expand(op: &OpView<'_>, expansion: &Expansion<'_>) -> Result<Func, &'stat
 
 impl ExpandCx<'_, '_, '_> {
     /// Builds the results of one of the op's regions, which computes with scalars, for each element of these arrays,
-    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once. Panics if there
-    /// are no arrays.
+    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once, or if the
+    /// region uses values from outside. Panics if there are no arrays.
     pub fn each(&mut self, region: Region, args: &[Value]) -> Result<Vec<Value>, &'static str> {
         let shape = make::type_of(self.b, args[0]).shape.clone();
         each(self.b, self.op.module, self.op.body, region, args, &shape)
@@ -52,7 +52,7 @@ impl ExpandCx<'_, '_, '_> {
 
     /// Combines the rows of `n` arrays with a region that combines two elements of each, and returns the one row that
     /// is left of each. The rows, along the leading dimension, are combined pair by pair and keep their order. There
-    /// must be at least one array and one row. Fails if an op of a region cannot be computed for many elements at once.
+    /// must be at least one array and one row. Fails if [`ExpandCx::each`] does.
     pub fn fold(&mut self, region: Region, mut x: Vec<Value>) -> Result<Vec<Value>, &'static str> {
         loop {
             let shape = make::type_of(self.b, x[0]).shape.clone();
@@ -81,7 +81,7 @@ impl ExpandCx<'_, '_, '_> {
     }
 
     /// Builds the reduction of `n` arrays over `dims` with a region and `n` initial values. Elements are converted to
-    /// the types of the region first. Fails if an op of a region cannot be computed for many elements at once.
+    /// the types of the region first. Fails if [`ExpandCx::each`] does. Panics if there are no arrays.
     pub fn reduced(
         &mut self,
         region: Region,
@@ -124,7 +124,7 @@ impl ExpandCx<'_, '_, '_> {
 }
 
 /// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if an op
-/// of the region cannot be computed for many elements at once.
+/// of the region cannot be computed for many elements at once, or if the region uses values from outside.
 fn each(
     b: &mut Builder<'_>,
     module: &Module,
@@ -152,8 +152,8 @@ fn each(
     results.collect::<Option<_>>().ok_or("its region returns values from outside")
 }
 
-/// Builds an op on scalars for each element of arrays of this shape. Fails if an op of a region cannot be computed for
-/// many elements at once.
+/// Builds an op on scalars for each element of arrays of this shape. Fails if the op has regions, effects, or operands
+/// or results that are no scalars, or if it cannot be computed for many elements at once.
 fn each_of_op(
     b: &mut Builder<'_>,
     op: &OpView<'_>,

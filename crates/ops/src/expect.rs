@@ -11,6 +11,7 @@
 
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counts, types_of};
+use crate::control::CustomCall;
 use crate::facts::*;
 use crate::schema::*;
 use shardwise_base::compare::{element_text, indices, ulps};
@@ -34,10 +35,10 @@ pub struct RunParallel;
 pub enum Nearness {
     /// The values are equal numbers. A NaN is equal to nothing.
     Equal,
-    /// The values differ by at most `tolerance`. Two NaNs are close.
+    /// The values, or both parts of complex numbers, differ by at most `tolerance` or are equal. Two NaNs are close.
     Within { tolerance: f64 },
     /// The values are `min` to `max` representable values apart, for floats and for parts of complex numbers. Two NaNs
-    /// are close.
+    /// are 0 apart, and so are zeros of both signs.
     Ulps { min: u64, max: u64 },
 }
 
@@ -166,7 +167,11 @@ impl Facts for Expect {
         let expected = if form.has_constant { constant } else { Some(types[1].clone().into()) };
         let is_number = types[0].dtype.is_float() || types[0].dtype.is_complex();
         Check::new(op)
-            .that("expect_c1", expected == Some(types[0].clone().into()), "both values must have the same type")
+            .that(
+                "expect_c1",
+                expected == Some(types[0].clone().into()),
+                "the expected value, `value` or the second operand, must have the type of the first operand",
+            )
             .that(
                 "expect_c2",
                 form.nearness == Nearness::Equal || is_number,
@@ -218,7 +223,7 @@ impl ExpectProbed {
     );
 
     /// Returns the index of the compared value among those that the probe recorded, which is 0 if the attribute
-    /// `iteration` is missing. The first value has the index 0.
+    /// `iteration` is missing or negative. The first value has the index 0.
     pub fn iteration(op: &OpView<'_>) -> usize {
         op.attrs().size("iteration").unwrap_or(0)
     }
@@ -305,7 +310,7 @@ impl RunParallel {
     }
 
     /// Returns the names of the functions whose results `infeed` reads, first to last. The list is empty if the
-    /// attribute `infeed` is missing.
+    /// attribute `infeed` is missing or not a list. Entries that are not names are left out.
     pub fn infeed<'a>(op: &OpView<'a>) -> Vec<&'a str> {
         match op.attr("infeed") {
             Some(Attr::Array(names)) => names.iter().filter_map(Attr::as_str).collect(),
@@ -330,10 +335,13 @@ impl Facts for RunParallel {
         counts(op, 0..=MANY, 0)?;
         let programs = RunParallel::programs(op);
         let mut check = Check::new(op);
-        check.that("run_parallel_c1", programs.is_some(), "`programs` must be a grid of names").so_far()?;
+        let rule = "`programs` must be rows of names, with the same number of names, at least one, in each row";
+        check.that("run_parallel_c1", programs.is_some(), rule).so_far()?;
         let funcs: Option<Vec<_>> = programs.iter().flat_map(|p| &p.0).map(|name| op.module.func(name)).collect();
         let Some(funcs) = funcs else {
-            return check.that("run_parallel_c2", false, "each program must be a function of the module").give([]);
+            return check
+                .that("run_parallel_c2", false, "each name in `programs` must be that of a function of the module")
+                .give([]);
         };
         let takes: Vec<Type> = funcs.iter().flat_map(|f| f.body.args().iter().map(|&v| f.body.ty(v).clone())).collect();
         let rule = "the operands must have the types of the programs' arguments, process by process";
@@ -432,7 +440,7 @@ fn failed(
         (Nearness::Ulps { .. }, Some(n)) => format!(", {n} ulps apart"),
         _ => String::new(),
     };
-    let message = format!("the values are not as `{}` expects: {count} of {} elements", op.name(), got.size());
+    let message = format!("{count} of {} elements are not as `{}` expects", got.size(), name_of(op));
     Diagnostic::error("check-failed", op.loc(), message)
         .facts(format!("at {:?}: {}{apart}", indices(got.shape(), i), element_text(got, i)))
         .expected(format!("{}, {wanted}", element_text(expected, i)))
@@ -450,9 +458,14 @@ fn wrong_call(op: &OpView<'_>, target: &str, results: &[Type]) -> Diagnostic {
         .expected(format!("two operands, and {wanted}"))
 }
 
+/// Returns the name of a check, which for a custom call is its target.
+fn name_of<'a>(op: &OpView<'a>) -> &'a str {
+    CustomCall::target(op).unwrap_or_else(|| op.name())
+}
+
 fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic {
     let ty = |x: &Literal| Type::tensor(x.dtype(), x.shape()).to_string();
-    Diagnostic::error("check-failed", op.loc(), format!("the values of `{}` have different types", op.name()))
+    Diagnostic::error("check-failed", op.loc(), format!("the values of `{}` have different types", name_of(op)))
         .facts(ty(got))
         .expected(ty(expected))
 }

@@ -404,8 +404,8 @@ pub trait Facts: Sync {
     /// [`Semantics::Pure`].
     ///
     /// Operands are plain values of the types that the op's reducer takes. [`evaluate`](crate::evaluate) handles
-    /// others. Fails if a region does, or if the values break a condition of the op. Panics for an op that the engine
-    /// runs.
+    /// others. Fails if a region does, if the values break a condition of the op, or if the op is a custom call that
+    /// nothing computes. May panic for an op that the engine runs.
     fn eval(
         &self,
         op: &OpView<'_>,

@@ -79,14 +79,24 @@ impl Facts for Fft {
         let mut check = Check::new(op);
         let known = ["FFT", "IFFT", "RFFT", "IRFFT"].contains(&kind);
         check.that("fft_i2", known, "`fft_type` must be FFT, IFFT, RFFT or IRFFT");
-        check.that("fft_c1", lengths.len() <= t.rank(), "`fft_length` has more dimensions than the operand");
-        check.that("fft_c3", (1..=3).contains(&lengths.len()), "`fft_length` must have one to three dimensions");
+        check.that(
+            "fft_c1",
+            lengths.len() <= t.rank(),
+            "`fft_length` must not have more lengths than the operand has dimensions",
+        );
+        check.that("fft_c3", (1..=3).contains(&lengths.len()), "`fft_length` must have one to three lengths");
         let dtype = match kind {
             "RFFT" => other_dtype(t.dtype).filter(|d| d.is_complex()),
             "IRFFT" => other_dtype(t.dtype).filter(|d| d.is_float()),
             _ => Some(t.dtype).filter(|d| d.is_complex()),
         };
-        check.that("fft_c2", dtype.is_some(), "the operand's element type does not fit `fft_type`").so_far()?;
+        check
+            .that(
+                "fft_c2",
+                dtype.is_some(),
+                "the operand of an RFFT must be of f32 or f64, and that of any other transform of complex numbers",
+            )
+            .so_far()?;
         let mut shape = t.shape.to_vec();
         let first = shape.len() - lengths.len();
         let last = shape.len() - 1;
@@ -98,7 +108,8 @@ impl Facts for Fft {
         check.that(
             "fft_c4",
             shape[first..] == expected,
-            "`fft_length` must be the lengths of the transformed dimensions",
+            "`fft_length` must be the sizes of the operand's last dimensions, but the last size of an IRFFT's \
+             operand is length / 2 + 1",
         );
         match kind {
             "RFFT" => shape[last] = half(shape[last]),

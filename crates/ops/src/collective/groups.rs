@@ -42,8 +42,8 @@ impl Groups {
         Some(Groups::Axes { mesh: mesh.clone(), axes })
     }
 
-    /// Returns the same groups as lists of device ids. `count` is the number of all processes, of which [`Groups::All`]
-    /// makes one group.
+    /// Returns the same groups as lists of ids: of devices for groups over axes, and of processes otherwise. `count` is
+    /// the number of all processes, of which [`Groups::All`] makes one group.
     pub fn to_dense(&self, count: usize) -> Vec<Vec<usize>> {
         match self {
             Groups::Axes { mesh, axes } => groups_of_axes(mesh, axes),

@@ -95,13 +95,14 @@ pub enum IdSpace {
 pub struct CollectiveView {
     pub kind: CollectiveKind,
     pub groups: Groups,
+    /// The channel, or 0 if the op has none.
     pub channel: i64,
     pub ids: IdSpace,
 }
 
 impl CollectiveView {
-    /// Reads a collective. Returns `None` for an op that is no collective or has broken attributes, which the verifier
-    /// reports.
+    /// Reads a collective of StableHLO or a `ragged_all_to_all`. Returns `None` for any other op, and for one with
+    /// broken attributes, which the verifier reports.
     pub fn of(op: &OpView<'_>) -> Option<CollectiveView> {
         let opcode = Opcode::of_view(op);
         let kind = match opcode {
@@ -175,7 +176,7 @@ pub fn group_axes<'a>(op: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])>
     op.attr("replica_groups")?.as_axes()
 }
 
-/// Returns true if the op is a collective that moves several values, independently of each other.
+/// Returns true if the op is a collective with several results, which it computes independently of each other.
 pub fn is_variadic(op: &OpView<'_>) -> bool {
     op.results().len() > 1 && CollectiveView::of(op).is_some()
 }
@@ -256,8 +257,8 @@ fn ids_of(attr: &Attr) -> Option<Vec<i64>> {
     attr.as_dense().filter(|ids| ids.dtype().is_integer()).and_then(|_| attr.to_ints())
 }
 
-/// Reads the pairs of source and target from `dense<[[0, 1], [1, 2]]>`. Returns `None` if the attribute is not an array
-/// of such rows.
+/// Reads the pairs of source and target from `dense<[[0, 1], [1, 2]]>`. An empty array has no pairs. Returns `None` if
+/// the attribute is not an array of rows of two integers, or if one is negative.
 pub fn pairs_of(attr: &Attr) -> Option<Vec<(usize, usize)>> {
     let Attr::Dense(ids) = attr else { return None };
     if ids.size() == 0 {

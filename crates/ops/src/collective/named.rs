@@ -37,7 +37,8 @@ pub enum NamedOp {
 }
 
 impl NamedOp {
-    /// Returns what the op does along a named axis, and the axis. Returns `None` for other ops.
+    /// Returns what the op does along a named axis, and the axis. Returns `None` for other ops, and if the op names no
+    /// axis.
     pub fn of<'a>(op: &OpView<'a>) -> Option<(NamedOp, &'a str)> {
         let kind = match CustomCall::target(op)? {
             GATHER => NamedOp::Gather,
@@ -140,7 +141,13 @@ impl Facts for NamedAxis {
         match kind {
             NamedOp::Gather => {
                 let is_list = op.results().len() == 1 && op.result_shape(0).get(1..) == Some(&x.shape[..]);
-                check.that("axis", is_list, "the result must have one more leading dimension").so_far()?;
+                check
+                    .that(
+                        "axis",
+                        is_list,
+                        "there must be one result, with the operand's dimensions after a leading one",
+                    )
+                    .so_far()?;
                 check.give([leading_type(op.operand_type(0), op.result_shape(0)[0])])
             }
             NamedOp::Spread => {
@@ -172,7 +179,11 @@ impl Facts for NamedAxis {
     }
     fn eval(&self, op: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let (_, axis) = parts(op);
-        Err(Diagnostic::error("axis-unbound", op.loc(), format!("no batch maps the axis \"{axis}\"")))
+        Err(Diagnostic::error(
+            "axis-unbound",
+            op.loc(),
+            format!("the function is not batched over the axis \"{axis}\""),
+        ))
     }
     answer!(usual);
     answer!(class = Other);

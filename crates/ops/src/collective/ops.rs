@@ -65,7 +65,7 @@ pub(super) fn checked_groups(
             // If the number of processes is not known, groups of all processes determine it.
             let has_all = !matches!(Opcode::of_view(op), Opcode::CollectiveBroadcast | Opcode::CollectiveReduce);
             let count = process_count(op).unwrap_or(if has_all { ids.len() } else { usize::MAX });
-            let rule = format!("`replica_groups` must name processes below {count}");
+            let rule = format!("each process in `replica_groups` must be below {count}, the number of processes");
             check.that(range, ids.last().is_none_or(|&id| id < count), &rule);
         }
         Groups::Axes { mesh, axes } => {
@@ -115,7 +115,7 @@ pub(super) fn group_size(
         _ => groups.group_size().or_else(|| process_count(op)),
     }
     .filter(|&n| n > 0);
-    check.that(label, size.is_some(), "the number of processes in a group must be known");
+    check.that(label, size.is_some(), "the number of processes in a group must be known and must not be 0");
     size.unwrap_or(1)
 }
 
@@ -146,7 +146,8 @@ fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
     op.body.ty(*op.results().first()?).shape().get(dim).copied()
 }
 
-/// Returns the module's number of partitions, from `mhlo.num_partitions`, or `None` if the attribute is absent.
+/// Returns the module's number of partitions, from `mhlo.num_partitions`, or `None` if the attribute is absent or not a
+/// size.
 pub fn partition_count(module: &Module) -> Option<usize> {
     module.attrs.size("mhlo.num_partitions")
 }
@@ -159,7 +160,8 @@ pub fn set_partition_count(module: &mut Module, partitions: usize) {
 }
 
 /// Returns the number of processes that run the module: the product of `mhlo.num_replicas` and `mhlo.num_partitions`,
-/// where an absent one counts as 1. Without both, it is the size of the module's mesh, or `None` if there is no mesh.
+/// where an absent one counts as 1. Without both, it is the size of the module's mesh. Returns `None` if there is no
+/// mesh either, or if the product is too large.
 pub fn process_count(op: &OpView<'_>) -> Option<usize> {
     let count = |name: &str| op.module.attrs.size(name);
     match (count("mhlo.num_replicas"), count("mhlo.num_partitions")) {
@@ -170,7 +172,7 @@ pub fn process_count(op: &OpView<'_>) -> Option<usize> {
 
 fn check_global_ids(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) {
     let holds = !op.attrs().flag("use_global_device_ids") || super::channel_of(op) > 0;
-    check.that(label, holds, "`use_global_device_ids` needs a positive channel");
+    check.that(label, holds, "`use_global_device_ids` needs a `channel_handle` with a positive handle");
 }
 
 /// The use of the reducer by a collective, which combines the elements of each operand with it.
@@ -270,7 +272,7 @@ impl Facts for AllGather {
         let n = group_size(op, &mut check, "all_gather_c3", groups) * partitions_of_group(op, &types, dim);
         check.so_far()?;
         let fits = types.iter().all(|t| t.shape[dim].checked_mul(n).is_some());
-        check.that("all_gather_c6", fits, "the result is too large").so_far()?;
+        check.that("all_gather_c6", fits, "a dimension of a result is too large").so_far()?;
         check.give(types.iter().map(|t| resized(t, dim, t.shape[dim] * n)))
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -380,7 +382,7 @@ impl Facts for ReduceScatter {
         let n = group_size(op, &mut check, "reduce_scatter_c4", groups);
         let element = reducer_element(op, &mut check, "reduce_scatter_c7");
         check.so_far()?;
-        let rule = format!("dimension {dim} must be a multiple of the group's size, {n}");
+        let rule = format!("dimension {dim} of the operand must be a multiple of the group's size, {n}");
         check.that("reduce_scatter_c1", t.shape[dim].is_multiple_of(n), &rule);
         let reduced = TensorType::new(element.unwrap_or(t.dtype), t.shape.to_vec());
         check.give([resized(&reduced, dim, t.shape[dim] / n)])
@@ -423,7 +425,7 @@ impl AllToAll {
     );
 
     /// Returns the number of parts that the operand is split into, which is the size of the groups. Returns `None` if
-    /// the attribute `split_count` is absent, with which the groups alone determine the number.
+    /// the attribute `split_count` is absent, so that the groups alone determine the number, or if it is negative.
     pub fn split_count(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("split_count")
     }
@@ -460,7 +462,8 @@ impl Facts for AllToAll {
         check.that("all_to_all_c3", is_dim(concat), "`concat_dimension` must be a dimension of every operand");
         check.so_far()?;
         let divides = types.iter().all(|t| t.shape[split].is_multiple_of(n));
-        check.that("all_to_all_c2", divides, &format!("dimension {split} must be a multiple of {n}")).so_far()?;
+        let rule = format!("dimension {split} of every operand must be a multiple of the group's size, {n}");
+        check.that("all_to_all_c2", divides, &rule).so_far()?;
         check.give(types.iter().map(|t| {
             let mut shape = t.shape.to_vec();
             shape[split] /= n;
@@ -562,7 +565,8 @@ impl Facts for CollectiveBroadcast {
         check_root(&types, op, &mut check, "collective_broadcast_c4");
         check_constant_root(op, groups.as_ref(), &mut check, "collective_broadcast_c6");
         let (made, sent) = (op.results().len(), data_operands(op).len());
-        check.that("collective_broadcast_c5", made == 0 || made == sent, "there must be a result for each operand");
+        let rule = "there must be a result for each operand other than the roots";
+        check.that("collective_broadcast_c5", made == 0 || made == sent, rule);
         check.give(types_of(op, data_operands(op)))
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -600,7 +604,11 @@ pub fn data_operands<'v>(op: &OpView<'v>) -> &'v [Value] {
 fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) {
     let root = types.last().filter(|_| has_root(op));
     let fits = root.is_none_or(|t| t.dtype == DType::I32 && t.shape == [types.len() - 1]);
-    check.that(label, fits, "the roots must be a tensor<i32> with one for each of the other operands");
+    check.that(
+        label,
+        fits,
+        "the last operand must be a tensor of i32 with one dimension, and a root for each of the other operands",
+    );
 }
 
 /// Reports a root that is not below the size of the largest group. Only checks roots that are constants, and nothing if
@@ -613,7 +621,7 @@ fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Che
     check.that(
         label,
         roots.iter().flatten().all(fits),
-        &format!("a root must be a member of its group, below {count}"),
+        &format!("each root must be at least 0 and below {count}, the number of members of the largest group"),
     );
 }
 
@@ -715,7 +723,7 @@ impl AxisIndexOp {
     };
 
     /// Returns the axes along which an `axis_index` counts the position, and their mesh. Returns `None` for other ops,
-    /// and if the attribute is broken.
+    /// and if the attribute is missing or broken.
     pub fn axes<'a>(op: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
         op.attr("axes").filter(|_| Opcode::of_view(op) == Opcode::AxisIndex)?.as_axes()
     }
@@ -728,7 +736,7 @@ impl Facts for AxisIndexOp {
         let axes = op.attr("axes").and_then(Attr::as_axes);
         let fits = axes.is_some_and(|(mesh, axes)| repeated_axis(mesh, axes).is_none());
         Check::new(op)
-            .that("axis-index-axes", fits, "`axes` must be different axes of a mesh")
+            .that("axis-index-axes", fits, "`axes` must be axes of a mesh that do not overlap")
             .give_tensor(DType::I32, vec![])
     }
     fn example(&self, _: Opcode) -> &'static str {
@@ -772,10 +780,12 @@ impl Facts for Async {
         let args = types_of(op, &op.body[region].args);
         let fits = args.is_empty() || args == types_of(op, op.operands());
         let may_start = ops.first().is_some_and(|&inner| can_start(&op.at(inner)));
+        let rule = "the operation must be a slice, dynamic or not, an update of a slice, or a collective other than \
+                    `collective_reduce`";
         Check::new(op)
             .that("async_start_c1", ops.len() == 2, "the body must be one operation and a return")
             .that("async_start_c3", fits, "the body must have no arguments, or arguments of the operands' types")
-            .that("async_start_c2", may_start, "the operation must be a collective or a slice")
+            .that("async_start_c2", may_start, rule)
             .give([Type::Future(types_of(op, op.body.region_results(region)))])
     }
     fn example(&self, op: Opcode) -> &'static str {

@@ -121,7 +121,8 @@ impl Permutation {
         Permutation::Reorder { from, to }
     }
 
-    /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` if they are broken.
+    /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` if one is broken, or if they
+    /// are not those of one row of the table above.
     pub(super) fn of(op: &OpView<'_>) -> Option<Permutation> {
         let list = |name: &str| op.attr(name).map(|attr| AxisList::of_attr(attr).ok_or(())).transpose();
         let (along, from, to) = (list(AXES).ok()?, list(FROM).ok()?, list(TO).ok()?);
@@ -251,8 +252,9 @@ impl Permutation {
         }
     }
 
-    /// Returns the permutation on `mesh` that moves values as this one and then `next` do. A device to which one of
-    /// them sends nothing gets zeros. Returns `None` if a device is not in the mesh. Takes time for each device.
+    /// Returns the permutation on `mesh` that moves values as this one and then `next` do. A device gets zeros if
+    /// `next` sends nothing to it, or sends from a device to which this permutation sends nothing. Returns `None` if a
+    /// device is not in the mesh. Takes time that is linear in the number of devices.
     pub fn then(&self, next: &Permutation, mesh: &Arc<Mesh>) -> Option<Permutation> {
         let targets: HashMap<usize, usize> = next.to_device_pairs(mesh).into_iter().collect();
         let pairs = self.to_device_pairs(mesh).into_iter();
@@ -278,8 +280,8 @@ impl Permutation {
     pub(super) fn check(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         let permutation = Permutation::of(op);
         let rule = format!(
-            "`{PAIRS}` must be rows of two process ids; or `{AXES}` and `{SHIFT}`, or `{FROM}` and `{TO}`, say who \
-             sends to whom"
+            "one of these must say who sends to whom: `{PAIRS}`, as rows of two numbers, alone or with `{AXES}`; \
+             `{AXES}` and `{SHIFT}`; `{FROM}` and `{TO}`"
         );
         check.that("collective_permute_c1", permutation.is_some(), &rule);
         match &permutation {
@@ -293,7 +295,8 @@ impl Permutation {
             Some(Permutation::Reorder { from, to }) => {
                 check_list(FROM, from, check);
                 check_list(TO, to, check);
-                let rule = format!("`{FROM}` and `{TO}` must have the same axes, or all axes of two meshes");
+                let rule =
+                    format!("`{FROM}` and `{TO}` must have the same axes, or all axes of two meshes of one size");
                 check.that("collective_permute_c4", is_reordering(from, to), &rule);
             }
             Some(Permutation::Pairs { along, pairs }) => {
@@ -314,13 +317,17 @@ impl Permutation {
 }
 
 fn check_list(name: &str, list: &AxisList, check: &mut Check<'_, '_>) {
-    check.that("collective_permute_c4", list.is_disjoint(), &format!("no two axes of `{name}` may overlap"));
+    check.that(
+        "collective_permute_c4",
+        list.is_disjoint(),
+        &format!("no two axes of `{name}` may overlap or split an axis in contradictory ways"),
+    );
 }
 
 fn check_pairs(pairs: &[(usize, usize)], check: &mut Check<'_, '_>) {
     let (sources, targets): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
-    check.that("collective_permute_c2", is_unique(&sources), "a process is the source of two pairs");
-    check.that("collective_permute_c3", is_unique(&targets), "a process is the target of two pairs");
+    check.that("collective_permute_c2", is_unique(&sources), "no process may be the source of two pairs");
+    check.that("collective_permute_c3", is_unique(&targets), "no process may be the target of two pairs");
 }
 
 /// Returns true if positions along the two lists, each without overlaps, are the same devices in different orders.
@@ -514,7 +521,8 @@ impl<'a> Senders<'a> {
         Senders { mesh, rule }
     }
 
-    /// Returns the coordinates of the device that sends to the device at `target`, or `None` if no device does.
+    /// Returns the coordinates of the device that sends to the device at `target`, or `None` if no device of the mesh
+    /// does.
     pub fn sender(&self, target: &[usize]) -> Option<Vec<usize>> {
         let mesh = self.mesh;
         match &self.rule {

@@ -33,7 +33,7 @@ pub(crate) fn is_ragged(op: &OpView<'_>) -> bool {
 }
 
 /// Returns the configuration of the custom call, which has the entries that are attributes of other collectives.
-/// Returns `None` if `backend_config` is not a dictionary.
+/// Returns `None` if `backend_config` is absent or not a dictionary.
 pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {
     match op.attr("backend_config")? {
         Attr::Dict(config) => Some(config),
@@ -70,11 +70,19 @@ impl Facts for RaggedAllToAll {
         let n = group_size(op, &mut check, "ragged_all_to_all_c2", groups);
         let rows = |shape: &[usize]| shape.get(1..).map(<[usize]>::to_vec);
         let alike = x.dtype == out.dtype && rows(&x.shape).is_some_and(|r| rows(&out.shape) == Some(r));
-        check.that("ragged_all_to_all_c3", alike, "the operand and the output must be rows of one type");
+        check.that(
+            "ragged_all_to_all_c3",
+            alike,
+            "operand and output must have the same element type, and the same sizes in all dimensions but the first",
+        );
         let first = sizes[0];
         let is_list = first.rank() == 1 && first.dtype.is_integer();
         let alike = is_list && sizes.iter().all(|t| *t == first);
-        check.that("ragged_all_to_all_c4", alike, "offsets and sizes must be lists of integers, of one type");
+        check.that(
+            "ragged_all_to_all_c4",
+            alike,
+            "offsets and sizes must be lists of integers, of one type and length",
+        );
         let fits = !is_list || (first.shape[0] > 0 && first.shape[0].is_multiple_of(n));
         let rule = format!("the length of offsets and sizes must be a positive multiple of {n}, the size of a group");
         check.that("ragged_all_to_all_c5", fits, &rule);
@@ -123,6 +131,7 @@ pub struct RaggedMember {
 pub struct RowMove {
     /// The position of the sender in the group.
     pub source: usize,
+    /// The position of the receiver in the group.
     pub target: usize,
     /// The first row in the operand.
     pub from: usize,
@@ -135,8 +144,8 @@ pub struct RowMove {
 /// all members must have the same length, a multiple of the number of members. Moves of no rows are left out.
 ///
 /// # Errors
-/// `ragged-bounds` if a size is negative or rows are outside an array, `ragged-sizes` if a receiver expects another
-/// number of rows than the sender sends, `ragged-overlap` if a row of a result is written twice.
+/// `ragged-sizes` if a receiver expects another number of rows than the sender sends, `ragged-bounds` if a size is
+/// negative or rows are outside an array, `ragged-overlap` if a row of a result is written twice.
 pub fn row_moves(
     members: &[RaggedMember],
     rows_in: usize,

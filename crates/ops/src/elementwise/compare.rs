@@ -177,8 +177,8 @@ impl Facts for Compare {
             .that(
                 "compare_c3",
                 kind(op).is_none_or(|k| kind_fits(x.dtype, k)),
-                "`compare_type` must be FLOAT or TOTALORDER for floats, FLOAT for complex numbers, SIGNED or UNSIGNED for integers, \
-                 and UNSIGNED for booleans",
+                "`compare_type` must be FLOAT or TOTALORDER for floats, FLOAT for complex numbers, SIGNED for \
+                 signed integers, and UNSIGNED for unsigned integers and booleans",
             )
             .that("compare_i3", is_known, "`comparison_direction` must be EQ, NE, GE, GT, LE or LT")
             .give_tensor(DType::I1, x.shape.clone())

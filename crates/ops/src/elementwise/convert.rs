@@ -11,8 +11,8 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// `stablehlo.convert`: the same numbers in another type.
 ///
-/// Floats saturate when they become integers, and NaN becomes 0. Integers wrap. Every conversion to `f16` and `bf16` is
-/// by way of `f32`.
+/// Floats saturate when they become integers, and NaN becomes 0. Integers wrap. Every conversion to a float type of
+/// less than 32 bits is by way of `f32`.
 pub struct Convert;
 
 impl Convert {
@@ -167,7 +167,8 @@ impl Facts for BitcastConvert {
             .that(
                 "bitcast_convert_c1",
                 fits,
-                "operand and result must have the same bits; the narrower type needs an extra last dimension, of the size by which the widths differ",
+                "operand and result must have the same shape, but the one of narrower elements has an extra last \
+                 dimension, whose size is the ratio of the widths",
             )
             .that("bitcast_convert_c2", same_kind, "complex elements can be cast to complex elements only")
             .give([to.clone().into()])

@@ -76,7 +76,7 @@ fn messages_say_what_is_wrong_and_where() {
         &[],
         "",
         expect![[r#"
-            error[op-needs-result-type]: `stablehlo.convert` must be given its result type
+            error[op-needs-result-type]: `stablehlo.convert` must have one result, with the type of a tensor
               --> x.mlir:3:5
                = expected: one tensor type
                = note: its operands do not determine it"#]],
