@@ -34,8 +34,8 @@ fn literal_of(op: OpView<'_>) -> Option<&Literal> {
     is_constant.then(|| constant_value(&op))?
 }
 
-/// Returns the array of operand `i` if a constant defines it, directly or through marks and ops whose results are always
-/// equal to another value ([`Facts::forwards`]). Returns `None` otherwise.
+/// Returns the array of operand `i` if a constant defines it, directly or through marks and ops whose results are
+/// always equal to another value ([`Facts::forwards`]). Returns `None` otherwise.
 pub fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     let marked = |def: &OpView<'_>| is_mark(def).then(|| def.operand(0));
