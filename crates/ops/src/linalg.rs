@@ -210,8 +210,8 @@ impl System {
         })
     }
 
-    /// Builds the matrix of the system whose tangent or matrix is `a`: the triangle that is read, without a diagonal of
-    /// ones, transposed or conjugated as the system says.
+    /// Builds the tangent of the system's matrix from the tangent `a` of the operand: the triangle that is read, with
+    /// zeros on a diagonal that counts as ones, conjugated and transposed as the system says.
     fn matrix(self, b: &mut Builder<'_>, a: Value) -> Value {
         let diagonal = if self.is_unit { 0.0 } else { 1.0 };
         let a = weighted_triangle(b, a, self.is_lower, diagonal);
@@ -351,7 +351,7 @@ impl Facts for TriangularSolve {
         let (a, b) = (types[0], types[1]);
         let n = a.rank();
         let mut check = Check::new(op);
-        check.that("triangular_solve_i1", is_field(a), "the operands must be of floats or complex numbers");
+        check.that("triangular_solve_i1", is_field(a), "`a` must be of floats or complex numbers");
         check.that("triangular_solve_c1", a.dtype == b.dtype, "both operands must have the same element type");
         check.that("triangular_solve_c2", n >= 2 && n == b.rank(), "both operands must have the same rank, at least 2");
         let system = System::of(op);

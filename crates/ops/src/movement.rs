@@ -53,7 +53,8 @@ pub struct Read {
     /// True if the elements outside of the operand are those of its other end.
     pub wraps: bool,
     pub fill: Fill,
-    /// The elements of the operand that are read; `None` for all. Others count as outside of it.
+    /// The range `start..end` of the elements of the operand that are read, as `(start, end)`; `None` for all. Others
+    /// count as outside of it.
     pub inside: Option<(usize, usize)>,
 }
 
@@ -105,7 +106,8 @@ pub struct WindowsCx<'a, 'b> {
     pub dims: Vec<WindowsDim>,
     /// The op's operands, with windows in place of those that are read.
     pub operands: Vec<Value>,
-    /// The windows of all reads along the last dimension, in order.
+    /// The windows of all reads along the last one of `dims`, in the order of [`Movement::reads`]. Empty for
+    /// [`Movement::total`].
     pub windows: Vec<Value>,
     /// The op's regions, already in the body being built.
     pub regions: Vec<Region>,

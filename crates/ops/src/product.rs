@@ -44,8 +44,8 @@ fn products(b: &mut Builder<'_>, x: Value, dim: usize, padding: (i64, i64)) -> V
     b.body[op].results[0]
 }
 
-/// Builds an array of the windows of `x`, with `fill` in padding and holes, and returns the dimensions of the windows.
-/// Each dimension along which a window moves becomes two: its positions and its elements.
+/// Builds an array of the windows of `x`, with `fill` in padding and holes. Each dimension along which a window moves
+/// becomes two: its positions and its elements. Returns the array and the dimensions of the elements.
 pub(crate) fn windows(b: &mut Builder<'_>, x: Value, fill: Value, window: &[WindowDim]) -> (Value, Vec<usize>) {
     let amounts = |of: fn(&WindowDim) -> i64| window.iter().map(of).collect::<Vec<i64>>();
     let interior = amounts(|w| w.base_dilation as i64 - 1);

@@ -145,7 +145,8 @@ impl Dims {
         ([left, right, result], ragged)
     }
 
-    /// Builds the cotangent of the left operand: a ragged dot of the cotangent or the right operand with the other.
+    /// Builds the cotangent of the left operand: a ragged dot of the result's cotangent and the right operand, of which
+    /// the right operand is first if the ragged dimension is contracting.
     fn left_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
         let ([left, right, result], ragged) = self.names(cx.operand_tensor(0).rank(), cx.operand_tensor(1).rank());
         let (ct, y) = (cx.cotangent(), cx.known(1));
@@ -257,8 +258,9 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Reads the row groups. Returns `None` for a `ragged_dot` with batches, with other numbers of dimensions, or whose
-    /// ragged dimension is not free, and if its dimension numbers are missing or broken.
+    /// Reads the row groups. Returns `None` for a `ragged_dot` with batches, with other numbers of dimensions, without
+    /// a contracting dimension, or whose ragged dimension is not free, and if its dimension numbers are missing or
+    /// broken.
     pub fn of(op: &OpView<'_>) -> Option<RowGroups> {
         let dims = Dims::of(op)?;
         let (&[l], &[r]) = (&dims.dot.lhs_contract[..], &dims.dot.rhs_contract[..]) else { return None };
@@ -324,7 +326,9 @@ impl Facts for RaggedDot {
     }
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         if mapped[2] && Dims::of(op).expect("verified").mode == Mode::Batching {
-            return Batched::None("the groups of batches differ along the batch");
+            return Batched::None(
+                "its ragged dimension is batching, and the sizes of its groups differ along the batch",
+            );
         }
         Batched::by("its sizes are given once or for each batch", |cx| {
             let dims = Dims::of(&cx.op).expect("verified");
@@ -334,7 +338,11 @@ impl Facts for RaggedDot {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, y, sizes] = check::tensors(op)?;
         let dims = Dims::of(op).ok_or_else(|| {
-            check::bad_attribute(op, "ragged_dot_dimension_numbers", "lists of dimensions, one of them ragged")
+            check::bad_attribute(
+                op,
+                "ragged_dot_dimension_numbers",
+                "lists of dimensions, with one ragged dimension and at most one group dimension",
+            )
         })?;
         let mut check = Check::new(op);
         let lhs = [&dims.dot.lhs_batch[..], &dims.dot.lhs_contract].concat();
@@ -343,7 +351,11 @@ impl Facts for RaggedDot {
         let known = check::are_dims(&lhs, x.rank()) && check::are_dims(&rhs, y.rank()) && dims.ragged < x.rank();
         check.that("ragged_dot_c1", known, "the attributes must name dimensions that the operands have");
         let unique = check::is_unique(&lhs) && check::is_unique(&rhs);
-        check.that("ragged_dot_c2", unique, "no dimension of an operand may be named twice");
+        check.that(
+            "ragged_dot_c2",
+            unique,
+            "the batching, contracting and group dimensions of an operand must all be different",
+        );
         let pairs = dims.dot.lhs_batch.len() == dims.dot.rhs_batch.len()
             && dims.dot.lhs_contract.len() == dims.dot.rhs_contract.len();
         check.that(
@@ -353,7 +365,11 @@ impl Facts for RaggedDot {
         );
         let grouped = dims.group.is_some() == (dims.mode == Mode::Free);
         check.that("ragged_dot_c4", grouped, "`rhs_group_dimensions` must name a dimension if the ragged one is neither batching nor contracting, and none otherwise");
-        check.that("ragged_dot_c5", sizes.dtype.is_integer() && sizes.rank() > 0, "the group sizes must be integers");
+        check.that(
+            "ragged_dot_c5",
+            sizes.dtype.is_integer() && sizes.rank() > 0,
+            "the group sizes must be integers, and not a scalar",
+        );
         check.so_far()?;
         let lhs = lhs.iter().map(|&d| x.shape[d]);
         let same = lhs.eq(rhs.iter().take(rhs.len() - group.len()).map(|&d| y.shape[d]));

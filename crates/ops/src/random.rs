@@ -1,9 +1,10 @@
 //! `rng_bit_generator`, which computes random bits from a key and a counter with Threefry or Philox, as XLA does, and
 //! `rng`, whose numbers are this library's own. `DEFAULT` is Philox.
 //!
-//! The state is a key and a counter of 64 bits. Element `i` of the output, counted row-major, has the counter `counter
-//! + i` if it is of 64 bits. Narrower elements take the two words of one counter: the first dimension of even size
-//! (else the largest) is divided into pairs of neighbours, and pair `i` has the counter `counter + i`.
+//! The state is a key and a counter of 64 bits; Philox may have a counter of 128 bits. With Threefry, element `i` of
+//! the output, counted row-major, has the counter `counter + i` if it is of 64 bits. Narrower elements take the two
+//! words of one counter: the first dimension of even size (else the largest) is divided into pairs of neighbours, and
+//! pair `i` has the counter `counter + i`. With Philox, a block of four words has one counter.
 
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
@@ -49,7 +50,7 @@ impl Facts for RngBitGenerator {
         let fits = algorithm != "THREE_FRY" || state.shape.first() == Some(&2);
         check.that("rng_bit_generator_c2", fits, "the state of THREE_FRY must have two elements");
         let fits = algorithm == "THREE_FRY" || matches!(state.shape[..], [2 | 3]);
-        check.that("rng_bit_generator_c2", fits, "the state of PHILOX must have two or three elements");
+        check.that("rng_bit_generator_c2", fits, "the state of PHILOX or DEFAULT must have two or three elements");
         let output = op.results().get(1).and_then(|&v| op.body.ty(v).as_tensor());
         check.that("rng_bit_generator_o2", output.is_some(), "the output's type must be given");
         let is_real = output.is_none_or(|t| t.dtype.is_integer() || t.dtype.is_float());
@@ -215,7 +216,7 @@ impl Facts for Rng {
         let distribution = check::word(op, "rng_distribution")?;
         let mut check = Check::new(op);
         check
-            .that("rng_i1", a.rank() == 0 && !a.dtype.is_complex(), "`a` must be a real scalar")
+            .that("rng_i1", a.rank() == 0 && !a.dtype.is_complex(), "`a` must be a scalar, and not complex")
             .that("rng_i2", b.rank() == 0, "`b` must be a scalar")
             .that("rng_i3", shape.rank() == 1 && shape.dtype.is_integer(), "`shape` must be a vector of integers")
             .that(
@@ -226,7 +227,7 @@ impl Facts for Rng {
             .that(
                 "rng_c1",
                 a.dtype == b.dtype && b.dtype == to.dtype,
-                "operands and result must have the same element type",
+                "`a`, `b` and the result must have the same element type",
             )
             .that("rng_c2", distribution != "NORMAL" || a.dtype.is_float(), "NORMAL is a distribution of floats");
         let known = shapes::constant_operand(op, 2);

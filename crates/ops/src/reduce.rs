@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub struct Reduce;
 
 /// Returns the reduction that a `reduce` of one input computes, if it is a known one that is defined for its elements.
+/// Returns `None` otherwise, and for several inputs.
 fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
     match op.regions() {
         [region] if op.operands().len() == 2 => {
@@ -83,8 +84,9 @@ impl Reduce {
     }
 }
 
-/// Returns the input whose elements are their own positions along the only reduced dimension, if the region selects one
-/// element of each input: the op finds the position of an element, as JAX's `argmax` does.
+/// Returns the index of the first input of integers that are known to be their own positions along the only reduced
+/// dimension, if the region selects one element of each input: the op finds the position of an element, as JAX's
+/// `argmax` does. Returns `None` for other ops.
 fn counter(op: &OpView<'_>) -> Option<usize> {
     let (&[dim], &[region], n) = (&Reduce::dims(op)[..], op.regions(), op.results().len()) else { return None };
     let args = &op.body[region].args;
@@ -221,7 +223,11 @@ impl Facts for Reduce {
             .that("reduce_i2", inits.iter().all(|init| init.rank() == 0), "the initial values must be scalars")
             .that("reduce_c4", check::are_dims(&dims, shape.len()), "`dimensions` must be dimensions of the inputs")
             .that("reduce_c5", check::is_unique(&dims), "`dimensions` must not name a dimension twice")
-            .that("reduce_c6", dtypes.is_some(), "the region must combine two scalars for each input into one");
+            .that(
+                "reduce_c6",
+                dtypes.is_some(),
+                "the region must combine two scalars for each input into one of the same type",
+            );
         let dtypes = dtypes.unwrap_or_default();
         let takes = inputs.iter().zip(&dtypes).all(|(x, &to)| check::is_promotable(x.dtype, to));
         c.that("reduce_c6", takes, "the region's elements must be of the inputs' kinds, and no narrower").so_far()?;
@@ -252,7 +258,9 @@ impl Facts for Reduce {
             Some(kind) => Combine::With(kind),
             None if promote::is_promoted(op) => Combine::No("its operands are not yet converted to what it reduces"),
             None if reducer::repeatable_inits(op).is_some() => Combine::Gather,
-            None => Combine::No("its region is not a known reducer, and its initial values may not be used repeatedly"),
+            None => Combine::No(
+                "its region is no known reducer with a neutral element, and its initial values may not be repeated",
+            ),
         }
     }
 

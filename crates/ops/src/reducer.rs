@@ -45,7 +45,8 @@ impl ReduceKind {
         Opcode::of(OPS.find(self.op_name()).expect("the table has the ops that reduce"))
     }
 
-    /// Returns true if combining an element twice has the same result as combining it once.
+    /// Returns true if combining an element twice has the same result as combining it once, whatever its type. Returns
+    /// false for sums and products, also of booleans.
     pub fn is_idempotent(self) -> bool {
         !matches!(self, ReduceKind::Add | ReduceKind::Mul)
     }

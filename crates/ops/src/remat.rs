@@ -23,9 +23,9 @@ pub enum Policy {
     Nothing,
     /// Keeps all values.
     Everything,
-    /// Keeps the results of products of matrices and of convolutions.
+    /// Keeps the results of `dot_general`, `dot` and `convolution`.
     Dots,
-    /// Keeps the results of products of matrices without batch dimensions.
+    /// Keeps the results of `dot_general` and `dot` without batch dimensions.
     DotsWithNoBatchDims,
     /// Keeps the values marked with one of these names.
     Names(Vec<Arc<str>>),
@@ -58,7 +58,7 @@ impl Policy {
         Policy::Either(Box::new(self), Box::new(other))
     }
 
-    /// Returns true if reverse mode keeps the results of an op.
+    /// Returns true if reverse mode keeps the results of an op under this policy.
     pub fn keeps(&self, op: &OpView<'_>) -> bool {
         let code = Opcode::of_view(op);
         let is_dot = matches!(code, Opcode::DotGeneral | Opcode::Dot);

@@ -120,7 +120,9 @@ impl Facts for Scan {
         check.that("scan_c6", is_counted, "`resultSegmentSizes` must be the numbers of outputs and carries");
         let slices: Option<Vec<&TensorType>> = gives.iter().map(Type::as_tensor).collect();
         let fits = slices.as_ref().is_some_and(|s| s.iter().take(split.unwrap_or(0)).all(|t| dim <= t.rank()));
-        check.that("scan_c5", fits, "`dimension` must not exceed the rank of an output of the body").so_far()?;
+        check
+            .that("scan_c5", fits, "each output of the body must be a tensor, whose rank is at least `dimension`")
+            .so_far()?;
         let outputs = slices.unwrap_or_default().into_iter().take(split.unwrap_or(0));
         check.give(outputs.map(|t| with(t, dim, size.unwrap_or(0))).chain(carried))
     }

@@ -316,9 +316,9 @@ impl ResultLabels {
 pub enum OnQuantized {
     /// The op converts to or from quantized values.
     Converts,
-    /// The op computes with the floats that quantized values represent. All values must be quantized per tensor, by
-    /// types that differ in scales and zero points only. The labels are of the constraints on which values may be
-    /// quantized, and on how equal their types must be.
+    /// The op computes with the floats that quantized values represent. All values with float or quantized elements
+    /// must be quantized per tensor, by types that differ in scales and zero points only. The labels are of the
+    /// constraints on which values may be quantized, and on how equal their types must be.
     Computes { which: &'static str, alike: &'static str },
     /// The op adds the floats that its two operands represent, which may be quantized along dimensions.
     Adds(&'static QuantizedSum),
@@ -381,7 +381,7 @@ pub struct QuantizedSum {
     pub storage: &'static str,
     /// All must represent the same floats.
     pub expressed: &'static str,
-    /// The result must be quantized along a dimension if an operand is.
+    /// The result must be quantized along a dimension exactly if an operand is.
     pub per_axis: &'static str,
     /// The result must be quantized along the dimension of the first operand, and of the second.
     pub axes: [&'static str; 2],
@@ -391,7 +391,7 @@ pub struct QuantizedSum {
 pub struct QuantizedProduct {
     /// The label for a first operand that is quantized along a dimension.
     pub lhs: &'static str,
-    /// The second operand must be quantized, and the result if the first operand is.
+    /// The second operand must be quantized, and the result exactly if the first operand is.
     pub which: &'static str,
     /// The zero points of the second operand must be 0. `None` if they may be any.
     pub zero_points: Option<&'static str>,

@@ -96,7 +96,7 @@ impl Facts for Sort {
             .that(
                 "sort_c5",
                 takes && gives,
-                "the comparator must take two scalars of each input, and return a tensor<i1>",
+                "the comparator must take two scalars of each input's element type, and return a tensor<i1>",
             )
             .give(types_of(op, op.operands()))
     }
@@ -309,7 +309,8 @@ pub struct KeyPattern {
 }
 
 impl KeyPattern {
-    /// Recognises a comparator that compares one key. Returns `None` for other comparators.
+    /// Recognises a comparator such as `key(a) < key(b)`, with `<`, `<=`, `>` or `>=`, whose key is no complex number
+    /// and is computed from one input. Returns `None` for other comparators.
     fn of(op: &OpView<'_>) -> Option<KeyPattern> {
         KeyPattern::compared(op, op.body.region_results(op.regions()[0])[0])
     }

@@ -66,7 +66,7 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
         }
     }
     answer!(usual);
-    answer!(rule = none("its operands are what the region gives"));
+    answer!(rule = none("its operands are the results of the region"));
     answer!(run_by_engine);
     answer!(cost = streams(0.0));
     answer!(effects = Ordered);

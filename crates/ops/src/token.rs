@@ -131,7 +131,7 @@ impl Facts for Host {
         check_pairs(op, &mut check);
         check_channel(op, &mut check);
         check_fed(op, &mut check);
-        check.that(labels(op).1, !values.iter().any(is_token), "the other operands must be tensors");
+        check.that(labels(op).1, !values.iter().any(is_token), "only the last operand may be a token");
         if sends {
             return check.give([Type::Token]);
         }
@@ -195,8 +195,8 @@ fn check_pairs(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     if let Some(n) = process_count(op) {
         check.that(range, all_below(n), &format!("`source_target_pairs` must name processes below {n}"));
     }
-    check.that(sources, check::is_unique(&from), "a process is the source of two pairs");
-    check.that(targets, check::is_unique(&to), "a process is the target of two pairs");
+    check.that(sources, check::is_unique(&from), "no process may be the source of two `source_target_pairs`");
+    check.that(targets, check::is_unique(&to), "no process may be the target of two `source_target_pairs`");
 }
 
 /// Checks the direction of the channel of `send` and `recv`. (For `recv` it is from the host. The specification writes
@@ -206,10 +206,10 @@ fn check_channel(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     let Some(kind) = handle.and_then(|fields| fields.int("type")) else { return };
     let is_host = op.attrs().flag("is_host_transfer");
     let (label, wanted, way) = match (Opcode::of_view(op), is_host) {
-        (Opcode::Send, true) => ("send_c5", 2, "from device to host, type 2"),
-        (Opcode::Recv, true) => ("recv_c5", 3, "from host to device, type 3"),
-        (Opcode::Send, false) => ("send_c5", 1, "from device to device, type 1"),
-        (Opcode::Recv, false) => ("recv_c5", 1, "from device to device, type 1"),
+        (Opcode::Send, true) => ("send_c5", 2, "from device to host, type 2, with `is_host_transfer`"),
+        (Opcode::Recv, true) => ("recv_c5", 3, "from host to device, type 3, with `is_host_transfer`"),
+        (Opcode::Send, false) => ("send_c5", 1, "from device to device, type 1, without `is_host_transfer`"),
+        (Opcode::Recv, false) => ("recv_c5", 1, "from device to device, type 1, without `is_host_transfer`"),
         _ => return,
     };
     check.that(label, kind == wanted, &format!("the channel must go {way}"));

@@ -73,7 +73,8 @@ impl Kernel {
     /// Names the kernel that computes a batch of calls (`vmap`): all of its operands and results have a new leading
     /// dimension.
     ///
-    /// This is only needed if no factor of the sharding rule passes through all operands and results. Along such a
+    /// This is only needed for calls that have a sharding rule of their own, and if no factor of the kernel's sharding
+    /// rule passes through and is a whole dimension of all results and of all operands that have a batch. Along such a
     /// factor, the kernel computes on parts of its operands, and so the operands of a whole batch are one call.
     pub fn batched_by(self, target: &str) -> Kernel {
         Kernel { batched: Some(target.into()), ..self }
@@ -142,7 +143,8 @@ impl Kernel {
     }
 
     /// Returns how a batch of calls is computed: by the kernel that is named for it, or by one call on operands whose
-    /// batch is merged with a dimension along which the kernel computes on parts.
+    /// batch is merged with a dimension along which the kernel computes on parts. There is none if the kernel has no
+    /// rule with such a dimension, or if the call has a rule of its own.
     ///
     /// ```text
     /// ([i, j], [j])->([i, j])     f32[8,4,2], f32[2] with a batch of 8     one call on f32[32,2], f32[2]
@@ -156,7 +158,8 @@ impl Kernel {
         let rule = self.rule(op).filter(|rule| !has_written && fits(rule, op)).map(with_whole_factors);
         let Some(places) = rule.and_then(|rule| merged_dims(&rule, mapped)) else {
             return Batched::None(
-                "no factor of the kernel's sharding rule passes through all of its operands and results",
+                "the kernel has no sharding rule with a factor that passes through all results and all operands with \
+                 a batch, each in a dimension of its own, or the call has a rule in its place",
             );
         };
         Batched::by("its batch is merged with another dimension", move |cx| {
@@ -202,8 +205,8 @@ impl Kernel {
 }
 
 /// Returns for each operand and result the dimension with which a batch is merged: that of a factor which passes
-/// through, and which all results and all mapped operands have as a whole dimension, once. Returns `None` if there is
-/// no such factor.
+/// through, and which all results and all mapped operands have as a whole dimension, once. Other operands may also
+/// lack the factor, and then have no dimension. Returns `None` if there is no such factor.
 fn merged_dims(rule: &Rule, mapped: &[bool]) -> Option<Vec<Option<usize>>> {
     let places = |factor: Factor| {
         let place = |(i, mapping): (usize, &Mapping)| {
@@ -241,14 +244,15 @@ fn split(b: &mut Builder<'_>, x: Value, dim: usize, size: usize) -> Value {
 }
 
 /// Returns the rule that is an attribute of the op, if it fits the op's types and no result has a reduction factor.
+/// Returns `None` otherwise, and if there is no such attribute or its text cannot be read.
 pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
     let Attr::Opaque(text) = op.attr("sdy.sharding_rule")? else { return None };
     let rule: Rule = text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?.parse().ok()?;
     (fits(&rule, op) && kept_reduction(&rule).is_none()).then_some(rule)
 }
 
-/// Returns the first reduction factor that a result has. A partial result has all of its dimensions, so that there can
-/// be none. Returns `None` if there is none.
+/// Returns the first reduction factor that a result has, or `None` if no result has one, as must be: partial results
+/// are combined element by element, so they have all dimensions of the result.
 fn kept_reduction(rule: &Rule) -> Option<Factor> {
     let is_kept = |f: &Factor| rule.kind(*f) == FactorKind::Reduction && rule.results.iter().any(|m| m.contains(*f));
     rule.all_factors().find(is_kept)
@@ -256,8 +260,8 @@ fn kept_reduction(rule: &Rule) -> Option<Factor> {
 
 /// Returns the rule with these pass-through factors marked as needing replication:
 ///
-/// - Factors that only some of the results have. If one were split, each device would compute the other results from its
-///   own part.
+/// - Factors that only some of the results have. If one were split, each device would compute the other results from
+///   its own part.
 /// - Factors of results that no operand has. A kernel that gets no part of an operand cannot know which part of its
 ///   results to compute.
 ///
@@ -302,7 +306,7 @@ fn with_sizes(text: &str, size: impl Fn((usize, usize)) -> Option<usize>) -> Str
     format!("{mappings} {{{}}}{rest}", sizes.join(", "))
 }
 
-/// Returns the position of a symbol in the order `i` to `z`, then `z_1`, `z_2`, ….
+/// Returns a number by which symbols are sorted: `i` to `z`, then `z_1`, `z_2`, ….
 fn order(symbol: &str) -> usize {
     match symbol.strip_prefix("z_") {
         Some(n) => 26 + n.parse().unwrap_or(0),

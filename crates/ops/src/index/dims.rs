@@ -45,11 +45,12 @@ pub struct IndexDims {
     pub window: Vec<usize>,
     /// `collapsed_slice_dims` (`inserted_window_dims`): operand dimensions that slices do not have.
     pub collapsed: Vec<usize>,
-    /// `operand_batching_dims` (`input_batching_dims`).
+    /// `operand_batching_dims` (`input_batching_dims`): the operand's batching dimensions.
     pub operand_batching: Vec<usize>,
-    /// `start_indices_batching_dims` (`scatter_indices_batching_dims`).
+    /// `start_indices_batching_dims` (`scatter_indices_batching_dims`): the dimensions of the indices that correspond
+    /// to the operand's batching dimensions, in the same order.
     pub indices_batching: Vec<usize>,
-    /// `start_index_map` (`scatter_dims_to_operand_dims`).
+    /// `start_index_map` (`scatter_dims_to_operand_dims`): the operand dimension of each component of an index.
     pub index_map: Vec<usize>,
     pub index_vector_dim: usize,
 }
@@ -156,7 +157,8 @@ impl IndexDims {
             .that(
                 l.rank,
                 window_count == rank,
-                "there must be as many window, collapsed and batching dimensions as the operand has dimensions",
+                "window dimensions, collapsed or inserted ones, and batching dimensions of the operand must together \
+                 be as many as the operand's dimensions",
             )
             .that(
                 l.vector_dim,
@@ -167,20 +169,28 @@ impl IndexDims {
             .that(
                 l.window_range,
                 check::are_dims(&self.window, self.slices_rank(indices_rank)),
-                "window dimensions must be dimensions of the slices",
+                "window dimensions must be dimensions of the slices: of a gather's result, or of a scatter's updates",
             )
-            .that(l.dropped_unique, is_unique(&dropped), "collapsed and batching dimensions must all be different")
-            .that(l.collapsed_sorted, self.collapsed.is_sorted(), "collapsed dimensions must be sorted")
+            .that(
+                l.dropped_unique,
+                is_unique(&dropped),
+                "collapsed or inserted dimensions and batching dimensions of the operand must all be different",
+            )
+            .that(l.collapsed_sorted, self.collapsed.is_sorted(), "collapsed or inserted dimensions must be sorted")
             .that(
                 l.collapsed_range,
                 check::are_dims(&self.collapsed, rank),
-                "collapsed dimensions must be dimensions of the operand",
+                "collapsed or inserted dimensions must be dimensions of the operand",
             )
-            .that(l.batching_sorted, self.operand_batching.is_sorted(), "batching dimensions must be sorted")
+            .that(
+                l.batching_sorted,
+                self.operand_batching.is_sorted(),
+                "batching dimensions of the operand must be sorted",
+            )
             .that(
                 l.batching_range,
                 check::are_dims(&self.operand_batching, rank),
-                "batching dimensions must be dimensions of the operand",
+                "batching dimensions of the operand must be less than its rank",
             )
             .that(
                 l.indices_batching_unique,
@@ -190,7 +200,7 @@ impl IndexDims {
             .that(
                 l.indices_batching_range,
                 check::are_dims(&self.indices_batching, indices_rank),
-                "batching dimensions of the indices must be dimensions of the indices",
+                "batching dimensions of the indices must be less than their rank",
             )
             .that(
                 l.indices_batching_vector,
@@ -202,17 +212,22 @@ impl IndexDims {
                 self.operand_batching.len() == self.indices_batching.len(),
                 "operand and indices must have the same number of batching dimensions",
             )
-            .that(l.map_unique, is_unique(&mapped), "indexed and batching dimensions must all be different")
+            .that(
+                l.map_unique,
+                is_unique(&mapped),
+                "indexed dimensions and batching dimensions of the operand must all be different",
+            )
             .that(
                 l.map_range,
                 check::are_dims(&self.index_map, rank),
                 "indexed dimensions must be dimensions of the operand",
             );
         let vector = indices.get(self.index_vector_dim).copied().unwrap_or(1);
-        check.that(l.map_size, self.index_map.len() == vector, "there must be one index for each indexed dimension");
+        let rule = "an index must have one component for each indexed dimension";
+        check.that(l.map_size, self.index_map.len() == vector, rule);
         let mut sizes = self.operand_batching.iter().zip(&self.indices_batching);
         let same = sizes.all(|(&o, &i)| operand.get(o) == indices.get(i));
-        check.that(l.batching_sizes, same, "batching dimensions must have the same sizes");
+        check.that(l.batching_sizes, same, "batching dimensions of operand and indices must have the same sizes");
     }
 
     /// Returns the rank of the slices.
@@ -220,8 +235,9 @@ impl IndexDims {
         self.window.len() + indices_rank - usize::from(self.index_vector_dim < indices_rank)
     }
 
-    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices. Panics if the
-    /// window dimensions are not as many as the sizes, or are not dimensions of the slices.
+    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices. Panics if
+    /// there are fewer sizes than window dimensions, or if a window dimension occurs twice or is not a dimension of the
+    /// slices.
     pub fn slices_shape(&self, window_sizes: &[usize], indices: &[usize]) -> Vec<usize> {
         let mut batch = self.indices_batch_dims(indices.len()).into_iter().map(|d| indices[d]);
         let mut window = window_sizes.iter().copied();

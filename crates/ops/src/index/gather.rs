@@ -113,14 +113,18 @@ impl Facts for Gather {
         let sizes = check::sizes(op, "slice_sizes")?;
         let mut check = Check::new(op);
         check.that("gather_i2", indices.dtype.is_integer(), "the indices must be integers");
-        check.that("gather_c20", sizes.len() == operand.rank(), "`slice_sizes` must have one size for each dimension");
+        check.that(
+            "gather_c20",
+            sizes.len() == operand.rank(),
+            "`slice_sizes` must have one size for each dimension of the operand",
+        );
         let fits = sizes.iter().zip(&operand.shape).all(|(s, n)| s <= n);
         check.that("gather_c21", fits, "`slice_sizes` must not exceed the operand's sizes");
         dims.check(&mut check, &LABELS, &operand.shape, &indices.shape);
         check.so_far()?;
         let one = |list: &[usize]| list.iter().all(|&d| sizes[d] <= 1);
-        check.that("gather_c9", one(&dims.collapsed), "slices of collapsed dimensions must have size 1");
-        check.that("gather_c12", one(&dims.operand_batching), "slices of batching dimensions must have size 1");
+        check.that("gather_c9", one(&dims.collapsed), "`slice_sizes` must be at most 1 in collapsed dimensions");
+        check.that("gather_c12", one(&dims.operand_batching), "`slice_sizes` must be at most 1 in batching dimensions");
         let windows: Vec<usize> = dims.window_operand_dims(operand.rank()).iter().map(|&d| sizes[d]).collect();
         check.so_far()?;
         check.give_tensor(operand.dtype, dims.slices_shape(&windows, &indices.shape))

@@ -59,8 +59,8 @@ fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
 }
 
-/// Returns the reduction that combines the elements of all inputs, if it is the same for all and can combine partial
-/// results. Returns `None` if the computation takes wider elements than the inputs have.
+/// Returns the reduction that combines the elements of all inputs, if it is the same known one for all and can combine
+/// partial results. Returns `None` otherwise, and if the computation takes wider elements than an input has.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
@@ -124,7 +124,10 @@ impl Facts for Scatter {
             }),
             Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
             Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
-            _ => Derivative::None("only sums, differences, replacements, products and extrema have a derivative"),
+            _ => Derivative::None(
+                "only sums and replacements, and differences, products and extrema of one input, have a derivative, in \
+                 the inputs' element types",
+            ),
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
@@ -192,11 +195,14 @@ impl Facts for Scatter {
     answer!(class = Other);
 
     fn combine(&self, op: &OpView<'_>) -> Combine {
-        common_kind(op).map_or(Combine::No("its computation has no name"), Combine::With)
+        common_kind(op).map_or(
+            Combine::No("its computation is not one known reduction of all inputs that has a neutral element"),
+            Combine::With,
+        )
     }
 
     /// Returns, for updates, the element that leaves the result unchanged at any position, and for indices, zero.
-    /// Returns `None` for inputs, and for updates if the reduction is not known.
+    /// Returns `None` for inputs, and for updates if [`common_kind`] does.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         let (n, dtype) = (arity(op), op.operand_tensor(index).dtype);
         match index.cmp(&n) {
@@ -364,7 +370,11 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     let gives = check::types_of(op, op.body.region_results(region));
     let scalars = args.iter().all(|t| t.as_tensor().is_some_and(|t| t.rank() == 0));
     let fits = scalars && args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n];
-    check.that("scatter_c23", fits, "the computation must take two scalars for each input, and return one");
+    check.that(
+        "scatter_c23",
+        fits,
+        "the computation must take two scalars for each input, and return one of the same type",
+    );
     let dtypes: Vec<_> = gives.iter().filter_map(|t| t.as_tensor()).map(|t| t.dtype).collect();
     let inputs = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor());
     let takes = inputs.zip(&dtypes).take(n).all(|(x, &to)| check::is_promotable(x.dtype, to));

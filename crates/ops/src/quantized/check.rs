@@ -16,7 +16,8 @@ type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
 /// Infers the result types of an op with quantized operands or results, after a check of the specification's
 /// constraints on them. `plain` infers the result types of the op on plain values. Fails if the op takes no quantized
-/// values, if a constraint on them is broken, or if `plain` fails.
+/// values, if a constraint on them is broken, if declared result types that the op needs are missing or do not fit, or
+/// if `plain` fails.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
         OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor => plain(op),
@@ -84,7 +85,8 @@ fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Res
     let dtypes = op.operands().iter().chain(op.results()).filter_map(|&v| Some(op.body.ty(v).as_tensor()?.dtype));
     let all: Vec<Option<&Quantized>> = dtypes.filter(|&d| takes(d)).map(DType::quantized).collect();
     let first = quantized(op).next().expect("a value is quantized");
-    let rule = "all values must be quantized, by types that differ in scales and zero points only";
+    let rule = "all values with float or quantized elements must be quantized, by types that differ in scales and zero \
+                points only";
     Check::new(op)
         .that(which, !is_per_axis(op), PER_TENSOR)
         .that(alike, all.iter().all(|q| q.is_some_and(|q| is_alike(q, first))), rule)
@@ -102,8 +104,12 @@ fn check_sum(op: &OpView<'_>, labels: &QuantizedSum) -> Result<(), Diagnostics> 
     let [lhs, rhs] = labels.axes;
     let are_same_floats = a.expressed == b.expressed && b.expressed == c.expressed;
     Check::new(op)
-        .that(labels.storage, a.storage == b.storage && b.storage == c.storage, "all must have the same storage type")
-        .that(labels.expressed, are_same_floats, "all must have the same expressed type")
+        .that(
+            labels.storage,
+            a.storage == b.storage && b.storage == c.storage,
+            "operands and result must have the same storage type",
+        )
+        .that(labels.expressed, are_same_floats, "operands and result must have the same expressed type")
         .that(
             labels.per_axis,
             (axis_a || axis_b) == c.axis.is_some(),
@@ -120,7 +126,7 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
     let ([lhs, rhs, ..], [result]) = (op.operands(), op.results()) else { return Ok(()) };
     let (x, y, z) = (of(op, *lhs), of(op, *rhs), of(op, *result));
     let (Some(y), true) = (y, x.is_some() == z.is_some()) else {
-        let rule = "the second operand must be quantized, and the result if the first operand is";
+        let rule = "the second operand must be quantized, and the result exactly if the first operand is";
         return Err(constraint(op, product.which, rule).into());
     };
     let mut check = Check::new(op);
@@ -131,14 +137,18 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
     check.that(product.axis, fits, "the second operand is quantized along a dimension that is not allowed");
     let (Some(x), Some(z)) = (x, z) else {
         let same = [*lhs, *result].iter().all(|&v| op.body.ty(v).as_tensor().is_some_and(|t| t.dtype == y.expressed));
-        check.that(product.hybrid, same, "the second operand's expressed type must be the others' element type");
+        check.that(
+            product.hybrid,
+            same,
+            "the second operand's expressed type must be the element type of the first operand and of the result",
+        );
         return check.so_far();
     };
     let are_same_floats = x.expressed == y.expressed && y.expressed == z.expressed;
     check
         .that(product.lhs, x.axis.is_none(), "the first operand may be quantized per tensor only")
         .that(product.storage, x.storage == y.storage, "both operands must have the same storage type")
-        .that(product.expressed, are_same_floats, "all must have the same expressed type")
+        .that(product.expressed, are_same_floats, "operands and result must have the same expressed type")
         .that(
             product.per_tensor,
             y.axis.is_some() || z.axis.is_none(),
@@ -150,8 +160,9 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
     check.so_far()
 }
 
-/// Checks an op that moves values quantized along a dimension: the result must be quantized along the dimension that
-/// the operand's quantized dimension becomes, with scales and zero points that fit. Fails otherwise.
+/// Checks an op that moves values quantized along a dimension. Operand and result must be quantized alike, and the
+/// result along the dimension that the operand's quantized dimension becomes, with scales and zero points that fit.
+/// Fails otherwise, and if the op has no operand or not exactly one result.
 fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics> {
     let ([x, ..], [y]) = (op.operands(), op.results()) else { return Err(needs_result_type(op).into()) };
     let same = |a: &Quantized, b: &Quantized| {
@@ -161,11 +172,12 @@ fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics
     let both = of(op, *x).zip(of(op, *y)).filter(|(a, b)| same(a, b));
     let axes = both.and_then(|(a, b)| a.axis.zip(b.axis));
     let (Some((a, b)), Some((from, to))) = (both, axes) else {
-        let rule = "operand and result must be quantized alike, except for the dimension";
+        let rule = "operand and result must both be quantized along a dimension, and alike except for the dimension";
         return Err(constraint(op, moved.alike, rule).into());
     };
     let follows = (moved.becomes)(op, from, to) && moved.scales.is_none_or(|fit| fit(op, a, b));
-    let rule = "the quantized dimension of the result must be the operand's, with scales and zero points that fit";
+    let rule = "the result must be quantized along the dimension that the operand's quantized dimension becomes, with \
+                scales and zero points that fit";
     Check::new(op).that(moved.axis, follows, rule).so_far()
 }
 

@@ -177,7 +177,11 @@ impl Facts for UniformQuantize {
         check.that("uniform_quantize_o1", to.dtype.quantized().is_some(), "the result must be quantized");
         check.that("uniform_quantize_c1", x.shape == to.shape, "operand and result must have the same shape");
         let same = x.dtype.expressed() == to.dtype.expressed();
-        check.that("uniform_quantize_c2", same, "the result must represent floats of the operand's type");
+        check.that(
+            "uniform_quantize_c2",
+            same,
+            "the result must represent floats of the type that the operand has or represents",
+        );
         check.give([to.clone().into()])
     }
 

@@ -62,7 +62,11 @@ impl Facts for Concatenate {
             .iter()
             .all(|t| t.rank() == first.rank() && (0..t.rank()).all(|d| d == dim || t.shape[d] == first.shape[d]));
         c.that("concatenate_c1", same_dtype, "the operands must have the same element type")
-            .that("concatenate_c2", same_rest, "the operands must have the same sizes except along `dimension`")
+            .that(
+                "concatenate_c2",
+                same_rest,
+                "the operands must have the same rank, and the same sizes except along `dimension`",
+            )
             .that("concatenate_c4", dim < first.rank(), "`dimension` must be a dimension of the operands")
             .so_far()?;
         let mut shape = first.shape.clone();
@@ -92,8 +96,8 @@ impl Facts for Concatenate {
         Some(*only)
     }
 
-    /// Returns the rule of Shardy: the concatenated dimension must be whole, unless the operands are slices, as in a
-    /// roll or a halo exchange. Removes its factor for conservative propagation.
+    /// Returns the rule of Shardy: the concatenated dimension must be whole, unless the operands are slices, or one
+    /// tensor and slices of it, as in a roll or a halo exchange. Removes its factor for conservative propagation.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let dim = op.attrs().size("dimension").expect("verified");
         let joined = if is_made_of_slices(op) { FactorSpec::permutation } else { FactorSpec::need_replication };

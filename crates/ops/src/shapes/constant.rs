@@ -18,8 +18,9 @@ macro_rules! constant_example {
     };
 }
 
-/// Returns the array of operand `i` if a `stablehlo`, `sdy` or `chlo` constant defines it, directly or through ops that
-/// only state a sharding, which later passes remove. Returns `None` otherwise.
+/// Returns the array of operand `i` if a `stablehlo`, `sdy` or `chlo` constant defines it, directly or through marks:
+/// ops that return their only operand unchanged ([`Semantics::Identity`]), such as a sharding constraint. Returns
+/// `None` otherwise.
 pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     while is_mark(&def) {
@@ -33,8 +34,8 @@ fn literal_of(op: OpView<'_>) -> Option<&Literal> {
     is_constant.then(|| constant_value(&op))?
 }
 
-/// Returns the array of operand `i` if a constant defines it, or an op whose result is always equal to a constant.
-/// Returns `None` otherwise.
+/// Returns the array of operand `i` if a constant defines it, directly or through marks and ops whose results are
+/// always equal to another value ([`Facts::forwards`]). Returns `None` otherwise.
 pub fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     let mut def = op.operand_def(i)?;
     let marked = |def: &OpView<'_>| is_mark(def).then(|| def.operand(0));

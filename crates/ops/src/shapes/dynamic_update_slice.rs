@@ -123,7 +123,8 @@ impl Facts for DynamicUpdateSlice {
     fn enlarged(&self, op: &OpView<'_>, _: &Enlarged<'_>) -> Attrs {
         op.attrs().clone()
     }
-    /// Returns bounds for the start indices, which keep the update inside the operand.
+    /// Returns bounds for the start indices of dimensions that are updated in part, which keep the update inside the
+    /// operand.
     fn index_bounds(&self, op: &OpView<'_>) -> Vec<IndexBound> {
         let (x, update) = (op.operand_shape(0), op.operand_shape(1));
         let cut = (0..x.len()).filter(|&d| update[d] != x[d]);

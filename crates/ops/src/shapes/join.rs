@@ -74,9 +74,9 @@ impl Join {
     }
 }
 
-/// Returns the pieces of which a concatenation along `dim`, or a slice that cuts no other dimension, consists. Operands
-/// that are such ops are replaced by their own pieces. Pieces without elements are left out. Returns `None` for other
-/// ops, and if there are more than [`MAX_PARTS`] pieces.
+/// Returns the pieces of which a concatenation along `dim` consists, or a slice without strides that cuts no other
+/// dimension. Operands that are such ops are replaced by their own pieces. Pieces without elements are left out.
+/// Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim] };
@@ -131,7 +131,11 @@ impl Facts for Join {
                 && (0..t.rank()).all(|d| d == dim || t.shape[d] == first.shape[d])
         };
         c.that("join_c2", dim < first.rank(), "`dimension` must be a dimension of the operands")
-            .that("join_c2", inputs.iter().all(|t| is_alike(&t)), "the operands must differ only along `dimension`")
+            .that(
+                "join_c2",
+                inputs.iter().all(|t| is_alike(&t)),
+                "the operands' types must differ only in the size along `dimension`",
+            )
             .that("join_c3", numbers.len().is_multiple_of(3), "`parts` must have three numbers for each part")
             .so_far()?;
         let is_inside = |p: &Part| {
@@ -139,10 +143,14 @@ impl Facts for Join {
             size.zip(p.start.checked_add(p.size)).is_some_and(|(n, end)| end <= n)
         };
         let parts = parts(op);
-        c.that("join_c3", parts.iter().all(is_inside), "each part must be inside its operand").so_far()?;
+        c.that("join_c3", parts.iter().all(is_inside), "each part must name an operand, and be inside it").so_far()?;
         let is_read = |i: usize| inputs[i].shape[dim] == 0 || parts.iter().any(|p| p.operand == i && p.size > 0);
-        c.that("join_c1", (0..inputs.len()).all(is_read), "each operand that has elements must have a part")
-            .so_far()?;
+        c.that(
+            "join_c1",
+            (0..inputs.len()).all(is_read),
+            "each operand whose size along `dimension` is not 0 must have a part with elements",
+        )
+        .so_far()?;
         let mut shape = first.shape.clone();
         shape[dim] = parts.iter().fold(0, |n: usize, p| n.saturating_add(p.size));
         c.give_tensor(first.dtype, shape)

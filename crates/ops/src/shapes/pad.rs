@@ -117,8 +117,8 @@ impl Pad {
 
 impl Facts for Pad {
     answer!(derivative = linear);
-    /// Returns the transpose. The cotangent of the operand consists of the elements that are not padding, and that of
-    /// the padding value is the sum of all others.
+    /// Returns the transpose. The cotangent of the operand consists of the elements that are not padding, with zeros
+    /// for elements that negative padding removes. That of the padding value is the sum of all others.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let [low, high, interior] = Pad::amounts(op);
         Transposed::by(move |cx| {
@@ -175,7 +175,12 @@ impl Facts for Pad {
         let paddings = paddings(op);
         c.that("pad_c3", paddings.iter().all(|p| p.interior >= 0), "interior padding must not be negative").so_far()?;
         let shape: Option<Vec<usize>> = x.shape.iter().zip(&paddings).map(|(&n, p)| p.padded(n)).collect();
-        c.that("pad_c4", shape.is_some(), "no dimension of the result may have a negative size").so_far()?;
+        c.that(
+            "pad_c4",
+            shape.is_some(),
+            "no dimension of the result may have a negative size, or one that does not fit 64 bits",
+        )
+        .so_far()?;
         c.give_tensor(x.dtype, shape.unwrap_or_default())
     }
 

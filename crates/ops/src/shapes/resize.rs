@@ -35,7 +35,8 @@ impl Facts for Resize {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], sizes) = (check::tensors(op)?, check::sizes(op, "sizes")?);
         let mut c = Check::new(op);
-        c.that("resize_c1", sizes.len() == x.rank(), "there must be a size for each dimension").so_far()?;
+        c.that("resize_c1", sizes.len() == x.rank(), "`sizes` must have a size for each dimension of the operand")
+            .so_far()?;
         c.give_tensor(x.dtype, sizes)
     }
 

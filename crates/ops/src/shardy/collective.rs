@@ -193,8 +193,8 @@ impl ShardyCollective {
 
     /// Returns the sharding after the step on `input`, or a message if the step cannot be taken.
     ///
-    /// `target` is the result's declared sharding. Permutations and exchanges read all of it; other steps take its
-    /// mesh.
+    /// `target` is the result's declared sharding. Permutations and exchanges take all of it but the axes of sums,
+    /// which stay those of `input`; other steps take its mesh.
     pub fn apply(&self, input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
         use ShardyCollective::*;
         if *self == Exchange {
@@ -285,7 +285,10 @@ fn slice(out: &mut Sharding, dims: &[Vec<AxisRef>]) -> Result<(), String> {
 fn exchange(out: &mut Sharding, p: &AllToAllParam) -> Result<(), String> {
     let rank = out.rank();
     if p.src_dim >= rank || p.tgt_dim >= rank || p.src_dim == p.tgt_dim {
-        return Err(format!("exchanges dimensions {} and {} of a tensor of rank {rank}", p.src_dim, p.tgt_dim));
+        return Err(format!(
+            "moves axes from dimension {} to dimension {}, which are not two dimensions of a tensor of rank {rank}",
+            p.src_dim, p.tgt_dim
+        ));
     }
     let mesh = out.mesh.clone();
     take_minor(&mesh, &mut out.dims[p.src_dim], p.src_dim, &p.axes, "moves")?;
@@ -315,20 +318,24 @@ fn leave_unreduced(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
 /// Returns an error unless the meshes have axes of the same sizes in the same order.
 fn expect_same_axes(from: &Mesh, to: &Mesh) -> Result<(), String> {
     let sizes = |mesh: &Mesh| mesh.axes.iter().map(|axis| axis.size).collect::<Vec<_>>();
-    if sizes(from) == sizes(to) { Ok(()) } else { Err(format!("goes from a mesh {from} to a mesh {to}")) }
+    if sizes(from) == sizes(to) {
+        Ok(())
+    } else {
+        Err(format!("goes from a mesh {from} to a mesh {to} with axes of other sizes"))
+    }
 }
 
 fn permuted(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
     let (from, into) = (input.shard_counts(), target.shard_counts());
     if from != into {
-        return Err(format!("the dimensions have {from:?} shards before and {into:?} after"));
+        return Err(format!("the dimensions have {from:?} shards before and {into:?} after, which must be equal"));
     }
     Ok(target.canonical().with_unreduced(input.unreduced.clone()))
 }
 
 fn exchanged(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
     if !input.mesh.same_devices(&target.mesh) {
-        return Err(format!("goes from a mesh {} to a mesh {}", input.mesh, target.mesh));
+        return Err(format!("goes from a mesh {} to a mesh {} with other axes or devices", input.mesh, target.mesh));
     }
     Ok(target.canonical().with_unreduced(input.unreduced.clone()))
 }
@@ -360,8 +367,9 @@ fn sharding_or_whole(op: &OpView<'_>, v: Value, mesh: &Arc<Mesh>) -> Sharding {
     op.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
 }
 
-/// Checks the step between the operand's sharding and `out`, the result's, and reports its faults to `check`. A step on
-/// an argument of a region without a sharding is not checked.
+/// Checks the step between the operand's sharding and `out`, the result's, and reports its faults to `check`. Only the
+/// result's sharding is checked if the operand is an argument of an inner region and has no sharding, or if one of the
+/// shardings has another rank than the operand.
 fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &mut Check<'_, '_>) {
     let rank = op.operand_shape(0).len();
     for fault in sharding_faults(out, rank) {

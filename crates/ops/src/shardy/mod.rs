@@ -377,16 +377,16 @@ impl Facts for ManualComputation {
         check.that(
             "sdy-manual-arity",
             args.len() == op.operands().len(),
-            "the body must take as many values as the op",
+            "the body must take as many values as the op has operands",
         );
         let (ins, manual) = (op.attr("in_shardings"), op.attr("manual_axes"));
         let (Some(Attr::Shardings(ins)), Some(Attr::Axes { mesh, axes })) = (ins, manual) else {
             return check
-                .that("sdy-manual-attrs", false, "the attributes `in_shardings` and `manual_axes` are required")
+                .that("sdy-manual-attrs", false, "`in_shardings` must be shardings, and `manual_axes` axes of a mesh")
                 .give([]);
         };
         let one_each = ins.len() == op.operands().len();
-        check.that("sdy-manual-arity", one_each, "there must be one sharding for each operand");
+        check.that("sdy-manual-arity", one_each, "`in_shardings` must have one sharding for each operand");
         if let Some(fault) = repeated_axis(mesh, axes) {
             check.that("sdy-manual-axes", false, &fault);
         }
@@ -470,7 +470,11 @@ impl Manual<'_> {
         let counts = self.counts(sharding, whole.rank());
         let dims = outer.shape().iter().zip(&counts);
         let even = dims.clone().all(|(n, count)| n.is_multiple_of(*count));
-        check.that("sdy-manual-divides", even, &format!("{what}: {outer} is not evenly split by {sharding}"));
+        check.that(
+            "sdy-manual-divides",
+            even,
+            &format!("{what}: {outer} is not evenly split by the manual axes of {sharding}"),
+        );
         let local: Vec<usize> = dims.map(|(n, count)| n / count).collect();
         let expected = Type::tensor(whole.dtype, local);
         let given = *inner == expected;
@@ -503,7 +507,7 @@ impl Manual<'_> {
     /// Checks the results against the body's, and returns their declared types, or no types if their number is wrong.
     fn results(&self, op: &OpView<'_>, check: &mut Check<'_, '_>, gives: &[Value]) -> Vec<Type> {
         let same = op.results().len() == gives.len();
-        if !check.holds("sdy-manual-arity", same, "the body must return as many values as the op") {
+        if !check.holds("sdy-manual-arity", same, "the body must return as many values as the op has results") {
             return vec![];
         }
         for (i, (&outer, &inner)) in op.results().iter().zip(gives).enumerate() {

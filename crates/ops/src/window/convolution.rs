@@ -1,8 +1,8 @@
 //! `convolution`: sums of products of windows and a kernel.
 //!
 //! Products are added over kernel positions, row-major, then over input features, starting from zero. Sums of floats
-//! are computed in `f64` if the operands are of type f64, and in `f32` otherwise, and are rounded once. Sums of
-//! integers wrap. Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
+//! are computed in `f64` if an operand or the result is of type f64, and in `f32` otherwise, and are rounded once. Sums
+//! of integers wrap. Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
 
 use super::{
     WindowDim, WindowLabels, before_paddings, padded_by_windows, places, read_window, verified_window, with_window,
@@ -98,7 +98,7 @@ impl ConvDims {
     }
 }
 
-/// Returns `feature_group_count` or `batch_group_count`, or 1 if it is absent.
+/// Returns `feature_group_count` or `batch_group_count`, or 1 if it is absent or negative.
 pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
     op.attrs().size(name).unwrap_or(1)
 }
@@ -126,7 +126,7 @@ impl Convolution {
         result_axis: Some(ResultAxis {
             label: "convolution_c30",
             fits: |op, dim| ConvDims::of(op).is_none_or(|dims| dims.output_feature == dim),
-            rule: "the result must be quantized along its features",
+            rule: "the result must be quantized along its feature dimension, or as a whole",
         }),
         hybrid: "convolution_c34",
     };
@@ -434,10 +434,22 @@ impl Facts for Convolution {
             )
             .that("convolution_c24", check::precision_fits(op), check::PRECISION_RULE);
         let all = |list: Vec<usize>| check::is_unique(&list) && check::are_dims(&list, n);
-        check.that("convolution_c13", all(dims.input()), "each dimension of the input must be named once");
-        check.that("convolution_c18", all(dims.kernel()), "each dimension of the kernel must be named once");
+        check.that(
+            "convolution_c13",
+            all(dims.input()),
+            "`dimension_numbers` must name each dimension of the input once",
+        );
+        check.that(
+            "convolution_c18",
+            all(dims.kernel()),
+            "`dimension_numbers` must name each dimension of the kernel once",
+        );
         check
-            .that("convolution_c20", all(dims.output()), "each dimension of the output must be named once")
+            .that(
+                "convolution_c20",
+                all(dims.output()),
+                "`dimension_numbers` must name each dimension of the output once",
+            )
             .so_far()?;
         check_groups(op, &mut check, &dims);
         let window = read_window(op, &mut check, NAMES, Some(kernel_sizes(op, &dims)), n - 2, &LABELS);
@@ -495,7 +507,7 @@ impl Facts for Convolution {
     answer!(index_bounds = none);
 
     /// Returns the op with its windows over the operand of a `pad` that adds zeros. Returns `None` if no such op makes
-    /// the operand.
+    /// the input, and as [`before_paddings`] does.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let dims = ConvDims::of(op)?;
         let is_zero =
@@ -603,7 +615,7 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     check.that(
         "convolution_c10",
         lhs[dims.input_batch].is_multiple_of(batch),
-        "the size of the batch dimension must be a multiple of `batch_group_count`",
+        "the size of the input's batch dimension must be a multiple of `batch_group_count`",
     );
     check.that(
         "convolution_c11",
@@ -615,12 +627,12 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     check.that(
         "convolution_c15",
         output.is_multiple_of(batch),
-        "the number of output features must be a multiple of `batch_group_count`",
+        "the number of the kernel's output features must be a multiple of `batch_group_count`",
     );
     check.that(
         "convolution_c16",
         output.is_multiple_of(feature),
-        "the number of output features must be a multiple of `feature_group_count`",
+        "the number of the kernel's output features must be a multiple of `feature_group_count`",
     );
 }
 

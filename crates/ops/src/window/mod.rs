@@ -43,8 +43,8 @@ impl WindowDim {
         if padded <= 0 || places < 0 { Some(0) } else { Some(usize::try_from(places).ok()? / self.stride + 1) }
     }
 
-    /// Returns the index, in a dimension of `n` elements, at which window `i` has its `k`th position. Returns `None` if
-    /// padding or a hole of the base dilation is there. `i` and `k` are not checked.
+    /// Returns the index, in a dimension of `n` elements, of element `k` of the window at position `i`. Returns `None`
+    /// if padding or a hole of the base dilation is there. `i` and `k` are not checked.
     pub fn element(&self, i: usize, k: usize, n: usize) -> Option<usize> {
         let at = (i * self.stride + k * self.dilation) as i64 - self.low;
         let step = self.base_dilation as i64;
@@ -55,8 +55,9 @@ impl WindowDim {
     /// The window of single elements, in order.
     const IDENTITY: WindowDim = WindowDim { size: 1, stride: 1, low: 0, high: 0, base_dilation: 1, dilation: 1 };
 
-    /// Returns the window that has, for each element of a dimension of `n` elements, the `places` positions of this
-    /// window that have the element. Returns `None` if there are no elements or positions, or if a number overflows.
+    /// Returns the window that moves over the `places` positions of this window, and that meets for each of the `n`
+    /// elements of the dimension the positions at which this window meets the element. Returns `None` if there are no
+    /// elements or positions, if this window has no elements, or if a number overflows.
     fn transposed(&self, n: usize, places: usize) -> Option<WindowDim> {
         let spread = |n: usize, by: usize| i64::try_from(n.checked_sub(1)?.checked_mul(by)?.checked_add(1)?).ok();
         let (elements, extent) = (spread(n, self.base_dilation)?, spread(self.size, self.dilation)?);
@@ -105,8 +106,9 @@ fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl F
 
 impl WindowDim {
     /// Returns the window that meets the same elements as this one where the `padded` elements of its dimension are
-    /// `size` elements with padding before, after and between them. Returns `None` if there are no elements, if
-    /// elements that negative padding removes would be in the window's own padding, or if a number overflows.
+    /// `size` elements with padding before, after and between them. Returns the window itself if all padding is 0.
+    /// Otherwise returns `None` if there are no elements before or after the padding, if elements that negative padding
+    /// removes would be in the window's own padding, or if a number overflows.
     fn before_padding(self, [low, high, interior]: [i64; 3], size: usize, padded: usize) -> Option<WindowDim> {
         if [low, high, interior] == [0; 3] {
             return Some(self);
@@ -128,9 +130,10 @@ impl WindowDim {
 }
 
 /// Returns the operands of the `pad`s whose results are the first `count` operands of a window op, and how the op's
-/// window moves over them. The dimensions of `window` are the dimensions `dims` of the operands. Returns `None` if an
-/// operand is no padding with the elements that `is_fill` accepts, given the index of the operand and the `pad`. All
-/// must be padded alike, and along `dims` only.
+/// window moves over them. The dimensions of `window` are the dimensions `dims` of the operands. `is_fill` gets the
+/// index of an operand and its `pad`, and returns true if the padding has the elements that it must have. Returns
+/// `None` if one of the operands has no `pad` that `is_fill` accepts, if they are not all padded alike or not along
+/// `dims` only, and as [`WindowDim::before_padding`] does.
 ///
 /// ```text
 /// windows of 2 over pad(x, low = 1, high = 1, interior = 1)

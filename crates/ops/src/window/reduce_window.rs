@@ -1,7 +1,7 @@
 //! `reduce_window`: combines the elements of each window. Padding and holes count as the initial value.
 //!
-//! Elements are combined in row-major order of the window, starting from the initial value. bf16 and f16 are combined
-//! in f32 and rounded once.
+//! Elements are combined in row-major order of the window, starting from the initial value. If the reduction is a
+//! known one, floats of 16 bits and less are combined in f32 and rounded once.
 
 use super::{
     WindowDim, WindowLabels, before_paddings, for_each_element, padded_by_windows, places, read_window,
@@ -72,9 +72,10 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    /// Returns the derivative. A sum is linear. The tangent of a selection of pairs, or of a maximum or minimum that
-    /// starts with its identity, is that of the first element that is selected, as in JAX. A product that starts with
-    /// one has the usual derivative, and any other op that of the ops of its region.
+    /// Returns the derivative. A sum is linear. The tangent of a selection of pairs is that of the selected elements.
+    /// The tangent of a maximum or minimum that starts with its identity is that of the first element that is equal to
+    /// it, as in JAX. A product that starts with one has the usual derivative, and any other op that of the ops of its
+    /// region.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -139,7 +140,11 @@ impl Facts for ReduceWindow {
         let gives = types_of(op, op.body.region_results(region));
         let elements: Vec<&TensorType> = gives.iter().filter_map(Type::as_tensor).filter(|t| t.rank() == 0).collect();
         let fits = args.len() == 2 * n && args[..n] == args[n..] && gives == args[..n] && elements.len() == n;
-        check.that("reduce_window_c13", fits, "the body must take two scalars for each input, and return one");
+        check.that(
+            "reduce_window_c13",
+            fits,
+            "the body must take two scalars for each input, and return one of the same type",
+        );
         let takes = inputs.iter().zip(&elements).all(|(x, to)| is_promotable(x.dtype, to.dtype));
         let rule = "the body's elements must be of the inputs' kinds, and no narrower";
         check.that("reduce_window_c13", takes, rule).so_far()?;
@@ -161,7 +166,7 @@ impl Facts for ReduceWindow {
     answer!(usual but movement, read_through, propagation_rule, reducer, eval_copies);
 
     /// Returns the op with its windows over the operands of `pad`s that add the initial values. Returns `None` if no
-    /// such ops make the operands.
+    /// such ops make the inputs, and as [`before_paddings`] does.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let (window, n) = (window(op), arity(op));
         let is_init = |i: usize, pad: &OpView<'_>| {

@@ -2,7 +2,7 @@
 //! position.
 //!
 //! Padding is never selected. Source elements for one position are combined in row-major order, starting from the
-//! initial value. bf16 and f16 are combined in f32 and rounded once.
+//! initial value. If the reduction is a known one, floats of 16 bits and less are combined in f32 and rounded once.
 
 use super::{
     WindowDim, WindowLabels, for_each_element, places, read_window, select_and_gather, verified_window, window_attrs,
@@ -57,10 +57,13 @@ impl SelectAndScatter {
 
 impl Facts for SelectAndScatter {
     /// Returns the derivative: the same op on the tangents of the source and of the initial value, because the selected
-    /// positions do not change when the operand changes a little. Only an op that sums has one.
+    /// positions do not change when the operand changes a little. Only an op that sums elements
+    /// in their own type has one.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
-            return Derivative::None("only the sum of the selected elements has a derivative");
+            return Derivative::None(
+                "only an op that sums elements of the source, in their own type, has a derivative",
+            );
         }
         Derivative::by(|cx| {
             if cx.tangents[1].is_none() && cx.tangents[2].is_none() {
@@ -76,7 +79,7 @@ impl Facts for SelectAndScatter {
     /// region that selects is not one comparison.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
-            return Transposed::None("only elements that a comparison selects are known");
+            return Transposed::None("its `select` is not one comparison (GE, GT, LE or LT) of its two arguments");
         };
         let window = window(op);
         Transposed::by(move |cx| {
@@ -95,8 +98,10 @@ impl Facts for SelectAndScatter {
             false => Batched::LeadingOf(0b11, window_attrs(&window, NAMES)),
             true => Batched::expanded(|cx| {
                 let (zero, init) = (make::number(cx.b, cx.op.result_tensor(0).dtype, 0), cx.operands[2]);
-                if comparison(&cx.op).is_none() {
-                    return Err("its initial value differs along the batch");
+                if comparison(&cx.op).is_none() || SelectAndScatter.linear(&cx.op) == Linear::No {
+                    return Err(
+                        "its initial value differs along the batch, and it is no sum with a comparison as `select`",
+                    );
                 }
                 let operands = [cx.operands[0], cx.operands[1], zero];
                 let sums = same_op(&cx.op, &operands, cx.cloner, cx.b)[0];
@@ -132,11 +137,16 @@ impl Facts for SelectAndScatter {
                 *op.operand_type(2) == scalar,
                 "the initial value must be a scalar of the operand's element type",
             )
-            .that("select_and_scatter_c9", selects, "`select` must take two scalars, and return a tensor<i1>")
+            .that(
+                "select_and_scatter_c9",
+                selects,
+                "`select` must take two scalars of the operand's element type, and return a tensor<i1>",
+            )
             .that(
                 "select_and_scatter_c10",
                 sums.is_some(),
-                "`scatter` must take two scalars of the operand's kind, no narrower, and return one",
+                "`scatter` must take two scalars of one type, which is of the operand's kind and no narrower, and \
+                 return one of that type; a quantized type must be the operand's",
             );
         check.give_tensor(sums.unwrap_or(operand.dtype), operand.shape.to_vec())
     }
@@ -155,8 +165,8 @@ impl Facts for SelectAndScatter {
     answer!(usual but movement, propagation_rule, reducer, eval_copies);
 
     /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of
-    /// the operand that they select from. Windows that do not exist add zeros. Returns `None` if the dimension is
-    /// padded or the elements are not summed.
+    /// the operand that they select from. Windows that do not exist add zeros. Returns `None` for blocks of an
+    /// operand, if the dimension is padded, if the elements are not summed, and if a number overflows.
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
         let w = window(op)[dim];
@@ -320,7 +330,8 @@ fn region_types(op: &OpView<'_>, region: usize) -> (Vec<Type>, Vec<Type>) {
     (types_of(op, &op.body[region].args), types_of(op, op.body.region_results(region)))
 }
 
-/// Returns the element type that `scatter` combines, if it maps two scalars to one.
+/// Returns the element type that `scatter` combines, if it maps two scalars to one of their type. Returns `None`
+/// otherwise.
 fn sums_in(op: &OpView<'_>) -> Option<DType> {
     let (args, gives) = region_types(op, 1);
     let sum = gives.first()?.as_tensor().filter(|t| t.rank() == 0)?;
