@@ -2,7 +2,8 @@
 //!
 //! Operands are read in place through strides, whatever the order of their dimensions, and a transpose before a product
 //! is read through. Free dimensions that cannot be merged into one are loops around the product. An operand whose
-//! contracted dimensions cannot be merged is copied first, and so is a right operand with few columns that can be merged.
+//! contracted dimensions cannot be merged is copied first, and so is a right operand of which only few columns can be
+//! merged.
 //!
 //! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 
