@@ -215,7 +215,8 @@ impl Program {
         self
     }
 
-    /// Adds an input that is read with these strides, in elements, one for each dimension of the space.
+    /// Adds an input that is read with these strides, in elements, one for each dimension of the space. `elem` must be a
+    /// real type.
     ///
     /// # Panics
     /// Panics if there is not one stride for each dimension, or if `elem` needs 64-bit lanes and the program has 32-bit

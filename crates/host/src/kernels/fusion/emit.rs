@@ -47,8 +47,8 @@ pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<
 }
 
 /// Returns a program that computes a value in the first region of `op` for each of `count` elements, which are the
-/// values of one of its arguments. Returns `None` if an op cannot be computed, if the value depends on anything else, if
-/// the argument is complex or of a type that kernels do not compute on, or if more than [`MAX_REGION_VALUES`] values
+/// values of one of its arguments. Returns `None` if an op cannot be computed, if the value depends on anything else,
+/// if the argument is complex or of a type that kernels do not compute on, or if more than [`MAX_REGION_VALUES`] values
 /// are needed.
 pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, count: usize) -> Option<block::Kernel> {
     Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value])
