@@ -98,8 +98,8 @@ fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> 
         || !members.groups.iter().zip(&members.positions).all(fits)
     {
         return Err(format!(
-            "exchanges {held} instances of its operand for {count} of its result by groups {:?}, positions {:?} and first \
-             instances {:?}, which do not fit",
+            "exchanges {held} instances of its operand for {count} of its result by groups {:?}, positions {:?} and \
+             first instances {:?}, which do not fit",
             members.groups, members.positions, members.firsts
         ));
     }

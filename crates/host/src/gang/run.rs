@@ -571,5 +571,5 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
     if let Some(mesh) = &points.mesh {
         d = d.mesh(mesh);
     }
-    d.help("make the predicate or index equal on all devices of the collective's group, or move the collective out of the op")
+    d.help("make the predicate or index equal on all devices of the collective's group, or move the collective out")
 }
