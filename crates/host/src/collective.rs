@@ -21,7 +21,8 @@ pub const MAX_SOURCES: usize = 512;
 /// or more than [`MAX_SOURCES`], or if the program cannot be compiled.
 ///
 /// The sources have the first element type, and are converted to the second, that of the result, before they are
-/// combined. The kernel's operands are the sources in order, followed by the result.
+/// combined. `bf16` and `f16` are combined in `f32`. The kernel's operands are the sources in order, followed by the
+/// result.
 ///
 /// Shape:  sources `shape` with strides `from`, result `shape` with strides `to`, in elements
 ///
@@ -72,7 +73,8 @@ fn function(reducer: Reducer) -> Binary {
 }
 
 /// Returns a kernel that sums complex numbers by summing their real and imaginary parts, as [`reduction`] does. Returns
-/// `None` for any other reducer, if one of the types is not complex, or where [`reduction`] does for the parts.
+/// `None` for any reducer other than the sum, if one of the types is not complex, or where [`reduction`] does for the
+/// parts.
 fn complex_sum(
     elems: [Elem; 2],
     reducer: Reducer,

@@ -30,8 +30,8 @@ impl HostEngine {
         HostEngine { memory: Memory::guarded(fill) }
     }
 
-    /// Returns a buffer with the literal's bytes. Unwinds by [`Stop::raise`] if there is no memory or the run is
-    /// cancelled.
+    /// Returns a buffer with the literal's bytes. Unwinds by [`Stop::raise`] if there is no memory, or if the run is
+    /// cancelled or has exceeded its limit of steps.
     fn buffer(&self, literal: &Literal) -> Buffer {
         fill(&self.memory, literal).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
@@ -237,8 +237,8 @@ impl Program {
     }
 
     /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another type,
-    /// layout or engine is first distributed anew. Fails if this does. Panics if a buffer does not have the bytes of
-    /// the parameter's type.
+    /// layout or engine is first distributed anew. Fails if this does. Panics if there is no such parameter, or if a
+    /// buffer does not have the bytes of the parameter's type.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let wanted = &self.signature.inputs[index];
@@ -254,12 +254,14 @@ impl Program {
         Ok(spread(&own.instances, &own.points, &slot.points))
     }
 
-    /// Returns the memory that a run needs if all arguments are lent. It is computed at the first call.
+    /// Returns the memory that a run needs if all arguments are lent. It is computed at the first call. Unwinds as
+    /// [`Run::predict`] does.
     fn predicted(&self) -> Predicted {
         *self.predicted.get_or_init(|| self.predict(&vec![false; self.signature.inputs.len()]))
     }
 
-    /// Returns the memory that a run needs if the arguments `i` with `is_donated[i]` are donated.
+    /// Returns the memory that a run needs if the arguments `i` with `is_donated[i]` are donated. Unwinds as
+    /// [`Run::predict`] does.
     fn predict(&self, is_donated: &[bool]) -> Predicted {
         Run::predict(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }
@@ -271,7 +273,7 @@ impl Program {
 
     /// Fails, before the run starts, if the account does not have the memory that a run with these arguments needs. An
     /// argument counts as donated if its buffers have no other owner. Succeeds if the first prediction, for lent
-    /// arguments, is itself stopped.
+    /// arguments, is itself stopped. Unwinds if the run is cancelled during the second one.
     fn admit(&self, args: &[Vec<Buffer>]) -> Result<(), Diagnostic> {
         let account = Account::current();
         // If the computation is stopped here, the run starts and reports the op where it stops.
@@ -384,7 +386,7 @@ fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Dia
     )
     .facts(format!("the shard starts at {:?}", part.offset))
     .expected(expected)
-    .help("give each shard with the shape that was asked for")
+    .help("give each shard with the array's element type and the shape that was asked for")
 }
 
 #[cfg(test)]

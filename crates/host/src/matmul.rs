@@ -7,8 +7,9 @@
 //! Floats narrower than `f32` are accumulated in `f32` and rounded once, or not at all if `c` is `f32`. Integers wrap.
 //!
 //! Before a product runs, its operands are compared with the bytes that it reaches. The kernels below use pointers.
-//! `packed` has the kernel for all types that are summed in 32 bits. `rows` has the kernel for few rows times one large
-//! matrix, which is read in place. `f64` and complex products use gemmkit.
+//! `packed` has the kernel for all numbers that are summed in 32 bits. `rows` has the kernel for few rows times one
+//! large matrix, which is read in place. `f64` and complex products use gemmkit. `plain` has a loop for integers of 64
+//! bits and for truth values.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
 #[cfg(test)]
@@ -78,7 +79,8 @@ impl Batch {
     /// elements from one product to the next in `a`, `b` and `c`.
     ///
     /// # Panics
-    /// Panics if an element of a result would be written twice, or if there is no kernel for the types.
+    /// Panics if `are_apart` cannot show that no element of a result is written twice, or if there is no kernel for the
+    /// types.
     pub fn new(gemm: Gemm, loops: &[(usize, [isize; 3])]) -> Batch {
         assert!(gemm.is_supported(), "no kernel for {:?} to {:?}", gemm.elem, gemm.out);
         let sizes = gemm.sizes();
@@ -213,7 +215,7 @@ impl Gemm {
     }
 
     /// Returns the bytes that are reached of the operands by all products in some loops, whose steps in each operand
-    /// are given in elements. Panics if an element of a result would be written twice.
+    /// are given in elements. Panics if [`are_apart`] cannot show that no element of a result is written twice.
     fn reaches<I: Iterator<Item = (usize, isize)>>(&self, around: [I; 3]) -> [Reach; 3] {
         let Gemm { m, n, k, a, b, c, .. } = *self;
         let own = [[(m, a[0]), (k, a[1])], [(k, b[0]), (n, b[1])], [(m, c[0]), (n, c[1])]];
@@ -233,7 +235,7 @@ impl Gemm {
     ///
     /// # Panics
     /// Panics if there are too few rows, if there are not as many lists of counts as batches, if an operand has fewer
-    /// bytes than are reached, or if an element of a result would be written twice.
+    /// bytes than are reached, or if `are_apart` cannot show that no element of a result is written twice.
     pub fn run_ragged(
         &self,
         workers: &Workers,
@@ -394,7 +396,7 @@ mod tests {
     use half::{bf16, f16};
     use num_complex::Complex;
 
-    /// Computes one product with the packed kernel.
+    /// Computes one product without the kernel for few rows.
     fn run(gemm: Gemm, level: Level, workers: usize, a: Source, b: Source, c: Target) {
         let product = Product { a, b, c };
         Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(workers), &mut [product]);

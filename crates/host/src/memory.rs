@@ -2,9 +2,10 @@
 //!
 //! Every buffer is charged to the [`Account`] that is current where it is allocated; there are no other limits. A fresh
 //! page costs more than most kernels that fill it, so memory that a buffer frees is kept, by size, for the next buffer.
-//! The kept memory is bounded: the written pages never exceed the most bytes that buffers held at one time by more than
-//! 32 MiB, whatever sizes come later. Buffers start at 64-byte boundaries. Those of 64 KiB or more start at different
-//! offsets within their pages, so that eight of them that are read together do not compete for the same cache sets.
+//! The kept memory is bounded: the written pages exceed the most bytes that buffers held at one time by about 32 MiB at
+//! most, whatever sizes come later. Only blocks of less than 64 KiB may add to that, if other blocks of their arenas
+//! are in use. Buffers start at 64-byte boundaries. Those of 64 KiB or more start at different offsets within their
+//! pages, so that eight of them that are read together do not compete for the same cache sets.
 //!
 //! **Guarded memory** ([`Memory::guarded`], or the variable `SHARDWISE_GUARD` for [`Memory::default`]) is for tests.
 //! Each buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is
@@ -22,26 +23,27 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The alignment of the start of every buffer. Guarded buffers are not aligned, because their end is.
+/// The alignment, in bytes, of the start of each buffer that is not guarded. A guarded buffer ends at a page instead.
 pub const ALIGNMENT: usize = 64;
 const GRAIN: usize = 512;
 const PAGE: usize = 4096;
 const HUGE_PAGE: usize = 2 << 20;
 /// If a mapping lacks at most this many bytes to whole huge pages, it is enlarged to whole huge pages.
 const LACKING: usize = HUGE_PAGE / 8;
-/// Buffers of at least this size have a mapping of their own.
+/// Blocks of at least this size have a mapping of their own.
 const LARGE: usize = HUGE_PAGE;
-/// The size of the arenas from which smaller buffers are allocated.
+/// The size of the arenas from which smaller blocks are allocated.
 const ARENA: usize = 16 << 20;
-/// Large buffers start at one of this many offsets in their mappings, which are a `COLOUR_STEP` apart.
+/// Large blocks start at one of this many offsets in their mappings, which are a `COLOUR_STEP` apart.
 const COLOURS: usize = 13;
 const COLOUR_STEP: usize = 9 * 64;
-/// Blocks of at least this size are a `COLOUR_STEP` apart in an arena, too.
+/// Blocks of at least this size are followed by a gap of `COLOUR_STEP` bytes in an arena.
 const SPREAD: usize = 64 << 10;
 /// Kept blocks of at least this size return their pages to the system if other sizes need room. Smaller blocks contain
 /// few whole pages.
 const DISCARDED: usize = 64 << 10;
-/// Written pages exceed the peak of live buffers by at most this many bytes.
+/// If written pages exceed the peak of live buffers by more than this many bytes, kept blocks are returned to the
+/// system.
 const SLACK: usize = 32 << 20;
 
 /// An allocator. Clones share its memory.
@@ -68,7 +70,8 @@ enum BufferSource {
 
 #[derive(Default)]
 struct State {
-    /// The number of bytes that live buffers hold, each rounded up to a multiple of 512.
+    /// The number of bytes that live buffers hold, each rounded up to a multiple of 512, and at least 512. Buffers that
+    /// are only counted hold none.
     in_use: usize,
     /// The largest value of `in_use` so far.
     peak: usize,
@@ -106,7 +109,7 @@ enum Home {
     Own(#[expect(dead_code, reason = "it is dropped with the block")] Mapping),
     /// The arena of this number.
     Arena(usize),
-    /// A mapping of its own, with this fill before the block.
+    /// A mapping of its own, with this fill before and after the block.
     Guarded(Mapping, u8),
 }
 
@@ -130,7 +133,8 @@ struct Owned {
 }
 
 /// Returns the memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set to the byte
-/// that fills buffers, in hexadecimal (`5a`) and not 0, or to `1`, which means `a5`. Any other value is ignored.
+/// that fills buffers, in hexadecimal (`5a` or `0x5a`) and not 0, or to `1`, which means `a5`. Any other value is
+/// ignored.
 impl Default for Memory {
     fn default() -> Memory {
         memory_of_process().clone()
@@ -155,8 +159,8 @@ impl Memory {
     }
 
     /// Returns memory that finds accesses outside of buffers. Each buffer ends at an inaccessible page. The buffer, and
-    /// the bytes in front of it from the start of its first page on, are filled with `fill`. Dropping the buffer panics
-    /// if those in front were changed.
+    /// the bytes in front of it from the start of its first page on, are filled with `fill`. When the buffer's last
+    /// owner is dropped, it panics if those in front were changed.
     pub fn guarded(fill: u8) -> Memory {
         Memory::of_kind(BufferSource::Guarded { fill, alignment: 1 })
     }
@@ -171,7 +175,8 @@ impl Memory {
         Memory(Arc::new(Shared { kind, state: Mutex::default() }))
     }
 
-    /// Returns the number of bytes that live buffers hold, each rounded up to a multiple of 512.
+    /// Returns the number of bytes that live buffers hold, each rounded up to a multiple of 512, and at least 512.
+    /// Buffers that are only counted hold none.
     #[cfg(test)]
     fn in_use(&self) -> usize {
         self.state().in_use
@@ -232,7 +237,7 @@ fn padded(len: usize) -> usize {
     len.max(1).saturating_add(GRAIN - 1) / GRAIN * GRAIN
 }
 
-/// Returns the size of the block for a buffer of `len` bytes. There are four sizes for each doubling.
+/// Returns the size of the block for a buffer of `len` bytes. There are at most four sizes for each doubling.
 fn size_class(len: usize) -> usize {
     let padded = padded(len);
     let step = (padded.checked_next_power_of_two().unwrap_or(1 << 63) / 8).max(GRAIN);
@@ -241,8 +246,9 @@ fn size_class(len: usize) -> usize {
 
 impl State {
     /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Kept blocks are evicted
-    /// before a new one is made if the written bytes would exceed the peak of live buffers, or `limit` if that is less,
-    /// by more than [`SLACK`], and if the system has no memory. Returns `None` if it has none after that either.
+    /// before a new one is made if the written bytes would exceed the peak of live buffers, this one included, or
+    /// `limit` if that is less, by more than [`SLACK`]. All are evicted if the system has no memory. Returns `None` if
+    /// it has none after that either.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
         let bound = self.peak.max(self.in_use + bytes).min(limit).saturating_add(SLACK);
@@ -283,7 +289,7 @@ impl State {
     }
 
     /// Records that the first `bytes` of a block will be written. If more than `bound` bytes of all blocks are written,
-    /// the pages after them are returned to the system.
+    /// the block's other pages are returned to the system, as [`Block::give_back`] does.
     fn write(&mut self, block: &mut Block, bytes: usize, bound: usize) {
         if block.written > bytes && self.written > bound {
             self.written -= block.give_back(bytes);
@@ -341,7 +347,7 @@ impl State {
     }
 
     /// Returns kept blocks to the system until at most `bytes` of all blocks are written: large blocks one by one, the
-    /// largest first, and then as many small ones as possible.
+    /// largest first, and then as many small ones as possible. More stay written if this is not enough.
     fn evict(&mut self, bytes: usize) {
         while self.written > bytes
             && let Some(mut class) = self.free.last_entry().filter(|c| *c.key() >= LARGE)
@@ -397,7 +403,7 @@ impl Block {
 
     /// Returns a block of `len` bytes with a mapping of its own, which is filled with `fill`. The block starts at a
     /// multiple of `alignment`. Its end is followed by fewer bytes than that, and then by an inaccessible page. Returns
-    /// `None` if the system has no memory.
+    /// `None` if the system does not have so much memory.
     fn guarded(len: usize, fill: u8, alignment: usize) -> Option<Block> {
         let whole = len.checked_next_multiple_of(alignment)?;
         let mapping = Mapping::guarded(whole)?;
@@ -526,7 +532,7 @@ impl Guard {
         Guarding(GUARD.replace(self))
     }
 
-    /// Returns the byte that fills scratch memory: that of the guard, or 0.
+    /// Returns the byte with which scratch memory is to be filled: that of the guard, or 0 if it does not guard.
     pub fn fill(self) -> u8 {
         self.0.unwrap_or(0)
     }
@@ -540,7 +546,7 @@ impl Drop for Guarding {
 
 /// The size of the blocks for small frames of kernels. Threads keep these blocks, and they are not charged.
 const FRAME: usize = 128 << 10;
-/// The number of small frames that a thread keeps.
+/// The largest number of small frames that a thread keeps.
 const FRAMES: usize = 4;
 
 thread_local! {
@@ -653,7 +659,7 @@ unsafe impl Sync for Mapping {}
 #[cfg(unix)]
 impl Mapping {
     /// Maps at least `len` bytes that start at the boundary of a huge page. Advises the system to use huge pages for
-    /// the bytes that fill whole ones. Returns `None` if the system has no memory.
+    /// the bytes that fill whole ones. Returns `None` if the system does not have so much memory.
     fn new(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?;
         let huge = len.checked_add(LACKING)? / HUGE_PAGE * HUGE_PAGE;
@@ -668,8 +674,8 @@ impl Mapping {
         Some(Mapping { start: NonNull::new(start)?, len })
     }
 
-    /// Maps whole pages for `len` bytes, followed by an inaccessible page. Returns `None` if the system has no memory.
-    /// Panics if the system cannot make the page inaccessible.
+    /// Maps whole pages for `len` bytes, followed by an inaccessible page. Returns `None` if the system does not have
+    /// so much memory. Panics if the system cannot make the page inaccessible.
     fn guarded(len: usize) -> Option<Mapping> {
         let len = len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
         let start = map_pages(len)?;
@@ -736,7 +742,7 @@ impl Mapping {
     }
 
     /// Maps whole pages for `len` bytes and one more. All pages are accessible on this system. Returns `None` if the
-    /// system has no memory.
+    /// system does not have so much memory.
     fn guarded(len: usize) -> Option<Mapping> {
         Mapping::new(len.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?)
     }

@@ -44,7 +44,8 @@ pub struct Pace(usize);
 
 impl Pace {
     /// Records an amount of work, in units of about a nanosecond. Polls the budget each time that about a millisecond
-    /// of work has been recorded, which stops a cancelled run. A loop calls this at least once in a millisecond.
+    /// of work has been recorded, which stops a run that is cancelled or has exceeded its limit of steps. A loop calls
+    /// this at least once in a millisecond.
     #[inline]
     pub fn spend(&mut self, work: usize) {
         self.0 += work;
@@ -55,11 +56,11 @@ impl Pace {
     }
 }
 
-/// Some columns of a matrix, which are not contiguous.
+/// Neighbouring columns of a matrix: some or all of them. A row of the grid is contiguous.
 pub struct Grid<'a, T> {
     start: *mut T,
     rows: usize,
-    /// The number of elements from row to row.
+    /// The number of elements from the start of a row to that of the next one.
     stride: usize,
     width: usize,
     matrix: PhantomData<&'a mut [T]>,

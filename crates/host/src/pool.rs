@@ -2,10 +2,10 @@
 //!
 //! [`Workers::run`] calls a function for each part of a kernel. The kernel determines the parts by its shape; workers
 //! only take them. Helpers spin for 50 microseconds after their last part and then sleep. There are no other threads,
-//! and nothing ever waits for a part that has not begun. A call from within a part, or while another thread uses the
-//! helpers, runs on its own thread.
+//! and nothing ever waits for a part that has not begun. A call from within a part that helpers may share, or while
+//! another thread uses the helpers, runs on its own thread.
 //!
-//! Helpers work under the caller's [`Budget`] and [`Guard`]. Between parts every worker checks if the run is cancelled.
+//! Helpers work under the caller's [`Budget`] and [`Guard`]. Between parts every worker polls this budget.
 //! After a part has panicked or was stopped, no other part begins, and the caller unwinds with the panic or the stop.
 //!
 //! ```
@@ -88,8 +88,9 @@ thread_local! {
 }
 
 impl Workers {
-    /// Returns the pool of the process. It has as many workers as the machine has cores, or as the environment variable
-    /// `SHARDWISE_WORKERS` states, but at least 1 and at most 1024. It has fewer if the system refuses threads.
+    /// Returns the pool of the process. It has as many workers as the process may use cores, or as the environment
+    /// variable `SHARDWISE_WORKERS` states, but at least 1 and at most 1024. It has fewer if the system refuses
+    /// threads. A value of the variable that is not a number is ignored.
     pub fn global() -> &'static Workers {
         static GLOBAL: OnceLock<Workers> = OnceLock::new();
         GLOBAL.get_or_init(|| Workers::new(default_count()))
@@ -114,11 +115,12 @@ impl Workers {
     }
 
     /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done. The calling thread runs all
-    /// parts, in order, if the effort is small, if this is called from within a part, or while another thread uses the
-    /// helpers.
+    /// parts, in order, if the effort is small, if there are no helpers, if this is called from within a part of a call
+    /// that uses helpers, or while another thread uses the helpers.
     ///
     /// If a part ends early by a panic or a [`Stop`], no other part begins, and the panic or stop is raised here after
-    /// the parts that had begun are done.
+    /// the parts that had begun are done. A run that is cancelled or has exceeded its limit of steps is stopped in the
+    /// same way between parts.
     pub fn run(&self, parts: usize, effort: Effort, run: impl Fn(usize) + Sync) {
         let run = |part| {
             panic_if_injected();
@@ -186,7 +188,7 @@ impl Drop for Workers {
     }
 }
 
-/// Number of parts until one panics, for failure injection; 0 if none is to panic.
+/// The number of parts until one panics, that one included, for failure injection; 0 if none is to panic.
 static PANICS_IN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// The message of an injected panic.
@@ -253,8 +255,8 @@ impl Spin {
 }
 
 impl Job<'_> {
-    /// Takes parts until none is left or one of its own ends early. In the latter case no worker takes another part,
-    /// and the reason is recorded as the job's failure unless there is one already.
+    /// Takes parts until none is left, one of them ends early, or the poll after one stops the run. In the last two
+    /// cases no worker takes another part, and the reason is recorded as the job's failure unless there is one already.
     fn work(&self) {
         INSIDE.set(true);
         let ended = catch_unwind(AssertUnwindSafe(|| Stop::catch(|| self.take_parts())));

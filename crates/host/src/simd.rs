@@ -86,7 +86,7 @@ impl Level {
     }
 }
 
-/// Prefetches the cache line at an address, which need not be valid.
+/// Prefetches the cache line at an address, which need not be valid. Does nothing on machines other than x86-64.
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -98,7 +98,8 @@ pub(crate) fn prefetch(p: *const u8) {
     let _ = p;
 }
 
-/// Makes streaming stores visible to threads that read after the pool has joined.
+/// Makes streaming stores visible to threads that read after the pool has joined. Does nothing on machines other than
+/// x86-64, which have no streaming stores here.
 pub(crate) fn fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: every x86-64 has this instruction.

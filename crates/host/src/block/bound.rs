@@ -25,7 +25,7 @@ const AHEAD_LANES: usize = 2048;
 /// Some instructions take 30 ns for a lane. One block always runs without a poll.
 const POLLED: usize = 1 << 17;
 
-/// Number of lanes of a tile, whose intermediate results fit into the first cache.
+/// The number of lanes of a tile, whose intermediate results fit into the first cache.
 pub(super) const TILE: usize = 2048;
 
 /// The code of a kernel and the operands of all instances in one run.
@@ -401,9 +401,10 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     /// Returns the distance in bytes at which an instruction prefetches, or `None` if it does not. The first
-    /// instruction of a phase that reads an input in rows of [`AHEAD_LANES`] or more does. In phase 0, the distance is
-    /// [`AHEAD`]. In phase 1, it is the distance to the next row, if there is one and it is not before this row, unless
-    /// columns are reduced: then it does not prefetch. Later phases do not prefetch.
+    /// instruction of a phase that reads a contiguous input in rows of [`AHEAD_LANES`] or more does. In phase 0, the
+    /// distance is [`AHEAD`]. In phase 1, it is the distance to the next row, if there is one and it is not before this
+    /// row nor 4 GiB or more after it, unless columns are reduced: then it does not prefetch. Later phases do not
+    /// prefetch.
     ///
     /// Only loads use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
     fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
@@ -474,8 +475,8 @@ impl<'a, W: Word> Bound<'a, W> {
         Base::Strided(bound.strided.len() - 1)
     }
 
-    /// Returns the op of a template. A store bypasses the caches if the binding asks for this and each row that it
-    /// writes begins at a multiple of 64 bytes.
+    /// Returns the op of a template. A store of whole words bypasses the caches if the binding asks for this and each
+    /// row that it writes begins at a multiple of 64 bytes.
     fn streaming_op(&self, t: &Template) -> Op {
         let Base::Operand(o) = t.base else { return t.op };
         let aligned = |o: usize| {

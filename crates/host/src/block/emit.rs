@@ -76,7 +76,7 @@ pub(super) struct StridedOperand {
 pub(super) struct Reduction {
     pub op: Op,
     pub identity: u64,
-    /// The temporary for the result, if rows are reduced.
+    /// The temporary for the result, if rows are reduced. It is 0 if leading dimensions are reduced.
     pub temp: u32,
 }
 

@@ -18,7 +18,7 @@ use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 
-/// Number of lanes of a part. Rows are grouped up to it, and longer rows are cut into pieces of this length if the
+/// The number of lanes of a part. Rows are grouped up to it, and longer rows are cut into pieces of this length if the
 /// kernel has one phase.
 const PART: usize = 32_768;
 /// If a kernel only reduces rows, and these are longer than this, each segment of a row is a part.
@@ -221,7 +221,7 @@ impl Kernel {
         self.code.outer[self.code.kept..].iter().product()
     }
 
-    /// Returns true if the outputs have no elements.
+    /// Returns true if a run writes nothing, because the outputs have no elements.
     fn is_empty(&self) -> bool {
         let has_row_outputs = || self.code.phases.iter().any(|phase| !phase.row_outputs.is_empty());
         self.rows() == 0 || (self.code.row_len == 0 && !has_row_outputs())

@@ -11,11 +11,11 @@ use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word, prefetch};
 use shardwise_mathfn::with_functions;
 
-/// Number of bytes of a temporary, which holds the largest block.
+/// The number of bytes of a temporary, which holds the largest block.
 pub(crate) const TEMP: usize = 512;
-/// Distance in bytes at which memory is prefetched, unless an instruction has a distance of its own.
+/// The distance in bytes at which memory is prefetched, unless an instruction has a distance of its own.
 pub(crate) const AHEAD: usize = 4096;
-/// Number of bytes of the partial results of a reduction.
+/// The number of bytes of the partial results of a reduction.
 pub(crate) const PARTIALS: usize = 256;
 
 /// One instruction, of 24 bytes.

@@ -215,7 +215,7 @@ impl Program {
         self
     }
 
-    /// Adds an input that is read with these strides, in elements, one for each dimension of the space.
+    /// Adds an input of a real type that is read with these strides, in elements, one for each dimension of the space.
     ///
     /// # Panics
     /// Panics if there is not one stride for each dimension, or if `elem` needs 64-bit lanes and the program has 32-bit

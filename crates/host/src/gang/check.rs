@@ -14,7 +14,7 @@ use shardwise_base::{DType, Diagnostic};
 /// not valid.
 ///
 /// # Panics
-/// Panics if the buffers of a constant do not match its slot.
+/// Panics if the buffers of a constant do not match its slot in number or size, or if a permutation has no operand.
 pub fn check(plan: &Plan) -> Result<(), Diagnostic> {
     for (slot, buffers) in &plan.constants {
         let info = &plan.slots[*slot];
@@ -40,7 +40,7 @@ fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
         let held = plan.slots[input.slot].count;
         if input.map.len() != count || input.map.iter().any(|&at| at as usize >= held) {
             return Err(format!(
-                "has {count} instances that read instances {:?} of the {held} of operand {i}",
+                "has {count} instances and reads instances {:?} of operand {i}, which has {held}",
                 input.map
             ));
         }
@@ -60,22 +60,23 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
         StepKind::Permute(sources) => {
             let held = plan.slots[read[0]].count;
             if sources.iter().flatten().any(|&s| s as usize >= held) {
-                return Err(format!("receives from instances {sources:?} of an operand that has {held}"));
+                return Err(format!("receives from instances {sources:?} of an operand that has {held} instances"));
             }
             computed(plan, step)?;
             equal(plan, "result", &read, &step.outputs, SlotInfo::has_type_of)
         }
         StepKind::While { cond, body, .. } => {
-            equal(plan, "parameter", &read, &body.params, SlotInfo::has_type_of)?;
-            equal(plan, "parameter of the condition", &body.params, &cond.params, SlotInfo::has_type_of)?;
-            equal(plan, "result of the body", &body.results, &body.params, SlotInfo::has_type_of)?;
+            equal(plan, "body's parameter", &read, &body.params, SlotInfo::has_type_of)?;
+            equal(plan, "condition's parameter", &body.params, &cond.params, SlotInfo::has_type_of)?;
+            equal(plan, "next round's parameter", &body.results, &body.params, SlotInfo::has_type_of)?;
             equal(plan, "result", &body.params, &step.outputs, SlotInfo::has_type_of)?;
             decides(plan, &cond.results, &[DType::I1])
         }
         StepKind::Case { branches, is_if, .. } => {
             decides(plan, &read, if *is_if { &[DType::I1] } else { &[DType::I32] })?;
             if branches.is_empty() || *is_if && branches.len() != 2 {
-                return Err(format!("has {} branches", branches.len()));
+                let needed = if *is_if { "2" } else { "at least 1" };
+                return Err(format!("has {} branches, but needs {needed}", branches.len()));
             }
             branches.iter().try_for_each(|b| equal(plan, "result", &b.results, &step.outputs, SlotInfo::has_type_of))
         }
@@ -96,7 +97,11 @@ fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> 
         || members.firsts.iter().any(|&first| first >= count)
         || !members.groups.iter().zip(&members.positions).all(fits)
     {
-        return Err(format!("exchanges {held} instances in groups {:?}", members.groups));
+        return Err(format!(
+            "exchanges {held} instances of its operand for {count} of its result by groups {:?}, positions {:?} and \
+             first instances {:?}, which do not fit",
+            members.groups, members.positions, members.firsts
+        ));
     }
     Ok(())
 }
@@ -109,7 +114,7 @@ fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
         None => Ok(()),
         Some(slot) => {
             let axes = &plan.slots[*slot].points.axes;
-            Err(format!("computes instances over {:?} for a result over {axes:?}", step.points.axes))
+            Err(format!("computes instances over the axes {:?} for a result over the axes {axes:?}", step.points.axes))
         }
     }
 }
@@ -125,14 +130,14 @@ fn equal(
     fits: impl Fn(&SlotInfo, &SlotInfo) -> bool,
 ) -> Result<(), String> {
     if from.len() != to.len() {
-        return Err(format!("passes on {} values, but there are {} of the kind `{what}`", from.len(), to.len()));
+        return Err(format!("passes on {} values, but the number of the kind `{what}` is {}", from.len(), to.len()));
     }
     let mut pairs = from.iter().zip(to).map(|(&f, &t)| (&plan.slots[f], &plan.slots[t]));
     match pairs.position(|(f, t)| !fits(f, t)) {
         None => Ok(()),
         Some(i) => {
             let [from, to] = [from[i], to[i]].map(|s| plan.slots[s].ty.short());
-            Err(format!("passes on {from} as {what} number {i}, which has type {to}"))
+            Err(format!("passes on {from} as the {what} number {i}, which has type {to}"))
         }
     }
 }
@@ -145,7 +150,7 @@ fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> 
     if ty.shape.is_empty() && dtypes.contains(&ty.dtype) {
         return Ok(());
     }
-    Err(format!("decides by a value of type {}", ty.short()))
+    Err(format!("decides by a value of type {}, and not by a scalar of type {}", ty.short(), dtypes[0]))
 }
 
 fn inconsistent(step: &Step, what: &str) -> Diagnostic {
@@ -190,9 +195,9 @@ mod tests {
     fn inconsistent_plans_are_refused() {
         assert_eq!(found(|_| ()), "nothing");
         let text = found(|plan| plan.code.steps[1].inputs[0].map = vec![7]);
-        assert!(text.contains("has 1 instances that read instances [7] of the 1 of operand 0"), "{text}");
+        assert!(text.contains("has 1 instances and reads instances [7] of operand 0, which has 1"), "{text}");
         let text = found(|plan| loop_body(plan).results.swap(0, 1));
-        assert!(text.contains("passes on f32[4] as result of the body number 0, which has type i32[]"), "{text}");
+        assert!(text.contains("passes on f32[4] as the next round's parameter number 0, which has"), "{text}");
         let text = found(|plan| loop_body(plan).results.truncate(1));
         assert!(text.contains("passes on 1 values"), "{text}");
         let slot = |plan: &Plan| Input::new(plan.params[0], vec![0]);
@@ -201,6 +206,6 @@ mod tests {
         let mesh = shardwise_base::Mesh::new("mesh", [("x", 2)]).map(std::sync::Arc::new).unwrap();
         let all = Points::over(Some(&mesh), mesh.all_axes());
         let text = found(|plan| loop_body(plan).steps[0].points = all);
-        assert!(text.contains("has 2 instances that read instances [0]"), "{text}");
+        assert!(text.contains("has 2 instances and reads instances [0]"), "{text}");
     }
 }

@@ -10,6 +10,9 @@ use shardwise_ir::{OpView, Value};
 ///
 /// # Errors
 /// Returns the error of the evaluation.
+///
+/// # Panics
+/// Panics if there are fewer inputs than operands, or if a buffer does not have the bytes of its value's type.
 pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Result<Vec<Literal>, Diagnostic> {
     let (operands, outer) = inputs.split_at(view.operands().len());
     let literals: Vec<Literal> = view.operands().iter().zip(operands).map(|(&v, b)| literal(view, v, b)).collect();
@@ -22,6 +25,10 @@ pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Re
 ///
 /// # Errors
 /// Returns the error of the reference, such as a root that is no member.
+///
+/// # Panics
+/// Panics if `others` lacks the second operand of an op that has one, or if a buffer does not have the bytes of its
+/// value's type.
 pub fn exchange(
     view: &OpView<'_>,
     parts: &[&Buffer],

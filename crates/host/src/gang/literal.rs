@@ -7,7 +7,7 @@ use shardwise_ir::TensorType;
 /// Returns a buffer with the bytes of a literal. A splat's element is repeated.
 ///
 /// # Errors
-/// Fails if there is no memory. Unwinds if the run is cancelled.
+/// Fails if there is no memory. May unwind if the run is cancelled or has exceeded its limit of steps.
 pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, OutOfMemory> {
     let ty = TensorType::new(literal.dtype(), literal.shape().to_vec());
     let mut buffer = memory.allocate(ty.checked_bytes().unwrap_or(usize::MAX))?;
@@ -23,11 +23,12 @@ pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, OutOfMemory> {
     Ok(buffer)
 }
 
-/// Number of bytes that are copied between two polls; a multiple of every element's size.
+/// The number of bytes that are copied between two polls; a multiple of every element's size.
 const POLLED: usize = 1 << 20;
 
 /// Fills `out`, which has room for a whole number of elements, with copies of an element, given by its bytes. Panics if
-/// it has no bytes. Unwinds if the run is cancelled.
+/// the element has no bytes. Unwinds if `out` has more than [`POLLED`] bytes and the run is cancelled or has exceeded
+/// its limit of steps.
 fn repeat(element: &[u8], out: &mut [u8]) {
     let (first, rest) = out.split_at_mut(out.len().min(POLLED));
     first.chunks_exact_mut(element.len()).for_each(|to| to.copy_from_slice(element));

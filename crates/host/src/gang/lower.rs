@@ -52,7 +52,7 @@ impl<'m> Lowering<'m> {
 
     /// Builds the steps of the ops of a block without its terminator. A fused group, or a product with the addition of
     /// its result, is one step at the position of its last op. Steps that prepare operands of a kernel come directly
-    /// before it. Fails if an op cannot be lowered.
+    /// before it. Fails as [`Lowering::op`] does for one of the ops.
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
         let sums = kernels::sums(&self.plan, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
@@ -77,7 +77,8 @@ impl<'m> Lowering<'m> {
     }
 
     /// Builds the step of an op. Returns `None` for an op whose value is known now, as [`Lowering::constant`]
-    /// determines it. Fails if this engine cannot run the op, or if there is no memory for its value.
+    /// determines it. Fails if this engine cannot run the op or an op of its regions, or if there is no memory for a
+    /// value that is known now.
     fn op(&mut self, op: Op) -> Result<Option<Step>, Diagnostics> {
         let view = self.plan.view(op);
         if self.constant(&view)? {
@@ -116,8 +117,8 @@ impl<'m> Lowering<'m> {
     }
 
     /// Computes the result of an op whose value is known now: a constant, the index of a device along axes, the id of a
-    /// device, or a token. Adds its buffers, one for each instance, to the constants and returns true. Returns false
-    /// for any other op. Fails if there is no memory. Panics if an op is not valid.
+    /// device or replica, or a token. Adds its buffers, one for each instance, to the constants and returns true.
+    /// Returns false for any other op. Fails if there is no memory. Panics if the op is not valid.
     fn constant(&mut self, view: &OpView<'m>) -> Result<bool, Diagnostics> {
         let points = self.plan.result_points(view);
         let at = |i: usize| points.coordinates(i);
@@ -150,9 +151,9 @@ impl<'m> Lowering<'m> {
         Ok(true)
     }
 
-    /// Builds the step of the op in an asynchronous start. It runs at once and writes into the future's slot. Fails if
-    /// this engine cannot run the op, if the region does not have one result, or if the op needs no step because its
-    /// value is known now.
+    /// Builds the step of the op in an asynchronous start. It runs at once and writes into the future's slot. Fails as
+    /// [`Lowering::op`] does for this op, if the region does not have one result, or if the op needs no step because
+    /// its value is known now.
     fn started(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let region = view.regions()[0];
         for (&arg, &operand) in self.plan.body[region].args.iter().zip(view.operands()) {

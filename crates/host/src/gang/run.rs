@@ -556,7 +556,7 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
         }
     }
     let message = format!(
-        "the predicate of `{}` differs between devices, but a collective in its regions needs all of them",
+        "the predicate or index of `{}` differs between devices that a collective in its regions needs together",
         step.name
     );
     let mut d = Diagnostic::error("collective-incomplete", &step.loc, message)
@@ -566,10 +566,10 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
         let shown: Vec<String> = devices.iter().take(MAX_SHOWN).map(ToString::to_string).collect();
         let more = devices.len() - shown.len();
         let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
-        d = d.facts(format!("predicate {value} on devices {}{rest}", shown.join(", ")));
+        d = d.facts(format!("value {value} on devices {}{rest}", shown.join(", ")));
     }
     if let Some(mesh) = &points.mesh {
         d = d.mesh(mesh);
     }
-    d.help("make the predicate equal on all devices of the collective's group, or move the collective out of the op")
+    d.help("make the predicate or index equal on all devices of the collective's group, or move the collective out")
 }

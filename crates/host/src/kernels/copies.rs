@@ -9,7 +9,7 @@ use crate::plan::{Input, Kernel, KernelCx, Points, StepKind};
 use crate::pool::Workers;
 use shardwise_ir::{OpView, TensorType, Value};
 
-/// One move from each of several inputs to each output.
+/// The kernel of a step that copies elements of its inputs to its output by one move or more.
 pub struct Moves {
     /// For each move, the number of the input, the byte of it from which elements are read, the byte of the output from
     /// which they are written, and the move itself.

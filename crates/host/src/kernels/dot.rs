@@ -2,7 +2,8 @@
 //!
 //! Operands are read in place through strides, whatever the order of their dimensions, and a transpose before a product
 //! is read through. Free dimensions that cannot be merged into one are loops around the product. An operand whose
-//! contracted dimensions cannot be merged is copied first.
+//! contracted dimensions cannot be merged is copied first, and so is a right operand of which only few columns can be
+//! merged.
 //!
 //! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 
@@ -138,7 +139,7 @@ struct Roles {
 /// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order.
 /// One of the first two suits if the contracted dimensions can be merged, and either all free dimensions can be merged
 /// or the innermost mergeable ones have at least `free` elements. If neither suits, the operand is copied. Returns
-/// `None` if kernels do not compute on the type of a copy.
+/// `None` if it must be copied and kernels do not compute on its type.
 fn source(plan: &PlanCx<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
     let shape = plan.body.ty(v).shape();
     let pick = |dims: &[usize], strides: &[isize]| dims.iter().map(|&d| (shape[d], strides[d])).collect::<Vec<_>>();

@@ -37,7 +37,7 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Returns element `i`. Numbers beyond the range of `i64` become the largest one. Panics if there are not so many
+    /// Returns element `i`. Numbers beyond the range of `i64` become `i64::MAX`. Panics if there are not so many
     /// elements.
     #[inline]
     pub fn get(self, i: usize) -> i64 {

@@ -1,7 +1,7 @@
 //! The kernel table: the ops that have a kernel of their own, and the fusion of ops into one kernel.
 //!
-//! [`KERNELS`] has a row for each op. There is one file for each kind of kernel; its functions build the step of an op,
-//! or return none, so that the op's reference evaluation runs. A kernel knows the planner only as its
+//! [`KERNELS`] has a row for each such op. There is one file for each kind of kernel; its functions build the step of
+//! an op, or return none, so that the op's reference evaluation runs. A kernel knows the planner only as its
 //! [`context`](context::PlanCx). What several kernels need has a file of its own: `buffers`, `copies`, `indices`,
 //! `members`, `products`, `reducers`, `strides`, `window`.
 #![forbid(unsafe_code)]

@@ -25,7 +25,7 @@ struct RaggedDot {
 }
 
 /// Returns the step of a `ragged_dot` whose groups are ranges of rows of the left operand, or `None` for other ops, if
-/// there is no kernel for the types, and if nothing is summed.
+/// there is no kernel for the types, and if the contracted dimension has size 0.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let dims = RowGroups::of(view)?;
     let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));

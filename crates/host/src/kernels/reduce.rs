@@ -27,7 +27,7 @@ struct ReduceKernel {
 
 /// Returns the step of a `reduce` of one array by a named reducer, over some innermost dimensions and, with a kept one
 /// between, over others. Dimensions of size 1 do not count. Returns `None` for other reductions, such as those over
-/// innermost dimensions only, for arrays without elements, and for types without such a kernel.
+/// innermost dimensions only, for arrays without elements, and for types and sizes without such a kernel.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (shape, dims) = (view.operand_shape(0), folded(view));

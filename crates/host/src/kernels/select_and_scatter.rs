@@ -28,7 +28,7 @@ const MAX_CHAIN: usize = 128;
 /// With fewer windows than this, no worker is woken.
 const SMALL: usize = 1 << 14;
 
-/// Number of sources that are combined between two polls.
+/// The number of sources that are combined between two polls.
 const LONG: usize = 1 << 16;
 
 /// Combines sources into the sums at their positions. The first of `sums` has the position `first`. Sources with

@@ -15,11 +15,11 @@ use shardwise_base::budget;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Number of words of a line in a block. The packed data of a block fits into the second cache.
+/// The number of words of a line in a block. The packed data of a block fits into the second cache.
 const DEPTH: usize = 256;
-/// Number of blocks for which columns are packed at a time, for rows of several blocks.
+/// The number of blocks for which columns are packed at a time, for rows of several blocks.
 const DEPTHS: usize = 8;
-/// Number of rows of a block, which is a multiple of every tile's.
+/// The number of rows of a block, which is a multiple of every tile's.
 const ROWS: usize = 144;
 /// The largest number of right panels of a part.
 const PANELS: usize = 8;

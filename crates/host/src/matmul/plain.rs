@@ -10,7 +10,7 @@ use gemmkit::{ComplexScalar, Parallelism};
 use num_complex::Complex;
 use shardwise_base::budget;
 
-/// Number of elements that are summed between two polls.
+/// The number of elements that are summed between two polls.
 const DEPTH: usize = 1 << 15;
 
 /// Computes row-major results of products whose types have no packed kernel, and results of any type and layout if

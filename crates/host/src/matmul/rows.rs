@@ -1,7 +1,7 @@
 //! Products of few rows with one large row-major matrix, which is read in place, once.
 //!
 //! The rows may belong to several instances that share the matrix. A part has a strip of columns. It goes down the
-//! matrix in bands of 16 rows, so that memory is read in long runs, and keeps the strip's sums in the cache.
+//! matrix in bands of 8 or 16 rows, so that memory is read in long runs, and keeps the strip's sums in the cache.
 //!
 //! Sums of `bf16` are `f32`, over pairs of products: `sum = fma(a[2i], b[2i], fma(a[2i+1], b[2i+1], sum))`. The
 //! instruction of AVX512-BF16 computes this, and treats subnormal numbers as zeros. Other levels compute the same in
@@ -19,15 +19,16 @@ use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, prefetch};
 
-/// Number of rows of the matrix that a strip processes at a time.
+/// The number of rows of the matrix that a strip processes at a time. For 4 rows of the left operand or fewer, it is
+/// half of this.
 const BAND: usize = 16;
-/// Distance in bytes at which each row of a band is prefetched.
+/// The distance in bytes at which each row of a band is prefetched.
 const AHEAD: usize = 1024;
-/// Number of columns of a strip, whose sums stay in the cache. Strips are narrower if there would be fewer strips than
-/// workers.
+/// The number of columns of a strip, whose sums stay in the cache. Strips are narrower if there would be fewer strips
+/// than workers.
 const STRIP: usize = 4096;
 const SHORTEST_STRIP: usize = 512;
-/// Number of steps of the left operand that are packed at a time.
+/// The number of steps of the left operand that are packed at a time.
 const PACKED: usize = 1024;
 /// The largest number of rows of a batch for which this kernel may run. Each matrix may be multiplied by half as many
 /// rows. For more, a packed product is faster.
@@ -56,7 +57,7 @@ impl RowsGemm {
         (has_kernel && is_in_place).then_some(RowsGemm { elem, k, n, row_stride: b[0] as usize })
     }
 
-    /// Returns true if this kernel is the one to use for this number of rows of each matrix.
+    /// Returns true if this kernel is the one to use for this shape and this number of rows of each matrix.
     pub fn suits(&self, rows: usize) -> bool {
         (1..=MAX_ROWS / 2).contains(&rows) && self.n >= 64 && self.k >= 16
     }

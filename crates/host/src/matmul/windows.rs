@@ -11,9 +11,10 @@ use crate::parts::{hold, table_bytes};
 use crate::pool::{Effort, Workers};
 use crate::simd::Level;
 
-/// The largest number of rows of one call.
+/// The largest number of rows that are multiplied together, unless one row of windows of all products has more.
 const MAX_ROWS: usize = 1 << 18;
-/// Number of bytes of rows that are gathered at a time if there is no packed kernel.
+/// The largest number of bytes of rows that are gathered at a time if there is no packed kernel, unless one row has
+/// more.
 const GATHERED_BYTES: usize = 1 << 21;
 
 /// Products of windows with matrices. A row of `a` is a window. The elements of all windows have the same offsets from
@@ -42,8 +43,8 @@ impl Windows {
     /// strides are in elements.
     ///
     /// # Panics
-    /// Panics if an element of a result would be written twice, if there is no kernel for the types, if the shape's `k`
-    /// is 0 or not the number of a window's elements, or if there are no loops.
+    /// Panics if `are_apart` cannot show that no element of a result is written twice, if there is no kernel for the
+    /// types, if the shape's `k` is 0 or not the number of a window's elements, or if there are no loops.
     pub fn new(
         gemm: Gemm,
         (places, features): (&[isize], usize),

@@ -1,10 +1,11 @@
 //! The sizes by which copies are divided.
 
-/// The number of bytes of a part of a copy or fill. One worker does a part. What cannot be divided may have more.
+/// About the number of bytes of a part of a copy or fill. One worker does a part. What cannot be divided may have more,
+/// and the last part of a copy may have fewer.
 pub const PART: usize = 1 << 19;
 /// If a kernel moves fewer bytes than this in all, no worker is woken.
 pub const SMALL: usize = 1 << 18;
 /// Copies of at least this many bytes use the string instruction `rep movsb`, on x86-64.
 pub const LONG_COPY: usize = 256 << 10;
-/// Number of bytes of a cache line. It is the length in bytes of each line of a transposed tile.
+/// The number of bytes of a cache line, which is also that of each line of a transposed tile.
 pub const LINE: usize = 64;

@@ -12,20 +12,21 @@ use crate::simd::prefetch;
 use bytemuck::AnyBitPattern;
 use std::ops::Range;
 
-/// Number of bytes of the runs that transposes read and write.
+/// The number of bytes of the runs that transposes read and write. A run at an edge has fewer.
 const RUN: usize = 512;
-/// Number of bytes from line to line in a transpose's scratch memory. It avoids multiples that fall on the same cache
-/// set.
+/// The number of bytes from line to line in a transpose's scratch memory. It avoids multiples that fall on the same
+/// cache set.
 const PITCH: usize = RUN + LINE;
 
-/// Copies `from` to `to`. Panics if their lengths differ. On x86-64, long runs are copied by `rep movsb`.
+/// Copies `from` to `to`. Panics if their lengths differ. On x86-64, runs of at least [`LONG_COPY`] bytes are copied by
+/// `rep movsb`.
 pub(super) fn copy_bytes(from: &[u8], to: &mut [u8]) {
     assert_eq!(from.len(), to.len(), "as many bytes");
     // SAFETY: both have as many bytes, and nobody else has `to`.
     unsafe { copy_run(from.as_ptr(), to.as_mut_ptr(), to.len()) }
 }
 
-/// Copies `len` bytes. On x86-64, long runs are copied by `rep movsb`.
+/// Copies `len` bytes. On x86-64, runs of at least [`LONG_COPY`] bytes are copied by `rep movsb`.
 ///
 /// # Safety
 /// As for `ptr::copy_nonoverlapping`.
@@ -194,7 +195,7 @@ fn take_inner(outer: &mut Vec<Dim>, size: usize) -> Inner {
 }
 
 impl Inner {
-    /// Returns the number of parts into which one inner copy is divided.
+    /// Returns the number of parts into which one inner copy is divided, of which the last ones may be empty.
     fn pieces(self) -> usize {
         match self {
             Inner::Run(bytes) => bytes.div_ceil(PART).max(1),
@@ -313,8 +314,8 @@ unsafe fn transpose_stripe(from: *const u8, to: *mut u8, rows: Dim, columns: Dim
 }
 
 /// Writes `rows.size` lines of `width` elements, which are `rows.to` bytes apart. Line `r` consists of element `r` of
-/// each line of `scratch`, which are `PITCH` bytes apart. An element has `size` bytes. Panics if `scratch` is shorter
-/// than the tiles that cover the block.
+/// each line of `scratch`, which are `PITCH` bytes apart. An element has `size` bytes. Panics if `scratch` lacks one of
+/// these elements.
 ///
 /// # Safety
 /// The lines at `to` must be writable.
@@ -340,7 +341,7 @@ unsafe fn write_block(scratch: &[u8], to: *mut u8, rows: Dim, width: usize, size
 }
 
 /// Writes `height` lines of `width` elements, which are `stride` bytes apart. Line `r` consists of element `r` of each
-/// line of `tile`, which are `PITCH` bytes apart.
+/// line of `tile`, which are `PITCH` bytes apart. Panics if `tile` lacks one of these elements.
 ///
 /// # Safety
 /// The lines must be writable.

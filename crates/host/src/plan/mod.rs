@@ -25,7 +25,7 @@ pub struct SlotInfo {
     pub points: Points,
     /// The number of instances.
     pub count: usize,
-    /// The number of bytes of each instance's buffer.
+    /// The number of bytes of each instance's buffer, or `usize::MAX` if it overflows.
     pub bytes: usize,
     /// The location in the program that defines the value.
     pub loc: Loc,
@@ -89,9 +89,11 @@ pub struct Step {
     pub loc: Loc,
     /// The name of what runs: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// The number of element operations or multiply-adds of a kernel, for each instance.
+    /// An estimate of the number of element operations or multiply-adds of a kernel, for each instance. It is 0 for
+    /// steps of other kinds.
     pub work: u64,
-    /// The slots that no later step reads. Their buffers are released after this step.
+    /// The slots that the block of this step defines and that no later step of the block reads or returns, but this one
+    /// reads or defines. Their buffers are released after this step.
     pub drops: Vec<Slot>,
 }
 
@@ -141,7 +143,8 @@ pub enum StepKind {
         divergence: Divergence,
     },
     /// Runs the branch that the first input selects, separately for each point of [`Divergence::apart`]. The input is
-    /// the index of the branch or, with `is_if`, a truth value that is true for the first of two branches.
+    /// the index of the branch or, with `is_if`, a truth value that is true for the first of two branches. An index
+    /// without a branch selects the last branch.
     Case {
         branches: Vec<Code>,
         is_if: bool,
@@ -183,7 +186,8 @@ pub struct Divergence {
 
 /// Computes the outputs of a step.
 pub trait Kernel: Send + Sync {
-    /// Computes the outputs of the instances of `cx` and sets them. Fails if there is no memory for them.
+    /// Computes the outputs of the instances of `cx` and sets them. Fails if there is no memory for them or for scratch
+    /// memory.
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory>;
 
     /// Allocates what `run` allocates in the same way and sets the outputs, but computes nothing. The buffers here have
@@ -220,7 +224,7 @@ impl KernelCx<'_> {
     /// Returns the buffer of input `i` that instance `instance` of the step reads.
     ///
     /// # Panics
-    /// Panics if the buffer was not computed, or was taken.
+    /// Panics if there is no such input or instance, or if the buffer was not computed or was taken.
     pub fn input(&self, i: usize, instance: usize) -> &Buffer {
         self.instance(i, self.step.inputs[i].map[instance])
     }
@@ -228,14 +232,14 @@ impl KernelCx<'_> {
     /// Returns the buffer of instance `at` of input `i`'s slot. It has the bytes of the slot's type.
     ///
     /// # Panics
-    /// Panics if the buffer was not computed, or was taken.
+    /// Panics if there is no such input or instance, or if the buffer was not computed or was taken.
     pub fn instance(&self, i: usize, at: u32) -> &Buffer {
         self.inputs[i][at as usize].as_ref().expect("an instance is computed before it is read")
     }
 
     /// Takes the buffer that [`KernelCx::input`] returns, for writing into it. Returns `None` if it was not computed or
-    /// was taken, if its length is not `bytes`, if it has another owner, or if two instances of the step read the same
-    /// instance of the input's slot.
+    /// was taken, if its length is not `bytes`, if it has another owner, or if any two instances of the step read the
+    /// same instance of the input's slot.
     pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let input = &self.step.inputs[i];
         let own = |buffer: &mut Buffer| input.is_read_once && buffer.len() == bytes && buffer.try_unique().is_some();
@@ -254,7 +258,7 @@ impl KernelCx<'_> {
     /// the current account and releases them, and sets output 0 to the buffers. Most kernels predict no more.
     ///
     /// # Errors
-    /// Fails if there is no memory.
+    /// Fails if there is no memory for the buffers or the scratch bytes.
     pub fn predict(&mut self, bytes: usize, scratch: usize) -> Result<(), OutOfMemory> {
         let outputs = self.allocate(bytes)?;
         self.predict_scratch(scratch)?;
@@ -265,7 +269,7 @@ impl KernelCx<'_> {
     /// Charges `bytes` to the current account and releases them at once, so that they count in its peak.
     ///
     /// # Errors
-    /// Fails if there is no memory.
+    /// Fails if the account refuses the bytes.
     pub fn predict_scratch(&self, bytes: usize) -> Result<(), OutOfMemory> {
         Account::current().reserve(bytes).map(drop)
     }

@@ -10,7 +10,8 @@
 //! - Which branch is taken. Every branch runs, and its results count as new arrays unless all branches return the same
 //!   one.
 //! - What the reference evaluation of an op needs in addition to its operands and results. This is at most as much as
-//!   these, and [`WORKING_BYTES`] for each of their elements if it works on copies.
+//!   these, or twice as much for a collective, in addition to the tables of a region runner, and [`WORKING_BYTES`] for
+//!   each of their elements if it works on copies.
 //!
 //! The result is therefore exact for runs without the last two, and an upper bound for the others.
 
@@ -36,10 +37,11 @@ pub struct Predicted {
     visit: usize,
 }
 
-/// If the owners of the carried buffers have not been as in an earlier round after this many rounds of a loop, one more
-/// round is run, in which the carried buffers count as new, and no other.
+/// If the owners of the carried buffers have not been as in an earlier round after this many rounds of a loop, one last
+/// round is run, in which the carried buffers count as new.
 const MAX_ROUNDS: usize = 6;
-/// The average number of visits of each step after which loops are run for one round only.
+/// The average number of visits of each step after which loops are run for one last round only, as after
+/// [`MAX_ROUNDS`].
 const MAX_VISITS: usize = 64;
 
 /// The number of bytes for each element of an op whose reference evaluation works on copies in wider types.
@@ -58,8 +60,8 @@ struct Predicting<'a> {
 
 impl Run<'_> {
     /// Returns the memory that a run of the plan needs, given its arguments. Nothing is computed. If the memory cannot
-    /// be counted because its size overflows, the peak is `usize::MAX`. Unwinds if the run of the current budget is
-    /// cancelled.
+    /// be counted because its size overflows, the peak and the bytes of the results are `usize::MAX`. Unwinds if the
+    /// run of the current budget is cancelled.
     pub fn predict(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Predicted {
         let memory = Memory::counted();
         counted(|account| Predicting::new(Run::new(plan, module, func, &memory), account, None).predict(given))

@@ -21,8 +21,9 @@ pub struct Depthwise {
 }
 
 /// Returns the kernel of a convolution with several feature groups of one input feature each and several kernel
-/// positions, or `None` for others. It also returns `None` for types that the block machine does not compute, or if the
-/// layouts do not allow one block program. `source` is how the input is read ([`Conv::input`]).
+/// positions, or `None` for others. It also returns `None` for complex types, if the types of operands and result
+/// differ and are not `bf16` or `f16` and `f32`, or if the layouts do not allow one block program. `source` is how the
+/// input is read ([`Conv::input`]).
 pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwise> {
     let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
     let groups = conv.feature_groups;

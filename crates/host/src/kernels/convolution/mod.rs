@@ -3,7 +3,7 @@
 //! The input is an array in which features are innermost and padding and holes are zeros. If the operand is not such an
 //! array, it is copied to one. A row of the product is then a window: its pieces have the same offsets from its start
 //! in every window ([`Windows`]), so no step gathers windows before the product. Each group is a product of its own,
-//! unless a group has one input feature ([`depthwise`]).
+//! unless each of several feature groups has one input feature and the kernel has several positions ([`depthwise`]).
 //!
 //! A product sums in the reference's order (kernel positions, then features). `fma` and pairs of `bf16` round as in
 //! `dot_general`.

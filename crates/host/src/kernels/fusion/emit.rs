@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 /// A compiled group, and how it reads its operands.
 pub struct Compiled {
     pub kernel: block::Kernel,
-    /// For each operand of the kernel, the value and the byte in it where the operand starts.
+    /// For each operand that the kernel reads, the value and the byte in it where the operand starts.
     pub reads: Vec<(Value, usize)>,
 }
 
@@ -29,8 +29,9 @@ pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
 
 /// Returns the first region of `op`, which consists of scalar ops, as one program over a space. Its operands are the
 /// arguments of the region, each with its list of `strides`, followed by the results, which are row-major arrays over
-/// the space. Returns `None` if an op of the region cannot be computed, if an argument is complex, if the region
-/// reads anything but its arguments and constants, or if it is too large ([`MAX_REGION_VALUES`]).
+/// the space. Returns `None` if an op of the region cannot be computed, if an argument is complex or of a type that
+/// kernels do not compute on, if the region reads anything but its arguments and constants, or if it is too large
+/// ([`MAX_REGION_VALUES`]).
 pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
     let region = plan.body[op].regions[0];
     let (_, computed) = plan.body[region].ops.split_last()?;
@@ -46,8 +47,9 @@ pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<
 }
 
 /// Returns a program that computes a value in the first region of `op` for each of `count` elements, which are the
-/// values of one of its arguments. Returns `None` if an op cannot be computed, or if the value depends on anything
-/// else.
+/// values of one of its arguments. Returns `None` if an op cannot be computed, if the value depends on anything else,
+/// if the argument is complex or of a type that kernels do not compute on, or if more than [`MAX_REGION_VALUES`] values
+/// are needed.
 pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, count: usize) -> Option<block::Kernel> {
     Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value])
 }
@@ -117,8 +119,9 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     /// Builds a program for some results of the first region of `op` over a space. Its scalar arguments `args` are
-    /// operands with these strides, and the results are row-major outputs. Returns `None` if anything else is read or
-    /// an op cannot be computed.
+    /// operands with these strides, and the results are row-major outputs. Returns `None` if anything else is read, if
+    /// an op cannot be computed, if an argument is complex or of a type that kernels do not compute on, or if more than
+    /// [`MAX_REGION_VALUES`] values are needed.
     fn region(
         plan: &'a PlanCx<'m>,
         op: Op,

@@ -66,7 +66,7 @@ struct Source {
     sizes: Vec<usize>,
     /// The windows on these arrays.
     window: Vec<WindowDim>,
-    /// The elements of the operands that the copies hold.
+    /// The elements of the operands that the copies hold, or `None` if the operands are read without a copy.
     seen: Option<Vec<Seen>>,
 }
 

@@ -16,13 +16,13 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::WindowDim;
 use shardwise_ops::{ReduceKind, constant_value};
 
-/// Number of lines that are processed together.
+/// The number of lines that are processed together.
 const LANES: usize = 16;
 /// With fewer bytes than this, no worker is woken.
 const SMALL: usize = 1 << 17;
-/// Number of elements of a line between two polls.
+/// The number of elements of a line between two polls.
 const LONG: usize = 1 << 16;
-/// Number of rows of columns between two polls.
+/// The number of rows of columns between two polls.
 const TALL: usize = LONG / LANES;
 
 /// The kernel of cumulative results.

@@ -6,7 +6,7 @@ use shardwise_ops::sort::merge_sort;
 use std::cmp::Ordering;
 use std::convert::Infallible;
 
-/// Number of elements that are sorted between two polls.
+/// The largest number of elements of a list that is not divided into parts, between which the budget is polled.
 const LONG: usize = 1 << 18;
 /// The approximate number of parts into which a list of more than [`LONG`] elements is divided. The bounds of parts are
 /// elements of the list.
@@ -32,8 +32,8 @@ pub enum Numbers {
 }
 
 impl Order {
-    /// Returns the order, or `None` for types without an order. Floats are compared in their total order if `is_total`,
-    /// else as numbers. For other types, `is_total` has no effect.
+    /// Returns the order, or `None` for complex types, which have none. Floats are compared in their total order if
+    /// `is_total`, else as numbers. For other types, `is_total` has no effect.
     pub fn new(elem: Elem, is_descending: bool, is_total: bool) -> Option<Order> {
         let order = Order { elem, is_descending, is_partial: elem.is_float() && !is_total };
         (!elem.is_complex()).then_some(order)
