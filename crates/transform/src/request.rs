@@ -52,7 +52,7 @@ impl Request {
         let inner = match options.trim() {
             "" => "",
             options => {
-                options.strip_prefix('{').and_then(|o| o.strip_suffix('}')).ok_or("it does not end with a closing brace")?
+                options.strip_prefix('{').and_then(|o| o.strip_suffix('}')).ok_or("it does not end with a brace")?
             }
         };
         let (mut args, mut size) = (None, None);
