@@ -37,8 +37,8 @@ fn constraint_sharding<'d>(draft: &'d Draft<'_>, op: OpId) -> Option<&'d Shardin
 }
 
 /// Sets the sharding of `input` to `sharding`, which `op` requires, if [`should_apply`] allows it. If `input` is at a
-/// data-flow edge, sets only the unreduced axes. Instead, puts a constraint directly after `input`, whose result
-/// replaces it in all other uses.
+/// data-flow edge, puts a constraint directly after `input` instead, whose result replaces it in all other uses, and
+/// sets only the unreduced axes of `input`.
 fn apply(draft: &mut Draft<'_>, op: OpId, input: ValueId, sharding: &Sharding) {
     if !should_apply(draft, input, sharding) {
         return;

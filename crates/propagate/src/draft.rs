@@ -116,7 +116,7 @@ pub(crate) struct ValueNode<'m> {
     pub sharding: Option<Sharding>,
     /// The uses, oldest first. An entry is stale if the operand has been set to another value.
     uses: Vec<Use>,
-    /// The result of the edge that holds the sharding of this value.
+    /// The result of the edge that holds the sharding of this value; `None` if the value holds it itself.
     pub edge: Option<ValueId>,
 }
 
@@ -176,8 +176,8 @@ impl<'m> Draft<'m> {
     }
 
     /// Returns the function between whose results and body propagation runs: `@main`, or the only function. Shardy does
-    /// not propagate between those of other functions. Returns `None` if there are several functions and none of this
-    /// name.
+    /// not propagate between those of other functions. Returns `None` if there is no function of this name, and not
+    /// exactly one function.
     pub fn main(&self) -> Option<FrameId> {
         let named = self.roots.iter().find(|&&r| &*self.frame(r).name() == "main");
         named.or(self.roots.first().filter(|_| self.roots.len() == 1)).copied()

@@ -133,7 +133,7 @@ pub(crate) fn adopt_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// The shardings of a manual computation.
+/// The manual axes of a manual computation, and the shardings of its operands.
 pub(crate) struct Manual {
     pub axes: Vec<AxisRef>,
     pub in_shardings: Vec<Sharding>,

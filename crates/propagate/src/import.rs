@@ -38,15 +38,15 @@ impl Replaced {
 }
 
 /// Returns the draft of all functions as they are. Data-flow edges are ordinary ops in it, see
-/// [`super::edges::adopt_edges`]. Fails if a function calls itself, if a function has more than [`MAX_OPS`] ops, or if
-/// its blocks nest too deep.
+/// [`super::edges::adopt_edges`]. Fails if a function calls itself, or if a function has more than [`MAX_OPS`] ops.
 pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let draft = import_funcs(module, &module.funcs.iter().collect::<Vec<_>>(), Replaced::None)?;
     Ok(with_calls(draft))
 }
 
 /// Returns the draft of the functions that are never called, with the bodies of the others in place of their calls.
-/// Fails if a function calls itself, if the program has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
+/// Fails if a function calls itself, if one of the drafted functions has more than [`MAX_OPS`] ops then, or if its
+/// blocks nest too deep.
 pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let mut is_called: EntityVec<FuncId, bool> = EntityVec::filled(module.funcs.len(), false);
     for func in &module.funcs {
@@ -58,7 +58,7 @@ pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
 }
 
 /// Returns the draft of the main function, with the bodies of callees and of composites in place of their calls. Fails
-/// if a function calls itself, if the program has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
+/// if a function calls itself, if the main function has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
 pub(crate) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
     import_funcs(module, &[main], Replaced::All)
 }
@@ -258,7 +258,7 @@ fn first_calls(module: &Module, roots: &[&Func]) -> HashSet<(FuncId, Op)> {
     first
 }
 
-/// Fails if the bodies that replace calls make too many ops.
+/// Fails if a function has more than [`MAX_OPS`] ops once bodies replace its calls.
 fn refuse_expansion(module: &Module, roots: &[&Func], replaced: Replaced) -> Result<(), Diagnostics> {
     let mut sizes = vec![0usize; module.funcs.len()];
     let ids = roots.iter().filter_map(|f| module.func_id(&f.name)).collect();

@@ -17,7 +17,7 @@ pub struct Member {
     pub value: Value,
     /// The region that the op stands in.
     pub region: Region,
-    /// The innermost manual computation around the op.
+    /// The innermost manual computation around the op; `None` if there is none.
     manual: Option<Op>,
 }
 

@@ -39,7 +39,7 @@ impl fmt::Display for RuleError {
                 write!(f, "factor `{factor}` has size 1 and shares its dimension with other factors")
             }
             ErrorKind::TwiceInTensor(factor) => write!(f, "factor `{factor}` stands twice in one tensor"),
-            ErrorKind::TwoKinds(factor) => write!(f, "factor `{factor}` is given two kinds"),
+            ErrorKind::TwoKinds(factor) => write!(f, "factor `{factor}` is given a kind twice"),
         }
     }
 }
@@ -185,7 +185,7 @@ impl Parser<'_> {
     fn number(&mut self) -> Result<usize, RuleError> {
         self.skip_space();
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
-        let number = self.rest()[..digits].parse().map_err(|_| self.expected("a number"))?;
+        let number = self.rest()[..digits].parse().map_err(|_| self.expected("a number less than 2^64"))?;
         self.at += digits;
         Ok(number)
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FactorSharding {
     pub axes: AxisList,
-    /// The axes of the dimension that do not fit this factor, which is not the minor-most.
+    /// The axes of the dimension that do not fit this factor, which is not the minor-most. Empty if all fit.
     pub overflow: Vec<AxisRef>,
     pub is_closed: bool,
     pub is_minor_most: bool,
@@ -60,6 +60,9 @@ impl TensorFactors {
     /// Distributes the axes of each dimension of `sharding` to its factors. Without a sharding, no factor has axes, and
     /// `missing` states if the factors are open. Behind a factor with overflow, the next one is closed and has no axes,
     /// and further ones are left out.
+    ///
+    /// # Panics
+    /// Panics if `sharding` has fewer dimensions than the tensor.
     pub fn new(
         mapping: &Mapping,
         rule: &Rule,

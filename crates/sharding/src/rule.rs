@@ -210,7 +210,9 @@ impl Rule {
                 for (d, (factors, &size)) in mapping.dims.iter().zip(*shape).enumerate() {
                     let product = factors.iter().try_fold(1usize, |n, &f| n.checked_mul(self.size(f)));
                     if product != Some(size) {
-                        return Some(format!("dimension {d} of {what} {i} has size {size}, its factors another"));
+                        return Some(format!(
+                            "dimension {d} of {what} {i} has size {size}, and its factors multiply to another size"
+                        ));
                     }
                 }
             }

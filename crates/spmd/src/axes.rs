@@ -132,12 +132,14 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
     uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
 }
 
-/// Number of devices whose numbers are compared at one time.
+/// The largest number of devices whose numbers are compared with those of the first ones of their groups at one time.
 const MAX_COMPARED: usize = 1 << 14;
 
 /// Returns true if the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
-/// that are equal on all devices with the same position along `along`. `number` takes the coordinates of a device.
-/// `uses` holds the uses of the op's body, once they are needed. All devices are computed, some at a time.
+/// that are equal on all devices with the same position along `along`. Returns false if this is not known, because an
+/// op that reads the result is no elementwise op on scalars whose other operands are constants. `number` takes the
+/// coordinates of a device. `uses` holds the uses of the op's body, once they are needed. All devices are computed,
+/// some at a time.
 pub(crate) fn is_read_along(
     view: &OpView<'_>,
     number: impl Fn(&[usize]) -> usize,
@@ -168,8 +170,8 @@ pub(crate) fn is_read_along(
     })
 }
 
-/// Returns true if the result of `view` is only read to compute numbers that are equal in each group. `groups` has the
-/// results of the op, at least one in each group.
+/// Returns true if the result of `view` is only read to compute numbers that are equal in each group, as far as
+/// [`scalars`] can compute them. `groups` has the results of the op, at least one in each group.
 fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>) -> bool {
     let numbers: Vec<usize> = groups.concat();
     let numbers = match view.result_tensor(0).dtype {
@@ -201,8 +203,8 @@ fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>
     true
 }
 
-/// Returns the results of an elementwise op that computes a scalar from `number` and constants, one for each of the
-/// values of `number`. Returns `None` for other ops, and if the evaluation fails.
+/// Returns the results of an elementwise op or a reshape that computes a scalar from `number` and constants, one for
+/// each of the values of `number`. Returns `None` for other ops, and if the evaluation fails.
 fn scalars(view: &OpView<'_>, number: Value, values: &Literal) -> Option<Literal> {
     let is_scalar = |v: &Value| view.body.ty(*v).as_tensor().is_some_and(|t| t.rank() == 0);
     let are_scalars = view.operands().iter().chain(view.results()).all(is_scalar) && view.results().len() == 1;
@@ -235,7 +237,7 @@ fn scalars(view: &OpView<'_>, number: Value, values: &Literal) -> Option<Literal
 }
 
 /// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and
-/// `None` otherwise. A conversion of one of these to a type that can hold every device's number counts as well.
+/// `None` otherwise. A conversion of one of these to an element type of at least 32 bits counts as well.
 fn stride_of(view: &OpView<'_>) -> Option<usize> {
     let is_id = |view: &OpView<'_>| Opcode::of_view(view) == Opcode::PartitionId;
     match view.name() {

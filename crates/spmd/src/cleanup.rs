@@ -2,8 +2,8 @@
 //!
 //! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops are merged; an op in a
 //! region is also merged with an equal op of the function's own region. Ops that change nothing are replaced by their
-//! operand, and scalar integer arithmetic on constants is evaluated. Two permutations of devices, one after the other,
-//! become one, unless the program states one of them.
+//! operand, and ops on scalar constants whose result is an integer or a boolean are evaluated. Two permutations of
+//! devices, one after the other, become one, unless the program states one of them or the mesh is too large.
 
 use crate::rewrite::{facts, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -22,8 +22,9 @@ const MAX_ROUNDS: usize = 4;
 const MAX_DEVICES: usize = 1 << 12;
 
 /// Removes the dead ops of the main function and the results of branches and loops that nothing needs, merges equal
-/// ops, and replaces ops that change nothing by their operand and scalar integer arithmetic on constants by its value.
-/// Joins permutations of devices that the compiler made. Always returns `Ok`.
+/// ops, and replaces ops that change nothing by their operand, and ops on scalar constants by their value if it is an
+/// integer or a boolean. On a mesh of at most [`MAX_DEVICES`] devices, joins permutations of devices that the compiler
+/// made. Always returns `Ok`.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
@@ -36,7 +37,7 @@ pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
 }
 
 /// Removes the results of branches and loops that nothing needs, and all dead ops, from the main function. Returns the
-/// module unchanged if each result is needed.
+/// module unchanged, with its dead ops, if no branch or loop that is needed has such a result.
 pub(crate) fn remove_unused_results(mut module: Module) -> Module {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return module };
     if Liveness::compute(&module, &module[main].body).unused.is_empty() {
@@ -388,8 +389,8 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// Returns the value of scalar integer or boolean arithmetic whose operands are all scalar constants, or `None` for
-/// other ops and if the evaluation fails.
+/// Returns the value of a pure op whose operands are all scalar constants, and whose result is a scalar integer or
+/// boolean. Returns `None` for other ops, for ops without operands, and if the evaluation fails.
 fn fold(view: &OpView<'_>) -> Option<Literal> {
     let facts = facts(view);
     let is_scalar =

@@ -12,8 +12,8 @@ use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
 use shardwise_ops::{Opcode, ReduceKind, make_shardy};
 use std::sync::Arc;
 
-/// Replaces all `sdy.reshard` ops of the main function by collectives. A sum that only such an op reads becomes a part
-/// of a reduce-scatter where the op splits it over the summed axes. Always returns `Ok`.
+/// Replaces all `sdy.reshard` ops of the main function by collectives. A sum that only such an op in the same region
+/// reads becomes a part of a reduce-scatter if the op first splits it over summed axes. Always returns `Ok`.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         if !has_reshards(&func.body) {
@@ -166,9 +166,9 @@ fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     }
 }
 
-/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` if this step
-/// is no slice, if in no dimension the first axis of the slice is summed over, or if the slice over the remaining axes
-/// would not take whole blocks.
+/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` if there is
+/// no step, if the first one is no slice, if in no dimension the first axis of the slice is summed over, or if the
+/// slice over the remaining axes would not take whole blocks.
 fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<Scatter> {
     let first = steps.first()?;
     let StepKind::AllSlice { axes: slices } = &first.kind else { return None };

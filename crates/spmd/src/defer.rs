@@ -11,11 +11,12 @@
 //! A sum is deferred past a chain of linear ops, each the only reader of the one before, if this takes fewer bytes.
 //!
 //! Not deferred are sums over Explicit axes and sums in manual computations, whose place the program states; sums of
-//! elements of 16 bits and less, whose summands would be rounded once more; and sums past a change of the element type,
-//! past `negate` and `subtract` of floats, which could change the sign of a zero, or past a product element by element,
-//! because a summand may be zero where the other factor is infinite. Where each element comes from one device and the
-//! others add -0 (`slice`, `gather`), the sum is not deferred past any product. Other sums are deferred past dots and
-//! convolutions, although a summand may be zero where a factor is infinite: the result is then NaN.
+//! floats of fewer than 32 bits, whose summands would be rounded once more; and sums past a change of the element type,
+//! past `negate` and `subtract` of floats and complex numbers, which could change the sign of a zero, or past a product
+//! element by element, because a summand may be zero where the other factor is infinite. Where each element comes from
+//! one device and the others add -0 (`slice`, `gather`), the sum is not deferred past any product. Other sums are
+//! deferred past dots and convolutions, although a summand may be zero where a factor is infinite: the result is then
+//! NaN.
 
 use crate::live::bytes;
 use crate::rewrite::{facts, has_program_regions, is_manual, map_main};
@@ -29,7 +30,7 @@ use shardwise_sharding::{FactorKind, Rule};
 use std::sync::Arc;
 
 /// The largest number of times that a region is planned. An op that cannot compute on summands after all is left out of
-/// the next plan.
+/// the next plan. If the last plan has such an op, no sum of the region is deferred.
 const MAX_ROUNDS: usize = 4;
 
 /// Takes the sums over devices of the main function after ops that are linear in them, where this takes fewer bytes.

@@ -1,8 +1,9 @@
 //! Rewrites a localized program for other StableHLO tools, with devices named by number.
 //!
 //! Axes become dense groups and pairs of device ids with channels, and `shardwise.axis_index` becomes arithmetic on
-//! `partition_id`. What only shardwise reads (meshes, shardings, `shardwise.*`) is removed. The size of the result
-//! grows with the number of devices. It is meant for printing and is not a stage of the pipeline.
+//! `partition_id`. What only shardwise reads is removed: meshes, the shardings of values, and `shardwise.*` attributes
+//! of arguments and results. The size of the result grows with the number of devices. It is meant for printing and is
+//! not a stage of the pipeline.
 
 use crate::rewrite::map_main;
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Mesh};

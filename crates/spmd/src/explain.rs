@@ -5,7 +5,8 @@
 //! | all-reduce | 2(n-1)/n of its operand |
 //! | all-gather | (n-1)/n of its result |
 //! | reduce-scatter, all-to-all | (n-1)/n of its operand |
-//! | collective-permute, broadcast | its operand |
+//! | collective-permute | its operand, or nothing if no device receives from another one |
+//! | broadcast | its operand |
 //! | collective-reduce | n-1 times its operand |
 //! | ragged all-to-all | at most its output, and at most the operands of the others: known exactly only at run time |
 //!
@@ -48,12 +49,13 @@ pub struct Row {
     /// The location of that op in the source.
     pub loc: Loc,
     pub reason: Option<Arc<Reason>>,
-    /// True if no other way to combine these values receives less.
+    /// True if it is known that no other way to combine these values receives less.
     pub is_tight: bool,
 }
 
 impl Row {
-    /// Returns the axes, such as `x,y`, or the number and size of the groups if they are not along axes.
+    /// Returns the axes, such as `x,y`. If the groups are not along axes, returns their number and the size of the
+    /// first one, or `all` if all devices are one group.
     pub fn axes(&self) -> String {
         match &self.groups {
             Groups::Axes { mesh, axes } => axis_names(mesh, axes).join(","),

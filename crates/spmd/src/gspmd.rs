@@ -27,8 +27,8 @@ const ATTR: &str = "mhlo.sharding";
 ///
 /// # Errors
 /// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation is
-/// malformed, does not fit its values, or has no equal in Shardy's, or splits a value over an axis that is manual
-/// already (`sdy-manual-bound`).
+/// malformed, does not fit its values, has no equal in Shardy's, or splits a value over an axis that is manual already
+/// (`sdy-manual-bound`).
 pub fn import(module: Module) -> Result<Module, Diagnostics> {
     refuse_local(&module)?;
     let found = find(&module)?;
@@ -176,8 +176,8 @@ pub(crate) fn remaining(module: &Module) -> Option<(Loc, String)> {
 
 /// The meshes of the module's grids.
 struct Meshes {
-    /// The strides at which axes begin and end, ascending. Each divides the next, and the last is the number of
-    /// devices.
+    /// The strides at which axes begin and end, ascending. Each divides the next, and the last is the largest number of
+    /// devices that a sharding lists.
     cuts: Vec<usize>,
     made: Vec<Arc<Mesh>>,
     taken: BTreeSet<Arc<str>>,
@@ -309,7 +309,7 @@ fn malformed(loc: &Loc, text: &str, error: &HloShardingError) -> Diagnostic {
 
 fn too_many_dims(loc: &Loc, count: usize) -> Diagnostic {
     let message = format!(
-        "the order of a sharding's devices needs a mesh of {count} axes, and a mesh has at most {}",
+        "the grid of a sharding's devices needs a mesh of {count} axes, and a mesh has at most {}",
         Mesh::MAX_AXES
     );
     Diagnostic::error("gspmd-sharding", loc, message)

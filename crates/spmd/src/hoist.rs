@@ -14,8 +14,8 @@
 //! the program states it.
 //!
 //! The result of a moved collective is held during the whole loop. A collective stays where it is if all that is held
-//! would take more than [`GROWTH`] more memory than before. It is then marked ([`shardy::stays_in_loop`]), and the mark
-//! states that this was decided.
+//! would take more memory than before by more than [`GROWTH`] of it, and by more than [`ROOM`]. It is then marked
+//! ([`shardy::stays_in_loop`]), and the mark states that this was decided.
 //!
 //! [`shardy::stays_in_loop`]: shardwise_ops::shardy::stays_in_loop
 

@@ -10,11 +10,12 @@ use shardwise_ir::{Body, Op, Region, Value, ValueDef};
 
 /// The positions of a body's ops and of the last uses of its values.
 pub(crate) struct Lives {
-    /// The region that contains each op.
+    /// The region that contains each op, or `None` for an op in no region.
     home: EntityVec<Op, Option<Region>>,
     /// The position of each op in its region.
     position: EntityVec<Op, usize>,
     /// The position of the last op, in the region that defines the value, that uses the value itself or in a region.
+    /// `None` if no op does.
     last_use: EntityVec<Value, Option<usize>>,
 }
 

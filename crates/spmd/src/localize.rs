@@ -153,7 +153,8 @@ impl Localizer<'_> {
     }
 
     /// Inserts the body of a manual computation, with its ops made local, in place of the op and returns its results.
-    /// Records what is claimed of the results, unless a pass made the computation. Fails if an op of the body does.
+    /// Records what is claimed of the results, unless a pass made the computation. Always returns `Ok`: the errors of
+    /// ops in the body are recorded in `found`.
     fn manual<'s>(
         &mut self,
         view: &OpView<'s>,

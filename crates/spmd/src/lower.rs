@@ -23,8 +23,9 @@ const MAX_OPS: usize = 4_000_000;
 /// the main function's branches and loops the results that nothing needs, and dead ops if there are such results.
 ///
 /// # Errors
-/// Fails if the program gets too large (`lower-size`), or if a collective moves data along axes that are not manual
-/// where it stands, or a device's position along such axes is read (`collective-axes`).
+/// Fails if a function gets too large (`lower-size`). Also fails if a collective of the main function moves data along
+/// axes that are not manual where it is, or does not do the same at every position along these, or if a device's
+/// position along such axes is read (`collective-axes`).
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     let inlined = if is_lowered(module) { module.clone() } else { inline(module)? };
     crate::processes::check_axes(&inlined)?;

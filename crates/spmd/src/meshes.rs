@@ -102,8 +102,8 @@ fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
 struct Used {
     /// Every mesh that is used, once.
     meshes: Vec<Use>,
-    /// True if a list of axes is not in normal form, or the rank of a sharding is not that of its tensor. The latter is
-    /// allowed for a mesh of one device.
+    /// True if a list of axes is not in normal form, or if the sharding of a value has another rank than the value. The
+    /// latter is allowed for a mesh of one device.
     is_irregular: bool,
 }
 
@@ -202,7 +202,8 @@ type AxesOfMesh = (Arc<Mesh>, Vec<AxisRef>);
 struct Rewriter<'a> {
     main: &'a Arc<Mesh>,
     known: HashMap<AxesOfMesh, Option<Vec<AxisRef>>>,
-    /// The meshes with layouts that could not be rewritten.
+    /// The meshes with layouts that could not be rewritten, each once. A layout with manual axes, which are required,
+    /// is an error in `found` instead.
     lost: Vec<Use>,
     found: Diagnostics,
 }

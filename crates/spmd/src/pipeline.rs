@@ -187,9 +187,9 @@ pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partition
 /// Runs the passes that come before propagation.
 ///
 /// # Errors
-/// Fails if the program has been partitioned before, if a sharding in XLA's older notation cannot be imported, or if
-/// what the program states of its meshes, collectives, sharding rules and sharding groups cannot hold. If modules are
-/// verified ([`Options::verify`]), also fails if `module` is not valid.
+/// Fails if the program has been partitioned before, if a sharding or a per-device region in XLA's older notation
+/// cannot be imported, or if what the program states of its meshes, manual axes, collectives, sharding rules and
+/// sharding groups cannot hold. If modules are verified ([`Options::verify`]), also fails if `module` is not valid.
 ///
 /// # Panics
 /// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.

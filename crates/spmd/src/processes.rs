@@ -13,8 +13,9 @@ use shardwise_propagate::check_written_rule;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Checks the sharding rules that the program states, the processes that its collectives name, and that no axis is
-/// split that is manual already, in the functions that run. All layouts must be over the main mesh.
+/// Checks the sharding rules that the program states, that its collectives name processes that exist and leave out none
+/// that needs their results, and that nothing is split or summed over an axis that is manual already, in the functions
+/// that run. All layouts must be over the main mesh.
 ///
 /// Errors: `collective-process`, `sdy-manual-bound`, `sharding-rule`.
 pub(crate) fn check(module: &Module) -> Result<(), Diagnostics> {

@@ -116,8 +116,8 @@ fn lost(decided: &Assignment, index: usize) -> Option<&FactorConflict> {
 
 /// Returns the indices (operands, then results) of the op's tensors whose layouts led to a collective:
 ///
-/// - If a tensor is moved, the tensor itself. For an operand, also the tensor that was preferred to it, or all tensors
-///   with the factor if none was.
+/// - If a tensor is moved, the tensor itself. For an operand whose axes were not kept because of a conflict, also the
+///   first tensor that was preferred to it, or all tensors with the factor if none was.
 /// - For a sum, the tensors with a split reduction factor, and all results.
 /// - For an exchange, the tensors with a factor along which elements move.
 pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The largest number of ops by which a source is computed, with each op counted as often as its result is used.
 const MAX_OPS: usize = 16;
 
-/// An operand with at least this many times fewer elements than the source is used as it is.
+/// An operand with at least this many times fewer elements than the source, or with at most one, may be used as it is.
 const MUCH_SMALLER: usize = 8;
 
 /// The sources of a body. Their layouts do not change.

@@ -595,7 +595,7 @@ fn origin(module: &Module, source: &Body, operand: Value, index: usize) -> Optio
 }
 
 /// Returns a phrase for the first reader of a result that requires its layout: the function's return, or an op that
-/// only states a layout, if that is `wanted`. Returns `None` if there is none.
+/// only states a layout, and states the layout `wanted`. Returns `None` if there is none.
 fn demand(module: &Module, source: &Body, uses: &Uses, result: Value, wanted: &Sharding) -> Option<String> {
     let end = source[source.entry()].ops.last();
     let asks = |found: &Use| {

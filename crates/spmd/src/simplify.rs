@@ -16,8 +16,9 @@ use shardwise_ops::{Opcode, collective};
 use std::collections::HashMap;
 
 /// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of
-/// one operand that name devices, and with reducers on the types of their operands. An asynchronous collective keeps
-/// its operands and its reducer if it cannot be started once for each operand. Always returns `Ok`.
+/// one operand, with groups of devices in place of groups of a replica with all of its partitions, and with reducers on
+/// the types of their operands. An asynchronous collective keeps its reducer, and it keeps its operands if it cannot be
+/// started once for each of them. Always returns `Ok`.
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
     let module = numbered(&module).unwrap_or(module);
     let module = reshards(&module).unwrap_or(module);
@@ -83,8 +84,8 @@ fn over_devices(module: &Module) -> Option<Module> {
 }
 
 /// Returns the module with a stream number on every `rng`, or `None` if all have one. An op without a number gets its
-/// position among all ops that need such a number, in the order of the text. Numbers that are there already do not
-/// change.
+/// position among all ops that have such a number in the same attribute, in the order of the text. Numbers that are
+/// there already do not change.
 fn numbered(module: &Module) -> Option<Module> {
     unnumbered(module)?;
     let mut out = module.clone();

@@ -74,7 +74,7 @@ macro_rules! guarantees {
 guarantees! {
     ONE_NOTATION: "no sharding is in XLA's older notation", until None, gspmd::remaining;
     ONE_MESH: "all shardings of the functions that run are over the main mesh", until None, meshes::other_mesh;
-    PLAIN_REDUCERS: "reducers work on the element types of their operands", until None,
+    PLAIN_REDUCERS: "reducers work on the element types of their operands, except in asynchronous ops", until None,
         |m| find_op(m, |v| is_promoted(v) && !is_started(v));
     SINGLE_COLLECTIVES: "collectives have one operand, except asynchronous ones", until None,
         |m| find_op(m, |v| collective::is_variadic(v) && !is_started(v));
@@ -82,7 +82,7 @@ guarantees! {
     NO_STEPS_YET: "no collective of Shardy is in the program", until Some("lower"),
         |m| find_op(m, |v| ShardyCollective::of(v).is_some());
     PLAIN_TYPES: "no type is quantized", until None, |m| find_value(m, |b, v| dequantize::names_quantized(b.ty(v)));
-    NO_UNUSED: "every function is public or referred to", until None, unused;
+    NO_UNUSED: "every function is public, the main function or referred to", until None, unused;
     JOINED: "no op along a sharded dimension could read what its operands are cut from", until Some("join"),
         join::first;
     LAID_OUT: "every tensor outside of reducers and comparators has a sharding", until Some("axes"), without_sharding;
@@ -160,8 +160,8 @@ fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
     ops
 }
 
-/// Returns the location and the name of an op in the program regions of the main function for which `is_wrong` returns
-/// true. Returns `None` if there is none, or if the module has no mesh.
+/// Returns the location and the name of the first op in the program regions of the main function for which `is_wrong`
+/// returns true. Returns `None` if there is none, or if the module has no mesh.
 fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     let is_wrong = |&op: &Op| is_wrong(&module.view(&func.body, op));
@@ -296,7 +296,7 @@ fn split_without_rule(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<String> {
     let results = if is_source { &[][..] } else { view.results() };
     let is_split = |&v: &Value| sharding_or_replicated(view.body, v, mesh).is_some_and(|s| !s.is_replicated());
     let position = view.operands().iter().chain(results).position(is_split)?;
-    Some(format!("it has no rule, and tensor {position} is split"))
+    Some(format!("it has no rule, and tensor {position} is split or unreduced"))
 }
 
 fn uneven(module: &Module) -> Option<(Loc, String)> {

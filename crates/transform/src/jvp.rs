@@ -115,7 +115,9 @@ impl<'s> Scope<'s> {
             .unwrap_or_else(|| make::zeros(b, self.body.ty(v).as_tensor().expect("only tensors have tangents")))
     }
 
-    /// Copies the ops of a region but its terminator, with their tangents. Fails if an op has no derivative.
+    /// Copies the ops of a region but its terminator, with their tangents. Fails if an op has no derivative
+    /// (`no-derivative`), or if a function with a custom derivative captures a value with a tangent
+    /// (`custom-captured`).
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -292,7 +294,8 @@ impl<'s> Scope<'s> {
     }
 
     /// Differentiates a function or region with a [`Policy`], whose values are computed again. It becomes a named
-    /// computation with this policy, which also takes and returns the tangents. Fails if an op has no derivative.
+    /// computation with this policy, which also takes and returns the tangents. Fails as [`region`](Scope::region)
+    /// does.
     fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let operands: Vec<(Value, Option<Value>)> =
             op.operands().iter().map(|&v| (self.cloner.get(v), self.tangents[v])).collect();
@@ -308,7 +311,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Builds a named computation with a policy from a region of this body. Returns its results, each with its tangent.
-    /// Fails if an op has no derivative.
+    /// Fails as [`region`](Scope::region) does.
     fn remat_region(
         &mut self,
         region: Region,
@@ -374,7 +377,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies an `async_start`. The tangent of its result is computed at once, without waiting, and becomes the tangent
-    /// of the future. Fails if an op of its region has no derivative.
+    /// of the future. Fails as [`region`](Scope::region) does.
     fn start(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         self.cloner.op(op.op, b);
         let inner = op.regions()[0];
@@ -401,8 +404,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function with its tangents. Fails if an op has no derivative, or if the module has no function of this
-    /// name.
+    /// Inlines a function with its tangents. Fails as [`region`](Scope::region) does, and with `no-derivative` if the
+    /// module has no function of this name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
@@ -416,7 +419,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies the ops of a body on the operands of `op`, with their tangents. Returns its results and their tangents.
-    /// Fails if an op has no derivative.
+    /// Fails as [`region`](Scope::region) does.
     fn inlined(
         &self,
         op: &OpView<'s>,
@@ -447,7 +450,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Differentiates a loop: it carries the tangents beside the values. Values that no turn changes are not carried.
-    /// Fails if an op has no derivative.
+    /// Fails as [`region`](Scope::region) does.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (args, next) = (&op.body[turn].args, op.body.region_results(turn));
@@ -523,7 +526,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Differentiates an `if` or a `case`: each region also returns the tangents. Fails if an op has no derivative.
+    /// Differentiates an `if` or a `case`: each region also returns the tangents. Fails as [`region`](Scope::region)
+    /// does.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let loc = b.loc.clone();
         let mut regions = vec![];
@@ -560,7 +564,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Differentiates a manual computation: tangents are split as the values are. Fails if an op has no derivative.
+    /// Differentiates a manual computation: tangents are split as the values are. Fails as [`region`](Scope::region)
+    /// does.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (source, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");

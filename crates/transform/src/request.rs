@@ -51,12 +51,16 @@ impl Request {
     fn with_options(name: &str, options: &str) -> Result<Request, String> {
         let inner = match options.trim() {
             "" => "",
-            options => options.strip_prefix('{').and_then(|o| o.strip_suffix('}')).ok_or("a brace is not closed")?,
+            options => {
+                options.strip_prefix('{').and_then(|o| o.strip_suffix('}')).ok_or("it does not end with a brace")?
+            }
         };
         let (mut args, mut size) = (None, None);
         for option in inner.split([',', ' ']).filter(|o| !o.is_empty()) {
             let (key, value) = option.split_once('=').ok_or(format!("`{option}` is not of the form `name=value`"))?;
-            let number = |text: &str| text.parse::<usize>().map_err(|_| format!("`{text}` is not a number"));
+            let number = |text: &str| {
+                text.parse::<usize>().map_err(|_| format!("`{text}` is not a number from 0 to {}", usize::MAX))
+            };
             match (key, name) {
                 ("args", _) => args = Some(value.split('+').map(number).collect::<Result<Vec<_>, _>>()?),
                 ("size", "vmap") => size = Some(number(value)?),

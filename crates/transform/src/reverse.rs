@@ -34,8 +34,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// `transform-argument`, `grad-integer`, `custom-captured` and `no-derivative` as in [`jvp`],
-/// `no-transpose` for the last op on the way that has no transpose, and `loop-length` for a loop whose number of steps
-/// is not known.
+/// `no-transpose` for the last op on the way that has no transpose, and `loop-length` for a loop on the way whose
+/// number of steps is not known.
 pub fn vjp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     vjp_of(module, func, args, usize::MAX)
 }
@@ -650,8 +650,8 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses. Fails if
-    /// an op has no transpose.
+    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses. Fails as
+    /// [`Reverse::back`] does.
     fn back_of_branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let outer = self.captured(op);
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
@@ -694,7 +694,7 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and
-    /// returns those of the arguments in the arguments' layouts. Fails if an op has no transpose.
+    /// returns those of the arguments in the arguments' layouts. Fails as [`Reverse::back`] does.
     fn back_of_manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         let (args, given) = (&self.source[inner].args, self.source.region_results(inner));

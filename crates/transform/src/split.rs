@@ -8,7 +8,8 @@ use shardwise_ops::{Constness, Opcode};
 /// Splits a function into the part that depends on its first `args` arguments only, and the rest.
 ///
 /// The first function takes these arguments, and returns the first `results` results, then all values that the second
-/// one uses. The second takes these values, then the other arguments, and returns the other results.
+/// one uses, except constants, which the second one makes itself. The second takes these values, then the other
+/// arguments, and returns the other results.
 ///
 /// ```text
 /// (x, ct) -> (sin x, ct * cos x)   becomes   x -> (sin x, cos x)   and   (cos x, ct) -> ct * cos x
@@ -36,7 +37,7 @@ pub fn residuals(module: &Module, func: &Func, args: usize, results: usize) -> V
 struct Parts {
     first: Vec<Op>,
     second: Vec<Op>,
-    /// The values of the first part that the second one uses.
+    /// The values of the first part that the second one uses, except constants.
     kept: Vec<Value>,
 }
 

@@ -178,7 +178,9 @@ impl<'s> Scope<'s> {
         if self.mapped[v] { to } else { repeated(b, to, self.size) }
     }
 
-    /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch.
+    /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch
+    /// (`no-batch`), or if a manual computation states a layout of an operand that names an axis over which the new
+    /// dimension is split (`spmd-axis`). Other such layouts are recorded in `wrong`.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -297,7 +299,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over
-    /// manual axes: then each device has a part of the batch. Fails if an op has no batch.
+    /// manual axes: then each device has a part of the batch. Fails as [`region`](Scope::region) does.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (region, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");
@@ -367,7 +369,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Builds the call of a function with a custom derivative for the batch, and batches this function and those of its
-    /// rule. Fails if an op has no batch.
+    /// rule. Fails as [`region`](Scope::region) does.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
@@ -383,7 +385,7 @@ impl<'s> Scope<'s> {
 
     /// Batches a function with a custom derivative, whose operands are mapped as given, and the functions of its rule.
     /// Returns the names of the batches. If it was batched for the same operands before, or a rule calls its own
-    /// function, returns those names again. Fails if an op has no batch.
+    /// function, returns those names again. Fails as [`region`](Scope::region) does.
     fn custom_functions(
         &mut self,
         op: &OpView<'s>,
@@ -421,7 +423,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Adds the batch of a function under this name. All results have the leading dimension, except those that are
-    /// summed over it. Fails if an op has no batch.
+    /// summed over it. Fails as [`region`](Scope::region) does.
     fn add_batch(
         &mut self,
         func: &'s Func,
@@ -459,7 +461,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Inlines a function as a batch. Fails if an op has no batch, or if the module has no function of this name.
+    /// Inlines a function as a batch. Fails as [`region`](Scope::region) does, and with `no-batch` if the module has no
+    /// function of this name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
@@ -468,7 +471,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
-    /// op. Fails if an op has no batch.
+    /// op. Fails as [`region`](Scope::region) does.
     fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
         inner.split = self.split.clone();
@@ -485,8 +488,8 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds the batch of a function whose values are computed again: it stays a region of its own. Fails if an op has
-    /// no batch.
+    /// Builds the batch of a function whose values are computed again: it stays a region of its own. Fails as
+    /// [`region`](Scope::region) does.
     fn remat(&mut self, op: &OpView<'s>, policy: &Policy, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (new, loc) = (b.body.add_region(), b.loc.clone());
@@ -514,7 +517,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies a region of this body, of whose arguments some are mapped. Returns its results, and which are mapped.
-    /// Fails if an op has no batch.
+    /// Fails as [`region`](Scope::region) does.
     fn remat_region(
         &mut self,
         region: Region,
@@ -541,7 +544,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any
-    /// index, and the values of indices for which it does not hold stay. Fails if an op has no batch.
+    /// index, and the values of indices for which it does not hold stay. Fails as [`region`](Scope::region) does.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
         let (count, next) = (op.operands().len(), op.body.region_results(turn));
@@ -614,7 +617,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes
-    /// the results of its own. Fails if an op has no batch.
+    /// the results of its own. Fails as [`region`](Scope::region) does.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         if self.mapped[op.operand(0)] {
             return self.all_branches(op, b);

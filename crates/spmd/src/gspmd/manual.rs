@@ -206,8 +206,8 @@ impl Closing<'_> {
         Ok(())
     }
 
-    /// Checks that the per-device type at a boundary of the region is the global type split by the sharding. Fails if
-    /// it is not (`gspmd-manual`).
+    /// Checks that the per-device type at a boundary of the region is the global type split evenly by the sharding.
+    /// Fails if it is not (`gspmd-manual`).
     fn check_types(&self, op: &OpView<'_>) -> Result<(), Diagnostic> {
         let (global, local) = match role(op) {
             Role::Enters => (op.operand(0), op.result(0)),
@@ -222,7 +222,7 @@ impl Closing<'_> {
         if is_part && whole.as_tensor().map(|t| t.dtype) == part.as_tensor().map(|t| t.dtype) {
             return Ok(());
         }
-        Err(refused(op.loc(), &format!("has {part} on each device, which is not {whole} split by {sharding}")))
+        Err(refused(op.loc(), &format!("has {part} on each device, which is not {whole} split evenly by {sharding}")))
     }
 
     fn sharding(&self, body: &Body, v: Value) -> Sharding {

@@ -25,7 +25,7 @@ struct Chosen {
     with_another_factor: bool,
 }
 
-/// The strategies, by name, each with the special cases that it has.
+/// The strategies, by name, each with those of its special cases that generated programs have to contain.
 pub const STRATEGIES: &[(&str, &[&str])] = &[
     ("halo", &["uneven", "several hops", "strided", "part of an axis", "in a loop", "with another factor"]),
     ("block totals", &["uneven", "several hops", "part of an axis", "in a loop", "with another factor"]),
@@ -35,7 +35,7 @@ pub const STRATEGIES: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the names of the [`STRATEGIES`] that `reshard` chose for the ops of the main function. Each op and each
-/// special case also has a name of its own, such as `halo of slice` and `halo: uneven`.
+/// special case, in that list or not, also has a name of its own, such as `halo of slice` and `halo: uneven`.
 ///
 /// The module is one after `reshard` and before `collectives`. There are no names if it has no mesh or no main
 /// function.
@@ -91,7 +91,7 @@ fn exchanged(view: &OpView<'_>, dim: &MovedDim) -> Chosen {
     Chosen { name, op, several_hops, strided, ..layout_cases(view, operand, Some(at)) }
 }
 
-/// Returns the distance of the farthest device from which one receives.
+/// Returns the largest distance between a device and one from which it receives, or 0 if no device receives anything.
 fn hops(exchange: &Exchange) -> u64 {
     let far = match exchange {
         Exchange::Alike(parts) => parts.iter().map(|p| p.ahead.unsigned_abs()).max(),

@@ -90,7 +90,8 @@ pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns the blocks for which an op reads windows if it runs split along a factor. Returns `None` if it reads none,
-/// or if its regions use values from around the op.
+/// if no dimension that could be split into such blocks consists of the factor alone, or if the op's regions use values
+/// from around the op.
 pub(crate) fn blocks_of(view: &OpView<'_>, rule: &Rule, factor: Factor) -> Option<Blocks> {
     // The body of a manual computation cannot use values from outside.
     if !view.regions().is_empty() && !view.captured().is_empty() {

@@ -24,7 +24,8 @@ pub(crate) struct Need {
     pub len: usize,
     /// True if elements outside of the dimension are those of its other end.
     pub wraps: bool,
-    /// The elements that are fetched. Others count as outside of the dimension.
+    /// The first element that is used, and the position after the last one. Others count as outside of the dimension.
+    /// Ignored if elements wrap.
     pub inside: (usize, usize),
 }
 
@@ -49,8 +50,8 @@ pub(crate) struct Part {
 /// A permute of `len` elements, or a copy of the device's own elements.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Round {
-    /// The positions of the source and of the target device of each array that is sent. The list is empty if each device
-    /// keeps its own elements.
+    /// The positions of the source and of the target device of each array that is sent. The list is empty if each
+    /// device keeps its own elements.
     pub pairs: Vec<(usize, usize)>,
     pub len: usize,
     /// For each source, the first element of its block that it sends; `None` for other devices.

@@ -30,8 +30,8 @@ pub(super) struct Direction {
 pub(super) struct Shared(FxHashMap<Direction, Vec<Span>>);
 
 impl Shared {
-    /// Adds what an op in `region` fetches along the first of its dimensions. Along the others, it fetches parts of a
-    /// window that no other op has.
+    /// Adds the elements that an op in `region` fetches along the first of its dimensions, if all devices fetch the
+    /// same parts relative to their blocks. Along the others, it fetches parts of a window that no other op has.
     pub fn add(&mut self, view: &OpView<'_>, region: Region, dims: &[MovedDim]) {
         let Fetched::Elements(fetches) = &dims[0].fetched else { return };
         for fetch in fetches {

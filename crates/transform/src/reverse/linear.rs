@@ -16,7 +16,7 @@ use shardwise_ops::{Opcode, make};
 /// [`split`](crate::split) divides it into a part that runs once, and a linear one.
 ///
 /// # Errors
-/// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known.
+/// Those of [`jvp`], and `loop-length` for a loop that has tangents and whose number of steps is not known.
 pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     linearize_of(module, func, args, usize::MAX)
 }
@@ -47,7 +47,8 @@ pub fn linearize_of(module: &Module, func: &Func, args: &[usize], count: usize) 
 }
 
 impl<'s> Reverse<'s> {
-    /// Builds the linear ops of a region but its terminator, after the known ones. Fails for a loop of unknown length.
+    /// Builds the linear ops of a region but its terminator, after the known ones. Fails if one of them is a loop of
+    /// unknown length, or contains one that has tangents.
     fn forth(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         for &op in self.ops(region) {
             let view = self.module.view(self.source, op);
@@ -68,7 +69,7 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the linear part of a loop: it carries the tangents, and the number of the turn. Fails if the length is
-    /// unknown.
+    /// unknown, or as [`Reverse::forth`] does.
     fn forth_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
