@@ -75,7 +75,10 @@ fn rows() -> Result<Vec<Row>> {
     let own = repo::files()?.into_iter().filter(|f| f.starts_with(folder)).map(|file| {
         let text = repo::read(&root.join(&file))?;
         let calls = text.lines().next().and_then(|line| line.strip_prefix("// calls: ")?.trim().parse().ok());
-        Ok(Row { calls: calls.with_context(|| format!("the first line of {} is not `// calls: N`", file.display()))?, file })
+        Ok(Row {
+            calls: calls.with_context(|| format!("the first line of {} is not `// calls: N`", file.display()))?,
+            file,
+        })
     });
     let others = OF_CORPUS.iter().map(|&(file, calls)| Ok(Row { file: file.into(), calls }));
     own.chain(others).collect()

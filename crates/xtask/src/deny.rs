@@ -107,7 +107,8 @@ fn packages() -> Result<Vec<Package>> {
         .current_dir(repo::root());
     let outcome = command::run(metadata, "", Duration::from_secs(120))?;
     ensure!(outcome.is_success(), "cargo metadata failed: {}", outcome.stderr);
-    let metadata: Metadata = serde_json::from_str(&outcome.stdout).context("cannot read the output of cargo metadata")?;
+    let metadata: Metadata =
+        serde_json::from_str(&outcome.stdout).context("cannot read the output of cargo metadata")?;
     Ok(metadata.packages)
 }
 
@@ -269,7 +270,10 @@ mod tests {
                 "old@1.0.0: no longer in the lock file; remove it from deny.toml"
             ]
         );
-        assert_eq!(policy.of_sources(&lock), ["far: its source git+https://there is not allowed, or it has no checksum"]);
+        assert_eq!(
+            policy.of_sources(&lock),
+            ["far: its source git+https://there is not allowed, or it has no checksum"]
+        );
         let packages = [
             Package { name: "free".into(), license: Some("MIT".into()) },
             Package { name: "none".into(), license: None },

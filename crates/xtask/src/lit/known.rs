@@ -42,8 +42,8 @@ pub fn read() -> Result<Vec<Known>> {
 fn parse(text: &str) -> Result<Vec<Known>> {
     let known = toml::from_str::<File>(text).context("cannot read the list of known failures")?.known;
     for (i, entry) in known.iter().enumerate() {
-        ensure!(!entry.reason.is_empty(), "known failure {i}, counted from 0, has no reason");
-        ensure!(entry.file.is_some() || entry.pass.is_some(), "known failure {i}, counted from 0, needs a file or a pass");
+        ensure!(!entry.reason.is_empty(), "entry {i}, counted from 0, has no reason");
+        ensure!(entry.file.is_some() || entry.pass.is_some(), "entry {i}, counted from 0, needs a file or a pass");
     }
     Ok(known)
 }
