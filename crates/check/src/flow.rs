@@ -7,7 +7,7 @@ use shardwise_base::Literal;
 const SHARDINGS: [&str; 4] = ["[{}, {}]", "[{\"x\"}, {}]", "[{}, {\"y\"}]", "[{\"y\", \"x\"}, {}]"];
 
 /// The name of each program, and its lines. From two arrays `%a` and `%b` of type `Ty` and two scalars `%p` and `%n`,
-/// they make two arrays, which stand at the end as in `RESULTS(%x, %y)`.
+/// they make two arrays, which they name at the end, as in `RESULTS(%x, %y)`.
 const PROGRAMS: &[(&str, &str)] = &[
     ("arguments", "RESULTS(%a, %a)"),
     ("swapped arguments", "RESULTS(%b, %a)"),

@@ -9,7 +9,7 @@ use shardwise_ir::TensorType;
 pub enum Fill {
     /// All values of the type. The ends of its range and special numbers are more likely.
     Any,
-    /// Integers from -4 to 4, or from 0 to 4 for unsigned types. Booleans of both values.
+    /// Integers from -4 to 4, or from 0 to 4 for unsigned types. For booleans, 1 to 4 are true.
     Small,
     /// Integers as for `Small`, without 0.
     NonZero,

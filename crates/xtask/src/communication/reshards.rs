@@ -57,7 +57,8 @@ const MESHES: [&[usize]; 5] = [&[2, 4], &[8], &[2, 2, 2], &[2, 3, 2], &[4, 4, 4]
 const MORE_MESHES: [&[usize]; 7] = [&[2, 4], &[8], &[2, 2, 2], &[2, 3, 2], &[4, 4, 4], &[16, 16], &[16, 16]];
 /// The least number of elements of a tensor, before its dimensions are made uneven.
 const ELEMENTS: usize = 1 << 14;
-/// In the second study, the least number of elements of a tensor for each device, before its dimensions are made uneven.
+/// In the second study, the least number of elements of a tensor for each device, before its dimensions are made
+/// uneven.
 const ELEMENTS_PER_DEVICE: usize = 1 << 10;
 /// The number of rounds of permutes in which a plan has to reach the bound.
 const MAX_ROUNDS: usize = 16;

@@ -87,7 +87,9 @@ fn is_ordinary(op: Opcode) -> Result<bool> {
     let module = program::parse(op.name(), op.facts().example(op))?;
     let body = &module.main().context("the example has no function")?.body;
     let mut views = body.walk().into_iter().map(|o| OpView::new(&module, body, o));
-    let view = views.find(|v| Opcode::of_view(v) == op).with_context(|| format!("the example of {0} does not contain {0}", op.name()))?;
+    let view = views
+        .find(|v| Opcode::of_view(v) == op)
+        .with_context(|| format!("the example of {0} does not contain {0}", op.name()))?;
     let (semantics, effects) = (op.facts().semantics(&view), op.facts().effects(&view));
     Ok(semantics == Semantics::Pure && effects == Effects::Pure && !view.results().is_empty())
 }

@@ -62,7 +62,8 @@ pub struct Covered {
 
 impl Exceptions {
     pub fn read() -> Result<Exceptions> {
-        toml::from_str(&repo::read("crates/xtask/ratchets.toml".as_ref())?).context("cannot read crates/xtask/ratchets.toml")
+        const FILE: &str = "crates/xtask/ratchets.toml";
+        toml::from_str(&repo::read(FILE.as_ref())?).with_context(|| format!("cannot read {FILE}"))
     }
 }
 

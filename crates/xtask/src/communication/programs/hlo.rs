@@ -297,7 +297,8 @@ fn shape(text: &str) -> Result<Option<Shape>> {
     let Some((name, rest)) = text.split_once('[') else { return Ok(None) };
     let dims = rest.split_once(']').context("no `]`")?.0;
     let dims = dims.split(',').filter(|n| !n.is_empty()).map(|n| n.trim_start_matches("<=").parse());
-    let dims = dims.collect::<Result<Vec<usize>, _>>().with_context(|| format!("a size in the type {text} is no number"))?;
+    let dims =
+        dims.collect::<Result<Vec<usize>, _>>().with_context(|| format!("a size in the type {text} is no number"))?;
     Ok(element_bits(name)?.map(|element_bits| Shape { dims, element_bits }))
 }
 
