@@ -38,7 +38,11 @@ impl Chooser {
         &items[self.below(items.len())]
     }
 
-    /// Returns a number from `low` to `high`, both included. `low` must not be larger than `high`.
+    /// Returns a number from `low` to `high`, both included. `low` must not be larger than `high`, and `high` less than
+    /// 2^32 larger.
+    ///
+    /// # Panics
+    /// Panics if `high` is `low - 1`. With other wrong bounds, the number is unspecified.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as usize) as i64
     }
@@ -51,8 +55,8 @@ impl Chooser {
     }
 }
 
-/// Returns the number of generated cases that a test runs: the number in the variable `SHARDWISE_CASES`, or `default`
-/// if the variable holds no number.
+/// Returns the number of generated cases that a test runs: the number in the environment variable `SHARDWISE_CASES`, or
+/// `default` if it is not set or holds no whole number of 64 bits.
 pub fn cases(default: u64) -> u64 {
     std::env::var("SHARDWISE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }

@@ -6,7 +6,8 @@ use shardwise_base::Literal;
 
 const SHARDINGS: [&str; 4] = ["[{}, {}]", "[{\"x\"}, {}]", "[{}, {\"y\"}]", "[{\"y\", \"x\"}, {}]"];
 
-/// Lines that make `%r0` and `%r1` from two arrays `%a` and `%b` of type `Ty`, and two scalars `%p` and `%n`.
+/// The name of each program, and its lines. From two arrays `%a` and `%b` of type `Ty` and two scalars `%p` and `%n`,
+/// they make two arrays, which they name at the end, as in `RESULTS(%x, %y)`.
 const PROGRAMS: &[(&str, &str)] = &[
     ("arguments", "RESULTS(%a, %a)"),
     ("swapped arguments", "RESULTS(%b, %a)"),

@@ -228,8 +228,9 @@ impl Generator {
         self.push(value, x.bound.max(1));
     }
 
-    /// Contracts one dimension of `x` with a live value that has a dimension of the same size, which may be `x` itself.
-    /// Does nothing if the bound on elements or the rank would become too large.
+    /// Contracts one dimension of `x` with a dimension of the same size of a live value of the same element type, which
+    /// may be `x` itself. Does nothing if `x` is a scalar, or if the bound on elements or the rank would become too
+    /// large.
     pub fn dot(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let Some(contracted) = (0..ty.rank()).find(|&d| ty.shape[d] as u64 * x.bound * 2 <= MAX_BOUND) else { return };
         let candidates: Vec<(Live, usize)> = self

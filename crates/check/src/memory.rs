@@ -14,7 +14,7 @@ use shardwise_ops::OPS;
 /// One run of a program.
 struct Measured {
     predicted: RunMemory,
-    /// The peak that was counted.
+    /// The largest number of bytes that were counted at once.
     counted: usize,
     rows: Vec<InstructionTime>,
 }
@@ -48,7 +48,7 @@ impl Measured {
 fn expect_none(wrong: Vec<String>) {
     assert!(
         wrong.is_empty(),
-        "{} programs, the first:\n{}",
+        "{} runs need other memory than predicted, among them:\n{}",
         wrong.len(),
         wrong.iter().take(40).map(String::as_str).collect::<Vec<_>>().join("\n")
     );

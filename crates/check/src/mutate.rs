@@ -260,8 +260,8 @@ fn all_to_all_swapped(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Opti
 }
 
 /// Makes an all-to-all split the dimension that it should join, and join the one that it should split. The result is
-/// reshaped to its type. Returns `None` for other ops, for empty arrays, and if the other dimension cannot be split
-/// evenly.
+/// reshaped to its type. Returns `None` for other ops, if the groups are not axes, for empty arrays, and if the other
+/// dimension cannot be split evenly.
 fn all_to_all_turned(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     let (split, concat) = exchanged_dims(op)?;
     let (mesh, axes) = groups(op)?;

@@ -1,6 +1,8 @@
-//! Tests reductions whose reducer works on wider elements than the operands have: every op that reduces, every pair of
-//! types that the verifier accepts, one operand and two, whole and split over devices. Both engines must return the
-//! interpreter's results for the partitioned program, and the host engine also for the whole one.
+//! Tests reductions whose reducer works on wider elements than the operands have, or on equally wide ones: every op
+//! that reduces, with every pair of types that the verifier accepts except those of `f8E8M0FNU`. In turn, the programs
+//! have one operand or two where the op takes two, run whole or split over devices, and differ in the reducer. Both
+//! engines must return the interpreter's results for the partitioned program, and the host engine also for a program
+//! without a mesh.
 
 use crate::run;
 use shardwise_base::{DType, Literal};
@@ -34,7 +36,9 @@ impl Body {
         }
     }
 
-    /// Returns the reducers that exist for a type, and whose results do not depend on where a reduction is split.
+    /// Returns the reducers to test on a type: sums if they are exact, maxima of ordered elements, `and` of integers
+    /// and booleans, and an unnamed reducer for ordered numbers. Where a reduction is split does not change a named
+    /// one's result, and an unnamed one is not split.
     fn on(t: DType) -> Vec<Body> {
         // The elements are small integers, whose sums 16 bits hold exactly. Sums of 8-bit floats are rounded.
         let is_exact = !t.is_float() || t.bits() >= 16;
@@ -85,7 +89,7 @@ struct Program {
     from: DType,
     to: DType,
     body: Body,
-    /// 1 or 2. The second one already has the wider type.
+    /// The number of operands that are reduced, 1 or 2. The second one already has the wider type.
     operands: usize,
     /// The dimension of the arguments that is split over two devices, or `None` if no dimension is.
     split: Option<usize>,
@@ -110,8 +114,8 @@ impl Program {
         format!("({{\n^bb0({a}, {b}):\n{}\nstablehlo.return {results} : {types}\n}})", lines.join("\n"))
     }
 
-    /// Returns the op's lines, and the start of its results' types, as in `5x6x`. The lines use arrays `%x0`, `%x1` of
-    /// two dimensions and scalars `%i0`, `%i1`.
+    /// Returns the op's lines, and the start of its results' types, as in `5x6x`, or an empty text for scalars. The
+    /// lines use arrays `%x0`, `%x1` of two dimensions, scalars `%i0`, `%i1`, and the constants `%k` and `%at`.
     fn op_text(&self) -> (String, String) {
         let (n, t) = (self.operands, self.to.name());
         let shaped = |shape: &str| list(n, |i| format!("tensor<{shape}{}>", self.elem(i).name()));
@@ -259,8 +263,8 @@ impl Program {
     }
 }
 
-/// Returns the pairs of types between which reducers promote, without those of `f8E8M0FNU`, which has neither zero nor
-/// negative numbers.
+/// Returns the pairs of element types, of operand and result, that reducers accept: a type with itself and with every
+/// type of the same kind that is at least as wide. Leaves out `f8E8M0FNU`, which has neither zero nor negative numbers.
 fn pairs() -> Vec<(DType, DType)> {
     let kind = |t: DType| (t.is_float(), t.is_complex(), t.is_bool());
     let all = DType::ALL.iter().filter(|t| **t != DType::F8E8M0FNU);

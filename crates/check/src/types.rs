@@ -24,7 +24,7 @@ fn input() -> Literal {
 }
 
 /// Runs lines that make `%r` of one type, or `%r#0` and `%r#1` of two, with every sharding. Returns a message for each
-/// sharding with a wrong result.
+/// sharding with which the program fails or has a wrong result.
 fn check(name: &str, lines: &str, types: &str) -> Vec<String> {
     let given = if types.contains(", ") { "%r#0, %r#1" } else { "%r" };
     let run = |s: &&str| agreed(&main(s, lines, given, types), &[input()]).err();
@@ -170,7 +170,7 @@ fn positions_of_any_integer_type() {
     expect_none(&wrong);
 }
 
-/// Tests a convolution whose groups are split over more devices than there are groups.
+/// Tests convolutions with one, two and four groups, split in each way: also over more devices than there are groups.
 #[test]
 fn groups_of_convolutions_split_within() {
     let mut wrong = vec![];
@@ -200,8 +200,8 @@ fn groups_of_convolutions_split_within() {
     expect_none(&wrong);
 }
 
-/// Tests matrix products, and convolutions of equal types, whose operands have two types and whose results have a
-/// third.
+/// Tests matrix products whose operands and results do not all have one type, and convolutions whose operands have one
+/// type and whose results have another.
 #[test]
 fn products_of_mixed_types() {
     let mut wrong = vec![];

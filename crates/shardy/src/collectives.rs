@@ -165,8 +165,8 @@ impl<'a> Conversion<'a> {
         axes.into_iter().map(|a| self.size(*a)).product()
     }
 
-    /// Returns the part of `axis` that fits into the room of `dim`, and the rest of it. Reduces the room. Returns
-    /// `None` if there is no room, or if neither size divides the other.
+    /// Returns the part of `axis` that fits into the room of `dim`, and the rest of it if there is one. Reduces the
+    /// room. Returns `None` if there is no room, or if neither size divides the other.
     fn take_fitting(&mut self, dim: usize, axis: AxisRef) -> Option<(AxisRef, Option<AxisRef>)> {
         let (size, room) = (self.size(axis), self.room[dim]);
         if room <= 1 || !divisible(size, room) {

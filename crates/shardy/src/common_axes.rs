@@ -104,7 +104,8 @@ struct Candidate {
     /// The number of elements of the tensors whose axes start with these.
     source_size: u64,
     kind: u8,
-    /// The number of shards into which the candidate splits each shard that its factor has so far.
+    /// The number of shards into which the candidate splits each shard that its factor has so far, or all its shards if
+    /// the last choice was for another factor and did not cut the candidate.
     shards: usize,
 }
 
@@ -200,7 +201,8 @@ fn waiting(rule: &Rule) -> Vec<Vec<Factor>> {
 }
 
 /// Moves the axes of factors that need replication to batching factors, as far as they divide these evenly. Other axes
-/// of factors that need replication are dropped, and so are all axes of a factor that some tensor lacks.
+/// of factors that need replication are dropped, and so are all axes of a factor that some tensor with dimensions
+/// lacks.
 fn move_to_batching(rule: &Rule, mesh: &Mesh, axes: &mut FactorAxes) {
     for factor in rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::NeedReplication) {
         let given = std::mem::take(&mut axes[factor.index()]);

@@ -23,7 +23,8 @@ pub(crate) struct Edit<'m> {
     /// For each target of a data-flow edge, such as an argument of a loop's region, the owner of the edge, such as a
     /// result of the loop.
     owners: HashMap<Value, Value>,
-    /// The uses of each value. An entry is stale if the operand has been set to another value.
+    /// The uses of each value. An entry is stale if the operand has been set to another value, or if the op has been
+    /// erased.
     uses: EntityVec<Value, Vec<(Op, usize)>>,
 }
 

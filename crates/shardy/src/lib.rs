@@ -117,8 +117,8 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
 /// Runs passes, each requested as `name{option=value other=value}`, in this order.
 ///
 /// # Errors
-/// Fails if there is no pass of a name (`pass-unknown`), if options are wrong, or if a pass fails or makes an invalid
-/// module.
+/// Fails if there is no pass of a name (`pass-unknown`), if options are wrong (`pass-option`), or if a pass fails or
+/// makes an invalid module.
 pub fn run_passes(requests: &[&str], module: &Module) -> Result<Module, Diagnostics> {
     let mut module = module.clone();
     for text in requests {

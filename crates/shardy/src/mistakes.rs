@@ -21,14 +21,14 @@ pub(crate) fn malformed_options(pass: &str, text: &str) -> Diagnostic {
 pub(crate) fn unknown_option(pass: &ShardyPass, name: &str) -> Diagnostic {
     let d = Diagnostic::error("pass-option", &Loc::UNKNOWN, format!("`{}` has no option `{name}`", pass.name));
     match pass.options {
-        [] => d.help("it takes none"),
+        [] => d.help("this pass has no options"),
         options => d.help(format!("its options are {}", options.join(", "))),
     }
 }
 
 pub(crate) fn no_flag(pass: &str, name: &str, value: &str) -> Diagnostic {
     let message = format!("option `{name}` of `{pass}` is `{value}`, which is no boolean");
-    Diagnostic::error("pass-option", &Loc::UNKNOWN, message).help("it is true or false")
+    Diagnostic::error("pass-option", &Loc::UNKNOWN, message).help("write `true` or `false`")
 }
 
 pub(crate) fn notes(pass: &str, name: &str) -> Diagnostic {
@@ -56,23 +56,24 @@ pub(crate) fn new_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
     Diagnostic::error(
         "unreduced",
         loc,
-        format!("the result of `{op}` is unreduced over {axis}, its operands are not, and this op cannot make it so"),
+        format!("a result of `{op}` is unreduced over {axis}, and this op cannot make it so"),
     )
-    .help("drop the axis from the `unreduced` list of its result")
+    .help("drop the axis from the `unreduced` list of the result")
 }
 
 pub(crate) fn lost_unreduced(loc: &Loc, op: &str, axis: &str) -> Diagnostic {
     Diagnostic::error(
         "unreduced",
         loc,
-        format!("the operand of `{op}` is unreduced over {axis}, and its result is not"),
+        format!("an operand of `{op}` is unreduced over {axis}, and no result of the op is"),
     )
     .help("sum over it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result")
 }
 
-/// Builds the error for a value that is passed on with other unreduced axes. `what` is the value, `to` what it becomes.
+/// Builds the error for a value that is passed on and gains or loses unreduced axes. `what` is the value, `to` what it
+/// becomes.
 pub(crate) fn unequal_unreduced(loc: &Loc, op: &str, what: &str, to: &str) -> Diagnostic {
-    let message = format!("{what} of `{op}` is unreduced over other axes than {to}");
+    let message = format!("the unreduced axes of {what} of `{op}` are not those of {to}");
     Diagnostic::error("unreduced", loc, message)
         .help("write the same `unreduced` axes for both, or put a `sdy.reshard` between")
 }

@@ -421,8 +421,9 @@ impl Inserter<'_, '_> {
     }
 
     /// Reshards the result of a product instead of an operand if the result is sharded over the operands' reduction
-    /// axes and is not larger than the operand. Does nothing if the operands disagree on a factor that both have, or if
-    /// the result disagrees with an operand on more than one factor.
+    /// axes and is not larger than the operand. Does nothing if the operands disagree on a factor that both have, if
+    /// factors that only one operand has share an axis, or if the result disagrees with an operand on more than one
+    /// factor.
     fn reshard_product(&mut self, ruled: &Ruled, projection: &mut Projection) {
         let Ruled { op, rule, mesh, shardings } = ruled;
         let [_, _, Some(asked)] = &shardings[..] else { return };

@@ -53,8 +53,8 @@ pub(crate) fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) 
     out
 }
 
-/// Returns the index of the main function, or of the only function. Returns `None` if there are several functions and
-/// none is named `main`.
+/// Returns the index of the function named `main`, or of the only function. Returns `None` if none is named `main` and
+/// there are several functions or no function.
 fn main_index(module: &Module) -> Option<usize> {
     let named = module.funcs.iter().position(|f| &*f.name == "main");
     named.or((module.funcs.len() == 1).then_some(0))

@@ -48,7 +48,8 @@ struct Row {
 }
 
 /// Compares the command as built here with another one. Returns a table. The second value is always true. Fails if a
-/// command cannot be built or run.
+/// command cannot be built or run, or if a program of `testdata/cost` does not state its number of calls. Panics if
+/// times are measured in 0 rounds.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let ours = command::build_ours(&["--release"], "release")?;
     let commands = [&options.against, &ours];
@@ -74,7 +75,10 @@ fn rows() -> Result<Vec<Row>> {
     let own = repo::files()?.into_iter().filter(|f| f.starts_with(folder)).map(|file| {
         let text = repo::read(&root.join(&file))?;
         let calls = text.lines().next().and_then(|line| line.strip_prefix("// calls: ")?.trim().parse().ok());
-        Ok(Row { calls: calls.with_context(|| format!("`// calls: N` in {}", file.display()))?, file })
+        Ok(Row {
+            calls: calls.with_context(|| format!("the first line of {} is not `// calls: N`", file.display()))?,
+            file,
+        })
     });
     let others = OF_CORPUS.iter().map(|&(file, calls)| Ok(Row { file: file.into(), calls }));
     own.chain(others).collect()
@@ -91,7 +95,7 @@ impl Row {
         ["run".into(), file, "--random".into(), "1".into(), "--repeat".into(), calls.to_string()]
     }
 
-    /// Returns the instructions of a call by each of the two commands. Fails if a command cannot be run.
+    /// Returns the instructions of a call by each of the two commands. Fails if a command cannot be run or fails.
     fn instructions(&self, commands: [&PathBuf; 2]) -> Result<[f64; 2]> {
         let of = |command: &Path| -> Result<f64> {
             let [one, more] = [1, 1 + self.calls].map(|calls| self.count(command, calls));
@@ -110,7 +114,7 @@ impl Row {
     }
 
     /// Returns the microseconds of a call by each of the two commands: the medians of their times in `rounds` rounds.
-    /// Fails if a command cannot be run. Panics if `rounds` is 0.
+    /// Fails if a command cannot be run or fails. Panics if `rounds` is 0.
     fn times(&self, commands: [&PathBuf; 2], rounds: usize) -> Result<[f64; 2]> {
         let mut times = [vec![], vec![]];
         for _ in 0..rounds {
@@ -127,7 +131,7 @@ impl Row {
         let outcome = command::run(timed, "", LIMIT)?;
         ensure!(outcome.is_success(), "{}", outcome.reason());
         let time = outcome.stdout.trim().rsplit(' ').next().and_then(read_time);
-        time.with_context(|| format!("a time in {:?}", outcome.stdout))
+        time.with_context(|| format!("the output {:?} does not end with a time", outcome.stdout))
     }
 }
 

@@ -107,19 +107,20 @@ fn packages() -> Result<Vec<Package>> {
         .current_dir(repo::root());
     let outcome = command::run(metadata, "", Duration::from_secs(120))?;
     ensure!(outcome.is_success(), "cargo metadata failed: {}", outcome.stderr);
-    let metadata: Metadata = serde_json::from_str(&outcome.stdout).context("cargo metadata")?;
+    let metadata: Metadata =
+        serde_json::from_str(&outcome.stdout).context("cannot read the output of cargo metadata")?;
     Ok(metadata.packages)
 }
 
 impl Lock {
     fn parse(text: &str) -> Result<Lock> {
-        toml::from_str(text).context("a lock file")
+        toml::from_str(text).context("cannot read a lock file")
     }
 }
 
 impl Policy {
     fn parse(text: &str) -> Result<Policy> {
-        toml::from_str(text).context("deny.toml")
+        toml::from_str(text).context("cannot read deny.toml")
     }
 
     /// Returns a line for each crate that is banned, for each crate that is used in several versions besides the
@@ -153,7 +154,10 @@ impl Policy {
                 !registry.is_some_and(|r| self.sources.allow_registry.iter().any(|a| a == r)) || p.checksum.is_none()
             }
         };
-        let line = |p: &Locked| format!("{}: its source is {}", p.name, p.source.as_deref().unwrap_or(""));
+        let line = |p: &Locked| {
+            let source = p.source.as_deref().unwrap_or("");
+            format!("{}: its source {source} is not allowed, or it has no checksum", p.name)
+        };
         lock.package.iter().filter(wrong).map(line).collect()
     }
 
@@ -173,8 +177,8 @@ fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     any_of(&mut words, allowed) == Some(true) && words.is_empty()
 }
 
-/// Reads alternatives from the start of `words`, and removes them. Returns true if one of them is allowed, or `None` if
-/// they are malformed.
+/// Reads alternatives from the start of `words`, and removes them. Returns true if one of them is allowed, false if
+/// none is, or `None` if they are malformed.
 fn any_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
     let mut value = all_of(words, allowed)?;
     while let ["OR", rest @ ..] = words {
@@ -266,7 +270,10 @@ mod tests {
                 "old@1.0.0: no longer in the lock file; remove it from deny.toml"
             ]
         );
-        assert_eq!(policy.of_sources(&lock), ["far: its source is git+https://there"]);
+        assert_eq!(
+            policy.of_sources(&lock),
+            ["far: its source git+https://there is not allowed, or it has no checksum"]
+        );
         let packages = [
             Package { name: "free".into(), license: Some("MIT".into()) },
             Package { name: "none".into(), license: None },

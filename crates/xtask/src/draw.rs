@@ -89,7 +89,7 @@ fn doc(line: &str) -> Option<&str> {
 struct Random(u64);
 
 impl Random {
-    /// Returns the numbers of a text.
+    /// Returns the random numbers that a text determines.
     fn of(seed: &str) -> Random {
         let hash = |h: u64, byte: u8| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Random(seed.bytes().fold(0xcbf2_9ce4_8422_2325, hash))

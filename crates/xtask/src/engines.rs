@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 pub struct Runs {
     pub kernels: Vec<DType>,
     pub evaluated: Vec<DType>,
-    /// The program is well-formed, but the op does not run by itself: control flow, collectives, marks, or ops
-    /// without a reference evaluation.
+    /// The types with which the program is well-formed, but the op does not run by itself: control flow, collectives,
+    /// marks, or ops without a reference evaluation.
     pub others: Vec<DType>,
 }
 

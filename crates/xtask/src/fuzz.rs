@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Run generated programs and mutants on all engines, and compare their results.
 #[derive(Args)]
 pub struct Options {
-    /// The duration; without it, run `--count` cases of each kind
+    /// The duration in minutes; without it, run `--count` cases of each kind
     #[arg(long)]
     minutes: Option<f64>,
     /// The first seed of each kind
@@ -30,7 +30,7 @@ pub struct Options {
     /// The kind of cases: `valid`, `mutants`, `guard`, `inject`, or `all`
     #[arg(long, default_value = "all")]
     kind: String,
-    /// The largest number of cases of each kind
+    /// The largest number of cases of each kind; 1000 without `--minutes`, and no limit with it
     #[arg(long)]
     count: Option<u64>,
     /// The number of worker processes
@@ -47,7 +47,7 @@ pub struct Options {
     worker: Option<PathBuf>,
 }
 
-/// The number of cases for which a worker process is started.
+/// The largest number of cases for which one worker process is started.
 const CHUNK: u64 = 500;
 /// The factor by which a case may run longer with the address sanitizer.
 const SANITIZER_SLOWDOWN: u64 = 12;
@@ -108,11 +108,11 @@ fn build(sanitize: bool) -> Result<PathBuf> {
 }
 
 /// Returns the number and the hash of the programs from which a worker makes mutants. Fails if the worker cannot be
-/// run.
+/// started or fails.
 fn corpus(worker: &Path) -> Result<String> {
     let output = Command::new(worker).arg("corpus").output();
     let output = output.with_context(|| format!("cannot start {}", worker.display()))?;
-    ensure!(output.status.success(), "{} does not know its corpus: build it again", worker.display());
+    ensure!(output.status.success(), "`{} corpus` failed: build the worker again", worker.display());
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
 }
 
@@ -451,7 +451,8 @@ fn named_counts(title: &str, kind: CaseKind, counts: &BTreeMap<(CaseKind, String
     counted(&format!("{}: {title}", kind.name()), &counts)
 }
 
-/// Returns the names that are in less than one of `programs_per_name` programs. `all` is the number of programs.
+/// Formats the names that are in less than one of `programs_per_name` programs, under a title. `what` names their kind,
+/// and `all` is the number of programs.
 fn share<S: AsRef<str>>(
     what: &str,
     counts: impl Iterator<Item = (S, u64)>,

@@ -45,8 +45,8 @@ pub fn last_date() -> Result<String> {
     Ok(String::from_utf8_lossy(&out.stdout).trim().to_string())
 }
 
-/// Returns the paths of the Rust files under `crates/`, relative to the root, with their contents. Fails if a file
-/// cannot be read.
+/// Returns the paths of the Rust files under `crates/`, relative to the root, with their contents. Fails if the files
+/// cannot be listed or one cannot be read.
 pub fn rust_sources() -> Result<Vec<(String, String)>> {
     let is_rust = |file: &PathBuf| file.starts_with("crates") && file.extension().is_some_and(|e| e == "rs");
     files()?.into_iter().filter(is_rust).map(|file| Ok((file.display().to_string(), read(&file)?))).collect()

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     match main_with(&arguments) {
         Some(()) => ExitCode::SUCCESS,
         None => {
+            eprintln!("the arguments are wrong, the file cannot be read, or the reports cannot be written");
             eprintln!("usage: fuzz-worker corpus | KIND SEED [COUNT | in FILE]");
             ExitCode::FAILURE
         }

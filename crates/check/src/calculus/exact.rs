@@ -12,8 +12,8 @@ const LIMIT: f64 = 9007199254740992.0;
 const INPUT: f64 = 2.0;
 
 /// Returns true if bounds show that all values of the main function are integers that `f64` holds, for inputs that are
-/// integers from -2 to 2. Returns false if there is no main function, or if a value has no bound, as that of a sine or
-/// of a loop whose number of turns is not known.
+/// integers from -2 to 2. Constants count as integers even if they are none. Returns false if there is no main
+/// function, or if a value has no bound, as that of a sine or of a loop whose number of turns is not known.
 pub fn is_exact(module: &Module) -> bool {
     let Some(main) = module.main() else { return false };
     let body = &main.body;
@@ -118,7 +118,8 @@ impl<'s> Bounds<'s> {
     }
 }
 
-/// Returns the largest magnitude of a constant's elements, or of an iota's.
+/// Returns the largest magnitude of a constant's elements. For an iota, returns the largest size of its dimensions,
+/// which bounds its elements.
 fn largest_constant(op: &OpView<'_>) -> f64 {
     match shardwise_ops::shapes::constant_value(op) {
         Some(value) => (0..value.size()).map(|i| value.get_f64(i).abs()).fold(0.0, f64::max),

@@ -131,7 +131,7 @@ impl Maker {
         }
     }
 
-    /// Selects between `x` and another value or zeros, where a third value is greater than [`THRESHOLD`].
+    /// Selects `x` where another value is greater than [`THRESHOLD`], and a third value or zeros elsewhere.
     fn chosen(&mut self, b: &mut Builder<'_>, x: Live) {
         let (y, by) = (self.alike(b, x), self.alike(b, x));
         let ty = make::type_of(b, x.value);
@@ -187,8 +187,8 @@ impl Maker {
         self.inner.push(value, x.bound * (1 + count as u64));
     }
 
-    /// Sums up the elements up to each element along a random dimension. Does nothing if the sums may be larger than
-    /// [`MAX_BOUND`].
+    /// Sums up the elements up to each element along a random dimension. Does nothing if `x` is a scalar, or if the
+    /// sums may be larger than [`MAX_BOUND`].
     fn running_sum(&mut self, b: &mut Builder<'_>, x: Live) {
         let ty = make::type_of(b, x.value);
         if ty.rank() == 0 {
@@ -210,7 +210,7 @@ impl Maker {
     }
 
     /// Writes a loop of one to three turns, which uses a value from outside, or a row of it in each turn, and stacks
-    /// what it carries. Does nothing if a value may be larger than [`MAX_BOUND`].
+    /// what it carries. Does nothing if `x` is a scalar, or if a value may be larger than [`MAX_BOUND`].
     fn repeat(&mut self, b: &mut Builder<'_>, x: Live) {
         let w = self.alike(b, x);
         let ty = make::type_of(b, x.value);

@@ -42,8 +42,8 @@ pub struct Case {
     pub is_exact: bool,
 }
 
-/// The transforms of a program, first to last. The first letter of an entry is a transform: (g)radient of the sum,
-/// (j)vp, v(t)jp or (v)map.
+/// The transforms of a program, first to last. Each letter of an entry is a transform: (g)radient of the sum, (j)vp,
+/// v(t)jp or (v)map.
 const CHAINS: [&str; 12] = ["g", "j", "t", "v", "j", "t", "v", "gv", "vt", "jt", "gj", "vj"];
 
 /// Returns the case of a seed.
@@ -166,8 +166,8 @@ impl Case {
         }
     }
 
-    /// Compares tangents with differences of values. Fails if they differ by more than 1/256 of the largest one, or of
-    /// one, or if a program does not run.
+    /// Compares tangents with differences of values. Fails if they differ by more than 1/256 of the largest difference,
+    /// or of one if that is larger, or if a program does not run.
     fn check_tangents(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         let (x, tangents) = inputs.split_at(inputs.len() - args.len());
@@ -188,7 +188,8 @@ impl Case {
             let t = tangent.get_f64(i);
             let is_near = (t - e).abs() <= largest / 256.0;
             if !is_near {
-                return Err(self.failed("differences", format!("tangent {i} is {t}, and differences are {e}")));
+                let why = format!("element {i} of the tangent is {t}, and the difference is {e}");
+                return Err(self.failed("differences", why));
             }
         }
         Ok(())
@@ -196,7 +197,7 @@ impl Case {
 
     /// Compares the product of the cotangents of the arguments with random tangents, and that of the cotangents of the
     /// results with the results' tangents. Fails if the products differ: at all for an exact program, and otherwise by
-    /// more than rounding explains.
+    /// more than rounding explains. Also fails if a program cannot be transformed or run.
     fn check_cotangents(
         &self,
         choose: &mut Chooser,
@@ -225,7 +226,7 @@ impl Case {
     }
 
     /// Compares each element of a batch with the program on the inputs of this element. Fails if a result differs, by
-    /// more than rounding unless the program is exact.
+    /// more than rounding unless the program is exact, or if a program does not run.
     fn check_batch(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         for row in 0..BATCH {

@@ -20,7 +20,8 @@ pub struct Mutant {
 enum Change {
     /// Returns the replacement of an op that the transform made, or `None` if the op stays as it is.
     Op(fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>),
-    /// Returns the replacement of an op in a loop that the transform made. The op itself may not depend on cotangents.
+    /// Returns the replacement of an op in a loop that the transform made, or `None` if the op stays as it is. The op
+    /// itself need not depend on cotangents.
     InLoop(fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>),
     /// The first two branches of each `case` that the transform made change places.
     Branches,
@@ -104,7 +105,7 @@ struct Copy<'s> {
 }
 
 impl Copy<'_> {
-    /// Copies the ops of a region. `in_loop` is true in loops that the transform made.
+    /// Copies the ops of a region. `in_loop` is true for the regions of a loop that the transform made.
     fn region(&mut self, region: Region, in_loop: bool, b: &mut Builder<'_>) {
         for &op in &self.source[region].ops {
             let view = self.module.view(self.source, op);

@@ -1,6 +1,6 @@
-//! Coverage: every op of the table is split along every factor of its rule, evenly and unevenly, and where the factor
-//! has no element or one element. The results of the partitioned program must equal those of the whole one bit for bit,
-//! on both engines.
+//! Coverage: every op of the table that runs sharded is split along every factor of its rule, evenly and unevenly, and
+//! where the factor has no element or one element. The results of the partitioned program must equal those of the whole
+//! one bit for bit, on both engines.
 //!
 //! The programs are the ops' examples, variants of them with a factor of another size, and those of `programs`. A cell
 //! of the table says how the op ran: on the parts of its operands, or on whole operands that were gathered first

@@ -1,5 +1,5 @@
 //! Programs in addition to the examples, for factors whose size occurs in several types or in attributes. Also their
-//! inputs, and the reasons for empty cells.
+//! inputs, and the reasons for cells that are empty or ran whole.
 
 use super::FactorColumn;
 use super::Fit::{self, Empty, Even, One, Uneven};

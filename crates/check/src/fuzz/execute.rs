@@ -25,14 +25,15 @@ pub enum Input {
     Any,
 }
 
-/// Reads, verifies and partitions the program of a text, runs it at every stage and on both engines with inputs from
-/// the seed, and compares the results. Returns how far the program came, and the finding if there is one.
+/// Reads, verifies and partitions the program of a text, runs it whole and on both engines with inputs from the seed,
+/// and compares the results. For [`Input::Exact`], also runs it by shards after the passes from `reshard` to `axes`
+/// that change it. Returns how far the program came, and the finding if there is one.
 pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
     run_case(input, seed, |case| case.run(text))
 }
 
-/// Runs a case and returns its outcome. `run` records in the case how far the program came, and fails with the finding,
-/// if there is one.
+/// Runs a case and returns its outcome. `run` records in the case how far the program came, and fails if the case ends
+/// early, with the finding if there is one.
 pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) -> Result<(), End>) -> Outcome {
     let mut outcome = Outcome::default();
     outcome.found =
@@ -47,7 +48,8 @@ pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) 
 
 /// The reason why a case ends early.
 pub(super) enum End {
-    /// It ended with diagnostics or at a limit, as it may.
+    /// It ended without a finding: with diagnostics or at a limit, as it may, or because the program has no main
+    /// function.
     Here,
     Wrong(Found),
 }
@@ -121,7 +123,8 @@ impl Case<'_> {
     }
 
     /// Returns the partitioned program of a text, and inputs for it from the seed. Does not check that the texts of the
-    /// stages read back. Fails if the text cannot be read or partitioned, with the end of the case.
+    /// stages read back. Fails, with the end of the case, if the text is not a valid module with a main function, if
+    /// its arguments are no arrays or too large, if it cannot be partitioned, or at a limit.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
         let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
@@ -132,7 +135,7 @@ impl Case<'_> {
     }
 
     /// Reads and verifies the module of a text. Records how far it came, and its ops. Ends the case if the text is not
-    /// a valid module.
+    /// a valid module, or at a limit.
     fn read(&mut self, text: &str) -> Result<Module, End> {
         let module = self.stage("read", Reached::Nothing, || parse("fuzz.mlir", text, &OPS))?;
         self.outcome.reached = Reached::Read;
@@ -184,8 +187,8 @@ impl Case<'_> {
         Ok(types)
     }
 
-    /// Runs the program in the interpreter. Returns `None` if a limit is reached, or if the interpreter refuses the
-    /// program. A refusal is a finding if the program is known to be valid.
+    /// Runs the program in the interpreter. Returns `None` if a limit is reached, or if the interpreter refuses a
+    /// program that is not known to be valid. If it refuses a valid one, fails with a finding.
     fn whole(&mut self, module: &Module, inputs: &[Literal]) -> Result<Option<Vec<Literal>>, End> {
         match limited(self.max_steps, || run::whole(module, inputs)) {
             Some(Ok(results)) => Ok(Some(results)),
@@ -194,9 +197,9 @@ impl Case<'_> {
         }
     }
 
-    /// Partitions the module. Returns the name of each pass and the module after it, in order. Records the strategies
-    /// of the ops, and checks that the texts of some stages read back. Ends the case if a pass fails, or if a text does
-    /// not read back.
+    /// Partitions the module. Returns the name of each stage and its module, in order: the input, and the module after
+    /// each pass. Records the strategies of the ops, and checks that the texts of some stages read back. Ends the case
+    /// if a pass fails, at a limit, or if a text does not read back.
     fn partition(&mut self, module: &Module) -> Result<Vec<(String, Module)>, End> {
         let mut stages: Vec<(String, Module)> = vec![];
         let partitioned = self.stage("partition", Reached::Verified, || {

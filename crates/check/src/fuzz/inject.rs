@@ -80,12 +80,12 @@ impl Failure {
 /// without a failure.
 type Injection = Option<(Failure, u64)>;
 
-/// How often each kind of failure can occur in a run.
+/// How often each kind of failure, except [`Write`], can occur in a run.
 type Counts = [(Failure, u64); 4];
 
 /// The program into which failures are injected, and how it is run.
 struct Subject<'a> {
-    /// The text that is read and partitioned again in each run, if there is one.
+    /// The text that is read and partitioned again in each run, or `None` if the runs use `local` as it is.
     text: Option<&'a str>,
     local: Local,
     engine: &'a dyn Engine,
@@ -256,7 +256,8 @@ fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, E
     let _ = std::fs::remove_dir_all(&folder);
     let old = if written.is_ok() { &new[..] } else { b"old" };
     if now.ok().as_deref() != Some(old) || names.ok() != Some(1) || again.ok().as_ref() != Some(&new) {
-        return Err(wrong("a file is neither the old one nor the new one", injection, written));
+        let what = "a file is neither the old nor the new one, another is left beside it, or writing it again fails";
+        return Err(wrong(what, injection, written));
     }
     match written {
         Err(e) if e.kind() != ErrorKind::StorageFull => {

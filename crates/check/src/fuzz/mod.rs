@@ -1,4 +1,4 @@
-//! Fuzzing: generates a program from a seed and runs it to the end at every stage and on every engine.
+//! Fuzzing: makes a program from a seed, runs it, and reports what must not happen.
 //!
 //! A case is a [`CaseKind`] and a seed. [`run`] makes the case's program, runs it under limits, and returns how far it
 //! came and what is wrong. `cargo xtask fuzz` calls it in child processes, so that a crash or a hang is also a finding.
@@ -27,7 +27,7 @@ use crate::program::{Program, far_program, moving_program, program};
 use shardwise_ops::Opcode;
 use std::str::FromStr;
 
-/// The number of steps that each stage of a case may take.
+/// The largest number of steps that each stage of a case may take. Runs on guarded memory may take a tenth of it.
 pub const MAX_STEPS: u64 = 100_000;
 /// The number of bytes that each stage of a case may hold.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -43,7 +43,7 @@ const MOVING: u64 = 4;
 pub enum CaseKind {
     /// A generated program, whose results are equal bit for bit everywhere.
     Valid,
-    /// A program of the corpus, changed in a few places.
+    /// A program of the corpus or a generated one, changed in a few places.
     Mutants,
     /// A program of one of the first two kinds, on guarded memory with two fills.
     Guard,
@@ -71,23 +71,26 @@ impl FromStr for CaseKind {
 
     fn from_str(name: &str) -> Result<CaseKind, String> {
         let found = CaseKind::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| format!("there is no kind `{name}`"))
+        found.ok_or_else(|| format!("there is no kind of case `{name}`"))
     }
 }
 
 /// The last stage that a program passed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Reached {
-    /// The text could not be read.
+    /// The text could not be read, or the case panicked.
     #[default]
     Nothing,
     /// The text was read, and the module does not verify.
     Read,
-    /// The module verifies, and the partitioner or the interpreter refused it.
+    /// The module verifies. It has no main function, the partitioner or the interpreter refused it, or, in a case of
+    /// [`CaseKind::Inject`], its run without failures did not end with results.
     Verified,
-    /// The module was partitioned, and an engine refused it.
+    /// The module was partitioned. An engine or the interpreter refused the partitioned program, or there is a finding
+    /// about it or about the text of a stage.
     Partitioned,
-    /// A stage reached a limit of steps or memory, or the arguments are too large.
+    /// A stage reached a limit of steps or memory, or the arguments are too large. The interpreter may reach a limit on
+    /// the whole program without ending the case here.
     Limit,
     /// The program ran to the end: on both engines, or on one if the kind of case uses only one.
     Ran,
@@ -98,7 +101,7 @@ impl Reached {
     pub const ALL: [Reached; 6] =
         [Reached::Nothing, Reached::Read, Reached::Verified, Reached::Partitioned, Reached::Limit, Reached::Ran];
 
-    /// Describes the programs that came to this stage and no further.
+    /// Describes the programs of [`CaseKind::Valid`] and [`CaseKind::Mutants`] that came to this stage and no further.
     pub fn describes(self) -> &'static str {
         match self {
             Reached::Nothing => "not read",
@@ -106,7 +109,7 @@ impl Reached {
             Reached::Verified => "refused by the partitioner or the interpreter",
             Reached::Partitioned => "refused by an engine",
             Reached::Limit => "ended at a limit",
-            Reached::Ran => "ran to the end on both engines",
+            Reached::Ran => "ran to the end",
         }
     }
 }
@@ -116,16 +119,17 @@ impl Reached {
 pub struct Outcome {
     /// How far the program came.
     pub reached: Reached,
-    /// Each op of the program, once for each place where it occurs.
+    /// Each op of the program, once for each place where it occurs. Empty if the program does not verify.
     pub ops: Vec<Opcode>,
     /// The names of the program's features.
     pub features: Vec<&'static str>,
-    /// The strategies by which its ops run, and their special cases.
+    /// The strategies by which its ops run, and their special cases. Empty if the program cannot be partitioned, and
+    /// for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`].
     pub strategies: Vec<String>,
     /// Each injected failure, and whether it occurred before the end of the run.
     pub injected: Vec<&'static str>,
     /// The reason why the partitioned program's results were not compared with the whole program's, if they were not
-    /// although it ran.
+    /// although it ran. `None` for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`], which never compare them.
     pub not_compared: Option<&'static str>,
     /// The finding, if there is one.
     pub found: Option<Found>,
@@ -136,7 +140,7 @@ pub struct Outcome {
 pub struct Found {
     /// A line that is equal for findings with the same cause: the location of a panic, or the stage that differs.
     pub what: String,
-    /// The details, on any number of lines.
+    /// The details, on any number of lines. May be empty.
     pub details: String,
 }
 

@@ -1,6 +1,6 @@
-//! Mutants: programs of the corpus with a few changes. Most changes leave a program well-formed: a type, a size or a
-//! name is changed everywhere, ops are replaced by others of the same signature, or operands by others of the same
-//! type.
+//! Mutants: programs of the corpus or generated ones, with a few changes. Most changes leave a program well-formed: a
+//! type, a size or a name is changed everywhere, ops are replaced by others of the same signature, or operands by
+//! others of the same type.
 
 mod change;
 mod words;
@@ -18,7 +18,7 @@ use std::panic::catch_unwind;
 /// The number of attempts at a change that leaves the program well-formed.
 const TRIES: usize = 6;
 
-/// Returns the mutant of a seed: a program of the corpus, or a generated one, after one to five changes.
+/// Returns the mutant of a seed: a program of the corpus, or a generated one, after up to five changes.
 pub(super) fn mutant(seed: u64) -> Program {
     let mut choose = Chooser::new(seed);
     let mut text = origin(&mut choose);

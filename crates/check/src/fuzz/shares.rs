@@ -11,7 +11,7 @@ use shardwise_ops::{ExplicitPolicy, OPS, Opcode};
 use shardwise_spmd::STRATEGIES;
 use std::collections::BTreeMap;
 
-/// Each op must be in at least one of this many valid programs.
+/// Each op that the host engine runs must be in at least one of this many valid programs.
 pub const PROGRAMS_PER_OP: u64 = 10_000;
 /// Each feature must be in at least one of this many valid programs.
 pub const PROGRAMS_PER_FEATURE: u64 = 50;
@@ -54,8 +54,8 @@ pub fn special_cases() -> impl Iterator<Item = String> {
     STRATEGIES.iter().flat_map(|(name, cases)| cases.iter().map(move |case| format!("{name}: {case}")))
 }
 
-/// Returns the ops that the host engine does not run, each with the reason that is among its facts, or else a general
-/// one. No valid program contains them.
+/// Returns the ops because of which the host engine refuses their partitioned examples, each with the reason that is
+/// among its facts, or else a general one. No valid program contains them.
 pub fn not_run() -> BTreeMap<Opcode, &'static str> {
     Opcode::ALL.iter().filter_map(|&op| Some((op, reason(op)?))).collect()
 }

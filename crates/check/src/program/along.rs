@@ -60,7 +60,7 @@ impl Maker {
         self.window(scope, x, dim, [n, low, high, 1])
     }
 
-    /// Writes a sum, maximum or minimum over windows of any size, with strides of 1 or 2.
+    /// Writes a sum, maximum or minimum over windows of at least two elements, with strides of 1 or 2.
     fn wide_window(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let n = x.ty.shape[dim];
         let size = 2 + self.choose.below(n + 3);

@@ -1,4 +1,4 @@
-//! Programs with positions that do not fit 32 bits.
+//! Programs with positions that do not fit signed integers of 32 bits.
 //!
 //! The interpreter cannot hold so many elements, so the program checks its own result. The host computes the elements
 //! within the reduction.
@@ -6,7 +6,7 @@
 use super::Maker;
 use shardwise_base::DType;
 
-/// The number of elements above which signed integers of 32 bits cannot count them.
+/// The largest number of elements whose positions all fit signed integers of 32 bits.
 const BEYOND: usize = 1 << 31;
 
 impl Maker {

@@ -8,7 +8,8 @@ use super::scope::{Live, Scope};
 struct Layout {
     /// The axes that split each dimension.
     dims: Vec<Vec<&'static str>>,
-    /// The axis over which the value is a sum.
+    /// The axis over which the value is unreduced: its parts along this axis have yet to be summed. `None` if there is
+    /// no such axis.
     unreduced: Option<&'static str>,
 }
 
@@ -43,7 +44,7 @@ fn list(axes: &[&str]) -> String {
 
 impl Maker {
     /// Writes a value in some layout and one or two steps from there. Writes nothing for scalars and empty arrays, and
-    /// sometimes nothing for types whose small integers are not exact.
+    /// sometimes nothing for booleans and for types whose small integers are not exact.
     pub(super) fn steps(&mut self, scope: &mut Scope, x: &Live) {
         let rank = x.ty.rank();
         if rank == 0 || x.ty.shape.contains(&0) {
@@ -101,8 +102,8 @@ impl Maker {
     }
 
     /// Writes a value that becomes unreduced over an axis, and is summed over it by an `all_reduce` or a
-    /// `reduce_scatter`. The other summands are 0 and change nothing. Writes nothing for types whose small integers are
-    /// not exact.
+    /// `reduce_scatter`. The other summands are 0 and change nothing. Writes nothing for booleans and for types whose
+    /// small integers are not exact.
     fn sums(&mut self, scope: &mut Scope, x: &Live, axis: &'static str) {
         let (dtype, rank) = (x.ty.dtype, x.ty.rank());
         if dtype.is_bool() || !(dtype.is_computed() || dtype.is_integer()) {

@@ -7,7 +7,7 @@ use shardwise_base::{DType, DTypeKind};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 
-/// The largest nesting depth of regions.
+/// In regions of this nesting depth or more, [`Maker::statement`] writes no loops, branches and manual computations.
 const MAX_DEPTH: usize = 3;
 
 impl Maker {

@@ -9,13 +9,14 @@ use shardwise_ir::TensorType;
 pub enum Fill {
     /// All values of the type. The ends of its range and special numbers are more likely.
     Any,
-    /// Integers from -4 to 4. For unsigned types, from 0.
+    /// Integers from -4 to 4, or from 0 to 4 for unsigned types. For booleans, 1 to 4 are true.
     Small,
     /// Integers as for `Small`, without 0.
     NonZero,
-    /// Numbers between these bounds, in eighths if the type has them.
+    /// Numbers between these bounds, both included: in eighths for floats, and integers otherwise. For unsigned types
+    /// and booleans, a lower bound below 0 is 0.
     Between(i64, i64),
-    /// Integers between these bounds, both included.
+    /// Integers between these bounds, both included. For unsigned types and booleans, a lower bound below 0 is 0.
     Ints(i64, i64),
     /// These integers, one for each element.
     Exact(Vec<i64>),
@@ -97,7 +98,7 @@ fn special(choose: &mut Chooser, dtype: DType) -> Vec<u8> {
     word(dtype, bits | if choose.one_in(2) { sign } else { 0 })
 }
 
-/// Returns the bytes of the element whose bits are the low bits of a word. Integers of less than a byte are
+/// Returns the bytes of the element whose bits are the low bits of a word. Signed integers of less than a byte are
 /// sign-extended.
 fn word(dtype: DType, bits: u64) -> Vec<u8> {
     let unused = 64 - dtype.bits() as u32;

@@ -38,7 +38,7 @@ pub(crate) struct Draft {
     pub results: Vec<TensorType>,
 }
 
-/// The number of attempts with other types and attributes if the op refuses the first ones.
+/// The number of attempts to draw types and attributes with which the op is well-formed.
 const TRIES: usize = 40;
 
 /// Returns the program of a seed.

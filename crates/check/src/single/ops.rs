@@ -40,7 +40,7 @@ const ANY: &[DType] = &[
 /// Types that can be ordered and summed.
 const REAL: &[DType] =
     &[DType::F32, DType::F32, DType::BF16, DType::F64, DType::I32, DType::I64, DType::U8, DType::I16];
-/// Types of all sizes, among them types smaller than a byte and types of a byte with few bits.
+/// Types of many sizes, among them integers smaller than a byte and floats of a byte.
 const WITH_SMALL: &[DType] = &[
     DType::F32,
     DType::BF16,
@@ -57,7 +57,7 @@ const WITH_SMALL: &[DType] = &[
 const ROOTS: &[DType] = &[DType::F32, DType::F64];
 const F32: &[DType] = &[DType::F32];
 
-/// Ops whose values are approximated by formulas.
+/// Ops of one operand whose values are approximated by formulas.
 const FORMULAS: &[Opcode] = &[
     Cbrt,
     Cosine,
@@ -191,7 +191,7 @@ pub fn is_elementwise(op: Opcode) -> bool {
         })
 }
 
-/// Returns true if the op is elementwise, and its cost for each element is that of a transcendental function.
+/// Returns true if the op is elementwise, and its cost for each element is at least that of a transcendental function.
 fn is_transcendental(op: Opcode) -> bool {
     is_elementwise(op)
         && in_example(op, |view| op.facts().cost(view).flops >= TRANSCENDENTAL * view.result_tensor(0).size() as f64)
@@ -410,8 +410,8 @@ fn clamp(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, operands, String::new(), vec![t])
 }
 
-/// Draws a conversion to any type. Floats and complex numbers that are converted to integers are in the integers'
-/// range. Always returns `Some`.
+/// Draws a conversion to a type of [`ANY`]. Floats and complex numbers that are converted to integers are in the
+/// integers' range. Always returns `Some`.
 fn convert(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let to = *choose.of(ANY);
     let t = tensor(dtype, &shape(choose, 0, 3));
@@ -786,7 +786,7 @@ impl Indexing {
         }
     }
 
-    /// Draws indices, some of which are out of bounds.
+    /// Draws indices, some of which may be out of bounds.
     fn indices(&self, choose: &mut Chooser) -> (TensorType, Fill) {
         let dtype = *choose.of(&[DType::I32, DType::I64, DType::U8]);
         (tensor(dtype, &self.indices), Fill::Ints(-2, 5))

@@ -4,4 +4,4 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 }
 // ---- expected
 error[pass-option]: option `conservative-propagation` of `sdy-basic-propagate` is `maybe`, which is no boolean
-   = help: it is true or false
+   = help: write `true` or `false`

@@ -5,6 +5,6 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unr
   return %0 : tensor<8xf32>
 }
 // ---- expected
-error[unreduced]: the operand of `stablehlo.negate` is unreduced over "x", and its result is not
+error[unreduced]: an operand of `stablehlo.negate` is unreduced over "x", and no result of the op is
   --> test.mlir:4:3
    = help: sum over it with `sdy.reshard` or `sdy.all_reduce`, or keep the axis in the `unreduced` list of the result

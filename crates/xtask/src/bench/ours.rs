@@ -71,7 +71,8 @@ impl Ours {
     }
 
     /// Calls the program, and returns the largest difference from JAX's outputs `NAME.out0.bin`, … in the folder, each
-    /// relative to the largest value of its output. Fails if JAX has more or fewer outputs, or outputs of other sizes.
+    /// relative to the largest value of its output. Fails if the call fails, if JAX has more or fewer outputs, or if it
+    /// has outputs of other sizes.
     pub fn distance(&self, folder: &Path, name: &str) -> Result<f64> {
         let mut farthest = 0f64;
         let results = self.call()?;

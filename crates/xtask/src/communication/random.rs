@@ -37,7 +37,7 @@ fn parts(choose: &mut Chooser, mesh: &Mesh, axis: AxisRef) -> Vec<AxisRef> {
 }
 
 /// Returns a shape that all these layouts split evenly, with at least `elements` elements. The layouts have one rank.
-/// Panics if there are none.
+/// Panics if there are none, or if they have rank 0 and `elements` is larger than 1.
 pub fn even_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) -> Vec<usize> {
     let rank = layouts[0].rank();
     let multiple = |d: usize| layouts.iter().map(|s| s.shard_counts()[d]).fold(1, lcm);

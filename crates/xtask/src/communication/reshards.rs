@@ -35,8 +35,9 @@ pub struct Options {
     write: bool,
 }
 
-/// The page that `--write` writes, and how it begins.
+/// The page that `--write` writes.
 const PAGE: &str = "docs/reshards.md";
+/// The beginning of the page.
 const PAGE_HEAD: &str = "# Reshards against the lower bound
 
 Written by `cargo xtask communication reshards --write`: plans of random reshards of f32 arrays, between layouts of rank 1 to
@@ -54,8 +55,10 @@ Written by `cargo xtask communication reshards --write`: plans of random reshard
 
 const MESHES: [&[usize]; 5] = [&[2, 4], &[8], &[2, 2, 2], &[2, 3, 2], &[4, 4, 4]];
 const MORE_MESHES: [&[usize]; 7] = [&[2, 4], &[8], &[2, 2, 2], &[2, 3, 2], &[4, 4, 4], &[16, 16], &[16, 16]];
-/// The least number of elements of a tensor, and of its elements for each device in the second study.
+/// The least number of elements of a tensor, before its dimensions are made uneven.
 const ELEMENTS: usize = 1 << 14;
+/// In the second study, the least number of elements of a tensor for each device, before its dimensions are made
+/// uneven.
 const ELEMENTS_PER_DEVICE: usize = 1 << 10;
 /// The number of rounds of permutes in which a plan has to reach the bound.
 const MAX_ROUNDS: usize = 16;

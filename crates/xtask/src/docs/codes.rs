@@ -40,7 +40,7 @@ fn codes(sources: &[(String, String)]) -> Result<Vec<Made>> {
     Ok(made::diagnostics(sources)?.into_iter().filter(|m| !is_label(&m.code)).collect())
 }
 
-/// Returns true for sources that users run.
+/// Returns true for sources outside of tests and of the crates `xtask` and `testing`, which users do not run.
 fn is_shipped(file: &str) -> bool {
     !file.starts_with("crates/xtask/") && !file.starts_with("crates/testing/") && !file.contains("/tests/")
 }

@@ -28,7 +28,13 @@ fn help(arguments: &[&str]) -> Result<String> {
     }
     cargo.arg("--").args(arguments).arg("--help").env("COLUMNS", "100").env_remove("CARGO_TARGET_TMPDIR");
     let outcome = command::run(cargo, "", LIMIT)?;
-    ensure!(outcome.is_success(), "shardwise --help: {}\n{}", outcome.reason(), outcome.stderr);
+    ensure!(
+        outcome.is_success(),
+        "`shardwise {}` with `--help` failed: {}\n{}",
+        arguments.join(" "),
+        outcome.reason(),
+        outcome.stderr
+    );
     Ok(outcome.stdout)
 }
 

@@ -89,7 +89,8 @@ pub struct Case {
     pub text: String,
     /// The index of its program in the file.
     pub program: usize,
-    /// True if the text is the whole program, because at most one function of it has CHECK lines.
+    /// True if the text is the whole program, because it is inside a `module`, or because at most one function of it
+    /// has CHECK lines.
     pub is_whole: bool,
 }
 

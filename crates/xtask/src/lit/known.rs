@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// The end of the file's path.
+    /// The last components of the file's path.
     file: Option<String>,
     /// The functions' names. The second function of a file with the same name is `name#2`.
     functions: Option<Vec<String>>,
@@ -40,10 +40,10 @@ pub fn read() -> Result<Vec<Known>> {
 }
 
 fn parse(text: &str) -> Result<Vec<Known>> {
-    let known = toml::from_str::<File>(text).context("the list of known failures")?.known;
+    let known = toml::from_str::<File>(text).context("cannot read the list of known failures")?.known;
     for (i, entry) in known.iter().enumerate() {
-        ensure!(!entry.reason.is_empty(), "known failure {i} has no reason");
-        ensure!(entry.file.is_some() || entry.pass.is_some(), "known failure {i} needs a file or a pass");
+        ensure!(!entry.reason.is_empty(), "entry {i}, counted from 0, has no reason");
+        ensure!(entry.file.is_some() || entry.pass.is_some(), "entry {i}, counted from 0, needs a file or a pass");
     }
     Ok(known)
 }

@@ -41,7 +41,8 @@ pub struct Options {
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Runs the files. Returns the report, and true if no other functions fail than the known ones, and none of these
-/// passes. Fails if there are no such files, or if a file, our command or a judge cannot be read or run.
+/// passes. Fails if there are no such files, if a file cannot be read or written, or if our command or the judges
+/// cannot be built or run.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let command = options.command.clone().map_or_else(command::build_ours_with_shardy, Ok)?;
@@ -49,7 +50,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     collect(&options.dir, &mut files)?;
     files.retain(|f| f.display().to_string().contains(&options.only));
     files.sort();
-    ensure!(!files.is_empty(), "{} has no .mlir file of that name", options.dir.display());
+    ensure!(!files.is_empty(), "{} has no .mlir file whose path contains `{}`", options.dir.display(), options.only);
     let work = repo::target_dir("lit")?;
     let mut asked = vec![];
     let mut skipped = 0;

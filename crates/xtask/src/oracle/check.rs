@@ -14,7 +14,8 @@ pub enum Check {
     Propagate,
     /// Let jaxlib parse and verify the output of `shardwise partition --replica-groups dense`
     Verify,
-    /// Run that output in jaxlib's interpreter, on one process for each device, and compare the values with JAX's
+    /// Run the output of `shardwise partition --replica-groups dense` in jaxlib's interpreter, on one process for each
+    /// device, and compare the values with JAX's
     Interpret,
 }
 
@@ -40,6 +41,6 @@ pub enum Verdict {
     Failed(String),
 }
 
-/// The verdicts by program (its index) and check. A check without an entry could not be tried, because an earlier one
-/// failed.
+/// The verdicts by program (its index) and check. A check without an entry was not selected, or could not be tried,
+/// because an earlier one failed.
 pub type Verdicts = BTreeMap<(usize, Check), Verdict>;

@@ -135,7 +135,7 @@ impl Ours {
 }
 
 /// Returns the largest distance of results from JAX's, as a part of the largest element of a result. Fails if a result
-/// has another type.
+/// has another type, or if there are more or fewer results.
 fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     if ours.len() != theirs.len() {
         return Err(format!("{} results in place of {}", ours.len(), theirs.len()));
@@ -150,8 +150,8 @@ fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     Ok(worst)
 }
 
-/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run, or if a result has
-/// another type.
+/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run, if a result has
+/// another type, or if there are more or fewer results.
 fn compared(case: &Case, seed: u64, theirs: &[Array]) -> Result<Outcome, String> {
     let theirs = theirs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
     let mut worst = (0.0, String::new());

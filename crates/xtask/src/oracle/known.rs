@@ -68,7 +68,7 @@ pub fn derivatives() -> Result<Vec<OtherDerivative>> {
 }
 
 fn file() -> Result<File> {
-    toml::from_str(&repo::read("oracle/known.toml".as_ref())?).context("oracle/known.toml")
+    toml::from_str(&repo::read("oracle/known.toml".as_ref())?).context("cannot read oracle/known.toml")
 }
 
 fn checked(known: Vec<Known>) -> Result<Vec<Known>> {

@@ -72,7 +72,8 @@ const DERIVATIVES_IN_SAMPLE: usize = 40;
 /// list, an entry there that is out of date, or a total below its mark.
 ///
 /// # Errors
-/// Fails if a check cannot be run, or if one of the chapter's examples fails.
+/// Fails if the options select no programs, if the judges' own tests fail, if a check cannot be run, or if one of the
+/// chapter's examples fails.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     if let Some(count) = options.modules {
         return passes::run(count, options.seed);
@@ -123,7 +124,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 /// Returns the programs that the options select. Exports the corpus first if they ask for the whole corpus. Fails if
-/// there are no such programs.
+/// there are no such programs, if a folder cannot be read, or if the export fails.
 fn select(options: &Options, python: &Path) -> Result<Vec<Program>> {
     let folders = match &options.corpus {
         Some(folder) => vec![folder.clone()],

@@ -33,8 +33,8 @@ fn with_extension(stem: &Path, extension: &str) -> PathBuf {
     path.into()
 }
 
-/// Returns the programs below a folder, by name. Those in the folder itself form a family with the folder's name. A
-/// program is a file `NAME.mlir` whose name has no other dot. Fails if a folder or a program cannot be read.
+/// Returns the programs below a folder, sorted by name. Those in the folder itself form a family with the folder's
+/// name. A program is a file `NAME.mlir` whose name has no other dot. Fails if a folder cannot be read.
 pub fn load(folder: &Path) -> Result<Vec<Program>> {
     let own = folder.file_name().map_or("", |n| n.to_str().unwrap_or("")).to_string();
     let mut found = vec![];

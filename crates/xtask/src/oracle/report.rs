@@ -21,7 +21,7 @@ pub struct Report<'a> {
     pub verdicts: &'a Verdicts,
     pub propagation: Shardings,
     pub known: Vec<Known>,
-    /// True if the families are not restricted. Only then, the totals must reach their marks.
+    /// True if the families are not restricted. Only then must all totals reach their marks.
     pub is_whole: bool,
     /// True if every program is included.
     pub is_full: bool,

@@ -85,14 +85,16 @@ fn is_ordinary(op: Opcode) -> Result<bool> {
         return Ok(false);
     }
     let module = program::parse(op.name(), op.facts().example(op))?;
-    let body = &module.main().context("the example has no @main")?.body;
+    let body = &module.main().context("the example has no function")?.body;
     let mut views = body.walk().into_iter().map(|o| OpView::new(&module, body, o));
-    let view = views.find(|v| Opcode::of_view(v) == op).with_context(|| format!("no example of {}", op.name()))?;
+    let view = views
+        .find(|v| Opcode::of_view(v) == op)
+        .with_context(|| format!("the example of {0} does not contain {0}", op.name()))?;
     let (semantics, effects) = (op.facts().semantics(&view), op.facts().effects(&view));
     Ok(semantics == Semantics::Pure && effects == Effects::Pure && !view.results().is_empty())
 }
 
-/// Returns the modules of `shardwise-ops` that are in neither list, given the source of the crate's root.
+/// Returns the public modules of `shardwise-ops` that are in neither list, given the source of the crate's root.
 pub fn unlisted_modules(lib: &str) -> Vec<String> {
     let clean = without_literals(lib);
     let declared = clean.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
@@ -100,8 +102,8 @@ pub fn unlisted_modules(lib: &str) -> Vec<String> {
     declared.filter(|name| !is_known(name)).map(str::to_string).collect()
 }
 
-/// Returns how often a source mentions an ordinary op outside of its tests: by opcode, by name, by the end of its name,
-/// or by an item of its module.
+/// Returns how often a source mentions an ordinary op outside of its tests: by opcode, by an import of all opcodes, by
+/// name, by the end of its name, or by an item of its module.
 pub fn mentions(source: &str, ordinary: &BTreeSet<Opcode>) -> usize {
     let source = without_tests(source);
     let names: BTreeSet<&str> = ordinary.iter().map(|op| op.name()).collect();

@@ -48,7 +48,7 @@ pub struct Exceptions {
     /// The number of attributes that generic code names by strings, by file.
     #[serde(default)]
     pub string_keys: BTreeMap<String, usize>,
-    /// The least number of filled cells in docs/generated/coverage.md.
+    /// The least numbers of cells in docs/generated/coverage.md that ran in parts, and that ran whole.
     #[serde(default)]
     pub covered: Covered,
 }
@@ -62,7 +62,8 @@ pub struct Covered {
 
 impl Exceptions {
     pub fn read() -> Result<Exceptions> {
-        toml::from_str(&repo::read("crates/xtask/ratchets.toml".as_ref())?).context("crates/xtask/ratchets.toml")
+        const FILE: &str = "crates/xtask/ratchets.toml";
+        toml::from_str(&repo::read(FILE.as_ref())?).with_context(|| format!("cannot read {FILE}"))
     }
 }
 
@@ -104,7 +105,7 @@ pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns violations of the rule on circles of imports: no files of the host crate import each other in a circle.
-/// Fails if a source cannot be read.
+/// Fails if a source cannot be read. Panics if a source of the host crate cannot be parsed.
 pub fn import_circles() -> Result<Vec<String>> {
     let below = |(file, source): (String, String)| Some((file.strip_prefix("crates/host/src/")?.to_string(), source));
     let sources = repo::rust_sources()?.into_iter().filter_map(below).collect();
@@ -113,8 +114,9 @@ pub fn import_circles() -> Result<Vec<String>> {
     Ok(imports::in_circles(&sources).into_iter().map(wrong).collect())
 }
 
-/// Returns violations of the rule that generic code asks for facts instead of mentioning ordinary ops. Fails if a
-/// source cannot be read.
+/// Returns violations of the rule that generic code asks for facts instead of mentioning ordinary ops, files that are
+/// listed as foreign text and mention none, and modules of ops that the rule does not know. Fails if a source or the
+/// example of an op cannot be read.
 pub fn mentions(exceptions: &Exceptions) -> Result<Vec<String>> {
     let ordinary = mentions::ordinary_ops()?;
     let mut found = generic_counts(|source| mentions::mentions(source, &ordinary))?;
@@ -160,7 +162,7 @@ pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns a violation if `docs/generated/coverage.md` counts fewer cells than the list requires. Another test compares
-/// the page with the actual runs. Fails if the page has no such counts.
+/// the page with the actual runs. Fails if the page cannot be read or has no such counts.
 pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
     let page = repo::read("docs/generated/coverage.md".as_ref())?;
     let count = |word: &str| {
@@ -171,12 +173,12 @@ pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
     let least = &exceptions.covered;
     Ok(match found.in_parts >= least.in_parts && found.whole >= least.whole {
         true => vec![],
-        false => vec![format!("{found:?}, and the list says at least {least:?}")],
+        false => vec![format!("docs/generated/coverage.md has {found:?}, and at least {least:?} is required")],
     })
 }
 
 /// Returns what breaks the rules on English, see `english.rs`. Lists the places in crates that have more than they may.
-/// Fails if a source cannot be read.
+/// Fails if a source cannot be read or parsed.
 pub fn english(exceptions: &Exceptions) -> Result<Vec<String>> {
     let places = english::places(&repo::rust_sources()?)?;
     let allowed = |name: &String| exceptions.english.get(name).copied().unwrap_or(0);
@@ -238,7 +240,7 @@ pub fn local_traces() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns why a line contains a path below a home or work folder, if it does.
+/// Returns why a line contains a path below a home or work folder, or `None` if it contains none.
 fn local_path(line: &str) -> Option<String> {
     // The names are separate, so that this file does not break its own rule.
     let roots = ["root", "home", "work", "Users", "mnt"].map(|r| format!("/{r}/"));

@@ -4,7 +4,7 @@ use super::super::corpus::programs;
 use super::words::{Word, WordKind, words};
 use crate::choose::Chooser;
 
-/// Returns the changed text, or `None` if the text has no place for the change.
+/// Returns the changed text, or `None` if the change cannot be made: most often because the text has no place for it.
 pub(super) type Change = fn(&mut Chooser, &str) -> Option<String>;
 
 /// Every change. Some are listed twice, so that they are made more often.
@@ -87,7 +87,8 @@ const NUMBERS: &[&str] = &[
 
 const SIZES: &[&str] = &["0", "1", "2", "3", "4", "5", "6", "7", "8", "12", "16", "31"];
 
-/// Each list has names of ops that can replace each other, because they take and return the same types.
+/// Each list has names of ops, without their dialects, that replace each other. Most of them take and return the same
+/// types.
 const SIGNATURES: &[&[&str]] = &[
     &[
         "abs",
@@ -211,8 +212,8 @@ fn op_of_same_signature(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, &format!("{dialect}.{}", choose.of(others))))
 }
 
-/// Returns the dialect of an op whose name is `dialect.op`, and the names, without dialect, of the ops that can replace
-/// it, including itself. Returns `None` if none can.
+/// Returns the dialect of an op whose name is `dialect.op`, and the names, without dialect, of the ops by which it may
+/// be replaced, including itself. Returns `None` for other words, and for ops that no list of [`SIGNATURES`] contains.
 fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     let (dialect, op) = name.split_once('.')?;
     let others = SIGNATURES.iter().find(|list| list.contains(&op))?;
@@ -231,7 +232,8 @@ fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     ranges.into_iter().map(|range| (range.clone(), &text[range])).collect()
 }
 
-/// Returns the name and the type of the result if the line is an op that makes one array. Otherwise, returns `None`.
+/// Returns the name and the type of the result if the line is an op that makes one array and ends with the type of the
+/// array. Otherwise, returns `None`.
 fn defined(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().split_once(" = ")?;
     let ty = rest.rsplit_once("-> ").or_else(|| rest.rsplit_once(" : "))?.1.trim();
@@ -402,8 +404,8 @@ fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(format!("{before}{}", all_replaced(after, &places, &other)))
 }
 
-/// Adds the functions of another program, which are not called. Returns `None` if the text has a `module` or another
-/// program was joined to it already, or if the other program has more than functions.
+/// Adds the functions of another program, which the text does not call. Returns `None` if the text has a `module` or
+/// another main function was joined to it already, or if the other program does not start with a function.
 fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     let other = choose.of(programs());
     let body = other

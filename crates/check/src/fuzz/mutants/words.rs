@@ -11,7 +11,7 @@ pub(super) enum WordKind {
     Value,
     /// A number without its sign.
     Number,
-    /// A text in quotes, including the quotes.
+    /// A text in quotes, including the quotes. If the second quote is missing, the word ends with the text.
     Quoted,
     /// Any other character.
     Sign,

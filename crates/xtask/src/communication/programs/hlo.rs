@@ -13,9 +13,9 @@ use std::collections::HashMap;
 /// A module.
 pub struct Hlo {
     pub computations: Vec<Computation>,
-    /// The index of the entry computation.
+    /// The index of the entry computation, or 0 if none is marked as one.
     pub entry: usize,
-    /// The number of devices.
+    /// The number of devices, or 1 if the text does not state it.
     pub devices: usize,
     by_name: HashMap<String, usize>,
 }
@@ -297,7 +297,8 @@ fn shape(text: &str) -> Result<Option<Shape>> {
     let Some((name, rest)) = text.split_once('[') else { return Ok(None) };
     let dims = rest.split_once(']').context("no `]`")?.0;
     let dims = dims.split(',').filter(|n| !n.is_empty()).map(|n| n.trim_start_matches("<=").parse());
-    let dims = dims.collect::<Result<Vec<usize>, _>>().with_context(|| format!("the type {text}"))?;
+    let dims =
+        dims.collect::<Result<Vec<usize>, _>>().with_context(|| format!("a size in the type {text} is no number"))?;
     Ok(element_bits(name)?.map(|element_bits| Shape { dims, element_bits }))
 }
 
@@ -311,7 +312,7 @@ fn element_bits(name: &str) -> Result<Option<usize>> {
         "c128" => 128,
         _ => {
             let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-            leading_number(digits).with_context(|| format!("the element type {name}"))?
+            leading_number(digits).with_context(|| format!("the element type {name} has no number of bits"))?
         }
     }))
 }

@@ -19,7 +19,7 @@ pub struct Report<'r> {
     pub wrong: &'r [String],
     /// True if values were compared.
     pub is_checked: bool,
-    /// The day of the last change.
+    /// The day of the last commit.
     pub date: &'r str,
 }
 
@@ -184,8 +184,9 @@ impl<'r> Report<'r> {
         out
     }
 
-    /// Returns a line for each program that we or XLA cannot partition. If values were compared, also returns a line
-    /// with the number of programs with other values, and a line for each of these.
+    /// Returns a line for each program that we or XLA cannot partition, and one for each training step that is not as
+    /// it must be. If values were compared, also returns a line with the number of programs with other values, and a
+    /// line for each of these.
     fn failures(&self) -> Vec<String> {
         let mut lines = vec![];
         for row in self.rows {

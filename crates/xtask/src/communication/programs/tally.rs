@@ -39,8 +39,8 @@ impl Tally {
         self.collectives += 1;
     }
 
-    /// Adds a permute of `bytes` with these pairs of source and target. A target whose source is itself
-    /// receives nothing. The plain count is `bytes` if there is such a target.
+    /// Adds a permute of `bytes` with these pairs of source and target. A target whose source is itself receives
+    /// nothing. The plain count grows by `bytes` if any target receives something.
     pub fn permute(&mut self, bytes: u64, pairs: &[(usize, usize)]) {
         let moved = || pairs.iter().filter(|(source, target)| source != target);
         self.plain += if moved().next().is_some() { bytes } else { 0 };

@@ -16,8 +16,9 @@ const HIDDEN: u64 = 256;
 const ROWS: u64 = 512;
 const EXPERTS: u64 = 8;
 const WORDS: u64 = 96;
-/// The bytes of both weights of all layers, and of the activations.
+/// The bytes of both weights of all layers.
 const WEIGHTS: u64 = 2 * LAYERS * WIDTH * HIDDEN * 4;
+/// The bytes of the activations.
 const ACTIVATIONS: u64 = ROWS * WIDTH * 4;
 
 /// Returns the bytes that each of `n` devices receives to gather parts of an array of `bytes` bytes, or to sum it into
