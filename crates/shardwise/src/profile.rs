@@ -47,7 +47,7 @@ pub struct Instruction {
     pub name: String,
     /// The line that made the ops; `None` if it is not known.
     pub source: Option<SourceLocation>,
-    /// The total time of all runs.
+    /// The total time of all runs, on all devices together.
     pub total: Duration,
     /// The number of runs on all devices together.
     pub count: u64,
