@@ -437,8 +437,8 @@ pub fn assert_equal(a: &Array, b: &Array) {
 
 /// Asserts that the element types and shapes are equal, and that the values are close for their dtype. Two elements may
 /// differ by about 8 units in the last place of the larger of them, plus 8 of the largest finite element of both
-/// arrays. For `bf16` and `f16`, these are 4 units each, and 1 unit each for floats of 8 bits and less. Integers and
-/// bools must be equal.
+/// arrays. For `bf16` and `f16`, these are 4 units each, and 1 unit each for floats of 8 bits and less. Infinities,
+/// integers and bools must be equal, and NaN equals NaN.
 ///
 /// # Panics
 ///
