@@ -47,8 +47,8 @@ pub struct Instruction {
     pub name: String,
     /// The line that made the ops; `None` if it is not known.
     pub source: Option<SourceLocation>,
-    /// The total time of all runs. That of a loop or a branch includes the instructions inside, which have rows of their
-    /// own.
+    /// The total time of all runs. That of a loop or a branch includes the instructions inside, which have rows of
+    /// their own.
     pub total: Duration,
     /// The number of runs. A run on all devices counts once.
     pub count: u64,
