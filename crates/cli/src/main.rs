@@ -3,7 +3,8 @@
 //! Exit codes:
 //!
 //! - 0: success.
-//! - 1: the input is wrong. A diagnostic on standard error shows the location and how to correct it.
+//! - 1: the input is wrong, a limit is reached, or a file cannot be read or written. A diagnostic on standard error
+//!   shows the location and how to correct it.
 //! - 2: wrong usage.
 //! - 130: interrupted by Ctrl-C.
 #![forbid(unsafe_code)]

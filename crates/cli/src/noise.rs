@@ -1,7 +1,8 @@
 //! Moves the terms of all sums of a program by a few units in the last place. How far the results move shows how far
 //! another order of summation may move them.
 //!
-//! Before each op that sums floats, every operand is multiplied by a constant whose elements are nearly 1:
+//! Before each op that sums or multiplies floats in any order, or may do so, every operand of floats or complex numbers
+//! is multiplied by a constant whose elements are nearly 1:
 //! ```text
 //! %r = stablehlo.reduce(%x init: %z) applies stablehlo.add ..
 //!   ->

@@ -1,6 +1,6 @@
 //! `shardwise run --split-input-file`: runs each program of a text in which lines `// -----` separate programs.
 //!
-//! Prints a line for each part: its first line, its functions, and the outcome.
+//! Prints a line for each part: its first line, its main function, the outcome, and the number of its checks.
 //! ```text
 //! add.mlir:3: @add_op_test: ok, 1 check
 //! add.mlir:14: @sub_op_test: check-failed, 1 check
@@ -11,7 +11,8 @@ use crate::{RunArgs, out, run};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::Module;
 
-/// Runs all parts of the file, and prints a line for each. Returns an error if one failed.
+/// Runs the parts of the file that are not only comments, and prints a line for each. Returns an error if one failed,
+/// or if the file cannot be read.
 pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
     let parts = args.source.parts()?;
     let name = &parts.name;

@@ -178,7 +178,7 @@ pub fn parse(name: &str, text: &str) -> Result<Module, Diagnostics> {
 
 fn unwritable(path: &Path, e: &std::io::Error) -> Diagnostic {
     let loc = Loc::file(path.display().to_string(), 1, 1);
-    Diagnostic::error("dump-unwritable", &loc, format!("cannot write a stage: {e}"))
+    Diagnostic::error("dump-unwritable", &loc, format!("cannot write the stages of the program: {e}"))
         .help("choose a writable folder for --dump")
 }
 

@@ -793,14 +793,15 @@ pub(crate) fn conv_groups(groups: usize, features: [usize; 2], types: &str, loc:
 }
 
 pub(crate) fn init_fans(name: &str, ty: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("`{name}`: the dimensions of inputs and outputs do not exist");
-    let help = "by default, these are the last two dimensions; `Scaling` has methods for others";
+    let message = format!("`{name}`: the shape lacks a dimension of the inputs or of the outputs");
+    let help = "the inputs are the last dimension but one, and the outputs the last one, unless `Scaling::inputs` and \
+                `Scaling::outputs` name others";
     with_facts("init-fans", message, ty.into(), help, loc)
 }
 
 pub(crate) fn schedule(name: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("schedule", loc, format!("`{name}`: the schedule has no steps"))
-        .help("pass a positive number of steps; a schedule with a warm-up needs steps after it, too")
+        .help("pass a positive number of steps; `warmup_cosine` is `linear` and then `cosine`, which both need steps")
 }
 
 pub(crate) fn optimizer_setting(name: &str, value: &str, expected: &str, loc: &Loc) -> Diagnostic {

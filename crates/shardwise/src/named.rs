@@ -44,7 +44,8 @@ pub(crate) fn within<R>(name: &str, size: usize, f: impl FnOnce() -> R) -> (Arc<
 pub(crate) struct Along(Vec<Arc<Named>>);
 
 impl Along {
-    /// Splits axis names into those of batches, which are resolved, and the others, which are axes of the mesh.
+    /// Splits axis names into those of named axes of batches, which are resolved, and all others, which the caller
+    /// looks up in the mesh. Both are in the given order. Groups of an axis are among the others.
     pub fn of(names: Vec<AxisName>) -> (Along, Vec<AxisName>) {
         let (mut along, mut rest) = (vec![], vec![]);
         for name in names {
@@ -60,7 +61,7 @@ impl Along {
         self.0.is_empty()
     }
 
-    /// Returns the number of indices along all of the axes.
+    /// Returns the number of indices along all of the axes together: the product of their sizes.
     pub fn count(&self) -> usize {
         self.0.iter().map(|a| a.size).product()
     }

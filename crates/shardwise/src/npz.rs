@@ -38,7 +38,7 @@ use std::path::Path;
 ///
 /// - `leaf-name` if leaves have equal names.
 /// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
-/// - `file-unwritable` if the file cannot be written.
+/// - `file-unwritable` if the file cannot be written, or cannot have an array of the name of a leaf.
 #[track_caller]
 pub fn save<T: Tree>(tree: &T, path: impl AsRef<Path>) -> Result<()> {
     let (at, path) = (Location::caller(), path.as_ref());
@@ -65,7 +65,7 @@ fn write(path: &Path, leaves: &[Leaf]) -> io::Result<()> {
 /// # Errors
 ///
 /// - The mistakes that leaves of `like` carry.
-/// - `file-unreadable` if the file cannot be read.
+/// - `file-unreadable` if the file cannot be read, or is no archive.
 /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-length`, `tensor-element`,
 ///   `tensor-unreadable` and `tensor-unused`, with all leaves for which the file does not have the right array, and all
 ///   arrays that no leaf asks for.

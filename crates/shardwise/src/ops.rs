@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// Types that can be an operand: an array, by value or by reference, or a Rust number, which takes the other operand's
 /// dtype.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an array or a number",
-    label = "expected `Array`, `&Array`, a float, an integer or a bool"
+    message = "`{Self}` cannot be an operand of a function of arrays",
+    label = "expected `Array`, `&Array`, `bool`, `f32`, `f64`, `isize`, `usize`, or an integer of 32 or 64 bits"
 )]
 pub trait Operand {
     #[doc(hidden)]
@@ -101,8 +101,8 @@ impl<T: AsArray> AsArray for &T {
 // ── dimensions
 /// Types that name a dimension. Negative numbers count from the last dimension.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a dimension",
-    label = "expected an integer; negative counts from the back"
+    message = "`{Self}` cannot name a dimension",
+    label = "expected `usize`, `isize`, `i32` or `i64`; negative numbers count from the last dimension"
 )]
 pub trait Dim: Copy + Display {
     /// Returns the index of the dimension in an array of this rank, or `None` if there is no such dimension.
@@ -110,13 +110,15 @@ pub trait Dim: Copy + Display {
     fn of(self, rank: usize) -> Option<usize>;
 }
 
-/// Types that name dimensions: one, an array of them, or `..` for all. [`keep`] keeps them in the result with size 1.
+/// Types that name dimensions: one, an array of them, a `Vec<usize>`, or `..` for all. [`keep`] keeps them in the
+/// result with size 1.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not name dimensions",
-    label = "expected an integer, an array of integers, `..`, or `keep(…)` of one"
+    message = "`{Self}` cannot name dimensions",
+    label = "expected `usize`, `isize`, `i32` or `i64`, an array of one of these, `..`, or `keep(…)` of these"
 )]
 pub trait Dims {
-    /// Returns the indices of the dimensions in an array of this rank. Fails with the first one that does not exist.
+    /// Returns the indices of the dimensions in an array of this rank, in the given order. Fails with the text of the
+    /// first one that does not exist.
     #[doc(hidden)]
     fn places(&self, rank: usize) -> Result<Vec<usize>, String>;
     #[doc(hidden)]
@@ -198,8 +200,8 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
     context::within(at, || f(&site)).unwrap_or_else(|bad| bad)
 }
 
-/// Returns the mistakes of the operands, or `None` if no operand is one. An operand whose layout is not decided is not
-/// a mistake by itself.
+/// Returns the mistakes of the operands, or `None` if no operand is a mistake or a `float0` array. An operand whose
+/// layout is not decided is not a mistake by itself.
 fn wrong(operands: &[&Array]) -> Option<Mistakes> {
     Mistakes::join(operands.iter().filter_map(|a| match &a.node().state {
         State::Mistake(wrong) | State::Float0(wrong) => Some(wrong),
@@ -208,8 +210,8 @@ fn wrong(operands: &[&Array]) -> Option<Mistakes> {
 }
 
 impl Site<'_> {
-    /// Fails with an array that carries `mistake` and would have had type `ty`. If operands are mistakes, the array
-    /// carries theirs instead.
+    /// Fails with an array that carries `mistake` and would have had type `ty`, which is `None` if it is not known. If
+    /// operands are mistakes, the array carries theirs instead.
     pub fn fail<T>(&self, ty: Option<TensorType>, mistake: Diagnostic) -> Checked<T> {
         let ty = ty.map(|ty| ShardedType { ty, sharding: None });
         let wrong = wrong(self.operands).unwrap_or_else(|| Mistakes::one(mistake));
@@ -223,7 +225,7 @@ impl Site<'_> {
         if shape::fits(ty) { Ok(()) } else { self.fail(None, mistakes::too_large(ty, &self.loc)) }
     }
 
-    /// Checks that an `i32` can count the positions below `n` of `x`.
+    /// Checks that `n`, a number of positions in `x`, is at most `i32::MAX`.
     ///
     /// Errors: `too-large`.
     pub fn counts(&self, x: &Array, n: usize) -> Checked<()> {
@@ -363,7 +365,7 @@ pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: 
     })
 }
 
-/// The dtypes for which a function is defined.
+/// The dtypes for which a function is defined. Dtypes that can only be stored and converted are in none of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kinds {
     Any,
@@ -409,6 +411,7 @@ impl Kinds {
     /// Returns how to convert an array of dtype `found`, or an empty text if there is no advice.
     pub fn help(self, found: base::DType) -> &'static str {
         match self {
+            _ if !found.is_computed() => "this dtype has no arithmetic: convert the array first with `.astype(..)`",
             Kinds::Inexact | Kinds::Floats if !found.is_complex() => "convert the array first: `.astype(F32)`",
             Kinds::Numbers | Kinds::Ordered | Kinds::Integers if found.is_bool() => {
                 "convert the array first: `.astype(I32)`"
@@ -617,7 +620,8 @@ macro_rules! methods {
         ///
         /// - `broadcast` if the arrays cannot be broadcast together.
         /// - `dtype-mixed` if they have different dtypes.
-        /// - `number-dtype` if the array's dtype cannot represent a number.
+        /// - `number-dtype` if a number does not fit the array's dtype: a float for integers, a bool for numbers, a
+        ///   number for bools, or an integer that is out of range.
         /// - `dtype-kind` if the function is not defined for the dtype.
         impl Array { $(
             $(#[$doc])*
@@ -674,7 +678,8 @@ fn rem_euclid(a: &Array, b: &Array) -> Array {
 }
 
 impl Array {
-    /// Converts the elements to another dtype: they are rounded, truncated or wrapped. A bool is `x != 0`.
+    /// Converts the elements to another dtype. Numbers are rounded to floats. Floats are truncated to integers, those
+    /// out of range become the nearest integer of the dtype, and NaN becomes 0. Integers wrap. A bool is `x != 0`.
     ///
     /// # Errors
     ///
@@ -726,7 +731,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// The errors of [`Array::maximum`].
+    /// The errors of [`Array::maximum`] and [`Array::minimum`], which name these functions.
     #[track_caller]
     pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Array {
         let at = context::caller(Location::caller());
@@ -739,8 +744,9 @@ impl Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the mask holds bools.
-/// - `broadcast`, `dtype-mixed` and `number-dtype` if the operands do not fit each other.
-/// - `no-array` if both operands are numbers.
+/// - `broadcast` if the shapes of the mask, `a` and `b` cannot be broadcast together.
+/// - `dtype-mixed` if `a` and `b` have different dtypes, and `number-dtype` if a number does not fit the other's dtype.
+/// - `no-array` if both `a` and `b` are numbers.
 #[track_caller]
 pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
     pair("select", a.operand(), b.operand(), |s, a, b| {

@@ -30,7 +30,7 @@
 //! layouts of a traced function's results: [`specs`] makes those of the state.
 //!
 //! **Other leaves.** Parameters that are not floats, or that have no elements, are not updated. Their gradients may be
-//! anything.
+//! any arrays, also `float0`.
 
 mod adafactor;
 mod adam;
@@ -68,7 +68,8 @@ use std::sync::Arc;
 pub struct Params {
     /// The parameters with their paths. During an update, each has the layout of its arrays in the state.
     pub(crate) leaves: Vec<(Path, Array)>,
-    /// The axis over which arrays of the state are split in addition to their parameters' layouts.
+    /// The axis over which arrays of the state are split in addition to their parameters' layouts. It is `None` if
+    /// there is no such axis, and during an update.
     pub(crate) states_over: Option<String>,
 }
 
@@ -94,8 +95,8 @@ pub trait Optimizer: Send + Sync {
     #[doc(hidden)]
     fn transform(&self, updates: Vec<Array>, state: &mut Parts, params: &Params) -> Vec<Array>;
 
-    /// Returns what is wrong with the settings: the name of the setting, its value, and what is expected. Returns
-    /// `None` if all settings are right.
+    /// Returns the first setting that is out of range: its name, its value, and what is expected. Returns `None` if all
+    /// settings are right.
     #[doc(hidden)]
     fn wrong_setting(&self) -> Option<[String; 3]> {
         None
@@ -106,11 +107,13 @@ pub trait Optimizer: Send + Sync {
         None
     }
 
-    /// Returns the state before the first step. Its arrays have the layouts of the parameters.
+    /// Returns the state before the first step. Its arrays have the layouts of their parameters, split over one more
+    /// axis if [`states_over`](Optimizer::states_over) names one.
     ///
     /// # Errors
     ///
-    /// `optimizer-setting` if a setting is out of range. The arrays carry it.
+    /// `optimizer-setting` if a setting is out of range, and `spec-unknown-axis` if the mesh does not have the axis of
+    /// [`states_over`](Optimizer::states_over). The arrays of the state carry them.
     #[track_caller]
     fn init<P: Tree>(&self, params: &P) -> State<P>
     where
@@ -124,9 +127,9 @@ pub trait Optimizer: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The arrays carry them:
+    /// The new parameters carry them:
     ///
-    /// - `gradient-type` if a gradient does not have the shape and dtype of its parameter.
+    /// - `gradient-type` if the gradient of a parameter that is updated does not have its shape and dtype.
     /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of
     ///   another optimizer.
     /// - `optimizer-setting` if a setting is out of range, and `schedule` if a schedule has no steps.
@@ -226,8 +229,8 @@ fn of_active<P: Tree>(params: &P, is_active: &[bool], states_over: Option<String
     Params { leaves: leaves.collect(), states_over }
 }
 
-/// Returns what keeps the optimizer from being used for these parameters: a setting, or parameters whose types are not
-/// known because they are mistakes. Returns `None` if nothing does.
+/// Returns what keeps the optimizer from being used for these parameters: a setting that is out of range, or parameters
+/// whose types are not known because they are mistakes. Returns `None` if nothing does.
 fn unusable<P: Tree>(optimizer: &impl Optimizer, params: &P, loc: &Loc) -> Option<Mistakes> {
     if let Some([name, value, expected]) = optimizer.wrong_setting() {
         return Some(Mistakes::one(mistakes::optimizer_setting(&name, &value, &expected, loc)));
@@ -275,7 +278,7 @@ fn known_layout(x: &Array) -> Option<crate::Sharding> {
     x.sharding()
 }
 
-/// Returns `x` in the layout of `like`, if that is known.
+/// Returns `x` in the layout of `like`, or unchanged if that is not known.
 fn in_layout_of(x: Array, like: &Array) -> Array {
     match known_layout(like) {
         Some(layout) if known_layout(&x).is_none_or(|own| own.spec != layout.spec) => x.shard(layout),
@@ -339,7 +342,8 @@ fn checked(grad: &Array, param: &Array, path: &Path, loc: &Loc, at: At) -> Array
     }
 }
 
-/// Returns the mistake of the forms of the gradients and the state, if one does not fit the parameters.
+/// Returns the mistake `tree-form` if the gradients or the state do not have the form of the parameters, or if the
+/// state is that of another optimizer. Returns `None` if all fit.
 fn form_mistake<P: Tree>(
     optimizer: &impl Optimizer,
     grads: &P,
@@ -352,7 +356,7 @@ fn form_mistake<P: Tree>(
         return Some(mistakes::form("update", "the gradients do not have the form of the parameters", loc));
     }
     if !state.parts.iter().map(|part| part.name).eq(optimizer.part_names()) {
-        return Some(mistakes::form("update", "the state is that of another optimizer", loc));
+        return Some(mistakes::form("update", "the state is that of another optimizer, or of other options", loc));
     }
     let mut trees = state.parts.iter().flat_map(|part| &part.slots);
     let fits = trees.all(|slot| form(&slot.tree) == own);

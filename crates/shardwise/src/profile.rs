@@ -47,9 +47,10 @@ pub struct Instruction {
     pub name: String,
     /// The line that made the ops; `None` if it is not known.
     pub source: Option<SourceLocation>,
-    /// The total time of all runs.
+    /// The total time of all runs. That of a loop or a branch includes the instructions inside, which have rows of
+    /// their own.
     pub total: Duration,
-    /// The number of runs on all devices together.
+    /// The number of runs. A run on all devices counts once.
     pub count: u64,
     /// True if the instruction communicates.
     pub is_collective: bool,
@@ -63,7 +64,8 @@ impl Instruction {
 }
 
 impl Profile {
-    /// Returns the total time of all instructions.
+    /// Returns the sum of the times of all instructions. Those inside loops and branches are counted both by themselves
+    /// and as a part of these.
     pub fn total(&self) -> Duration {
         self.rows.iter().map(|r| r.total).sum()
     }

@@ -39,13 +39,13 @@ pub struct Collective {
     /// The number of runs; `None` if a loop around it does not have a known number of steps. Sums count such a
     /// collective once.
     pub count: Option<u64>,
-    /// The op that needed the collective.
+    /// The op that needed the collective, or the collective itself if the program contains it.
     pub op: String,
     /// The line of that op; `None` if it is not known.
     pub source: Option<SourceLocation>,
-    /// The name scopes around the op: `encoder/softmax`.
+    /// The name scopes around the op: `encoder/softmax`. Empty if there are none.
     pub scope: String,
-    /// Why the collective is needed.
+    /// Why the collective is needed: `written by the program` if the program contains it.
     pub reason: String,
     /// The alternative that was not chosen, if there was one.
     pub rejected: Option<Rejected>,
@@ -62,7 +62,7 @@ pub struct Collective {
 pub struct Rejected {
     /// The collective.
     pub what: String,
-    /// The bytes that the device that receives the most would have received.
+    /// The bytes that the device that receives the most would have received in one run.
     pub bytes_received: u64,
 }
 
@@ -70,14 +70,14 @@ pub struct Rejected {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceGroups {
-    /// Devices that differ only in their positions along these mesh axes, major to minor. A part of an axis has its
-    /// position and size: `X:(2)4`.
+    /// Devices that differ only in their positions along these mesh axes, major to minor. A part of an axis is written
+    /// with the size of the more major parts, and its own size: `X:(2)4`.
     Along(Vec<String>),
     /// The lists of devices of a program in text form that are not along axes.
     Listed {
         /// The number of groups.
         count: usize,
-        /// The number of devices of the first group.
+        /// The number of devices of the first group, or 0 if there are no groups.
         size: usize,
     },
     /// One group of all devices.
@@ -115,7 +115,7 @@ impl fmt::Display for DeviceGroups {
     }
 }
 
-/// The kinds of collectives.
+/// The kinds of collectives. Their devices are those of one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CollectiveKind {
@@ -131,7 +131,7 @@ pub enum CollectiveKind {
     Permute,
     /// Copies one device's value to all others.
     Broadcast,
-    /// Combines the values of all devices; one device of each group gets the result.
+    /// Combines the values of all devices; one of them gets the result.
     Reduce,
     /// Sends parts of different sizes, which the program computes.
     RaggedAllToAll,
@@ -246,8 +246,8 @@ impl Communication {
 
     /// Asserts that there are exactly these collectives, in any order: `["all-reduce model", "all-gather data x4"]`.
     ///
-    /// Each has the kind, the axes and, unless it runs once, the number of runs, which is `x?` if it is not known.
-    /// Equal ones are listed as often as they occur.
+    /// Each has the kind, the [groups](DeviceGroups) and, unless it runs once, the number of runs, which is `x?` if it
+    /// is not known. Equal ones are listed as often as they occur.
     ///
     /// # Panics
     ///
@@ -262,7 +262,7 @@ impl Communication {
     }
 }
 
-/// Formats a collective as `all-gather data x4`: the kind, the axes, and the number of runs unless it is 1.
+/// Formats a collective as `all-gather data x4`: the kind, the groups, and the number of runs unless it is 1.
 fn short(c: &Collective) -> String {
     let times = match c.count {
         Some(1) => String::new(),
@@ -301,7 +301,8 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    /// Parses a program as `jax.jit(f).lower(..).as_text()` and [`Lowered::as_text`](crate::Lowered::as_text) print it.
+    /// Parses and verifies a program as `jax.jit(f).lower(..).as_text()` and
+    /// [`Lowered::as_text`](crate::Lowered::as_text) print it.
     ///
     /// # Errors
     ///
@@ -343,7 +344,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned or run, each at its line.
+    /// Those of what cannot be partitioned or run, each at its line. `run-memory`, `run-steps` or `run-cancelled` if a
+    /// limit is reached.
     #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram> {
         let compiled = limits::run(Location::caller(), || runtime::compile_own(&self.module))?;
@@ -434,8 +436,9 @@ pub fn assert_equal(a: &Array, b: &Array) {
 }
 
 /// Asserts that the element types and shapes are equal, and that the values are close for their dtype. Two elements may
-/// differ by about 8 roundings of the larger of them, plus 8 roundings of the largest element of both arrays. Floats of
-/// 8 bits and less may differ by one unit in the last place of each of these. Integers and bools must be equal.
+/// differ by about 8 units in the last place of the larger of them, plus 8 of the largest finite element of both
+/// arrays. For `bf16` and `f16`, these are 4 units each, and 1 unit each for floats of 8 bits and less. Infinities,
+/// integers and bools must be equal, and NaN equals NaN.
 ///
 /// # Panics
 ///

@@ -1,6 +1,7 @@
 //! Random numbers: threefry, with the bits of `jax.random`.
 //!
-//! Every number depends only on the key and its index in the array, so it does not depend on the layout of the array.
+//! The random bits of an element depend only on the key and the element's row-major position, and not on the layout of
+//! the array.
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, create_from};
@@ -228,7 +229,7 @@ pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     })
 }
 
-/// Returns the number of stored bits of the mantissa of `f64`, `f32`, `f16` or `bf16`.
+/// Returns the number of stored bits of the mantissa of `f64`, `f32`, `f16` or `bf16`. The dtype is not checked.
 fn mantissa_bits(dtype: base::DType) -> usize {
     match dtype {
         base::DType::F64 => 52,

@@ -49,7 +49,8 @@ impl Copier<'_> {
         Some(ManualType { scope, states })
     }
 
-    /// Records `array` as the copy of value `v`, with the states and the layout that `v` has in the function.
+    /// Records `array` as the copy of value `v`, with the states that `v` has in the function, and with its layout as
+    /// [`laid_out`] sets it.
     fn set(&mut self, v: Value, array: &Array) {
         let array = match self.state(v) {
             Some(state) => array.made_in(Some(state)),
@@ -208,8 +209,8 @@ impl Copier<'_> {
     }
 }
 
-/// Returns the copy of a value that has this layout in the function. In Explicit mode, the layout decides one that is
-/// ambiguous.
+/// Returns the copy of a value in the layout that the value has in the function. In Explicit mode, only a copy whose
+/// layout is ambiguous gets this layout, and any other is returned unchanged.
 fn laid_out(array: &Array, sharding: &Sharding) -> Array {
     if !explicit::is_typing() {
         return hlo::laid_out(array, sharding);

@@ -23,9 +23,9 @@
 //! # }
 //! ```
 //!
-//! Each leaf is a tensor of the name that [`Path::name`](crate::Path::name) returns. The format has no types of less
-//! than eight bits but booleans, and no complex numbers of 64-bit parts. For trees that are too large for one file, and
-//! for training, see [`checkpoint`](mod@crate::checkpoint).
+//! Each leaf is a tensor of the name that [`Path::name`](crate::Path::name) returns. Arrays of these types cannot be
+//! saved: those of less than eight bits but `Bool`, and `C128`, `F8E3M4`, `F8E4M3` and `F8E4M3B11FNUZ`. For trees that
+//! are too large for one file, and for training, see [`checkpoint`](mod@crate::checkpoint).
 
 use crate::tensors::mistakes::{unreadable, unwritable};
 use crate::tensors::store::{Store, Unused};
@@ -47,7 +47,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// - `leaf-dtype` if the format does not have the types of some leaves, and `leaf-name` if leaves have equal names.
+/// - `leaf-dtype` if the format does not have the types of some leaves.
+/// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
 /// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
 /// - `file-unwritable` if the file cannot be written.
 #[track_caller]
@@ -81,9 +82,10 @@ pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
 ///
 /// - The mistakes that leaves of `like` carry.
 /// - `file-unreadable` if the file cannot be read, or if its header is malformed.
-/// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and `tensor-unused`, with
-///   all leaves for which the file does not have the right tensor, and all tensors that no leaf asks for.
-/// - `leaf-name` if leaves have equal names.
+/// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element`, `tensor-unreadable` and
+///   `tensor-unused`, with all leaves for which the file does not have the right tensor, and all tensors that no leaf
+///   asks for.
+/// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
 /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]
 pub fn load<T: Tree>(like: &T, path: impl AsRef<Path>) -> Result<T> {
@@ -99,8 +101,11 @@ pub fn load<T: Tree>(like: &T, path: impl AsRef<Path>) -> Result<T> {
 ///
 /// # Errors
 ///
-/// Those of [`load`], and `too-large` if a tensor has 2^59 bytes or more, or more than 255 dimensions. `tensor-dtype`
-/// lists the tensors of types that the format packs into less than a byte.
+/// - `file-unreadable`, `tensor-truncated`, `tensor-element`, `tensor-unreadable`, `run-memory`, `run-steps` and
+///   `run-cancelled`, as for [`load`].
+/// - `tensor-dtype`, with all tensors of types that cannot be read, such as those that the format packs into less than
+///   a byte.
+/// - `too-large` if a tensor has 2^59 bytes or more, or more than 255 dimensions.
 #[track_caller]
 pub fn load_all(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>> {
     let (at, path) = (Location::caller(), path.as_ref());

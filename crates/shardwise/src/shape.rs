@@ -369,7 +369,7 @@ fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
 ///
 /// - `no-arrays` for an empty list.
 /// - `dimension` if there is no dimension `dim`.
-/// - `concatenate` if the arrays differ in another dimension.
+/// - `concatenate` if the arrays differ in another dimension, or in their number of dimensions.
 /// - `dtype-mixed` if the dtypes differ.
 /// - `too-large` if the array would have 2^59 bytes or more.
 #[track_caller]

@@ -305,10 +305,11 @@ impl fmt::Display for P {
     }
 }
 
-/// Types that can be an entry of `P!`: a name, a tuple or slice of names, or an `Option` of a name.
+/// Types that can be an entry of `P!`: a name, a tuple of two or three names, a slice of names, an `Option` of a name,
+/// or a [`DimSpec`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an entry of `P!`",
-    label = "expected an axis name, a tuple of names, `None` or `_`"
+    label = "expected an axis name, a tuple of two or three names, a slice of names, `None` or `_`"
 )]
 pub trait IntoDimSpec {
     /// Converts the value into the layout of a dimension.
@@ -352,8 +353,8 @@ impl IntoDimSpec for DimSpec {
 
 /// Creates a layout: `P!("X", None)`, `P!(("X", "Y"))`, `P!(_, "Y")`, `P!(DATA, None)`.
 ///
-/// An entry is an axis name, a tuple of names, `None` (not split), or `_` (decided by the compiler). Using the same
-/// literal twice is a compile error.
+/// An entry is an axis name, a tuple of names, `None` (not split), or `_` (left as it is, or decided by the compiler).
+/// Using the same literal twice is a compile error.
 #[macro_export]
 macro_rules! P {
     (@ [$($out:expr,)*] [$($lit:literal)*]) => {{
@@ -401,7 +402,8 @@ pub struct Sharding {
 }
 
 impl Sharding {
-    /// Returns the shape of the part that each device holds of an array of shape `shape`.
+    /// Returns the shape of the largest part that a device holds of an array of shape `shape`: each size is divided by
+    /// the number of parts, and rounded up. A dimension that is `_` counts as not split.
     ///
     /// # Errors
     ///
@@ -539,14 +541,19 @@ impl Specs {
 
     fn items<T, S: SpecFor<T>>(&mut self, specs: &[S], of: &[T]) {
         if specs.len() != of.len() {
-            let at = self.path.to_string();
-            let at = if at.is_empty() { at } else { format!("`{at}`: ") };
+            let at = place(&self.path);
             self.wrong.push(format!("{at}{}", counts(specs.len(), of.len())));
         }
         for (i, (s, t)) in specs.iter().zip(of).enumerate() {
             self.part(|path, f| path.index(i, f), s, t);
         }
     }
+}
+
+/// Formats a path as the start of a message. Returns an empty text for the path of the whole tree.
+fn place(path: &Path) -> String {
+    let path = path.to_string();
+    if path.is_empty() { path } else { format!("`{path}`: ") }
 }
 
 /// Formats two counts: `2 specs for 1 array`.
@@ -585,7 +592,8 @@ impl<T, S: SpecFor<T>> SpecFor<Vec<T>> for Vec<S> {
 impl<T, S: SpecFor<T>> SpecFor<BTreeMap<String, T>> for BTreeMap<String, S> {
     fn specs(&self, of: &BTreeMap<String, T>, out: &mut Specs) {
         if !self.keys().eq(of.keys()) {
-            out.wrong.push(format!("`{}`: the specs have other keys than the arrays", out.path));
+            let at = place(&out.path);
+            out.wrong.push(format!("{at}the specs have other keys than the arrays"));
         }
         for (key, t) in of {
             if let Some(s) = self.get(key) {
@@ -601,7 +609,8 @@ impl<T, S: SpecFor<T>> SpecFor<Option<T>> for Option<S> {
             (None, None) => {}
             (s, _) => {
                 let found = if s.is_some() { "a spec for an absent array" } else { "no spec for an array" };
-                out.wrong.push(format!("`{}`: {found}", out.path));
+                let at = place(&out.path);
+                out.wrong.push(format!("{at}{found}"));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The leaves of trees as named tensors of files, which are written and read piece by piece.
 //!
 //! A leaf is found by its name, which is its path in the tree with dots: `layers.3.wq`. A tensor in a file is a whole
-//! array, whatever the layout of the leaf. Of each tensor, [`PIECE`] bytes are in memory at one time, besides the
+//! array, whatever the layout of the leaf. Of a tensor, at most [`PIECE`] bytes are in memory at one time, besides the
 //! buffers of the devices.
 
 pub(crate) mod mistakes;
@@ -83,8 +83,8 @@ pub(crate) fn leaves<T: Tree>(tree: &T, format: Format, at: &'static Location<'s
     if wrong.is_empty() { Ok(leaves) } else { Err(wrong) }
 }
 
-/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails if the array
-/// has no value, with its mistakes.
+/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails as
+/// [`Array::ready`] does.
 fn value(array: &Array, at: &'static Location<'static>) -> Result<ArrayHandle> {
     match array.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
         Some(s) => array.handle_as(Some(&s.with_unreduced(vec![])), at),

@@ -59,7 +59,8 @@ struct Wall {
     scope: Option<Arc<Scope>>,
 }
 
-/// The numbers of open functions and regions.
+/// The number of open functions, the number of open regions of the innermost one, and whether a library function is
+/// open.
 struct Depth {
     frames: usize,
     regions: usize,

@@ -57,7 +57,8 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
     })
 }
 
-/// A value made of arrays: an `Array`, or a tuple, `Vec`, `Option`, `[T; N]`, map or `#[derive(Tree)]` struct of trees.
+/// A value made of arrays: an `Array`, or a tuple of at most eight, `Vec`, `Option`, `[T; N]`, `BTreeMap<String, T>` or
+/// `#[derive(Tree)]` struct of trees.
 ///
 /// A `float0` array, the gradient of integers ([`float0`](crate::float0)), is no leaf: functions of trees leave it as
 /// it is. So optimizers, checkpoints and collectives skip it.

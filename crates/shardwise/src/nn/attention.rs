@@ -26,7 +26,7 @@ impl Attention {
         Attention::default()
     }
 
-    /// Lets the query at a position attend only to the keys up to this position.
+    /// Lets the query at a position attend only to the keys up to and including this position.
     pub fn causal(self) -> Attention {
         Attention { is_causal: true, ..self }
     }
@@ -110,7 +110,7 @@ struct Extra<'a> {
     is_causal: bool,
 }
 
-/// The sizes of an attention. `e` is the size of a value, and all others that of a query or key.
+/// The sizes of the dimensions of query, key and value. `d` is the last one of query and key, and `e` that of value.
 struct Sizes {
     /// True if query, key and value have a batch dimension. If it is false, `batch` is 1.
     is_batched: bool,
@@ -202,8 +202,8 @@ impl Sizes {
         hlo::reshape(&out, &self.result())
     }
 
-    /// Adds the bias to the scores, and sets those that are masked to a large negative number, from which softmax makes
-    /// 0.
+    /// Adds the bias to the scores, and sets those that are masked to a large negative number, of which the softmax is
+    /// 0 unless all keys of the query are masked.
     fn masked(&self, scores: Array, extra: &Extra<'_>) -> Array {
         let ty = scores.tensor().clone();
         let scores = match extra.bias {

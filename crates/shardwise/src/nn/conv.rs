@@ -154,8 +154,9 @@ impl Conv {
 ///
 /// # Shapes
 ///
-/// `f32[b, h, w, c], f32[kh, kw, c / groups, f] -> f32[b, h', w', f]` for two spatial dimensions. With `k' = (k - 1) *
-/// kernel_dilation + 1` and the padded size `p`, the result has the size `(p - k') / stride + 1`.
+/// `f32[b, h, w, c], f32[kh, kw, c / groups, f] -> f32[b, h', w', f]` for two spatial dimensions. Let `k' = (k - 1) *
+/// kernel_dilation + 1`, and let `p` be a size of the input after its dilation and padding. The size of the result is
+/// `(p - k') / stride + 1`, rounded down, or 0 if `p` is less than `k'`.
 ///
 /// # Errors
 ///
@@ -318,8 +319,8 @@ pub fn avg_pool(x: &Array, windows: Pool) -> Array {
     })
 }
 
-/// Runs a function of windows. `f` gets the array, and the sizes and places of windows over all its
-/// dimensions.
+/// Runs a function of windows. `f` gets the array, and the sizes and places of windows over all its dimensions: those
+/// of batch and features have size 1.
 ///
 /// Errors: `window`, `dtype-kind`, `too-large`.
 #[track_caller]

@@ -9,8 +9,8 @@ use crate::{explicit, mistakes, zeros_like};
 /// Sets each element to 0 with probability `rate`, and divides the others by `1 - rate`. This is Flax's `Dropout` in
 /// training. For evaluation, leave the call out.
 ///
-/// The elements that are kept depend only on the key and on their index in the array, so they do not depend on its
-/// layout. In a `shard_map`, each device has its own array: give each device another key,
+/// Which elements are kept depends on the key, on the rate and on the positions of the elements in the array, and not
+/// on its layout. In a `shard_map`, each device has its own array: give each device another key,
 /// `key.fold_in(axis_index("X"))`.
 ///
 /// # Errors

@@ -1,9 +1,9 @@
 //! Initial values of parameters, as those of `jax.nn.initializers`. Zeros and ones are [`zeros`](crate::zeros) and
 //! [`ones`](crate::ones).
 //!
-//! The fans of a parameter are the numbers of inputs and outputs of each of its elements' products. As in JAX, the last
-//! dimension but one is the inputs, the last one the outputs, and dimensions before them are the positions of a
-//! convolution's kernel. [`Scaling`] names other dimensions.
+//! Most functions scale the numbers by a fan of the parameter: its number of inputs or of outputs. As in JAX, these are
+//! the sizes of the last dimension but one and of the last one, each times the sizes of all other dimensions, which are
+//! the positions of a convolution's kernel. [`Scaling::inputs`] and [`Scaling::outputs`] name other dimensions.
 //!
 //! ```
 //! use shardwise::nn::init;
@@ -105,7 +105,7 @@ enum Distribution {
     Uniform,
 }
 
-/// The number by which the scale is divided.
+/// The number by which the scale is divided: that of the inputs, of the outputs, or their average.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fan {
     Inputs,
@@ -177,7 +177,8 @@ impl Scaling {
     ///
     /// # Errors
     ///
-    /// - `init-fans` if a dimension of inputs or outputs does not exist.
+    /// - `init-fans` if the shape lacks a dimension of the inputs or of the outputs, also one that the fan does not
+    ///   need.
     /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
     /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
     #[track_caller]
@@ -222,7 +223,8 @@ impl Scaling {
         })
     }
 
-    /// Returns the variance for an array of this shape, or `None` if a dimension does not exist.
+    /// Returns the variance for an array of this shape. A fan of 0 counts as 1. Returns `None` if the shape lacks a
+    /// dimension of the inputs or of the outputs.
     fn variance(&self, shape: &[usize]) -> Option<f64> {
         let dims = |dims: &Option<Vec<isize>>, default: isize| -> Option<Vec<usize>> {
             let dims = dims.clone().unwrap_or_else(|| vec![default]);

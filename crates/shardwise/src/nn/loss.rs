@@ -25,6 +25,7 @@ use shardwise_ir::TensorType;
 /// - `labels` unless the labels have one of these shapes.
 /// - `dtype-kind` unless the logits are floats, and the labels are integers or floats.
 /// - `dtype-mixed` if logits and labels are floats of two types.
+/// - `index-bounds` for integer labels if there are examples and no classes.
 ///
 /// # Examples
 ///

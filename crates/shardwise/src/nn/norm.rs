@@ -11,7 +11,7 @@ use crate::{hlo, mistakes};
 /// default of `jax.nn.standardize` for `epsilon` is 1e-5.
 ///
 /// `bf16` and `f16` are computed in `f32` and rounded once. The variance is the mean squared distance from the mean,
-/// which is exact where the mean is large. (JAX's default is `mean(x^2) - mean(x)^2`.)
+/// which stays accurate where the mean is large. (JAX's default is `mean(x^2) - mean(x)^2`.)
 ///
 /// # Errors
 ///
@@ -115,7 +115,8 @@ pub fn rms_norm(x: &Array, scale: &Array, epsilon: f64) -> Array {
     })
 }
 
-/// Checks that the arrays have the size of the last dimension of `x`, and that all are floats.
+/// Checks that `x` and the arrays in `features` are floats, and that each of the latter has one dimension, of the size
+/// of the last dimension of `x`.
 ///
 /// Errors: `norm-scale`, `dtype-kind`.
 fn check(s: &Site<'_>, x: &Array, features: &[(&str, &Array)]) -> Checked<()> {

@@ -113,7 +113,8 @@ const SECOND: &[Named] = &[
     ("fold_in", |x| Key::new(1).fold_in(x).data()),
 ];
 
-/// Collectives, each called in a `shard_map` over all devices with the given array, and named as in its messages.
+/// Collectives, each called in a `shard_map` over two devices, which split the given array, and named as in its
+/// messages.
 const COLLECTIVES: &[Named] = &[
     ("psum", |x| on_devices(x, |x| x.psum("X"))),
     ("pmean", |x| on_devices(x, |x| x.pmean("X"))),
@@ -205,7 +206,7 @@ fn each_function_accepts_or_refuses_each_dtype() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Declares the ops of one operand that engines compute by a formula.
+/// Declares `FORMULAS`, the ops of one operand that engines compute by a formula.
 macro_rules! formulas {
     (unary_functions { $($op:ident $name:ident $method:ident $f32:ident $f64:ident,)* } $($binary:tt)*) => {
         const FORMULAS: &[Opcode] = &[$(Opcode::$op),*];

@@ -39,7 +39,11 @@ impl Schedule {
         Schedule(Arc::new(f))
     }
 
-    /// Returns the number for a step: a number, or an array of dtype `i32` without dimensions. The first step is 0.
+    /// Returns the value at a step, which is an integer, or an `i32` array with one element. The first step is 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`scalar`](crate::scalar) with the dtype `i32`, and those of the schedule.
     #[track_caller]
     pub fn at(&self, step: impl Operand) -> Array {
         let at = context::caller(Location::caller());

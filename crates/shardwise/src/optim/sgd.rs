@@ -37,7 +37,8 @@ impl Sgd {
     pub fn momentum(self, momentum: f64) -> Sgd {
         Sgd { momentum: Some(momentum), ..self }
     }
-    /// Follows the sum that the next step would have if its gradient was the same (Nesterov's momentum).
+    /// Follows the sum that the next step would have if its gradient was the same (Nesterov's momentum). Without
+    /// [`momentum`](Sgd::momentum), this changes nothing.
     pub fn nesterov(self) -> Sgd {
         Sgd { is_nesterov: true, ..self }
     }

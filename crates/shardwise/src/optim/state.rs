@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// parameter, such as the means of its gradients.
 ///
 /// It is a tree, so that traced functions can take and return it. The path of an array is the position of its
-/// transformation in the chain, its name, and the path of its parameter: `[0].mu.layers[3].wq`.
+/// transformation among those in the chain that have a state, its name, and the path of its parameter:
+/// `[0].mu.layers[3].wq`. The path of a number ends with its name: `[0].count`.
 #[derive(Clone, Debug)]
 pub struct State<T> {
     pub(super) parts: Vec<Part<T>>,
@@ -131,7 +132,8 @@ impl<T: Tree> Part<T> {
 }
 
 impl<T> Part<T> {
-    /// Returns true if the arrays of parameter `i` may be split further than the parameter: all of them have its shape.
+    /// Returns true if the arrays of parameter `i` may be split further than the parameter: none of them lacks one of
+    /// its dimensions.
     pub(super) fn is_split_further(&self, i: usize) -> bool {
         !self.slots.iter().any(|slot| matches!(slot.likes[i], Like::Without(_)))
     }
@@ -252,8 +254,8 @@ impl<T: Tree, S: SpecFor<T>> SpecFor<State<T>> for StateSpecs<S> {
     }
 }
 
-/// Returns the layout of an array of the state whose parameter has the layout `spec`, split over the axis `over` as
-/// well.
+/// Returns the layout of an array of the state whose parameter has the layout `spec`. If `over` is an axis, and there
+/// is a mesh, it is also split over this axis, as [`split_further`] does.
 fn layout_of(x: &Array, like: Like, spec: LeafSpec, over: Option<&String>) -> LeafSpec {
     let LeafSpec { mesh, spec } = spec;
     let spec = like.layout(&spec);

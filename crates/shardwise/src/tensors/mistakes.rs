@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) fn leaf_name(names: &BTreeSet<&str>, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("leaf-name", loc, "leaves of the tree cannot be told apart by their names");
+    let d = Diagnostic::error("leaf-name", loc, "leaves of the tree have equal names, or a reserved name");
     names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).help(
         "a name is the path in the tree with dots: rename a key of a map, or a field; no leaf can be `__metadata__`",
     )
@@ -49,16 +49,18 @@ pub(crate) fn no_checkpoint(folder: &Path, loc: &Loc) -> Diagnostic {
 /// The reason why a leaf cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// There is no tensor of its name, although an index names a file for it if there is one here.
+    /// There is no tensor of its name. `Some` is the file that should have it, if an index names one.
     Missing(Option<String>),
     /// The tensor has this element type, by the name that the format has for it.
     DType(String),
+    /// The tensor has this shape.
     Shape(Vec<usize>),
-    /// The file, which has a name if there are several, has fewer bytes than the tensor.
+    /// The file ends before the tensor does. `Some` is the file's name, and `None` if there is only one file, or if the
+    /// end was only seen when the data was read.
     Short(Option<String>),
     /// The file has more bytes than the tensor.
     Long,
-    /// The tensor has an element that is not a value of its type: its position, row-major, and its byte.
+    /// The tensor has an element that is not a value of its type: its indices, and its byte.
     Element(Vec<usize>, u8),
     /// The tensor cannot be read, for this reason.
     Broken(String),
@@ -78,7 +80,7 @@ impl From<Mismatch> for Fault {
 }
 
 impl Fault {
-    /// Returns the fault of element `index`, row-major, of an array of this shape.
+    /// Returns the fault of element `index`, row-major, of an array of this shape, whose byte is `byte`.
     pub fn element(shape: &[usize], index: usize, byte: u8) -> Fault {
         Fault::Element(indices(shape, index), byte)
     }
@@ -158,8 +160,8 @@ impl<'a> Faults<'a> {
     }
 
     /// Returns the diagnostic of one kind of fault, with a line for each leaf that has it, or `None` if no leaf has it.
-    /// `new` takes the number of leaves. `more` returns `None` for other faults, and what is to be said about a leaf
-    /// after its type.
+    /// `new` takes the number of leaves. `more` returns `None` for a fault of another kind. Otherwise, it returns the
+    /// text after the leaf's type, or `Some(None)` if [`Faults::near`] makes the text.
     fn list(
         &self,
         new: impl FnOnce(&Path, usize, &Loc) -> Diagnostic,
@@ -173,7 +175,8 @@ impl<'a> Faults<'a> {
         (!lines.is_empty()).then(|| with_facts(new(self.path, lines.len(), self.loc), lines))
     }
 
-    /// Returns the question whether a missing leaf is a tensor with a similar name, or `None` if there is none.
+    /// Returns the question whether a missing leaf is a tensor with a similar name. Returns `None` if there is no such
+    /// tensor, and for other faults.
     fn near(&self, leaf: &Wanted, fault: &Fault) -> Option<String> {
         let names = self.names.iter().map(|name| &name[..]);
         let near = did_you_mean(&leaf.name, names).filter(|_| matches!(fault, Fault::Missing(_)))?;
@@ -196,12 +199,14 @@ fn missing(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
 }
 
 fn other_dtype(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("tensor-dtype", loc, format!("{} has {} of another element type", path.display(), tensors(n)))
+    let message = format!("{} has {} of another element type than asked for", path.display(), tensors(n));
+    Diagnostic::error("tensor-dtype", loc, message)
         .help("ask for the type that is in the file, and convert the array afterwards with `.astype(..)`")
 }
 
 fn other_shape(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("tensor-shape", loc, format!("{} has {} of another shape", path.display(), tensors(n)))
+    let message = format!("{} has {} of another shape than asked for", path.display(), tensors(n));
+    Diagnostic::error("tensor-shape", loc, message)
 }
 
 fn truncated(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
@@ -217,7 +222,9 @@ fn longer(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
 
 fn other_element(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
     let message = format!("{} has {} with elements that their types do not have", path.display(), tensors(n));
-    Diagnostic::error("tensor-element", loc, message).help("the elements of booleans are 0 and 1")
+    Diagnostic::error("tensor-element", loc, message).help(
+        "the byte of a boolean is 0 or 1, and that of another type of fewer than 8 bits is in the range of the type",
+    )
 }
 
 fn broken(path: &Path, n: usize, loc: &Loc) -> Diagnostic {

@@ -30,7 +30,7 @@ struct Place {
     entry: Option<(usize, Entry)>,
 }
 
-/// Which tensors are read.
+/// The treatment of tensors that no leaf is read from: `Refused` makes them an error, and `Allowed` skips them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unused {
     Refused,
@@ -90,12 +90,14 @@ impl Store {
         self.files.iter().map(Reader::bytes_read).sum()
     }
 
-    /// Returns the tensors that files have.
+    /// Returns the tensors of the files that were opened, in the order of their names. Of the files of an index, only
+    /// the tensors that the index places in them are returned.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.tensors.values().filter_map(|place| place.entry.as_ref()).map(|(_, entry)| entry)
     }
 
-    /// Reads the leaves, in order. Headers are compared with all leaves before any data is read.
+    /// Reads the leaves, and returns their arrays in the same order. Headers are compared with all leaves before any
+    /// data is read.
     ///
     /// Errors: all leaves that cannot be read, with `file-unreadable` for whole files, and the tensors that are not
     /// read if these are refused. Fails if the file is too short or cannot be read, or if an element is not a value of

@@ -27,8 +27,8 @@ use std::sync::Arc;
 ///
 /// A call reports:
 ///
-/// - `batch-size` if the mapped dimensions have different sizes, if an array has none, or if no argument is mapped and no
-///   [`axis_size`](Transform::axis_size) is set.
+/// - `batch-size` if the mapped dimensions have different sizes, or a size other than
+///   [`axis_size`](Transform::axis_size), if an array has none, or if no argument is mapped and no `axis_size` is set.
 /// - `batch-axes` if the axes do not have the form of the arguments or results, or an array lacks the dimension.
 /// - `batch-result` if a result is mapped, and its out axis is `None`.
 /// - `batch-layout` if the mapped dimensions are split differently, in Explicit mode.
@@ -173,7 +173,8 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
     }
 
     /// Splits the mapped dimension over these axes of the mesh wherever the function states a layout, and for each
-    /// [`shard_map`](crate::shard_map) in it. Without it, such a layout leaves the mapped dimension to the compiler.
+    /// [`shard_map`](crate::shard_map) in it. Without it, such a layout leaves the mapped dimension to the compiler. If
+    /// the arguments' mapped dimensions are split over Explicit axes, these axes are used instead.
     ///
     /// # Examples
     ///

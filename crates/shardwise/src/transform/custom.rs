@@ -108,10 +108,10 @@ impl<'f, A: Args + 'f, R: Tree> CustomJvp<'f, A, R> {
     ///
     /// # Errors
     ///
-    /// A call reports, and ends the trace with:
+    /// A call reports these mistakes, which end the trace. Outside of a trace, the call panics with them.
     ///
-    /// - `transform-types` for each result or tangent of the rule with another type than the result of the function, and
-    ///   `tree-form` if the trees have different forms.
+    /// - `transform-types` for each result or tangent of the rule with another type than the result of the function,
+    ///   and `tree-form` if the trees have different forms.
     /// - All mistakes of the function and of the rule.
     ///
     /// Differentiating the call reports `custom-captured` if a captured array depends on what is differentiated.
@@ -132,10 +132,10 @@ impl<'f, A: Args + 'f, R: Tree> CustomVjp<'f, A, R> {
     ///
     /// # Errors
     ///
-    /// A call reports, and ends the trace with:
+    /// A call reports these mistakes, which end the trace. Outside of a trace, the call panics with them.
     ///
-    /// - `transform-types` for each result of `fwd` and each cotangent of `bwd` with another type than what it belongs to,
-    ///   and `tree-form` if the trees have different forms.
+    /// - `transform-types` for each result of `fwd` and each cotangent of `bwd` with another type than what it belongs
+    ///   to, and `tree-form` if the trees have different forms.
     /// - All mistakes of the function and of the rule.
     ///
     /// Differentiating the call reports `custom-captured` if a captured array depends on what is differentiated, and
@@ -275,8 +275,9 @@ struct Tracing<'a, T, R> {
 }
 
 impl<T: Tree, R: Tree> Tracing<'_, T, R> {
-    /// Traces a function of this name. `f` first adds its arguments by the methods of [`Inputs`], of which the last
-    /// one also makes the arrays captured so far arguments, and returns its results. Fails with the mistakes of `f`.
+    /// Traces a function of this name. `f` first adds its arguments by the methods of [`Inputs`], of which the last one
+    /// also makes the arrays captured so far arguments, and returns its results. Fails with the mistakes of `f` and of
+    /// its results.
     fn function<O>(
         &mut self,
         name: &Arc<str>,

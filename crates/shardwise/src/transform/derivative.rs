@@ -255,6 +255,7 @@ pub fn float0(shape: impl IntoShape) -> Array {
 /// - `grad-integer` for each leaf of the argument that is neither a float nor a complex number.
 /// - `no-derivative` and `no-transpose` for an op that has none, and `loop-length` for a loop whose number of steps is
 ///   not known, at the lines of the ops.
+/// - `custom-captured` if a function with a derivative of its own captures an array that depends on the argument.
 /// - All mistakes of the function.
 ///
 /// They end the trace. Outside of a trace, the call panics with them.
@@ -374,7 +375,7 @@ impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
     }
 }
 
-/// Returns those of the leaves that have derivatives, each once.
+/// Returns those of the leaves that have derivatives, each once, in ascending order.
 pub(super) fn smooth<T: Tree>(args: &T, leaves: &[usize]) -> Vec<usize> {
     let all = tree::leaves(args);
     let mut smooth: Vec<usize> = leaves.iter().copied().filter(|&i| is_smooth(all[i])).collect();
@@ -435,8 +436,9 @@ fn in_layout(gradient: &Array, layout: &Sharding) -> Array {
 ///
 /// `transform-types` if the type of a tangent is not that of its argument, `tree-form` if the tangents do not have the
 /// form of the arguments, `no-derivative` for an op that has none, `custom-vjp-forward` for a function that has a
-/// derivative in reverse mode only, and all mistakes of `f`. They end the trace. Outside of a trace, the call panics
-/// with them.
+/// derivative in reverse mode only, `custom-captured` if a function with a derivative of its own captures an array that
+/// depends on the arguments, and all mistakes of `f`. They end the trace. Outside of a trace, the call panics with
+/// them.
 ///
 /// # Examples
 ///

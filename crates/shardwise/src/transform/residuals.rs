@@ -13,7 +13,7 @@ use std::panic::Location;
 pub struct Residual {
     /// The type. A value of each turn of a loop is stacked along a new first dimension.
     pub ty: ArrayType,
-    /// The origin of the value: `from the argument arg.0`, `from a captured array` or `output of tanh at
+    /// The origin of the value: `from the argument arg.0`, `from a captured array` or `output of stablehlo.tanh at
     /// src/main.rs:10:20`.
     pub source: String,
 }

@@ -308,7 +308,7 @@ fn leaves_that_cannot_be_saved_are_listed() {
         checkpoint::save(&twice, &folder.0),
         &folder,
         expect![[r#"
-        error[leaf-name]: leaves of the tree cannot be told apart by their names
+        error[leaf-name]: leaves of the tree have equal names, or a reserved name
            | `a.b.c`
            = help: a name is the path in the tree with dots: rename a key of a map, or a field; no leaf can be `__metadata__`
     "#]],
@@ -340,11 +340,11 @@ fn every_leaf_at_fault_is_listed() {
                | `extra.idx`: i32[5]; did you mean `extra.ids`?
                | `extra.other`: f32[]
                = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
-            error[tensor-dtype]: DIR has 2 tensors of another element type
+            error[tensor-dtype]: DIR has 2 tensors of another element type than asked for
                | `embed`: f16[10,4], found bf16
                | `layers.1.wq`: f64[8,4], found f32
                = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
-            error[tensor-shape]: DIR has 1 tensor of another shape
+            error[tensor-shape]: DIR has 1 tensor of another shape than asked for
                | `layers.0.wq`: f32[4,8], found the shape [8, 4]
             error[tensor-unused]: DIR has 2 tensors that the tree does not have
                | `extra.ids`
@@ -361,11 +361,11 @@ fn every_leaf_at_fault_is_listed() {
                | `extra.idx`: i32[5]; did you mean `extra.ids`?
                | `extra.other`: f32[]
                = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
-            error[tensor-dtype]: DIR/a.npz has 2 tensors of another element type
+            error[tensor-dtype]: DIR/a.npz has 2 tensors of another element type than asked for
                | `embed`: f16[10,4] (f2), found <V2
                | `layers.1.wq`: f64[8,4] (f8), found <f4
                = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
-            error[tensor-shape]: DIR/a.npz has 1 tensor of another shape
+            error[tensor-shape]: DIR/a.npz has 1 tensor of another shape than asked for
                | `layers.0.wq`: f32[4,8], found the shape [8, 4]
             error[tensor-unused]: DIR/a.npz has 2 tensors that the tree does not have
                | `layers.1.scale`
@@ -468,7 +468,7 @@ fn damaged_files_are_named_with_their_leaves() {
             error[tensor-element]: DIR/a.safetensors has 2 tensors with elements that their types do not have
                | `a`: bool[3,2], byte 7 at [2, 0]
                | `b`: bool[3], byte 9 at [0]
-               = help: the elements of booleans are 0 and 1
+               = help: the byte of a boolean is 0 or 1, and that of another type of fewer than 8 bits is in the range of the type
         "#]],
     );
 }

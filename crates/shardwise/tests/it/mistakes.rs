@@ -406,10 +406,10 @@ fn words_of_layers() {
     check(
         init::he_normal(Key::new(0), [4], F32),
         expect![[r#"
-        error[init-fans]: `he_normal`: the dimensions of inputs and outputs do not exist
+        error[init-fans]: `he_normal`: the shape lacks a dimension of the inputs or of the outputs
           --> here
            | f32[4]
-           = help: by default, these are the last two dimensions; `Scaling` has methods for others"#]],
+           = help: the inputs are the last dimension but one, and the outputs the last one, unless `Scaling::inputs` and `Scaling::outputs` name others"#]],
     );
     check(
         truncated_normal(Key::new(0), 1.0, -1.0, [4], F32),
@@ -447,12 +447,12 @@ fn words_of_optimizers() {
         expect![[r#"
         error[schedule]: `linear`: the schedule has no steps
           --> here
-           = help: pass a positive number of steps; a schedule with a warm-up needs steps after it, too"#]],
+           = help: pass a positive number of steps; `warmup_cosine` is `linear` and then `cosine`, which both need steps"#]],
     );
     check(
         sgd(0.1).update(&params, adamw(0.1).init(&params), &params).0.remove(0),
         expect![[r#"
-        error[tree-form]: `update`: the state is that of another optimizer
+        error[tree-form]: `update`: the state is that of another optimizer, or of other options
           --> here
            = note: the form is all but the arrays: lengths of vectors, keys of maps, which options are `Some`, fixed values
            = help: give both the same form; values that the program computes belong in arrays"#]],
