@@ -17,7 +17,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(PartialEq, Eq, Debug)]
 pub struct Diagnostic(pub(crate) base::Diagnostic);
 
-/// A source location: a line of a Rust program, or of a program in text form. Formats as `src/main.rs:12:5`.
+/// A source location: a line of a Rust program, or of a program in text form. Formats as `src/main.rs:12:5`, or as
+/// `unknown` if the file is unknown.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceLocation {
     file: Arc<str>,
