@@ -151,7 +151,7 @@ impl From<std::io::Error> for Error {
         Error::one(base::Diagnostic::error(
             "io",
             &Loc::caller(Location::caller()),
-            format!("input or output failed: {e}"),
+            format!("an operation of the system failed: {e}"),
         ))
     }
 }

@@ -599,7 +599,8 @@ pub(crate) fn future_unfinished(what: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn future_elsewhere(what: &str, at: &Location<'_>, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("future-elsewhere", loc, format!("`{what}` is finished in another loop, branch or function"))
+    let message = format!("`{what}` is finished in another loop, branch or function than it was started in");
+    Diagnostic::error("future-elsewhere", loc, message)
         .note(format!("it was started at {}", context::show(at)))
         .help("call `.done()` where it was started, and use the result here")
 }

@@ -427,7 +427,7 @@ fn futures() {
             fori_loop(0..2, x.clone(), |_, x| x + started.lock().unwrap().take().unwrap().done())
         },
         expect![[r#"
-            error[future-elsewhere]: `psum_start` is finished in another loop, branch or function
+            error[future-elsewhere]: `psum_start` is finished in another loop, branch or function than it was started in
               --> here
                = note: it was started at here
                = help: call `.done()` where it was started, and use the result here"#]],
