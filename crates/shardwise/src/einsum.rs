@@ -242,7 +242,11 @@ const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
                 i += 1;
             }
             b'a'..=b'z' | b'A'..=b'Z' => {}
-            _ => return Some("an einsum spec has only ASCII letters, commas between operands and one `->`: \"bd,df->bf\""),
+            _ => {
+                return Some(
+                    "an einsum spec has only ASCII letters, commas between operands and one `->`: \"bd,df->bf\"",
+                );
+            }
         }
         i += 1;
     }
