@@ -333,7 +333,7 @@ fn check_condition(name: &str, test: &Array, at: At) {
 }
 
 /// Ends the trace if the body changes the form of the carry. Records a mistake for each leaf whose type or layout the
-/// body changes, except for a type before or after the body that is that of a mistake.
+/// body changes. The types of leaves that are mistakes are not compared.
 fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
     let loc = context::loc(at);
     if tree::form(before) != tree::form(after) {
