@@ -6,13 +6,16 @@
 //! | value | file | replaced by |
 //! |---|---|---|
 //! | the current mesh | `mesh.rs` | `set_mesh`, `with_mesh` |
-//! | the user's line, the name scope, the nesting of user functions | `context.rs` | library functions, `named_scope` |
+//! | the user's line, the copied op's location, the nesting of user functions | `context.rs` | library functions |
+//! | the name scope | `context.rs` | `named_scope` |
 //! | the level of communication over Explicit axes | `explicit.rs` | `with_communication` |
 //! | the collected warnings | `explicit/warnings.rs` | `with_warnings` |
 //! | the limits | `limits.rs` | `with_limits` |
 //! | the collected times | `profile.rs` | `profile` |
 //! | whether mistakes are recorded | `trace.rs` | `trace::run`, `trace::quietly` |
-//! | the nesting of trees and of their checks | `tree.rs` | functions of trees |
+//! | the named axes of batches | `named.rs` | `vmap` |
+//! | the calls whose rules are being traced | `transform/custom.rs` | `custom_jvp`, `custom_vjp` |
+//! | the nesting of trees and of their checks, whether `float0` arrays are leaves | `tree.rs` | functions of trees |
 
 use std::cell::RefCell;
 use std::thread::LocalKey;

@@ -1,4 +1,4 @@
-//! The array: a handle to a value on a mesh, a step of a traced program, a type without a value, or a mistake.
+//! The array: a handle to a value, a step of a traced program, a type without a value, or a mistake.
 
 use crate::error::Mistakes;
 use crate::manual::ManualType;
@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// An n-dimensional array: a value on a mesh, a step of a traced program, a type without a value, or a mistake.
+/// An n-dimensional array: a value, a step of a traced program, a type without a value, or a mistake.
 ///
 /// An array is a handle: cloning it increments a reference count.
 #[derive(Clone)]
@@ -23,7 +23,8 @@ pub struct Array(Arc<Node>);
 pub(crate) struct Node {
     /// `None` for a mistake whose type cannot be known.
     pub ty: Option<ShardedType>,
-    /// The states along the manual axes, or `None` outside of manual code.
+    /// The states along the manual axes of a traced array, or of a type without a value. `None` if the array was not
+    /// made in manual code, and for other arrays.
     pub manual: Option<ManualType>,
     pub state: State,
     /// The line that made the array.
@@ -35,7 +36,7 @@ pub(crate) enum State {
     Traced(Traced),
     TypeOnly,
     Mistake(Mistakes),
-    /// The gradient of integers or bools: it has no elements. Any use of it is this mistake.
+    /// The gradient of integers or bools: it has no elements. A use of its elements is this mistake.
     Float0(Mistakes),
     /// A function's result whose layout is ambiguous. It is made when `.shard` states the layout.
     Undecided(Undecided),
@@ -51,7 +52,7 @@ pub(crate) enum Held {
     Deleted,
 }
 
-/// Makes a result with the given layout.
+/// Makes a result with the given layout. Fails if the computation does.
 type MakeIn = Arc<dyn Fn(&base::Sharding) -> Result<Made> + Send + Sync>;
 
 /// How to make a result when its layout is decided.
@@ -63,7 +64,7 @@ pub(crate) struct Decide {
     pub sums: Vec<AxisRef>,
 }
 
-/// A result whose layout has been decided: a value, or only its type if the arguments have no values.
+/// A result whose layout has been decided: a value, or only its type if an argument is a type without a value.
 pub(crate) enum Made {
     Value(ArrayHandle),
     Type(ShardedType),
@@ -73,7 +74,7 @@ pub(crate) enum Made {
 pub(crate) struct Undecided {
     /// The function that makes the array in a given layout. `None` after the array was deleted.
     pub decide: Mutex<Option<Decide>>,
-    /// The mistake that any use but `.shard` is.
+    /// The mistake of a use of the elements before `.shard` has decided the layout.
     pub mistake: Mistakes,
 }
 
@@ -97,19 +98,20 @@ fn look<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The type of an array. Formats as `bf16[8@X,2048@Y]`, and with `{:#}` as that and the mesh with its axis kinds.
+/// The type of an array. Formats as `bf16[8@X,2048@Y]`. With `{:#}`, the mesh and its axis kinds follow, if the array
+/// has a mesh.
 ///
-/// Inside `shard_map` it formats as `bf16[2,2048]{V:X}`. `V` lists the axes over which the value varies, `U` those over
-/// which it is unreduced (each device holds a summand), and `R` those over which it is reduced (its gradient is
-/// unreduced).
+/// Braces list the axes that split no dimension but are part of the type, as in `bf16[2,2048]{V:X}`: `V` those over
+/// which the value varies (inside `shard_map`), `U` those over which it is unreduced (each device holds a summand), and
+/// `R` those over which it is reduced (its gradient is unreduced).
 #[derive(Clone, PartialEq)]
 pub struct ArrayType {
     /// The type of the elements.
     pub dtype: DType,
     /// The sizes of the dimensions.
     pub shape: Shape,
-    /// The layout, as far as it is known. In Auto mode, a traced array's layout is known only where the program asked
-    /// for it.
+    /// The layout, as far as it is known. It is `P!()` if nothing is known, and for an array that is not on a mesh. In
+    /// Auto mode, a traced array's layout is known only where the program asked for it.
     pub sharding: P,
     mesh: Option<Mesh>,
     manual: Option<ManualType>,
@@ -240,7 +242,7 @@ impl fmt::Debug for ArrayType {
     }
 }
 
-/// Cuts `items` into `count` pieces of `len` items each.
+/// Cuts `items` into `count` pieces of `len` items each. Panics if there are too few items.
 fn pieces<T: Clone>(items: &[T], count: usize, len: usize) -> Vec<Vec<T>> {
     (0..count).map(|i| items[i * len..][..len].to_vec()).collect()
 }
@@ -305,7 +307,7 @@ impl Array {
     }
 
     /// Returns the traced array with the type that its value has in the trace by now. Returns any other array
-    /// unchanged.
+    /// unchanged, and also one whose function is not being built. Panics if the array is traced and no trace is active.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
             Some(traced) if trace::with(|t| t.is_current(traced, self.0.ty.as_ref())) => self,
@@ -349,7 +351,8 @@ impl Array {
         }
     }
 
-    /// Returns a new mistake, which is recorded in the active trace. `ty` is the type that the array would have had.
+    /// Returns a new mistake, and records it in the active trace if there is one. `ty` is the type that the array would
+    /// have had, or `None` if that is not known.
     pub(crate) fn mistake(mistake: Diagnostic, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
         Array::poisoned(Mistakes::one(mistake), ty, at)
     }
@@ -363,7 +366,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+    /// `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    /// dimensions.
     #[track_caller]
     pub fn of_type(shape: impl IntoShape, dtype: DType) -> Array {
         let (ty, at) = (TensorType::new(dtype.base(), shape.into_shape().0), Location::caller());
@@ -383,7 +387,8 @@ impl Array {
     /// - Those of the layout (`spec-rank` and so on). The layout must be complete (`spec-unconstrained`) and must not
     ///   be an unreduced sum (`spec-unreduced`).
     /// - `part-length` if a part does not have as many elements as its shape.
-    /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn from_parts<T: Element>(
@@ -440,7 +445,7 @@ impl Array {
     }
 
     /// Returns the mistakes that the array carries, or `None` if it carries none. A `float0` array and a result whose
-    /// layout is ambiguous carry the mistake that their use is. A deleted array carries none.
+    /// layout is ambiguous carry the mistake that their use is. That an array was deleted is not among its mistakes.
     pub(crate) fn mistakes(&self) -> Option<&Mistakes> {
         match &self.0.state {
             State::Mistake(wrong) | State::Float0(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => {
@@ -685,7 +690,8 @@ impl Array {
     /// Returns how to make the array if `.shard` decides its layout: for a result whose layout is ambiguous, or a sum
     /// that `sharding` leaves unreduced. Returns `None` for any other array.
     ///
-    /// Errors: `deleted`.
+    /// Errors: `deleted` for a deleted result whose layout was ambiguous, and for any other deleted value if `sharding`
+    /// is unreduced.
     pub(crate) fn decide(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Result<Option<Decide>> {
         match &self.0.state {
             State::Undecided(u) => look(&u.decide).clone().ok_or_else(|| self.deleted(at)).map(Some),
@@ -840,10 +846,10 @@ impl Array {
             .collect()
     }
 
-    /// Frees the buffers now, even if the array has clones. Later uses of the array and its clones are mistakes
-    /// (`deleted`). Buffers that another array shares are freed when that array is dropped.
+    /// Frees the buffers now, even if the array has clones. Later uses of the elements of the array and its clones are
+    /// mistakes (`deleted`). Buffers that another array shares are freed when that array is dropped.
     ///
-    /// A traced array, a type without a value and a mistake hold no buffers, and do not change.
+    /// A traced array, a type without a value, a `float0` array and a mistake hold no buffers, and do not change.
     pub fn delete(self) {
         match &self.0.state {
             State::Value(held) => *look(held) = Held::Deleted,
@@ -857,7 +863,8 @@ impl Array {
 pub struct Shard {
     /// The device's number.
     pub device: usize,
-    /// The coordinates of the device: for each axis of the mesh, its name and the position along it.
+    /// The coordinates of the device: for each axis of the mesh, its name and the position along it. Empty if the array
+    /// is not on a mesh.
     pub coordinates: Vec<(String, usize)>,
     /// The index in the whole array at which the part starts.
     pub offset: Vec<usize>,
@@ -872,7 +879,8 @@ impl fmt::Debug for Shard {
 }
 
 /// Formats the values as NumPy prints them. A traced array, a type without a value and a `float0` array are formatted
-/// as their types. A mistake, and an array whose value cannot be made, are formatted as their diagnostics.
+/// as their types. A mistake, a result whose layout is ambiguous, and an array whose value was deleted or cannot be
+/// made are formatted as their diagnostics.
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
@@ -886,7 +894,7 @@ impl fmt::Display for Array {
     }
 }
 
-/// Formats the type, or the message of a mistake. Never runs anything.
+/// Formats the type, or the first message of a mistake or of a result whose layout is ambiguous. Never runs anything.
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.check() {

@@ -9,8 +9,8 @@ use shardwise_ops::shapes;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// The largest number of entries of a map. A map that would get more entries than this, or more bytes than
-/// [`MOST_BYTES`], is cleared first.
+/// The largest number of entries of a map. A map that has this many entries is cleared before the next one is inserted,
+/// and so is a map that would get more bytes than [`MOST_BYTES`].
 const MOST_ENTRIES: usize = 4096;
 const MOST_BYTES: usize = 64 << 20;
 
@@ -32,9 +32,9 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.entries.get(key).map(|(value, _)| value)
     }
 
-    /// Inserts a value of `bytes` bytes. If the map would then have too many entries or bytes, all other entries are
-    /// removed first. Returns the values that were removed or replaced. The caller drops them after it has released its
-    /// locks.
+    /// Inserts a value of `bytes` bytes, which replaces that of an equal key. If the map has [`MOST_ENTRIES`] entries,
+    /// or if its bytes and `bytes` are more than [`MOST_BYTES`], all entries are removed first. Returns the values that
+    /// were removed or replaced. The caller drops them after it has released its locks.
     #[must_use = "the removed values may be large, and are dropped by the caller"]
     pub fn insert(&mut self, key: K, value: V, bytes: usize) -> Vec<V> {
         let is_full = self.entries.len() >= MOST_ENTRIES || self.bytes.saturating_add(bytes) > MOST_BYTES;

@@ -30,9 +30,9 @@
 //! A leaf is a tensor of the name that [`Path::name`](crate::Path::name) returns, such as `layers.3.wq`. Each tensor is
 //! whole and in one file, whatever the layout of the leaf:
 //!
-//! - A tree of at most [`Options::max_shard_size`] bytes is one file, `model.safetensors`.
-//! - A larger one is `model-00001-of-00003.safetensors` and so on, and `model.safetensors.index.json`, which has the
-//!   file of each tensor (`weight_map`) and the number of bytes of all tensors (`metadata.total_size`).
+//! - A tree of at most [`Options::max_shard_size`] bytes, or of one tensor, is one file, `model.safetensors`.
+//! - Any other is `model-00001-of-00003.safetensors` and so on, and `model.safetensors.index.json`, which has the file
+//!   of each tensor (`weight_map`) and the number of bytes of all tensors (`metadata.total_size`).
 //!
 //! # Replacing a checkpoint
 //!
@@ -146,9 +146,11 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// - `leaf-dtype` if the format does not have the types of some leaves, and `leaf-name` if leaves have equal names.
+    /// - `leaf-dtype` if the format does not have the types of some leaves.
+    /// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
     /// - `leaf-value` and those of [`Array::ready`](crate::Array::ready), for all leaves that have no value.
     /// - `file-unwritable` if a file cannot be written. An older checkpoint is then unchanged.
+    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn save<T: Tree>(&self, tree: &T, folder: impl AsRef<Path>) -> Result<()> {
         let at = Location::caller();
@@ -215,10 +217,11 @@ impl Options {
     /// - The mistakes that leaves of `like` carry.
     /// - `checkpoint-missing` if there is no checkpoint in the folder.
     /// - `file-unreadable` if a file does not exist, cannot be read or is malformed, with the leaves in it.
-    /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated` and `tensor-element`, with all leaves for
-    ///   which the folder does not have the right tensor.
+    /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and
+    ///   `tensor-unreadable`, with all leaves for which the folder does not have the right tensor, or whose tensor
+    ///   cannot be read.
     /// - `tensor-unused` with all tensors that no leaf asks for, unless they are [allowed](Options::allow_unused).
-    /// - `leaf-name` if leaves have equal names.
+    /// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn restore<T: Tree>(&self, like: &T, folder: impl AsRef<Path>) -> Result<T> {

@@ -1,8 +1,8 @@
 //! Collectives of per-device code: functions over the devices along some axes of the mesh.
 //!
 //! Axes are a name or a tuple of names, major to minor in the given order: `"X"`, `("Y", "X")`. Dimensions are tiled:
-//! the parts follow one another along the named dimension. [`stacked`] asks for a new dimension with one element per
-//! device.
+//! the parts follow one another along the named dimension. [`stacked`] asks for a dimension with one element per
+//! device instead.
 //!
 //! Along each axis, a value is in one of four states: *varying* (V), *replicated*, *unreduced* (U: each device holds a
 //! summand), or *reduced* (R: replicated, with an unreduced gradient). Each function documents how it changes the
@@ -97,8 +97,8 @@ impl Axes for Vec<AxisName> {
 /// Groups the positions along an axis. The devices of a group communicate only among themselves: `groups("X", [[0, 1],
 /// [2, 3]])`.
 ///
-/// The groups must be those along a sub-axis: blocks (`[[0, 1], [2, 3]]`) or strides (`[[0, 2], [1, 3]]`). A function
-/// that is called with other groups reports `axis-groups`.
+/// The groups must have at least two positions each and be those along sub-axes, such as blocks (`[[0, 1], [2, 3]]`) or
+/// strides (`[[0, 2], [1, 3]]`). A function that is called with other groups reports `axis-groups`.
 pub fn groups<const N: usize, const M: usize>(axis: &str, groups: [[usize; N]; M]) -> AxisGroups {
     AxisGroups(AxisName::Groups { axis: axis.into(), groups: groups.iter().map(|g| g.to_vec()).collect() })
 }
@@ -197,10 +197,10 @@ impl Site<'_> {
         Ok(Over { scope, list, set })
     }
 
-    /// Returns the axes of batches (those that [`vmap`](crate::vmap) names) among the axes that a function names, or
-    /// `None` if it names axes of the mesh.
+    /// Returns the axes of batches (those that [`vmap`](crate::vmap) names) that a function names, or `None` if it
+    /// names none of them.
     ///
-    /// Errors: `mixed-axes` if it names both.
+    /// Errors: `mixed-axes` if it names other axes as well.
     fn along(&self, axes: &impl Axes) -> Checked<Option<Along>> {
         let (along, rest) = Along::of(axes.names());
         match (along.is_empty(), rest.first()) {
@@ -212,7 +212,8 @@ impl Site<'_> {
         }
     }
 
-    /// Checks that dimension `dim` of `x` can be split into a part for each index along axes of batches.
+    /// Checks that dimension `dim` of `x` can be split into a part for each index along axes of batches. If
+    /// `is_stacked`, it must have one element for each index.
     ///
     /// Errors: `collective-uneven`.
     fn splits_along(&self, x: &Array, dim: usize, is_stacked: bool, along: &Along) -> Checked<()> {
@@ -280,8 +281,8 @@ fn parts_of_groups(mesh: &Mesh, axis: AxisIndex, groups: &[Vec<usize>]) -> Optio
 }
 
 // ── dimensions
-/// Types that name the dimension that a collective splits or joins: an integer names an existing dimension, in which
-/// the parts follow one another, and [`stacked`] names a new one.
+/// Types that name the dimension that a collective splits or joins: an integer names a dimension in which the parts
+/// follow one another, and [`stacked`] one that has one element for each device.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a dimension", label = "expected an integer, or `stacked(…)`")]
 pub trait GatherDim: fmt::Display {
     #[doc(hidden)]
@@ -302,7 +303,8 @@ impl<D: Dim> GatherDim for D {
 #[derive(Clone, Copy, Debug)]
 pub struct Stacked<D>(D);
 
-/// Names a new dimension with one element for each device: `x.all_gather("X", stacked(0))` of `f32[4]` is `f32[n,4]`.
+/// Names a dimension with one element for each device. A gather adds it: `x.all_gather("X", stacked(0))` of `f32[4]` is
+/// `f32[n,4]`. A scatter removes it: `x.psum_scatter("X", stacked(0))` of `f32[n,4]` is `f32[4]`.
 pub fn stacked<D: Dim>(dim: D) -> Stacked<D> {
     Stacked(dim)
 }
@@ -371,7 +373,8 @@ impl<const N: usize> Permutation for [(usize, usize); N] {
     }
 }
 
-/// Returns what is wrong with a permutation of `count` positions, if anything is.
+/// Returns what is wrong with a permutation of `count` positions, or `None` if nothing is: all positions are below
+/// `count`, and none is a source twice or a target twice.
 fn permutation_fault(pairs: &[(usize, usize)], count: usize) -> Option<String> {
     let twice = |mut ids: Vec<usize>| {
         ids.sort_unstable();
@@ -405,7 +408,8 @@ pub enum Pcast {
 /// - `manual-axis` and `axis-groups` if the axes cannot be used.
 /// - `divergent-collective` if some devices along the axes do not reach the call.
 /// - `mixed-states` and `wrong-state` if the operand's states along the axes do not fit.
-/// - `mixed-axes` if axes of the mesh and of a batch are named together, except in sums, means, maxima and minima.
+/// - `mixed-axes` if axes of the mesh and of a batch are named together, except in `psum`, `pmean`, `pmax`, `pmin` and
+///   `pcast`.
 /// - Those that the function documents.
 impl Array {
     /// Returns the element-wise sum of the devices' values. For bools, returns the number of true values as `i32`.
@@ -419,6 +423,7 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` for `f8e8m0fnu`, which has no zero.
+    /// - `unreduced` for bools that are unreduced.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn psum(&self, axes: impl Axes) -> Array {
@@ -440,6 +445,7 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` for a dtype that can only be stored.
+    /// - `unreduced` for integers and bools that are unreduced.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pmean(&self, axes: impl Axes) -> Array {
@@ -460,7 +466,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `dtype-kind` unless the elements are integers or floats of a dtype that has arithmetic.
     /// - `unreduced` if the operand is unreduced over axes other than these.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
@@ -482,7 +488,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `dtype-kind` unless the elements are integers or floats.
+    /// - `dtype-kind` unless the elements are integers or floats of a dtype that has arithmetic.
     /// - `unreduced` if the operand is unreduced over axes other than these.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
@@ -583,6 +589,7 @@ impl Array {
     /// - `dimension` if there is no dimension `dim`.
     /// - `collective-uneven` if `dim` cannot be split into a part for each device.
     /// - `dtype-kind` for `f8e8m0fnu`, which has no zero.
+    /// - `unreduced` for bools that are unreduced.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn psum_scatter(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
@@ -835,7 +842,8 @@ fn start(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> C
 ///
 /// # Errors
 ///
-/// `future-unfinished` if it is dropped without `done`.
+/// `future-unfinished` if it is dropped without `done` in a trace. A collective over axes of batches only needs no
+/// `done`.
 #[must_use = "a collective that is started must be finished with `.done()`"]
 pub struct Future {
     name: &'static str,
@@ -1128,7 +1136,7 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
 }
 
 /// Returns the collective that copies the value of the device at `source`, as a sum with zeros from all other devices.
-/// The bits are summed if the dtype has no zero.
+/// Bools are combined by `or` instead. The bits are summed if the dtype has no zero.
 ///
 /// Errors: those of [`Array::pbroadcast`].
 fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {
@@ -1245,8 +1253,8 @@ of_trees!(psum, pmean, pmax, pmin);
 ///
 /// # Errors
 ///
-/// `not-manual` outside of `shard_map`, `manual-axis` and `axis-groups` if the axes cannot be used, and `mixed-axes` if
-/// axes of the mesh and of a batch are named together.
+/// `not-manual` outside of `shard_map` unless the axes are those of a batch, `manual-axis` and `axis-groups` if the
+/// axes cannot be used, and `mixed-axes` if axes of the mesh and of a batch are named together.
 #[track_caller]
 pub fn axis_index(axes: impl Axes) -> Array {
     site("axis_index", &[], |s| {
@@ -1263,8 +1271,8 @@ pub fn axis_index(axes: impl Axes) -> Array {
 ///
 /// # Errors
 ///
-/// The errors of [`axis_index`]. Since no number can be returned then, they end the trace. Outside of a trace, this
-/// function panics with them.
+/// The errors of [`axis_index`] but `mixed-axes`. Since no number can be returned then, they end the trace. Outside of
+/// a trace, this function panics with them.
 #[track_caller]
 pub fn axis_size(axes: impl Axes) -> usize {
     let mut count = None;

@@ -85,7 +85,7 @@ const DIRECTIONS: [isize; 2] = [-1, 1];
 ///
 /// - `matmul-letter` unless `letter` occurs once in the letters of `a`, and at most once in those of `b`.
 /// - `einsum-spec`, `einsum-rank`, `einsum-size` and `dtype-mixed`, as for [`einsum`](fn@crate::einsum).
-/// - `dtype-kind` for bools.
+/// - `dtype-kind` for bools and for a dtype that can only be stored.
 /// - Those of a collective; see [`Array::psum`].
 #[track_caller]
 pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axes, overlap: Overlap) -> Array {
@@ -401,7 +401,7 @@ struct Gather<'a> {
     passing: [Array; 2],
     flights: [Option<Future>; 2],
     steps: usize,
-    /// The received pieces, each with the number of steps up the ring that it came from.
+    /// The device's own piece and the received ones, each with the number of steps up the ring that it came from.
     kept: Vec<(isize, Array)>,
 }
 

@@ -154,7 +154,8 @@ fn here(dtype: DType, n: i128) -> Array {
 ///
 /// # Errors
 ///
-/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
+/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
+///   unreduced.
 /// - `tree-form` if the body changes the form of the carry.
 /// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype.
 /// - `too-large` if the number of steps or the last step does not fit an `i32`.
@@ -225,7 +226,8 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
 ///
 /// - `condition` unless the condition is a bool scalar.
 /// - `unreduced` if the condition is unreduced, in per-device code.
-/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
+/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
+///   unreduced.
 /// - `tree-form` if the body changes the form of the carry.
 ///
 /// After `carry` for a type or a layout, tracing continues. Outside of a trace, the result carries this mistake. The
@@ -280,7 +282,8 @@ fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C)
 }
 
 /// Returns the loop's arguments with zeros in place of mistakes, which are recorded. This way the body is still traced,
-/// and the types of its results are known. The program does not run, because of the recorded mistakes.
+/// and the types of its results are known. The program does not run, because of the recorded mistakes. Ends the trace
+/// if the type of a mistake is not known.
 fn usable<T: Tree>(tree: &T) -> T {
     tree.rebuild(&mut |a| match a.mistakes() {
         Some(wrong) => {
@@ -330,7 +333,7 @@ fn check_condition(name: &str, test: &Array, at: At) {
 }
 
 /// Ends the trace if the body changes the form of the carry. Records a mistake for each leaf whose type or layout the
-/// body changes.
+/// body changes. The types of leaves that are mistakes are not compared.
 fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
     let loc = context::loc(at);
     if tree::form(before) != tree::form(after) {
@@ -359,7 +362,8 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
 /// # Errors
 ///
 /// - `scan-length` if there are no `xs`, one of them is a scalar, or their first dimensions differ in size.
-/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, whether it is unreduced.
+/// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
+///   unreduced.
 /// - `tree-form` if the body changes the form of the carry.
 /// - `too-large` if the number of steps does not fit an `i32`.
 ///
@@ -540,7 +544,7 @@ fn close_composite<C: Tree, X: Tree>(
 ///
 /// - `condition` unless the predicate is a bool scalar.
 /// - `unreduced` if the predicate is unreduced, in per-device code.
-/// - `branch-types` if the results have different types or layouts, or only some of them are unreduced.
+/// - `branch-types` if the results have different types or layouts, or are unreduced over different axes.
 /// - `tree-form` if the results have different forms.
 ///
 /// After `branch-types`, tracing continues. Outside of a trace, the result carries this mistake. The other mistakes end
@@ -557,7 +561,7 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
             }
         }
         EitherKind::Number(n) => traced("cond", at, || {
-            let message = "`cond`: the predicate must be an array of bool, not a number".to_string();
+            let message = "`cond`: the predicate is a number, not a bool or an array of bool".to_string();
             give_up(
                 mistakes::with_facts("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)),
                 at,
@@ -577,11 +581,13 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
 /// # Errors
 ///
 /// - `condition` unless the index is an integer scalar.
-/// - `branch-types` if the results have different types or layouts, or only some of them are unreduced.
+/// - `unreduced` if the index is unreduced, in per-device code.
+/// - `branch-types` if the results have different types or layouts, or are unreduced over different axes.
 /// - `tree-form` if the results have different forms.
 ///
-/// After `branch-types`, tracing continues. Outside of a trace, the result carries this mistake. The other mistakes end
-/// the trace, and outside of a trace, this function panics with them.
+/// After `branch-types` and `unreduced`, tracing continues, and the result carries `unreduced`. Outside of a trace, the
+/// result carries `branch-types`. The other mistakes end the trace, and outside of a trace, this function panics with
+/// them.
 ///
 /// # Panics
 ///

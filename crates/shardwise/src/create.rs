@@ -42,7 +42,8 @@ fn number(n: u8, dtype: DType) -> Number {
 ///
 /// # Errors
 ///
-/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than
+///   255 dimensions.
 /// - `number-dtype` if the dtype can only be stored.
 #[track_caller]
 pub fn zeros(shape: impl IntoShape, dtype: DType) -> Array {
@@ -53,7 +54,8 @@ pub fn zeros(shape: impl IntoShape, dtype: DType) -> Array {
 ///
 /// # Errors
 ///
-/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than
+///   255 dimensions.
 /// - `number-dtype` if the dtype can only be stored.
 #[track_caller]
 pub fn ones(shape: impl IntoShape, dtype: DType) -> Array {
@@ -68,7 +70,8 @@ pub fn ones(shape: impl IntoShape, dtype: DType) -> Array {
 /// - `number-dtype` if the dtype cannot represent the number.
 /// - `dtype-mixed` if an array has another dtype.
 /// - `broadcast` if an array cannot be broadcast to `shape`.
-/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than
+///   255 dimensions.
 #[track_caller]
 pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
     let shape = shape.into_shape();
@@ -86,7 +89,8 @@ pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
 ///
 /// # Errors
 ///
-/// `number-dtype` if the dtype can only be stored.
+/// `number-dtype` if the dtype can only be stored, and `mesh-mismatch` if `x` is on a mesh that is not the active
+/// program's.
 #[track_caller]
 pub fn zeros_like(x: &Array) -> Array {
     like("zeros_like", x, 0)
@@ -97,7 +101,8 @@ pub fn zeros_like(x: &Array) -> Array {
 ///
 /// # Errors
 ///
-/// `number-dtype` if the dtype can only be stored.
+/// `number-dtype` if the dtype can only be stored, and `mesh-mismatch` if `x` is on a mesh that is not the active
+/// program's.
 #[track_caller]
 pub fn ones_like(x: &Array) -> Array {
     like("ones_like", x, 1)
@@ -179,8 +184,10 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `data-size` if the shape does not have as many elements as `data`.
-    /// - `too-large` if the array would have more than 255 dimensions.
+    /// - `data-size` if the shape does not have as many elements as `data`, or does not determine the size that is
+    ///   `INFER`: there are several, or another size is 0.
+    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     ///
     /// # Examples
@@ -255,7 +262,8 @@ pub fn arange(range: Range<usize>, dtype: DType) -> Array {
     })
 }
 
-/// Rust data that can be made into an array: nested arrays and slices of elements.
+/// Rust data that can be made into an array: a slice or `Vec` of elements, or a Rust array of elements, nested up to
+/// three deep.
 pub trait Data {
     /// The type of one element.
     type Element: Element;

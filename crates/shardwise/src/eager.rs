@@ -1,8 +1,8 @@
 //! How array functions run: as part of the active trace, or at once as a small program of their own.
 //!
-//! Every array function goes through [`call`] or [`call_many`]. Outside of a trace, the function is traced for its
-//! operands' types, compiled through the same pipeline as every program, and cached by its name, constants, types and
-//! layouts.
+//! Functions of the elements of arrays go through [`call`] or [`call_many`]. Outside of a trace, the function is traced
+//! for its operands' types, compiled through the same pipeline as every program, and cached by its name, constants,
+//! types and layouts.
 
 use crate::array::{Decide, Made, Sum};
 use crate::cache::{Cache, program_bytes};
@@ -116,7 +116,7 @@ fn stand_ins(operands: &[&Array], types: &[ShardedType]) -> Vec<Array> {
     operands.iter().zip(types).map(stand_in).collect()
 }
 
-/// Runs a function on types without values. The results are types, too.
+/// Runs a function on types without values. The results are types, too, or carry the mistakes that were found.
 fn types_of(callee: Callee, operands: &[&Array], results: usize, at: At, f: Body<'_>) -> Vec<Array> {
     let types: Vec<ShardedType> = operands.iter().map(|a| a.sharded().clone()).collect();
     let loc = context::loc(at);
@@ -212,7 +212,7 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
 /// A traced and compiled program.
 pub(crate) struct Prepared {
     pub compiled: Arc<Compiled>,
-    /// The stated layout of each result.
+    /// The stated layout of each result, or `None` if there is none.
     results: Vec<Option<base::Sharding>>,
     /// `Some` if the program has warnings: the warnings and the program that they refer to.
     warned: Option<(Warned, Module)>,
@@ -240,7 +240,7 @@ impl Prepared {
     }
 
     /// Returns the values of the operands, each in the layout that the program expects. Fails if an operand has no
-    /// value.
+    /// value, or if its value cannot be made or moved.
     pub fn lend(&self, operands: &[&Array], at: At) -> Result<Vec<Argument>> {
         let inputs = &self.compiled.signature().inputs;
         let lend = |(a, input): (&&Array, &ShardedType)| a.handle_as(input.sharding.as_ref(), at).map(Argument::Lent);
@@ -277,7 +277,7 @@ fn wait(module: Module, results: Traced, operands: &[&Array], at: At) -> Vec<Arr
 }
 
 /// Returns a sum over devices, which is reduced when it is used. It uses the operands as they are now. `.shard` can
-/// leave it unreduced. Fails if an operand has no value.
+/// leave it unreduced. Fails if an operand has no value, or if its value cannot be made or moved.
 fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
     let signature = prepared.compiled.signature();
     let inputs = operands.iter().zip(&signature.inputs);
@@ -368,9 +368,9 @@ fn number_or_argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     arg
 }
 
-/// Returns the mesh of the sharded types, if there is one.
+/// Returns the mesh of the types that are sharded, or `None` if none is.
 ///
-/// Errors: `mesh-mismatch` if there are two.
+/// Errors: `mesh-mismatch` if they have different meshes.
 pub(crate) fn common_mesh<'a>(
     types: impl IntoIterator<Item = &'a ShardedType>,
     loc: &base::Loc,

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 
 impl Array {
-    /// Multiplies matrices: contracts the last dimension of `self` with the last but one of `b`. The other dimensions
-    /// are batch dimensions, which are broadcast.
+    /// Multiplies matrices: contracts the last dimension of `self` with the last but one of `b`. The dimensions before
+    /// the last two are batch dimensions, which are broadcast.
     ///
     /// # Shapes
     ///
@@ -153,8 +153,8 @@ fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     hlo::dot_general(&a, &b, &dot, a.tensor().dtype)
 }
 
-/// Types that are accepted as the operands of an `einsum`: an array, slice or tuple of arrays, by value or by
-/// reference.
+/// Types that are accepted as the operands of an `einsum`: a Rust array of arrays or of references to them, a tuple of
+/// up to five of either, or a slice of arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of arrays",
     label = "expected `[&x, &w]`, `(x, &w)` or `&[Array]`"
@@ -212,6 +212,8 @@ pub fn einsum(spec: &str, operands: impl Operands) -> Array {
 /// - `einsum-rank` if an operand does not have a dimension for each of its letters.
 /// - `einsum-size` if a letter has two sizes.
 /// - `dtype-mixed` if the dtypes differ.
+/// - `dtype-kind` for bools and for a dtype that can only be stored, if a letter that occurs in one operand only is
+///   summed over, or a diagonal is taken.
 #[macro_export]
 macro_rules! einsum {
     ($spec:literal $(, $x:expr)+ $(,)?) => {{
@@ -240,15 +242,19 @@ const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
                 i += 1;
             }
             b'a'..=b'z' | b'A'..=b'Z' => {}
-            _ => return Some("einsum!: a spec consists of letters, commas and one `->`, as in \"bd,df->bf\""),
+            _ => {
+                return Some(
+                    "an einsum spec has only ASCII letters, commas between operands and one `->`: \"bd,df->bf\"",
+                );
+            }
         }
         i += 1;
     }
     if arrow == usize::MAX {
-        return Some("einsum!: the spec has no `->`, which is followed by the result's letters");
+        return Some("the einsum spec has no `->`, which is followed by the result's letters");
     }
     if count != operands {
-        return Some("einsum!: the number of operands in the spec differs from the number of arguments");
+        return Some("the number of operands in the einsum spec differs from the number of arrays");
     }
     let mut o = arrow + 2;
     while o < s.len() {
@@ -260,12 +266,12 @@ const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
         let mut k = arrow + 2;
         while k < o {
             if s[k] == s[o] {
-                return Some("einsum!: a letter occurs twice in the result");
+                return Some("a letter occurs twice in the result of the einsum spec");
             }
             k += 1;
         }
         if !found {
-            return Some("einsum!: a letter of the result occurs in no operand");
+            return Some("a letter of the result of the einsum spec occurs in no operand");
         }
         o += 1;
     }
@@ -306,7 +312,7 @@ impl Letters {
     /// Errors: `einsum-spec`.
     pub fn parse(s: &Site<'_>, spec: &str, operands: usize) -> Checked<Letters> {
         if let Some(mistake) = spec_mistake(spec, operands) {
-            let facts = format!("{spec:?}, {operands} operands");
+            let facts = format!("{spec:?} for {operands} arrays");
             return s.fail(None, mistakes::with_facts("einsum-spec", mistake.into(), facts, "", &s.loc));
         }
         let (inputs, output) = spec.split_once("->").expect("checked");

@@ -17,7 +17,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(PartialEq, Eq, Debug)]
 pub struct Diagnostic(pub(crate) base::Diagnostic);
 
-/// A source location: a line of a Rust program, or of a program in text form. Formats as `src/main.rs:12:5`.
+/// A source location: a line of a Rust program, or of a program in text form. Formats as `src/main.rs:12:5`, or as
+/// `unknown` if the file is unknown.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SourceLocation {
     file: Arc<str>,
@@ -150,7 +151,7 @@ impl From<std::io::Error> for Error {
         Error::one(base::Diagnostic::error(
             "io",
             &Loc::caller(Location::caller()),
-            format!("input or output failed: {e}"),
+            format!("an operation of the system failed: {e}"),
         ))
     }
 }

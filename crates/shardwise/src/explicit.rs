@@ -44,7 +44,7 @@ pub(crate) struct State {
     mesh: Option<Arc<shardwise_base::Mesh>>,
     /// The axes that are part of types now.
     axes: Vec<AxisRef>,
-    /// True if the mesh has other axes as well, so that dimensions stay open.
+    /// True if the mesh has other axes that are not manual, so that dimensions stay open.
     is_mixed: bool,
     modes: axes::Modes,
     function: Option<Function>,
@@ -99,12 +99,12 @@ pub(crate) fn maker(name: &'static str) -> Callee {
 struct Pending {
     frame: u64,
     value: Value,
-    /// The possible layouts, by preference. If the first one is taken without asking, it is the only one.
+    /// The possible layouts, by preference. If the first one is taken without asking, the others may be missing.
     candidates: SmallVec<[Sharding; 1]>,
     cause: Rc<Cause>,
-    /// The name of the function whose result this is.
+    /// The name of the function whose result this is, or of the op if no function made it.
     name: &'static str,
-    /// The index of the first op that this function made.
+    /// The index of the first op that this function made, or of the op.
     first_op: usize,
     loc: Loc,
     /// True while the function that makes the value is still running.
@@ -186,8 +186,8 @@ pub fn with_communication<R>(level: Communicate, f: impl FnOnce() -> R) -> R {
     LEVEL.with(Some(level), f)
 }
 
-/// Returns the level set by [`with_communication`], if there is one. Programs depend on it, so it is part of cache
-/// keys.
+/// Returns the level set by [`with_communication`], or `None` outside of it. Programs depend on it, so it is part of
+/// cache keys.
 pub(crate) fn level() -> Option<Communicate> {
     LEVEL.get()
 }
@@ -237,7 +237,7 @@ impl State {
     }
 
     /// Makes arguments without a layout replicated, and returns the shardings of the results: those in `asked`, or else
-    /// the results' own. Outside of Explicit mode, returns `asked` and changes nothing.
+    /// the results' own, or else replicated ones. Outside of Explicit mode, returns `asked` and changes nothing.
     pub fn bind_ends(&self, body: &mut Body, results: &[Value], asked: Vec<Option<Sharding>>) -> Vec<Option<Sharding>> {
         if !self.is_on() {
             return asked;

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) type At = &'static Location<'static>;
 
 /// Types that can be arguments of a traced function. An argument passed by reference is only read. One passed by value,
-/// except a [`Key`] or a [`Static`], is donated: its buffers are reused.
+/// except a [`Key`] or a [`Static`], is donated: its buffers may be reused.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a traced function",
     label = "an argument is `&T` or `T`, for a tree of arrays `T`; or `Static<T>`",
@@ -317,7 +317,8 @@ impl Called {
 // ── jit
 /// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
 ///
-/// A call is traced and compiled only if no earlier call had arguments with the same types, layouts and static values.
+/// A call is traced and compiled unless the program of an earlier call is cached: one with the same types, layouts and
+/// static values of the arguments, the same current mesh, and the same rule for communication.
 #[must_use = "a function does nothing until it is called"]
 pub struct Jit<'f, A: Args, R: 'static> {
     shared: Arc<Shared<'f, A::Owned, R>>,
@@ -368,8 +369,8 @@ struct Ready<R> {
 ///
 /// # Errors
 ///
-/// A call returns the mistakes of the arguments and of `f`, those of what cannot be partitioned or run, and
-/// `mesh-mismatch` if the arguments are on different meshes.
+/// A call returns the mistakes of the arguments and of `f`, those of what cannot be partitioned or run, `mesh-mismatch`
+/// if the arguments are on different meshes, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]
 pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -522,8 +523,9 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         }
     }
 
-    /// Runs the function as a program of its own, which is traced and compiled unless an earlier call with the same key
-    /// did this. Fails with the mistakes of the arguments and of the function.
+    /// Runs the function as a program of its own, which is traced and compiled unless the program of an earlier call
+    /// with the same key is cached. Fails with the mistakes of the arguments and of the function, or if the program
+    /// cannot be compiled or run.
     fn compute(&self, args: T, at: At) -> Result<R> {
         let types = self.types(&args, at)?;
         let key = CallKey {
@@ -609,7 +611,8 @@ impl<R: Tree> Ready<R> {
 }
 
 /// Returns an array in the layout that the program expects. If `donated`, the array is donated, unless another handle
-/// shares it or its value has not been made yet. Fails if the array has no value.
+/// shares it or its value has not been made yet. Fails if the array has no value, or if its value cannot be made or
+/// moved.
 fn argument(a: Array, donated: bool, input: &ShardedType, at: At) -> Result<Argument> {
     let sharding = input.sharding.as_ref();
     if !donated {
@@ -678,7 +681,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned, each at its line.
+    /// Those of what cannot be partitioned, each at its line, and `run-memory`, `run-steps` or `run-cancelled` if a
+    /// limit is reached.
     pub fn communication(&self) -> Result<Communication> {
         runtime::communication(self.module())
     }
@@ -688,7 +692,7 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     ///
     /// # Errors
     ///
-    /// `io` if a file cannot be written, and those of [`Lowered::compile`].
+    /// `io` if the folder cannot be created or a file cannot be written, and those of [`Lowered::communication`].
     #[track_caller]
     pub fn dump(&self, dir: impl AsRef<std::path::Path>) -> Result<()> {
         let (dir, at) = (dir.as_ref(), Location::caller());
@@ -737,8 +741,8 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
     }
     if tree::form(args) != *form || leaves.len() != types.len() {
         return Err(Error::one(mistakes::form(
-            "call",
-            "the arguments differ in form from those that the function was compiled for",
+            "compile",
+            "the arguments of a call differ in form from those that the function was compiled for",
             &loc,
         )));
     }
@@ -761,8 +765,9 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
 }
 
 /// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
-/// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does, and
-/// `compiled-traced` if an argument is traced. An argument in another layout is moved.
+/// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does,
+/// `compiled-traced` if an argument is traced, and the errors of [`Array::ready`] for the arguments. It also returns
+/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached. An argument in another layout is moved.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,
@@ -805,7 +810,7 @@ impl<A: Args, R: Tree> Compiled<A, R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Memory {
-    /// The size of the parts of the arguments that one device holds.
+    /// The size of the parts of the arguments, captured arrays included, that one device holds.
     pub argument_bytes: usize,
     /// The size of the parts of the results that one device holds.
     pub result_bytes: usize,
@@ -814,7 +819,7 @@ pub struct Memory {
     pub largest_bytes: usize,
     /// The largest amount in use at one time by a call, on all devices together: arguments, constants, temporaries,
     /// scratch memory and results. It is exact unless data decides: the largest branch counts, and ops without a kernel
-    /// may need less.
+    /// may need less. It is 0 if the engine does not know it.
     pub peak_bytes: usize,
 }
 

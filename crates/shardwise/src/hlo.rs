@@ -1,7 +1,7 @@
 //! StableHLO on traced arrays, op by op: the language in which the array functions are written.
 //!
-//! Each function appends one op to the active trace, and computes its type. Callers have checked for the mistakes that
-//! a program can make. Only [`op_with`] makes diagnostics: for sizes, layouts and states along manual axes.
+//! Most functions append one op to the active trace, and compute its type. Callers have checked for the mistakes that a
+//! program can make, except those in sizes, layouts, states along manual axes, and operands that cannot be used here.
 
 use crate::error::Mistakes;
 use crate::manual::{self, ManualType};
@@ -27,7 +27,8 @@ fn here() -> &'static Location<'static> {
 
 /// Appends an op with any number of results. If an operand is a mistake, the results are the same mistake.
 ///
-/// Errors, which the results carry: `too-large`, and those of [`explicit::of_op`] and [`manual::of_op`].
+/// Errors, which the results carry: `too-large`, and those of [`trace::operands`], [`explicit::of_op`] and
+/// [`manual::of_op`].
 pub(crate) fn op_with(
     opcode: Opcode,
     operands: &[&Array],
@@ -43,6 +44,8 @@ pub(crate) fn op_with(
 }
 
 /// Appends an op as [`op_with`] does, with results in these states along the manual axes.
+///
+/// Errors, which the results carry: those of [`op_with`] but for [`manual::of_op`].
 pub(crate) fn op_in(
     opcode: Opcode,
     operands: &[&Array],
@@ -92,7 +95,7 @@ fn appended(
 
 /// Appends the ops that `f` builds from the operands. The result has the states `state`.
 ///
-/// Errors, which the result carries: those of [`explicit::of_op`].
+/// Errors, which the result carries: those of [`trace::operands`] and [`explicit::of_op`].
 pub(crate) fn built(
     operands: &[&Array],
     state: Option<ManualType>,
@@ -135,7 +138,7 @@ pub(crate) struct Future {
 
 /// Starts the op that `f` builds from the operands.
 ///
-/// Errors, which the returned array carries: those of [`explicit::of_op`].
+/// Errors, which the returned array carries: those of [`trace::operands`] and [`explicit::check`].
 pub(crate) fn started(
     operands: &[&Array],
     f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value,
@@ -161,7 +164,8 @@ pub(crate) fn started(
 }
 
 /// Returns the result of a started op, or `None` if it was not started in the region that is being built. The result
-/// has the states `state`. In Explicit mode, it has the layout with which the op was started.
+/// has the states `state`. In Explicit mode, it has the layout with which the op was started, or carries a mistake of
+/// [`explicit::of_done`].
 pub(crate) fn finished(future: Future, state: ManualType) -> Option<Array> {
     let at = here();
     if !trace::is_open(future.value) {
@@ -183,8 +187,8 @@ pub(crate) fn op(opcode: Opcode, operands: &[&Array], attrs: Attrs, result: Tens
     op_with(opcode, operands, attrs, vec![], &[result]).pop().expect("one result")
 }
 
-/// Ends the innermost region with an op that returns these arrays. If one of them cannot be used, the op returns
-/// nothing.
+/// Ends the innermost region with an op that returns these arrays. If one of them carries mistakes or cannot be used,
+/// the op returns nothing.
 pub(crate) fn terminate(opcode: Opcode, arrays: &[&Array]) {
     let at = here();
     let values = trace::operands(arrays, at).unwrap_or_default();

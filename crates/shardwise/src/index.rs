@@ -302,7 +302,7 @@ impl Indexed {
             Entry::Array(a) if a.tensor().rank() == 0 => self.scalar(s, x, a, 1, Fate::Drop)?,
             Entry::Array(a) => self.pick(s, x, a, n)?,
             Entry::Bad(what) => {
-                return index_mistake(s, "index-dtype", format!("the index is not an integer: {what}"), x);
+                return index_mistake(s, "index-dtype", format!("an entry of the index is {what}"), x);
             }
             Entry::NewAxis | Entry::Ellipsis => unreachable!("handled before"),
         }
@@ -641,8 +641,8 @@ impl Array {
     /// # Errors
     ///
     /// - `index-rank` if there are more entries than dimensions.
-    /// - `index-bounds` if a constant position or a range is out of bounds, or an array selects from a dimension of
-    ///   size 0.
+    /// - `index-bounds` if a constant position, a range or a slice is out of bounds, or an array selects elements from
+    ///   a dimension of size 0.
     /// - `index-dtype` if a position is not an integer, and for a `step` of something that is not a range.
     /// - `index-broadcast` if the index arrays do not broadcast against each other.
     /// - `index-ellipsis` if there are two ellipses, and `index-step` for a step of 0.

@@ -130,7 +130,7 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
 /// Returns the array constrained to this layout. With Explicit axes, a value whose layout is pending is computed in
 /// this layout instead, and an entry `_` keeps the axes of its dimension.
 ///
-/// Errors: `spec-unconstrained`, `spec-uneven`, `spec-unreduced`.
+/// Errors: `spec-unconstrained`, `spec-uneven`, `spec-unreduced`, and those of [`trace::operands`].
 fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checked {
     let Some(traced) = x.traced().filter(|_| trace::with(|t| t.explicit.is_on())) else {
         return Ok(hlo::constrain(x, sharding));
@@ -196,8 +196,8 @@ pub(crate) fn as_stated(own: Sharding, stated: Option<&Sharding>) -> Sharding {
     own.with_dims(dims).with_unreduced(unreduced).with_reduced(stated.reduced.clone())
 }
 
-/// Returns the layout with its open dimensions closed: each keeps its axes in `own`, unless these are used elsewhere.
-/// Without an `own` on the same devices, open dimensions are not split.
+/// Returns the layout with its open dimensions closed: each keeps its axes in `own`, or is not split if one of these is
+/// used elsewhere. Without an `own` on the same devices, open dimensions are not split.
 pub(crate) fn settle(wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
     if wanted.dims.iter().all(|d| !d.is_open) {
         return wanted.canonical().with_reduced(wanted.reduced.clone());

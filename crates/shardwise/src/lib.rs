@@ -18,11 +18,12 @@
 //! # }
 //! ```
 //!
-//! An [`Array`] is either a value or a step of a program that is being traced, and every function accepts both. Outside
-//! of a trace, a function call is a small program of its own, which is compiled through the same pipeline and cached.
+//! An [`Array`] is either a value or a step of a program that is being traced, and functions from arrays to arrays
+//! accept both. Outside of a trace, a function call is a small program of its own, which is compiled through the same
+//! pipeline and cached.
 //!
-//! Functions of arrays never return `Result`. A mistake is recorded with the line that made it and travels in the
-//! array. It is returned by whatever needs a value: a [`jit`]ted call or [`Array::to_vec`], for example.
+//! Such functions do not return `Result`. A mistake is recorded with the line that made it and travels in the array. It
+//! is returned by whatever needs a value: a [`jit`]ted call or [`Array::to_vec`], for example.
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations)]
 

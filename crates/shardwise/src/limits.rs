@@ -177,8 +177,8 @@ pub(crate) fn carried<R>(f: impl FnOnce() -> R) -> impl FnOnce() -> R {
     move || SCOPE.with(Some(scope), f)
 }
 
-/// Runs a call under the limits of this thread, or as a part of the active call. If a limit stops it, returns an error
-/// at `at`.
+/// Runs a call under the limits of this thread, or as a part of the active call. Fails if `f` does. If a limit stops
+/// the call, fails with this limit at `at`.
 pub(crate) fn run<T>(at: &'static Location<'static>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     run_at(|| context::loc(at), f)
 }

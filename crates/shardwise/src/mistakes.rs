@@ -21,8 +21,8 @@ pub(crate) fn rank(name: &str, expected: usize, ty: &str, loc: &Loc) -> Diagnost
 }
 
 pub(crate) fn data_size(count: usize, shape: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("data-size", loc, format!("`from_vec`: {count} elements do not fill an array of shape {shape}"))
-        .help("one size may be `INFER` if the others determine it")
+    let message = format!("`from_vec`: {count} elements cannot be arranged in the shape {shape}");
+    Diagnostic::error("data-size", loc, message).help("one size may be `INFER` if the others determine it")
 }
 
 pub(crate) fn dimension(dim: &str, ty: &str, loc: &Loc) -> Diagnostic {
@@ -148,7 +148,7 @@ pub(crate) fn number(name: &str, number: Number, ty: &str, why: Misfit, loc: &Lo
 }
 
 pub(crate) fn two_numbers(name: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("no-array", loc, format!("`{name}` needs at least one array, and both operands are numbers"))
+    Diagnostic::error("no-array", loc, format!("`{name}` needs an array among its two operands, and both are numbers"))
         .help("make one with `scalar(value, dtype)`")
 }
 
@@ -205,14 +205,16 @@ pub(crate) fn reduce_empty(name: &str, dim: usize, ty: &str, loc: &Loc) -> Diagn
 }
 
 pub(crate) fn layout(wanted: &str, found: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("layout", loc, "the array has a different layout").facts(found).expected(wanted)
+    Diagnostic::error("layout", loc, "the array does not have the layout that `assert_sharding` expects")
+        .facts(found)
+        .expected(wanted)
 }
 
 pub(crate) fn layout_unknown(wanted: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error(
         "layout-unknown",
         loc,
-        "this layout is unknown until the function has been traced: the compiler decides it",
+        "the layout of the array is unknown while the function is traced: the compiler decides it later",
     )
     .facts(ty)
     .expected(wanted)
@@ -343,7 +345,7 @@ pub(crate) fn nesting(limit: usize, loc: &Loc) -> Diagnostic {
 /// code.
 pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, argument: &str, loc: &Loc) -> Diagnostic {
     let op = name.rsplit('.').next().unwrap_or(name);
-    Diagnostic::error("unreduced", loc, format!("`{op}` cannot take a value that is unreduced over {axes}"))
+    Diagnostic::error("unreduced", loc, format!("`{op}` cannot take its operands: one is unreduced over {axes}"))
         .facts(types.join(" and "))
         .expected(LINEAR)
         .help(format!("sum it first: `.psum({argument})`"))
@@ -378,7 +380,7 @@ pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, help: 
 pub(crate) fn axis_groups(what: &str, axis: &str, size: usize, groups: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("axis-groups", loc, format!("`{what}`: these groups are not the groups of a sub-axis of \"{axis}\""))
         .facts(format!("{groups}, axis \"{axis}\" has size {size}"))
-        .expected("each position once, in groups of two or more that are blocks or strides of the axis, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]")
+        .expected("each position once, in groups of two or more that are ascending blocks or strides of the axis, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]")
 }
 
 pub(crate) fn mixed_states(what: &str, ty: &str, axes: &str, loc: &Loc) -> Diagnostic {
@@ -597,7 +599,8 @@ pub(crate) fn future_unfinished(what: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn future_elsewhere(what: &str, at: &Location<'_>, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("future-elsewhere", loc, format!("`{what}` is finished in another loop, branch or function"))
+    let message = format!("`{what}` is finished in another loop, branch or function than it was started in");
+    Diagnostic::error("future-elsewhere", loc, message)
         .note(format!("it was started at {}", context::show(at)))
         .help("call `.done()` where it was started, and use the result here")
 }
@@ -655,22 +658,23 @@ pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
         .help("leave it out: functions of trees, optimizers and collectives do so by themselves")
 }
 
-/// Returns the error for a tangent or cotangent, which `what` names, whose type differs from that of its value. `wrong`
-/// has the path, the type and the expected type of each.
+/// Returns the error for tangents, cotangents or results of a rule, which `what` names, that do not have the types that
+/// they must have. `wrong` has the path, the type and the expected type of each.
 pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc: &Loc) -> Diagnostic {
     let list = |k: usize| wrong.iter().map(|w| format!("{}: {}", w[0], w[k])).collect::<Vec<_>>().join(", ");
-    Diagnostic::error("transform-types", loc, format!("`{name}`: the type of a {what} differs from that of its value"))
+    Diagnostic::error("transform-types", loc, format!("`{name}`: a {what} does not have the expected type"))
         .facts(list(1))
         .expected(list(2))
 }
 
-/// Returns the error for arguments of `vmap` whose mapped dimensions have different sizes or are missing. `found` shows
-/// the dimension, path and type of each. `asked` is the size that was asked for.
+/// Returns the error for arguments of `vmap` whose mapped dimensions have different sizes or are missing, or do not
+/// have the size `asked` if one was asked for. `found` shows the dimension, path and type of each.
 pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagnostic {
+    let wanted = asked.map_or("the same size".into(), |size| format!("the size {size}"));
     let d = Diagnostic::error(
         "batch-size",
         loc,
-        "`vmap`: the mapped dimensions of the arguments do not all have the same size",
+        format!("`vmap`: the mapped dimensions of the arguments do not all have {wanted}"),
     )
     .facts(found)
     .help("write `None` in `in_axes` for an argument that all indices of the batch share, or capture it");

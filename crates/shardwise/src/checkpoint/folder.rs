@@ -30,11 +30,11 @@ const SINGLE: &str = "model.safetensors";
 const MAX_TRIES: usize = 100;
 
 // ── writing
-/// The result of an operation on files. The error has the path of the file that it occurred at.
+/// The result of an operation on files. The error has the path of the file or folder that it occurred at.
 type OfFile<T> = Result<T, (PathBuf, io::Error)>;
 
-/// Writes the leaves to the folder, in place of the checkpoint that is there. Fails if a file cannot be written, and
-/// leaves the old checkpoint.
+/// Writes the leaves to the folder, in place of the checkpoint that is there. Fails if the folder cannot be made, a
+/// file cannot be written, or the old index cannot be removed, and leaves the old checkpoint.
 pub(super) fn write(folder: &Path, leaves: &[Leaf], max_shard_size: u64) -> OfFile<()> {
     let of = |name: &str| folder.join(name);
     fs::create_dir_all(folder).map_err(|e| (folder.to_path_buf(), e))?;
@@ -76,8 +76,8 @@ pub(super) fn write(folder: &Path, leaves: &[Leaf], max_shard_size: u64) -> OfFi
     Ok(())
 }
 
-/// Divides the leaves into files, in order. A file has at most `max_shard_size` bytes of tensors, or one tensor. There
-/// is at least one file.
+/// Divides the leaves into files, in order. A file has at most `max_shard_size` bytes of tensors, or only one tensor
+/// that has bytes. There is at least one file.
 fn shards(leaves: &[Leaf], max_shard_size: u64) -> Vec<Vec<&Leaf>> {
     let (mut shards, mut size) = (vec![vec![]], 0);
     for leaf in leaves {
@@ -124,7 +124,7 @@ fn is_shard(name: &str) -> bool {
     numbers.is_some_and(|(i, count)| is_number(i) && is_number(count))
 }
 
-/// Removes the files of the folder with such names. Files that cannot be removed stay.
+/// Removes the files of the folder for whose names `is_removed` returns true. Files that cannot be removed stay.
 fn remove(folder: &Path, is_removed: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(&is_removed) {
@@ -164,8 +164,9 @@ pub(super) fn open(folder: &Path, wanted: &[Wanted], unused: Unused, loc: &Loc) 
     Err(Error::one(unreadable(folder, "it is replaced again and again", &[], loc)))
 }
 
-/// Opens the files of the checkpoint, or returns `None` if it was replaced at the same time. Fails if there is no
-/// checkpoint, or if its index or only file cannot be read.
+/// Opens the files of the checkpoint that have tensors of these names, or all of them for `None`. Returns `None` if the
+/// checkpoint was replaced at the same time. Fails if there is no checkpoint, or if its index or only file cannot be
+/// read or is malformed.
 fn try_open(folder: &Path, names: Option<&BTreeSet<&str>>, loc: &Loc) -> Result<Option<Store>> {
     let (index, single) = (folder.join(INDEX), folder.join(SINGLE));
     let wrong = |path: &Path, e: io::Error| Err(Error::one(unreadable(path, &e.to_string(), &[], loc)));
@@ -190,7 +191,7 @@ fn try_open(folder: &Path, names: Option<&BTreeSet<&str>>, loc: &Loc) -> Result<
     }
 }
 
-/// Returns true if both are facts about one file that has not changed.
+/// Returns true if both have the same length and the same time of the last change, and, on Unix, are of the same file.
 fn is_same(a: &Metadata, b: &Metadata) -> bool {
     #[cfg(unix)]
     {

@@ -8,8 +8,8 @@ use crate::ops::{AsArray, Checked, Site};
 use shardwise_ir::{Builder, Value};
 use shardwise_ops::make_collective;
 
-/// The rows that a [`ragged_all_to_all`] sends to each device: lists of integers, whose entry `i` is for the `i`th
-/// device.
+/// The rows that a [`ragged_all_to_all`] sends to each device: lists of integers with `k` consecutive entries for each
+/// device. With one entry for each, entry `i` is for the `i`th device.
 #[derive(Clone, Copy, Debug)]
 pub struct Ragged<'a> {
     /// The index in `rows` of the first row that is sent to the device.
@@ -35,7 +35,8 @@ pub struct Ragged<'a> {
 ///
 /// # Errors
 ///
-/// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row.
+/// - `ragged-rows` if `rows` and `into` do not have the same element type and the same shape of a row, or if one of
+///   them is a scalar.
 /// - `ragged-lists` unless the lists are one-dimensional, and integers of one type and length, which is a positive
 ///   multiple of the number of devices.
 /// - `not-manual`, `manual-axis`, `axis-groups`, `divergent-collective` and `wrong-state`, as for a collective of

@@ -18,7 +18,7 @@ pub(super) struct Memo {
     mesh: Option<Arc<Mesh>>,
     axes: Vec<AxisRef>,
     is_mixed: bool,
-    /// The inferred layouts by op. A program has few kinds of ops.
+    /// The inferred layouts by op code. A program has few of them.
     known: Vec<(OpCode, Vec<Known>)>,
 }
 
@@ -29,7 +29,7 @@ thread_local!(static MEMOS: RefCell<Vec<Memo>> = const { RefCell::new(vec![]) })
 /// dropped for a further one.
 const MOST_MEMOS: usize = 4;
 
-/// The largest number of results that are kept for an op. The oldest is dropped for a further one.
+/// The largest number of results that are kept for an op code. The oldest is dropped for a further one.
 const MOST: usize = 16;
 
 struct Known {

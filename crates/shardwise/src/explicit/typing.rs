@@ -234,7 +234,7 @@ impl Typer<'_> {
         }
     }
 
-    /// Returns the possible layouts of the results by preference, and why there are several.
+    /// Returns the possible layouts of the results by preference, and why the layout is not clear, if it is not.
     ///
     /// Errors: `unreduced`, `reduced`.
     fn inferred(&self, operands: &Layouts<'_>) -> Result<Rc<InferredLayouts>, Diagnostic> {
@@ -332,11 +332,12 @@ impl Typer<'_> {
 
     /// Returns the axes over which the results are reduced, as operands are.
     ///
-    /// An operand that is combined with a reduced value must be reduced as well, or have no gradient. Otherwise its
-    /// gradient would be summed without the program asking for it. A product ends the state: the gradient of its
-    /// operand is the place where the unreduced sum arises.
+    /// An operand that is combined with a reduced value must be reduced over the same axes, or have no layout. Or it is
+    /// not split over these axes, and has no gradient or is unreduced over them. Otherwise its gradient would be summed
+    /// without the program asking for it. A product ends the state: the gradient of its operand is the place where the
+    /// unreduced sum arises.
     ///
-    /// Errors: `reduced` if an operand that is combined with a reduced value is not.
+    /// Errors: `reduced` if an operand that is combined with a reduced value is none of these.
     fn reduced(&self, operands: &Layouts<'_>, unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {
         let of = |i: usize| operands[i].map_or(&[][..], |s| &s.reduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };

@@ -564,15 +564,15 @@ fn loops_of_unreduced_values() {
             f32[] [0.0]
             f32[] [24.0]
             f32[] [24.0]
-            error[unreduced]: `exponential` cannot take a value that is unreduced over X
+            error[unreduced]: `exponential` cannot take its operands: one is unreduced over X
                | f32[4]{U:X}
                = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
                = help: sum it first: `.psum("X")`
-            error[unreduced]: `exponential` cannot take a value that is unreduced over X
+            error[unreduced]: `exponential` cannot take its operands: one is unreduced over X
                | f32[4]{U:X}
                = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
                = help: sum it first: `.psum("X")`
-            error[unreduced]: `exponential` cannot take a value that is unreduced over X
+            error[unreduced]: `exponential` cannot take its operands: one is unreduced over X
                | f32[4]{U:X}
                = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
                = help: sum it first: `.psum("X")`

@@ -54,7 +54,7 @@ fn axes() {
             error[axis-groups]: `psum`: these groups are not the groups of a sub-axis of "X"
               --> here
                | [[0, 3], [1, 2]], axis "X" has size 4
-               = expected: each position once, in groups of two or more that are blocks or strides of the axis, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]"#]],
+               = expected: each position once, in groups of two or more that are ascending blocks or strides of the axis, as in [[0, 1], [2, 3]] or [[0, 2], [1, 3]]"#]],
     );
     check_call(
         |x| jit(|x: &Array| x.psum("X"))(x).map(|_| ()),
@@ -172,7 +172,7 @@ fn states() {
     check(
         |x| x.pcast("X", Pcast::Unreduced).square(),
         expect![[r#"
-            error[unreduced]: `multiply` cannot take a value that is unreduced over X
+            error[unreduced]: `multiply` cannot take its operands: one is unreduced over X
               --> here
                | i32[2,4]{V:Y, U:X} and i32[2,4]{V:Y, U:X}
                = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
@@ -181,7 +181,7 @@ fn states() {
     check(
         |x| x.pcast(("X", "Y"), Pcast::Unreduced).square(),
         expect![[r#"
-            error[unreduced]: `multiply` cannot take a value that is unreduced over (X,Y)
+            error[unreduced]: `multiply` cannot take its operands: one is unreduced over (X,Y)
               --> here
                | i32[2,4]{U:(X,Y)} and i32[2,4]{U:(X,Y)}
                = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
@@ -190,7 +190,7 @@ fn states() {
     check(
         |x| x.pcast(groups("X", [[0, 1], [2, 3]]), Pcast::Unreduced).square(),
         expect![[r#"
-            error[unreduced]: `multiply` cannot take a value that is unreduced over X:(2)2
+            error[unreduced]: `multiply` cannot take its operands: one is unreduced over X:(2)2
               --> here
                | i32[2,4]{V:(X:(1)2,Y), U:X:(2)2} and i32[2,4]{V:(X:(1)2,Y), U:X:(2)2}
                = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
@@ -199,7 +199,7 @@ fn states() {
     check(
         |x| x.pcast("X", Pcast::Unreduced).pmax("Y"),
         expect![[r#"
-        error[unreduced]: `pmax` cannot take a value that is unreduced over X
+        error[unreduced]: `pmax` cannot take its operands: one is unreduced over X
           --> here
            | i32[2,4]{V:Y, U:X}
            = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
@@ -208,7 +208,7 @@ fn states() {
     check(
         |x| x.pcast("X", Pcast::Unreduced).pmin_start("Y").done(),
         expect![[r#"
-        error[unreduced]: `pmin_start` cannot take a value that is unreduced over X
+        error[unreduced]: `pmin_start` cannot take its operands: one is unreduced over X
           --> here
            | i32[2,4]{V:Y, U:X}
            = expected: a sum, or another linear op, of operands that are all unreduced over the same axes; or a product of one such operand with operands that are equal on all devices along these axes
@@ -427,7 +427,7 @@ fn futures() {
             fori_loop(0..2, x.clone(), |_, x| x + started.lock().unwrap().take().unwrap().done())
         },
         expect![[r#"
-            error[future-elsewhere]: `psum_start` is finished in another loop, branch or function
+            error[future-elsewhere]: `psum_start` is finished in another loop, branch or function than it was started in
               --> here
                = note: it was started at here
                = help: call `.done()` where it was started, and use the result here"#]],

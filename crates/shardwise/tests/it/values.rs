@@ -471,8 +471,8 @@ fn vectors_become_arrays_of_any_shape_and_back() -> Result<()> {
 fn vectors_that_do_not_fit_a_shape_are_mistakes() {
     let code = |e: Error| e.diagnostics().map(|d| format!("{}: {}", d.code(), d.message())).collect::<String>();
     let found = |shape: &[usize]| code(Array::from_vec(vec![1, 2, 3], shape).check().unwrap_err());
-    assert_eq!(found(&[2, 2]), "data-size: `from_vec`: 3 elements do not fill an array of shape [2,2]");
-    assert_eq!(found(&[2, INFER]), "data-size: `from_vec`: 3 elements do not fill an array of shape [2,INFER]");
+    assert_eq!(found(&[2, 2]), "data-size: `from_vec`: 3 elements cannot be arranged in the shape [2,2]");
+    assert_eq!(found(&[2, INFER]), "data-size: `from_vec`: 3 elements cannot be arranged in the shape [2,INFER]");
     assert!(found(&[3; 1].into_iter().chain([1; 300]).collect::<Vec<_>>()).starts_with("too-large"));
     let x = array(&[1, 2]);
     assert_eq!(
