@@ -48,9 +48,8 @@ pub trait Prices {
     /// is partial over the axes `partial`, from `layout` to its own sharding. `partial` is empty for operands.
     fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
 
-    /// Returns a lower bound of the price of tensor `index`, in bytes, if some device lacks this number of the elements
-    /// that it needs of the tensor.
-    fn least(&self, index: usize, elements: u64) -> u64;
+    /// Returns what moving elements of tensor `index` costs at least.
+    fn least(&self, index: usize) -> LeastPrice;
 
     /// Returns true if tensor `index`, a result, must be summed over all axes over which it is partial. Returns false
     /// if it may be left unreduced over some, or if the op itself gathers the parts.
@@ -72,6 +71,23 @@ pub struct Price {
     pub bytes: u64,
     /// The price of starting the collectives, in bytes.
     pub starts: u64,
+}
+
+/// A lower bound of the price of a tensor: the bytes of the elements that some device needs and lacks, divided by the
+/// number of runs of the op for which they are moved once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeastPrice {
+    /// The bytes of an element; 0 if nothing is known about the price.
+    pub element_bytes: u64,
+    /// The number of runs, which is not 0.
+    pub runs: u64,
+}
+
+impl LeastPrice {
+    /// Returns the least price if some device lacks this number of elements.
+    pub(crate) fn of(self, elements: u64) -> u64 {
+        elements * self.element_bytes / self.runs
+    }
 }
 
 /// The axes that are chosen for each factor of an op, with the price of the choice and the conflicts that it settles.
@@ -135,9 +151,8 @@ pub fn assign(parties: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
     Search::new(parties, prices).assignment()
 }
 
-/// The prices of tensors computed so far. The key is the index of the tensor and, for each factor that its price
-/// depends on, the number of the chosen candidate.
-type Known = RefCell<FxHashMap<(usize, SmallVec<[u16; 8]>), Price>>;
+/// The prices of tensors computed so far, by the index of the tensor and [`Search::key`].
+type Known = RefCell<FxHashMap<(usize, u128), Price>>;
 
 /// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split
 /// unless the program places the factor's sum.
@@ -223,7 +238,7 @@ impl<'a> Search<'a> {
             search.candidates[factor.index()] = list;
             search.exchanges.push((factor, bytes));
         }
-        search.bounds = Bounds::new(&parties, &search.candidates);
+        search.bounds = Bounds::new(&parties, &search.candidates, prices);
         search
     }
 
@@ -315,27 +330,45 @@ impl<'a> Search<'a> {
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
         let mut picks = vec![0; self.candidates.len()];
         if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
-            self.try_all(0, &mut picks, &mut best);
+            self.try_all(&mut picks, &mut best);
         } else {
             self.try_one_by_one(&mut picks, &mut best);
         }
         best
     }
 
-    /// Tries all candidates of the factors from number `from` on, given those in `picks` for the factors before, and
-    /// offers the choices to `best`. Leaves out choices that use an axis twice, that cannot be assembled, or that cost
-    /// more than the second best. Sets `picks` to candidate 0 from `from` on.
-    fn try_all(&self, from: usize, picks: &mut Picks, best: &mut Best) {
+    /// Offers all choices to `best` that use no axis twice, that can be assembled, and that do not cost more than the
+    /// second best. Those that may cost least are priced first, so that few others have to be.
+    fn try_all(&self, picks: &mut Picks, best: &mut Best) {
+        let (mut all, mut bounds) = (vec![], vec![]);
+        self.list(0, picks, &mut |picks| {
+            bounds.push((self.bound(picks), bounds.len()));
+            all.extend_from_slice(picks);
+        });
+        bounds.sort_unstable();
+        for (bound, at) in bounds {
+            if best.second.as_ref().is_some_and(|(_, second)| bound > second.total) {
+                break;
+            }
+            let picks = &all[at * picks.len()..][..picks.len()];
+            best.offer_in_order(picks, self.cost(picks));
+        }
+    }
+
+    /// Calls `take` with the choices among all candidates of the factors from number `from` on, in lexicographic order,
+    /// given those in `picks` for the factors before. Leaves out choices that use an axis twice or that cannot be
+    /// assembled. Sets `picks` to candidate 0 from `from` on.
+    fn list(&self, from: usize, picks: &mut Picks, take: &mut impl FnMut(&Picks)) {
         let Some(candidates) = self.candidates.get(from) else {
-            if self.is_whole(picks) && !self.is_beaten(picks, best) {
-                best.offer(picks, self.cost(picks));
+            if self.is_whole(picks) {
+                take(picks);
             }
             return;
         };
         for candidate in 0..candidates.len() {
             if self.is_free(from, candidate, picks) {
                 picks[from] = candidate;
-                self.try_all(from + 1, picks, best);
+                self.list(from + 1, picks, take);
             }
         }
         picks[from] = 0;
@@ -378,18 +411,28 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns true if lower bounds of the prices show that a choice costs more than the second best. Returns false if
-    /// there is no second best yet.
+    /// Returns true if a choice costs more than the second best because of its [`bound`](Search::bound). Returns false
+    /// if there is no second best yet.
     fn is_beaten(&self, picks: &Picks, best: &Best) -> bool {
-        let Some((_, second)) = &best.second else { return false };
-        let tensors = 0..self.parties.rule.tensor_count();
-        tensors.map(|i| self.bounds.of(i, picks, self.prices)).sum::<u64>() > second.total
+        best.second.as_ref().is_some_and(|(_, second)| self.bound(picks) > second.total)
+    }
+
+    /// Returns a lower bound of the total cost of a choice.
+    fn bound(&self, picks: &Picks) -> u64 {
+        let AssignInput { rule, work, .. } = self.parties;
+        let moves: u64 = (0..rule.tensor_count()).map(|i| self.bounds.of(i, picks)).sum();
+        moves + work / self.all_shards(picks) as u64
+    }
+
+    /// Returns the number of shards into which a choice splits the op's work.
+    fn all_shards(&self, picks: &Picks) -> usize {
+        self.parties.rule.all_factors().map(|f| self.shards(f, picks)).product()
     }
 
     fn cost(&self, picks: &Picks) -> Cost {
         budget::poll();
         let AssignInput { rule, work, .. } = self.parties;
-        let shards: usize = rule.all_factors().map(|f| self.shards(f, picks)).product();
+        let shards = self.all_shards(picks);
         let sum = (0..rule.tensor_count()).map(|i| self.price(i, picks)).fold(Price::default(), Price::plus);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
         let total = bytes_moved + sum.starts + work / shards as u64;
@@ -399,21 +442,35 @@ impl<'a> Search<'a> {
     /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, and `known` holds it from
     /// then on. A tensor without a sharding costs nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
-        let AssignInput { rule, mesh, shardings, .. } = self.parties;
-        if shardings[index].is_none() {
+        if self.parties.shardings[index].is_none() {
             return Price::default();
         }
-        let pick = |f: &Factor| u16::try_from(picks[f.index()]).expect("fewer candidates than 2^16");
-        let key = (index, self.matters[index].iter().map(pick).collect());
-        if let Some(price) = self.known.borrow().get(&key) {
+        let Some(key) = self.key(index, picks) else { return self.compute_price(index, picks) };
+        if let Some(price) = self.known.borrow().get(&(index, key)) {
             return *price;
         }
+        let price = self.compute_price(index, picks);
+        self.known.borrow_mut().insert((index, key), price);
+        price
+    }
+
+    /// Returns a number that is equal for the choices in which the price of tensor `index` is the same: the numbers of
+    /// the candidates on which it depends, in equally many bits each. Returns `None` if one of them has more bits.
+    fn key(&self, index: usize, picks: &Picks) -> Option<u128> {
+        let factors = &self.matters[index];
+        let bits = u128::BITS as usize / factors.len().max(2);
+        factors.iter().try_fold(0, |key: u128, f| {
+            let pick = picks[f.index()];
+            (pick.checked_shr(bits as u32).unwrap_or(0) == 0).then_some(key << bits | pick as u128)
+        })
+    }
+
+    fn compute_price(&self, index: usize, picks: &Picks) -> Price {
+        let AssignInput { rule, mesh, .. } = self.parties;
         let layout = rule.mapping(index).sharding(rule, mesh, |f| self.axes(f, picks));
         let is_result = index >= self.projection.operand_count;
         let partial = if is_result { reduction_axes(rule, mesh, |f| self.axes(f, picks)) } else { vec![] };
-        let price = self.prices.price(index, &layout, &partial);
-        self.known.borrow_mut().insert(key, price);
-        price
+        self.prices.price(index, &layout, &partial)
     }
 
     fn conflicts(&self, axes: &[AxisList]) -> Vec<FactorConflict> {
@@ -465,11 +522,21 @@ struct Best {
 }
 
 impl Best {
+    /// Records a choice if it costs less than the best or the second best.
     fn offer(&mut self, picks: &Picks, cost: Cost) {
-        let beats = |other: &Option<Choice>| other.as_ref().is_none_or(|(_, c)| cost < *c);
-        if beats(&self.first) {
+        self.offer_if(picks, cost, |(_, known)| cost < *known);
+    }
+
+    /// Records a choice if it costs less than the best or the second best, or as much and comes before it in
+    /// lexicographic order. The order in which choices are offered then does not matter.
+    fn offer_in_order(&mut self, picks: &Picks, cost: Cost) {
+        self.offer_if(picks, cost, |(other, known)| (cost, picks) < (*known, other));
+    }
+
+    fn offer_if(&mut self, picks: &Picks, cost: Cost, beats: impl Fn(&Choice) -> bool) {
+        if self.first.as_ref().is_none_or(&beats) {
             self.second = self.first.replace((picks.to_vec(), cost));
-        } else if beats(&self.second) {
+        } else if self.second.as_ref().is_none_or(&beats) {
             self.second = Some((picks.to_vec(), cost));
         }
     }

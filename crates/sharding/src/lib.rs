@@ -29,7 +29,7 @@ mod schedule;
 mod solve;
 mod user_priority;
 
-pub use assign::{AssignInput, Assignment, FactorConflict, Price, Prices, RunnerUp, assign};
+pub use assign::{AssignInput, Assignment, FactorConflict, LeastPrice, Price, Prices, RunnerUp, assign};
 pub use axes::{AxisList, Prefix};
 pub use builder::RuleBuilder;
 pub use direction::Direction;

@@ -10,7 +10,7 @@ use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::local_work;
 use shardwise_sharding::{
-    AssignInput, Assignment, DimFactors, Factor, FactorKind, Mapping, Price, Prices, Rule, assign,
+    AssignInput, Assignment, DimFactors, Factor, FactorKind, LeastPrice, Mapping, Price, Prices, Rule, assign,
 };
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -367,12 +367,11 @@ impl Prices for Priced<'_> {
         self.task.price(index, layout, partial, self.prices)
     }
 
-    fn least(&self, index: usize, elements: u64) -> u64 {
-        let Some(ty) = &self.task.types[index].as_ref().filter(|_| self.task.has_sizes_of_rule(index)) else {
-            return 0;
-        };
+    fn least(&self, index: usize) -> LeastPrice {
+        let known = self.task.types[index].as_ref().filter(|_| self.task.has_sizes_of_rule(index));
+        let element_bytes = known.map_or(0, |ty| ty.dtype.storage_bytes() as u64);
         // `NEVER` is more than any number of bytes.
-        elements * ty.dtype.storage_bytes() as u64 / self.task.served.get(index).copied().unwrap_or(1)
+        LeastPrice { element_bytes, runs: self.task.served.get(index).copied().unwrap_or(1) }
     }
 
     fn is_summed(&self, index: usize) -> bool {

@@ -39,11 +39,11 @@ pub struct Options {
     /// The number of seconds of processor time after which a case is considered hanging
     #[arg(long, default_value_t = 10)]
     wall_seconds: u64,
-    /// Build the workers with the address sanitizer, which needs a nightly toolchain
+    /// Build the workers with the address sanitizer, which needs a nightly toolchain, and allow them its time and memory
     #[arg(long)]
     sanitize: bool,
-    /// A worker that has already been built
-    #[arg(long, value_name = "PATH", conflicts_with = "sanitize")]
+    /// A worker that has already been built, with the sanitizer if `--sanitize` is given
+    #[arg(long, value_name = "PATH")]
     worker: Option<PathBuf>,
 }
 

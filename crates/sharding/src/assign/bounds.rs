@@ -3,9 +3,9 @@
 //! A device holds no more of the block that it needs than the smaller of its block before and its block after along
 //! each dimension. If the major axes of a dimension differ, some device holds nothing of it.
 
-use super::{AssignInput, Picks, Prices, reduction_factors};
-use crate::{AxisList, Factor, Rule};
-use shardwise_base::{AxisRef, DimSharding, Mesh};
+use super::{AssignInput, LeastPrice, Picks, Prices, reduction_factors};
+use crate::{AxisList, Factor};
+use shardwise_base::{AxisRef, Mesh};
 use smallvec::SmallVec;
 
 /// The numbers of shards and the blocks that belong to the candidates of an op's factors.
@@ -13,15 +13,18 @@ use smallvec::SmallVec;
 pub(super) struct Bounds {
     /// For each factor, the number of shards of each candidate.
     shards: Vec<Vec<usize>>,
-    tensors: Vec<Tensor>,
+    /// The tensors; `None` if nothing is known about one.
+    tensors: Vec<Option<Tensor>>,
     /// The factors over which results are summed.
     summed: Vec<Factor>,
     operand_count: usize,
 }
 
-/// The blocks of a tensor. Nothing is known if `dims` is empty.
-#[derive(Default)]
+/// The blocks of a tensor.
 struct Tensor {
+    least: LeastPrice,
+    /// True if the tensor is a result that is summed over all axes over which it is partial.
+    is_summed: bool,
     /// The elements that a device has in the layout that the tensor has, or should have.
     own: u64,
     /// For each dimension, its factor, and for each candidate of the factor the length of a block and how much of it a
@@ -30,12 +33,12 @@ struct Tensor {
 }
 
 impl Bounds {
-    pub fn new(parties: &AssignInput<'_>, candidates: &[Vec<AxisList>]) -> Bounds {
-        let AssignInput { rule, mesh, shardings, .. } = *parties;
-        let shards = |lists: &Vec<AxisList>| lists.iter().map(|axes| AxisRef::total_size(mesh, axes)).collect();
+    pub fn new(input: &AssignInput<'_>, candidates: &[Vec<AxisList>], prices: &dyn Prices) -> Bounds {
+        let rule = input.rule;
+        let shards = |lists: &Vec<AxisList>| lists.iter().map(|axes| AxisRef::total_size(input.mesh, axes)).collect();
         let shards: Vec<Vec<usize>> = candidates.iter().map(shards).collect();
-        let tensor = |i: usize| Tensor::new(rule, mesh, i, &shardings[i]?.dims, candidates, &shards);
-        let tensors = (0..rule.tensor_count()).map(|i| tensor(i).unwrap_or_default()).collect();
+        let tensor = |i: usize| Tensor::new(input, i, candidates, &shards, prices);
+        let tensors = (0..rule.tensor_count()).map(tensor).collect();
         Bounds { tensors, summed: reduction_factors(rule).collect(), operand_count: rule.operands.len(), shards }
     }
 
@@ -46,11 +49,8 @@ impl Bounds {
 
     /// Returns a number that is at most the price of tensor `index` for a choice. It is 0 if nothing is known about the
     /// tensor's blocks.
-    pub fn of(&self, index: usize, picks: &Picks, prices: &dyn Prices) -> u64 {
-        let tensor = &self.tensors[index];
-        if tensor.dims.is_empty() {
-            return 0;
-        }
+    pub fn of(&self, index: usize, picks: &Picks) -> u64 {
+        let Some(tensor) = &self.tensors[index] else { return 0 };
         let (mut block, mut held) = (1, 1);
         for (factor, sizes) in &tensor.dims {
             let [length, both] = sizes[picks[factor.index()]];
@@ -58,28 +58,30 @@ impl Bounds {
             held *= both;
         }
         if index < self.operand_count {
-            return prices.least(index, block - held);
+            return tensor.least.of(block - held);
         }
-        let members: usize = self.summed.iter().map(|&f| self.shards(f, picks)).product();
-        let is_summed = members > 1 && prices.is_summed(index);
-        let summed = if is_summed { block - block.div_ceil(members as u64) } else { 0 };
-        prices.least(index, tensor.own - held + summed)
+        let members = || self.summed.iter().map(|&f| self.shards(f, picks)).product::<usize>();
+        let summed = if tensor.is_summed { block - block.div_ceil(members() as u64) } else { 0 };
+        tensor.least.of(tensor.own - held + summed)
     }
 }
 
 impl Tensor {
-    /// Returns the blocks of tensor `index`, whose own sharding has the dimensions `own`. `shards` are the numbers of
-    /// shards of the candidates. Returns `None` if a dimension consists of several factors, or if `own` or a candidate
-    /// splits it unevenly.
+    /// Returns the blocks of tensor `index`. `shards` are the numbers of shards of the candidates. Returns `None` if the
+    /// tensor has no sharding, if nothing is known about its price, if a dimension consists of several factors, or if
+    /// the sharding or a candidate splits a dimension unevenly.
     fn new(
-        rule: &Rule,
-        mesh: &Mesh,
+        input: &AssignInput<'_>,
         index: usize,
-        own: &[DimSharding],
         candidates: &[Vec<AxisList>],
         shards: &[Vec<usize>],
+        prices: &dyn Prices,
     ) -> Option<Tensor> {
-        let mut tensor = Tensor { own: 1, dims: SmallVec::new() };
+        let AssignInput { rule, mesh, shardings, .. } = *input;
+        let own = &shardings[index]?.dims;
+        let least = Some(prices.least(index)).filter(|least| least.element_bytes > 0)?;
+        let is_summed = index >= rule.operands.len() && prices.is_summed(index);
+        let mut tensor = Tensor { least, is_summed, own: 1, dims: SmallVec::new() };
         for (own, factors) in own.iter().zip(&rule.mapping(index).dims) {
             let &[factor] = &factors[..] else { return None };
             let (size, count) = (rule.size(factor), own.shard_count(mesh));

@@ -12,15 +12,24 @@ const PADDING: u64 = 16;
 /// With more parts of axes than this, only the lists that tensors have are tried.
 const MAX_PARTS: usize = 6;
 
+/// A list of axes for a factor.
+struct Candidate {
+    /// The parts of axes that it uses, a bit for each.
+    used: u64,
+    shards: u64,
+    /// The size of a block.
+    block: u64,
+}
+
 /// A comparison of all choices, factor by factor.
 struct Wide<'a, 'b> {
     search: &'a Search<'b>,
     /// For each number of decided factors, the tensors whose price is known from then on.
     decided: Vec<Vec<usize>>,
-    /// For each factor and candidate, the parts of axes that it uses, a bit for each.
-    used: Vec<Vec<u64>>,
-    /// The sizes of the parts of axes.
-    sizes: Vec<u64>,
+    /// For each factor, its candidates.
+    candidates: Vec<Vec<Candidate>>,
+    /// The number of shards into which the parts of axes can split the op.
+    shards: u64,
     /// For each number of decided factors, the elements along all other factors.
     rest: Vec<u64>,
     /// The most elements along all factors that one device may compute; `None` for ops that are no products.
@@ -59,7 +68,7 @@ impl Search<'_> {
         let orders = self.orders(&wide);
         let mut candidates: Vec<Vec<AxisList>> =
             self.parties.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
-        let mut bounds = Bounds::new(&self.parties, &candidates);
+        let mut bounds = Bounds::new(&self.parties, &candidates, self.prices);
         std::mem::swap(&mut self.candidates, &mut candidates);
         std::mem::swap(&mut self.bounds, &mut bounds);
         if !self.search_wide(&parts, is_limited, best) {
@@ -91,12 +100,12 @@ impl Search<'_> {
         }
         let orders = self.orders(&fine);
         self.candidates = self.parties.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
-        self.bounds = Bounds::new(&self.parties, &self.candidates);
+        self.bounds = Bounds::new(&self.parties, &self.candidates, self.prices);
         let mut wide = Wide::new(self, &fine);
         wide.limit = Some(self.computed(&first.0));
         wide.most = self.moved(&first);
         let mut finer = Best { first: Some(first.clone()), second: Some(first) };
-        wide.try_all(State::default(), &mut vec![0; self.candidates.len()], Price::default(), &mut finer);
+        wide.try_all(wide.start(), &mut vec![0; self.candidates.len()], Price::default(), &mut finer);
         if finer.first != best.first {
             best.second = std::mem::replace(&mut best.first, finer.first);
         }
@@ -116,7 +125,7 @@ impl Search<'_> {
         let mut picks = vec![0; self.candidates.len()];
         if is_limited {
             let mut least = u64::MAX;
-            wide.least_work(State::default(), &mut picks, &mut least);
+            wide.least_work(wide.start(), &mut picks, &mut least);
             let limit = least.saturating_add(least / PADDING);
             wide.limit = Some(limit);
             wide.left = MAX_COMBINATIONS;
@@ -127,7 +136,7 @@ impl Search<'_> {
                 best.first = best.second.take();
             }
         }
-        wide.try_all(State::default(), &mut picks, Price::default(), best);
+        wide.try_all(wide.start(), &mut picks, Price::default(), best);
         best.first.is_some()
     }
 
@@ -249,14 +258,10 @@ struct State {
     count: usize,
     /// The parts of axes that they use.
     used: u64,
-    /// The elements along them that one device computes.
+    /// The number of shards into which the other parts of axes can split the op.
+    free: u64,
+    /// The elements along the decided factors that one device computes.
     computed: u64,
-}
-
-impl Default for State {
-    fn default() -> State {
-        State { count: 0, used: 0, computed: 1 }
-    }
 }
 
 impl<'a, 'b> Wide<'a, 'b> {
@@ -266,14 +271,20 @@ impl<'a, 'b> Wide<'a, 'b> {
             let is_used = |part: AxisRef| axes.iter().any(|a| a.contains(part));
             parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()
         };
-        let used = search.candidates.iter().map(|lists| lists.iter().map(bits).collect()).collect();
+        let candidates = |f: Factor| -> Vec<Candidate> {
+            let of = |axes: &AxisList| {
+                let shards = AxisRef::total_size(mesh, axes);
+                Candidate { used: bits(axes), shards: shards as u64, block: rule.size(f).div_ceil(shards) as u64 }
+            };
+            search.candidates[f.index()].iter().map(of).collect()
+        };
         let sizes: Vec<usize> = rule.all_factors().map(|f| rule.size(f)).collect();
         let product = |sizes: &[usize]| sizes.iter().fold(1, |n: u64, &size| n.saturating_mul(size as u64));
         Wide {
             search,
             decided: search.decided(),
-            used,
-            sizes: parts.iter().map(|part| part.size(mesh) as u64).collect(),
+            candidates: rule.all_factors().map(candidates).collect(),
+            shards: AxisRef::total_size(mesh, parts) as u64,
             rest: (0..=sizes.len()).map(|count| product(&sizes[count..])).collect(),
             limit: None,
             most: u64::MAX,
@@ -281,39 +292,40 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Decides the first factor that `state` leaves undecided: writes the index of its candidate to `picks`, and returns
-    /// the new state. Returns `None`, and writes nothing, if the candidate uses a part of an axis that is in
-    /// `state.used`.
-    fn with(&self, state: State, candidate: usize, picks: &mut Picks) -> Option<State> {
-        let bits = self.used[state.count][candidate];
-        if state.used & bits != 0 {
-            return None;
-        }
-        picks[state.count] = candidate;
-        let factor = Factor::new(state.count);
-        let block = self.search.parties.rule.size(factor).div_ceil(self.search.bounds.shards(factor, picks));
-        let computed = state.computed.saturating_mul(block as u64);
-        Some(State { count: state.count + 1, used: state.used | bits, computed })
+    /// Returns the choice in which no factor is decided.
+    fn start(&self) -> State {
+        State { count: 0, used: 0, free: self.shards, computed: 1 }
+    }
+
+    /// Returns the state after `candidate` is chosen for the first factor that `state` leaves undecided. Returns `None`
+    /// if the candidate uses a part of an axis that is in `state.used`.
+    fn with(&self, state: State, candidate: usize) -> Option<State> {
+        let Candidate { used, shards, block } = self.candidates[state.count][candidate];
+        (state.used & used == 0).then(|| State {
+            count: state.count + 1,
+            used: state.used | used,
+            free: state.free / shards,
+            computed: state.computed.saturating_mul(block),
+        })
     }
 
     /// Returns a number of elements that one device computes at least, whatever is chosen for the other factors.
     fn least_computed(&self, state: State) -> u64 {
-        let is_free = |i: &usize| state.used >> i & 1 == 0;
-        let free = (0..self.sizes.len()).filter(is_free).fold(1, |n: u64, i| n.saturating_mul(self.sizes[i]));
-        state.computed.saturating_mul(self.rest[state.count] / free.min(self.rest[state.count]).max(1))
+        let rest = self.rest[state.count];
+        state.computed.saturating_mul(rest / state.free.clamp(1, rest.max(1)))
     }
 
     /// Lowers `least` to the fewest elements that one device computes in a choice that continues `state` and that every
     /// tensor can have, if these are fewer. Ends early, with `least` perhaps too large, once `left` is 0.
     fn least_work(&mut self, state: State, picks: &mut Picks, least: &mut u64) {
-        let Some(candidates) = self.search.candidates.get(state.count) else {
+        let Some(candidates) = self.candidates.get(state.count) else {
             if self.search.is_whole(picks) {
                 *least = (*least).min(state.computed);
             }
             return;
         };
         for candidate in 0..candidates.len() {
-            let Some(next) = self.with(state, candidate, picks) else { continue };
+            let Some(next) = self.with(state, candidate) else { continue };
             if self.least_computed(next) >= *least {
                 continue;
             }
@@ -321,6 +333,7 @@ impl<'a, 'b> Wide<'a, 'b> {
                 break;
             }
             self.left -= 1;
+            picks[state.count] = candidate;
             self.least_work(next, picks, least);
         }
         picks[state.count] = 0;
@@ -335,8 +348,10 @@ impl<'a, 'b> Wide<'a, 'b> {
         let search = self.search;
         let decided = &self.decided[state.count];
         let most = self.most;
-        let is_beaten = |spent: u64| spent >= most || best.second.as_ref().is_some_and(|(_, cost)| spent > cost.total);
-        let bounds: u64 = decided.iter().map(|&index| search.bounds.of(index, picks, search.prices)).sum();
+        let work = search.parties.work / self.shards;
+        let second = best.second.as_ref().map_or(u64::MAX, |(_, cost)| cost.total);
+        let is_beaten = |spent: u64| spent >= most || spent + work > second;
+        let bounds: u64 = decided.iter().map(|&index| search.bounds.of(index, picks)).sum();
         if is_beaten(spent.bytes + spent.starts + bounds) {
             return;
         }
@@ -352,7 +367,7 @@ impl<'a, 'b> Wide<'a, 'b> {
             return;
         };
         for candidate in 0..candidates.len() {
-            let Some(next) = self.with(state, candidate, picks) else { continue };
+            let Some(next) = self.with(state, candidate) else { continue };
             if self.limit.is_some_and(|limit| self.least_computed(next) > limit) {
                 continue;
             }
@@ -360,6 +375,7 @@ impl<'a, 'b> Wide<'a, 'b> {
                 break;
             }
             self.left -= 1;
+            picks[state.count] = candidate;
             self.try_all(next, picks, now, best);
         }
         picks[state.count] = 0;

@@ -2,7 +2,7 @@
 
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
 use shardwise_sharding::cost::CollectiveCost;
-use shardwise_sharding::{Factor, FactorKind, Prefix, Price, Prices, Rule};
+use shardwise_sharding::{Factor, FactorKind, LeastPrice, Prefix, Price, Prices, Rule};
 use std::sync::Arc;
 
 /// Parses a mesh, as in `a=4 b=2`. Panics if the text is no mesh.
@@ -87,8 +87,8 @@ impl Prices for Estimate<'_> {
         Price { bytes: local(to) - kept + (local(layout) as f64 * summed).round() as u64, starts: 0 }
     }
 
-    fn least(&self, _: usize, elements: u64) -> u64 {
-        self.element_bytes * elements
+    fn least(&self, _: usize) -> LeastPrice {
+        LeastPrice { element_bytes: self.element_bytes, runs: 1 }
     }
 
     fn is_summed(&self, _: usize) -> bool {
