@@ -25,10 +25,28 @@ use std::sync::Arc;
 /// The largest number of layouts that are changed one after the other before the price must have fallen.
 const MAX_STEPS: usize = 64;
 
+/// The stages of a search, in order. Changes are followed far at first, because a change nearby that saves less can
+/// stand in the way of one that saves more. In a large function, the effort of this stage ends after few sites. Short
+/// changes are then tried at all sites, and at last long ones again.
+const STAGES: [Stage; 3] = [
+    Stage { most_steps: MAX_STEPS, effort: 0.3 },
+    Stage { most_steps: 2, effort: 0.6 },
+    Stage { most_steps: MAX_STEPS, effort: 1.0 },
+];
+
+/// The limits of a stage.
+#[derive(Clone, Copy)]
+struct Stage {
+    /// The largest number of layouts that are changed one after the other.
+    most_steps: usize,
+    /// The part of the effort of the whole search that is spent when the stage ends.
+    effort: f64,
+}
+
 /// How far the surroundings of a site reach, in sites.
 const RADIUS: usize = 4;
 
-/// The number of rounds over all sites.
+/// The number of times that all stages are run, and the number of rounds over all sites in each stage.
 const MAX_ROUNDS: usize = 3;
 
 /// The part by which the work of all ops but products may grow.
@@ -70,17 +88,9 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, O
     let sites = prices.sites;
     let before = prices.all_current().clone();
     let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
-    let most_effort = prices.effort + limits.effort.0 + limits.effort.1 * sites.sites.len();
-    let mut search = Search { prices, limits, most_work, most_effort, is_cut: false };
-    let mut left = None;
-    for round in 0..MAX_ROUNDS {
-        let found = search.round();
-        left = found.left.map(|(site_count, of)| Left { site_count, of, is_first_round: round == 0 });
-        let is_better = search.trade() || found.is_better;
-        if !is_better || left.is_some() {
-            break;
-        }
-    }
+    let effort = (prices.effort, limits.effort.0 + limits.effort.1 * sites.sites.len());
+    let mut search = Search { prices, limits, most_work, effort, stage: STAGES[0], is_cut: false };
+    let left = search.run();
     let layout = |g: Group| prices.layout(prices.current(g));
     let changed = |g: &Group| !layout(*g).same_layout(prices.layout(before[*g]));
     (sites.groups.keys().filter(changed).map(|g| (g, prices.current(g))).collect(), left)
@@ -92,7 +102,7 @@ pub(super) struct Left {
     pub site_count: usize,
     /// The number of sites that move something.
     pub of: usize,
-    /// True if these sites were never looked at before.
+    /// True if these sites were not looked at in an earlier round of the stage.
     pub is_first_round: bool,
 }
 
@@ -112,12 +122,58 @@ struct Search<'p, 'a> {
     limits: Limits,
     /// The most work of ops other than products.
     most_work: u64,
-    most_effort: usize,
-    /// True if a change was not tried because the budget of effort ended.
+    /// The effort before the search, and the effort that the search may make.
+    effort: (usize, usize),
+    stage: Stage,
+    /// True if a change was not tried because the effort of the stage ended.
     is_cut: bool,
 }
 
 impl Search<'_, '_> {
+    /// Runs the stages, and then trades dimensions, until the price no longer falls or the effort is spent. Returns what
+    /// was left when the effort was spent, or `None` if it was not.
+    fn run(&mut self) -> Option<Left> {
+        for again in 0..MAX_ROUNDS {
+            let mut left = None;
+            for stage in STAGES {
+                self.stage = stage;
+                left = self.rounds();
+                if left.is_none() && stage.most_steps == MAX_STEPS {
+                    break;
+                }
+            }
+            if let Some(left) = left {
+                self.trade();
+                return Some(Left { is_first_round: left.is_first_round && again == 0, ..left });
+            }
+            if !self.trade() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Tries changes at all sites, in rounds, until the price no longer falls or the effort of the stage is spent.
+    /// Returns what was left of the last round if the effort was spent, and `None` if it was not.
+    fn rounds(&mut self) -> Option<Left> {
+        for round in 0..MAX_ROUNDS {
+            let found = self.round();
+            if let Some((site_count, of)) = found.left {
+                return Some(Left { site_count, of, is_first_round: round == 0 });
+            }
+            if !found.is_better {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Returns true if the effort of the stage is spent.
+    fn is_spent(&self) -> bool {
+        let (before, most) = self.effort;
+        (self.prices.effort - before) as f64 >= most as f64 * self.stage.effort
+    }
+
     /// Tries changes at all sites that move something, the dearest first.
     ///
     /// What lowers the price at one site is what is tried at the sites around which the function is the same, such as
@@ -130,6 +186,7 @@ impl Search<'_, '_> {
         let surroundings = surroundings(self.prices);
         let mut found: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         let mut left = None;
+        self.is_cut = false;
         for (at, &site) in sites.iter().enumerate() {
             if let Some(seeds) = found.get(&surroundings[site]) {
                 seeds.iter().all(|&seed| self.improve(site, Some(seed)).is_some());
@@ -156,7 +213,7 @@ impl Search<'_, '_> {
         }
         let mut best = (self.prices.total(), None);
         for (number, seed) in self.seeds(site).into_iter().enumerate() {
-            if self.prices.effort >= self.most_effort {
+            if self.is_spent() {
                 self.is_cut = true;
                 break;
             }
@@ -213,7 +270,7 @@ impl Search<'_, '_> {
         let mut next: BinaryHeap<Next> = BinaryHeap::new();
         let (mut best, received) = ((self.prices.total(), 0), self.prices.all_received());
         let mut seed = seed.into_iter();
-        while changes.len() < MAX_STEPS {
+        while changes.len() < self.stage.most_steps {
             budget::poll();
             let Some((group, layout)) = seed.next().or_else(|| next.pop().map(|n| (n.0.value, n.0.layout))) else {
                 break;
