@@ -270,6 +270,7 @@ impl Search<'_, '_> {
         let mut next: BinaryHeap<Next> = BinaryHeap::new();
         let (mut best, received) = ((self.prices.total(), 0), self.prices.all_received());
         let mut seed = seed.into_iter();
+        if std::env::var("SW_T").is_ok() { eprintln!("spread from {} received {received}", best.0); }
         while changes.len() < self.stage.most_steps {
             budget::poll();
             let Some((group, layout)) = seed.next().or_else(|| next.pop().map(|n| (n.0.value, n.0.layout))) else {
@@ -280,6 +281,7 @@ impl Search<'_, '_> {
             }
             before.push((group, self.prices.set(group, layout)));
             changes.push((group, layout));
+            if std::env::var("SW_T").is_ok() { let v = self.prices.sites.groups[group].values[0]; eprintln!("  set {v:?} to {} total {} received {}", self.prices.layout(layout), self.prices.total(), self.prices.all_received()); }
             let is_less = self.prices.total() < best.0 && self.prices.all_received() <= received;
             if seed.len() == 0 && is_less && self.prices.work() <= self.most_work {
                 best = (self.prices.total(), changes.len());

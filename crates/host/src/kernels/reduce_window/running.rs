@@ -147,8 +147,9 @@ fn walk_lines<T: Pod, A: Copy>(
     match lines {
         Lines::Columns { first, of } => {
             let mut to = to.each_row();
-            for from in from[first..].chunks(TALL * of) {
-                for (from, to) in from.chunks(of).zip(to.by_ref()) {
+            for from in from.chunks(TALL * of) {
+                for (from, to) in from.chunks_exact(of).zip(to.by_ref()) {
+                    let from = &from[first..];
                     match (from.first_chunk(), to.first_chunk_mut()) {
                         (Some(from), Some(to)) => *to = step_all(&mut totals, from, step),
                         _ => step_some(&mut totals, from, to, step),
