@@ -29,9 +29,9 @@ const MAX_STEPS: usize = 64;
 /// stand in the way of one that saves more. In a large function, the effort of this stage ends after few sites. Short
 /// changes are then tried at all sites, and at last long ones again.
 const STAGES: [Stage; 3] = [
-    Stage { most_steps: MAX_STEPS, effort: 0.3 },
-    Stage { most_steps: 2, effort: 0.6 },
-    Stage { most_steps: MAX_STEPS, effort: 1.0 },
+    Stage { most_steps: MAX_STEPS, avoids_rises: true, effort: 0.3 },
+    Stage { most_steps: 2, avoids_rises: false, effort: 0.6 },
+    Stage { most_steps: MAX_STEPS, avoids_rises: true, effort: 1.0 },
 ];
 
 /// The limits of a stage.
@@ -39,6 +39,8 @@ const STAGES: [Stage; 3] = [
 struct Stage {
     /// The largest number of layouts that are changed one after the other.
     most_steps: usize,
+    /// True if changes that raise the price are made only when no other change is left.
+    avoids_rises: bool,
     /// The part of the effort of the whole search that is spent when the stage ends.
     effort: f64,
 }
@@ -63,7 +65,7 @@ const SAVED_BY_TRADE: f64 = 0.125;
 const TRADE_EFFORT: usize = 20_000;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
-pub(crate) const MAX_EFFORT: (usize, usize) = (100_000, 4);
+pub(crate) const MAX_EFFORT: (usize, usize) = (130_000, 4);
 
 /// The limits of a search.
 #[derive(Clone, Copy)]
@@ -267,27 +269,32 @@ impl Search<'_, '_> {
     /// present price and no changes.
     fn spread(&mut self, seed: Vec<Change>) -> (u64, Vec<Change>) {
         let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
-        let mut next: BinaryHeap<Next> = BinaryHeap::new();
+        let mut next = Queue::default();
         let (mut best, received) = ((self.prices.total(), 0), self.prices.all_received());
         let mut seed = seed.into_iter();
-        if std::env::var("SW_T").is_ok() { eprintln!("spread from {} received {received}", best.0); }
         while changes.len() < self.stage.most_steps {
             budget::poll();
-            let Some((group, layout)) = seed.next().or_else(|| next.pop().map(|n| (n.0.value, n.0.layout))) else {
+            let of_seed = seed.next().map(|change| (change, true));
+            let Some(((group, layout), may_rise)) = of_seed.or_else(|| next.pop(self.stage.avoids_rises)) else {
                 break;
             };
             if !self.may_change(group, layout) || changes.iter().any(|(done, _)| *done == group) {
                 continue;
             }
-            before.push((group, self.prices.set(group, layout)));
+            let total = self.prices.total();
+            let own = self.prices.set(group, layout);
+            if !may_rise && self.prices.total() > total {
+                self.prices.set(group, own);
+                continue;
+            }
+            before.push((group, own));
             changes.push((group, layout));
-            if std::env::var("SW_T").is_ok() { let v = self.prices.sites.groups[group].values[0]; eprintln!("  set {v:?} to {} total {} received {}", self.prices.layout(layout), self.prices.total(), self.prices.all_received()); }
             let is_less = self.prices.total() < best.0 && self.prices.all_received() <= received;
             if seed.len() == 0 && is_less && self.prices.work() <= self.most_work {
                 best = (self.prices.total(), changes.len());
             }
             let is_new = |ask: &Ask| changes.iter().all(|(done, _)| *done != ask.value);
-            next.extend(self.asked(group).into_iter().filter(is_new).map(Next));
+            next.first.extend(self.asked(group).into_iter().filter(is_new).map(Next));
         }
         before.into_iter().rev().for_each(|(group, layout)| _ = self.prices.set(group, layout));
         changes.truncate(best.1);
@@ -566,6 +573,27 @@ impl<'a> Tensors<'a> {
             }
         }
         found
+    }
+}
+
+/// The layouts that sites ask for, the dearest first.
+#[derive(Default)]
+struct Queue {
+    first: BinaryHeap<Next>,
+    /// Those that were taken out of `first` and may have raised the price.
+    later: BinaryHeap<Next>,
+}
+
+impl Queue {
+    /// Takes out the dearest change. Returns it, and true if it may raise the price. If `avoids_rises` is true, it may
+    /// not as long as there are changes that have not been tried, and is returned once more when there are none.
+    fn pop(&mut self, avoids_rises: bool) -> Option<(Change, bool)> {
+        let change = |ask: Ask| (ask.value, ask.layout);
+        let Some(Next(ask)) = self.first.pop() else { return self.later.pop().map(|next| (change(next.0), true)) };
+        if avoids_rises {
+            self.later.push(Next(ask));
+        }
+        Some((change(ask), !avoids_rises))
     }
 }
 
