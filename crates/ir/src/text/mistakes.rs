@@ -101,6 +101,12 @@ pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {
         .help("define a mesh in the module, or give the op a sharding")
 }
 
+pub(super) fn mesh_of_facts(loc: &Loc, read: &Mesh, main: &Mesh) -> Diagnostic {
+    let message =
+        format!("the axes here were read as axes of mesh `@{}`, and the program's mesh is `@{}`", read.name, main.name);
+    Diagnostic::error("text-mesh", loc, message).mesh(main).help("define each mesh on a line of its own")
+}
+
 pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
     Diagnostic::error("text-size", loc, format!("{what} is too large")).help(
         "a size and the number of bytes must fit 63 bits, and the number of elements 59 bits; sizes of 0 count as 1",
