@@ -238,12 +238,7 @@ impl Meshes {
             return Err(too_many_dims(loc, sizes.len()));
         }
         let is_ordered = tiling.devices.iter().copied().eq(0..tiling.devices.len());
-        let holds_each = || {
-            let mut sorted = tiling.devices.to_vec();
-            sorted.sort_unstable();
-            sorted.into_iter().eq(0..tiling.devices.len())
-        };
-        if !is_ordered && !holds_each() {
+        if !is_ordered && !tiling.names_each_device() {
             return Err(not_all_devices(loc, tiling.devices.len()));
         }
         let device_ids = (!is_ordered).then(|| tiling.devices.to_vec());

@@ -135,6 +135,10 @@ pub(super) fn unknown_type(loc: &Loc, name: &str) -> Diagnostic {
         return Diagnostic::error("text-type", loc, format!("`{name}` is the type of an element, not of a value"))
             .help(format!("a single number is a tensor without dimensions: tensor<{name}>"));
     }
+    if ["tensor", "tuple", "!stablehlo.token", "!stablehlo.future"].contains(&name) {
+        return Diagnostic::error("text-type", loc, format!("`{name}` is the type of a value, not of an element"))
+            .help("write the type of one element, such as `f32`");
+    }
     with_near(Diagnostic::error("text-type", loc, format!("there is no type `{name}`")), name, known, "")
 }
 

@@ -352,6 +352,14 @@ fn types_and_literals_that_do_not_fit() {
            = help: a single number is a tensor without dimensions: tensor<f32>"#]],
     );
     check_body(
+        "  %0 = stablehlo.abs %a : tensor<2xtensor<3xf32>>",
+        expect![[r#""#]],
+    );
+    for name in ["tuple<tensor<f32>>", "complex<tensor<f32>>", "!stablehlo.token"] {
+        let found = mistakes(&in_func(&format!("%0 = stablehlo.iota dim = 0 : tensor<2x{name}>")));
+        assert!(found.contains("is the type of a value, not of an element"), "{found}");
+    }
+    check_body(
         "  %0 = stablehlo.abs %a : tensor<?x4xf32>",
         expect![[r#"
         error[text-dynamic-size]: `stablehlo.abs` in `@main` has a size that is known only when the program runs
