@@ -1,15 +1,10 @@
 //! The diagnostics of the text engine.
 
 use crate::Type;
-use shardwise_base::{DType, Diagnostic, Loc, Mesh, did_you_mean};
+use shardwise_base::{DType, Diagnostic, Loc, Mesh, counted, did_you_mean};
 
 pub(super) fn unexpected(loc: &Loc, message: String, expected: &str) -> Diagnostic {
     Diagnostic::error("text-syntax", loc, message).expected(expected)
-}
-
-/// Formats a count: `1 operand`, `2 operands`.
-pub(super) fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn with_near<'a>(d: Diagnostic, name: &str, known: impl IntoIterator<Item = &'a str>, sigil: &str) -> Diagnostic {
@@ -85,14 +80,15 @@ pub(super) fn axis_list(loc: &Loc, expected: &str, mesh: &Mesh) -> Diagnostic {
 
 pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> Diagnostic {
     let message =
-        format!("the sharding of {what} has {}, and its type has {}", count(given, "dimension"), ty.shape().len());
+        format!("the sharding of {what} has {}, and its type has {}", counted(given, "dimension"), ty.shape().len());
     Diagnostic::error("sharding-rank", loc, message)
         .facts(format!("its type: {ty}"))
         .help("write one `{..}` for each dimension, and `{}` for a dimension that is not split")
 }
 
 pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {
-    let message = format!("each value needs one sharding: {} for {}", count(given, "sharding"), count(expected, what));
+    let message =
+        format!("each value needs one sharding: {} for {}", counted(given, "sharding"), counted(expected, what));
     Diagnostic::error("sharding-count", loc, message)
 }
 

@@ -353,7 +353,12 @@ fn types_and_literals_that_do_not_fit() {
     );
     check_body(
         "  %0 = stablehlo.abs %a : tensor<2xtensor<3xf32>>",
-        expect![[r#""#]],
+        expect![[r#"
+            error[text-type]: `tensor` is the type of a value, not of an element
+              --> t.mlir:3:36
+               | %0 = stablehlo.abs %a : tensor<2xtensor<3xf32>>
+               |                                  ^
+               = help: write the type of one element, such as `f32`"#]],
     );
     for name in ["tuple<tensor<f32>>", "complex<tensor<f32>>", "!stablehlo.token"] {
         let found = mistakes(&in_func(&format!("%0 = stablehlo.iota dim = 0 : tensor<2x{name}>")));
