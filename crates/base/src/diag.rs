@@ -125,6 +125,11 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// Formats a count for a message: `1 operand`, `2 operands`.
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// All messages about a program, in the order of the program. A value returned as an error is never empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics(pub Vec<Diagnostic>);

@@ -58,12 +58,21 @@ impl Tiling {
         self.tiles.iter().copied().chain(self.rest.iter().map(|&(_, size)| size))
     }
 
-    /// Returns each dimension of the grid as runs, major to minor, or `None` if the grid is no product of runs that
-    /// starts at device 0.
+    /// Returns true if the devices are 0, 1, 2, …, each once, in any order.
+    pub fn names_each_device(&self) -> bool {
+        let mut is_named = vec![false; self.devices.len()];
+        self.devices.iter().all(|&d| is_named.get_mut(d).is_some_and(|named| !std::mem::replace(named, true)))
+    }
+
+    /// Returns each dimension of the grid as runs, major to minor, or `None` if the grid is no product of runs, or if
+    /// it does not name each device from 0 on once.
     ///
     /// # Panics
     /// May panic if a size of the grid is 0, or if there are fewer devices than positions.
     pub fn runs(&self) -> Option<Vec<Vec<Run>>> {
+        if !self.names_each_device() {
+            return None;
+        }
         let sizes: Vec<usize> = self.grid().collect();
         let mut runs = vec![];
         let mut step: usize = self.devices.len();
@@ -82,7 +91,8 @@ impl Tiling {
 }
 
 /// Returns the runs whose product is `line`, major to minor. There are no runs if `line` is device 0 alone. Returns
-/// `None` if the line is no product of runs or does not start at device 0. It must not be empty.
+/// `None` if the line is no product of runs or does not start at device 0. It must not be empty, and its devices must
+/// be so few that their numbers times its length do not overflow.
 fn runs_of(line: &[usize]) -> Option<Vec<Run>> {
     if line.len() == 1 {
         return (line[0] == 0).then_some(vec![]);
@@ -239,10 +249,11 @@ struct Parser<'a> {
     at: usize,
 }
 
-/// Returns the number of positions of a grid of these sizes, or `None` if it has too many positions or dimensions.
+/// Returns the number of positions of a grid of these sizes, or `None` if it has no positions, or too many positions or
+/// dimensions.
 fn device_count(grid: &[usize]) -> Option<usize> {
     let count = grid.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-    count.filter(|&n| n <= Mesh::MAX_DEVICES && grid.len() <= MAX_DIMS)
+    count.filter(|&n| (1..=Mesh::MAX_DEVICES).contains(&n) && grid.len() <= MAX_DIMS)
 }
 
 /// The largest depth of tuples within tuples that is accepted.
@@ -285,7 +296,7 @@ impl Parser<'_> {
         self.expect("[", "`[`")?;
         let mut grid = self.numbers()?;
         self.expect("]", "`]`")?;
-        let Some(count) = device_count(&grid).filter(|&n| n > 0) else {
+        let Some(count) = device_count(&grid) else {
             return Err(HloShardingError {
                 offset: start,
                 expected: "a grid of 1 to 1048576 devices in at most 1024 dimensions",
@@ -320,13 +331,13 @@ impl Parser<'_> {
 
     /// Parses `[2,4]` or `[2,4]T(1,0)`. Returns the numbers from 0 on, reshaped and, with `T`, transposed, in row-major
     /// order. Fails if the text has another form, if the numbers after `T` are no permutation of the dimensions, or if
-    /// there are more than [`Mesh::MAX_DEVICES`] numbers or [`MAX_DIMS`] dimensions.
+    /// there are no numbers, more than [`Mesh::MAX_DEVICES`] numbers, or more than [`MAX_DIMS`] dimensions.
     fn iota(&mut self) -> Result<Data<usize>, HloShardingError> {
         self.expect("[", "`[`")?;
         let dims = self.numbers()?;
         self.expect("]", "`]`")?;
         let Some(count) = device_count(&dims) else {
-            return Err(self.error("at most 1048576 devices in at most 1024 dimensions"));
+            return Err(self.error("1 to 1048576 devices in at most 1024 dimensions"));
         };
         let mut order: Vec<usize> = (0..dims.len()).collect();
         if self.eat("T(") {
@@ -437,7 +448,25 @@ mod tests {
             mistake("{devices=[0]<=[0]}"),
             "expected a grid of 1 to 1048576 devices in at most 1024 dimensions at byte 9"
         );
+        let iota = mistake("{devices=[1]<=[0,9223372036854775808,9223372036854775808]}");
+        assert_eq!(iota, "expected 1 to 1048576 devices in at most 1024 dimensions at byte 57");
+        assert_eq!(mistake("{devices=[1]18446744073709551616}"), "expected a number at byte 12");
         assert!(mistake(&"{".repeat(100)).contains("nested"));
+    }
+
+    #[test]
+    fn other_devices_than_the_first_ones_are_a_list() {
+        let same = [
+            "{devices=[3]0,9223372036854775808,1}",
+            "{devices=[4]0,9223372036854775808,9223372036854775808,0}",
+            "{devices=[2,2]0,9223372036854775808,1,9223372036854775809}",
+            "{devices=[2]0,18446744073709551615}",
+            "{devices=[2]0,4}",
+            "{devices=[2]1,2}",
+            "{devices=[2,2]0,1,1,2}",
+            "{maximal device=18446744073709551615}",
+        ];
+        same.iter().for_each(|text| assert_eq!(round_trip(text), *text));
     }
 
     #[test]

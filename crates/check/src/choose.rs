@@ -38,12 +38,12 @@ impl Chooser {
         &items[self.below(items.len())]
     }
 
-    /// Returns a number from `low` to `high`, both included. `low` must not be larger than `high`, and `high` less than
-    /// 2^32 larger.
+    /// Returns a number from `low` to `high`, both included.
     ///
     /// # Panics
-    /// Panics if `high` is `low - 1`. With other wrong bounds, the number is unspecified.
+    /// Panics unless `low` is at most `high`, and `high` less than 2^32 larger.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        assert!(low <= high && high.abs_diff(low) < 1 << 32, "no number can be drawn from {low} to {high}");
         low + self.below((high - low + 1) as usize) as i64
     }
 
@@ -59,4 +59,20 @@ impl Chooser {
 /// `default` if it is not set or holds no whole number of 64 bits.
 pub fn cases(default: u64) -> u64 {
     std::env::var("SHARDWISE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_drawn_between_bounds_in_order() {
+        let drawn = |low, high| std::panic::catch_unwind(|| Chooser::new(1).between(low, high));
+        for (low, high) in [(0, 0), (-3, 5), (i64::MAX - 1, i64::MAX), (i64::MIN, i64::MIN), (-5, (1 << 32) - 6)] {
+            assert!(drawn(low, high).is_ok_and(|n| (low..=high).contains(&n)), "{low} to {high}");
+        }
+        for (low, high) in [(1, 0), (5, -5), (0, 1 << 32), (i64::MIN, i64::MAX)] {
+            assert!(drawn(low, high).is_err(), "{low} to {high}");
+        }
+    }
 }

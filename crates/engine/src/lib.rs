@@ -120,8 +120,11 @@ pub struct InstructionTime {
     /// The name of the op that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
     pub loc: shardwise_base::Loc,
+    /// The number of instructions (loops and branches) that it is inside of.
+    pub depth: usize,
     /// How often it ran. A run on all devices counts once.
     pub count: u64,
+    /// The total time of all runs. That of a loop or a branch includes the instructions inside.
     pub total: Duration,
     pub is_collective: bool,
     /// True if it was run by the op's reference evaluation because there is no kernel for it.

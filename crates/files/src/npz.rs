@@ -57,9 +57,11 @@ impl Reader {
         zip::ZipArchive::new(BufReader::new(file)).map(Reader).map_err(|e| e.to_string())
     }
 
-    /// Returns the names of the members by index, without `.npy`. A name that cannot be read is empty.
+    /// Returns the names of the arrays by the index of their members, which are the members' names without one `.npy`
+    /// at the end. A name that cannot be read is empty.
     pub fn names(&self) -> Vec<String> {
-        self.0.file_names().map(|n| n.map_or_else(|_| String::new(), |n| n.trim_end_matches(".npy").into())).collect()
+        let plain = |name: &str| name.strip_suffix(".npy").unwrap_or(name).to_string();
+        self.0.file_names().map(|name| name.map_or_else(|_| String::new(), |name| plain(&name))).collect()
     }
 
     /// Starts to read member `index`, which must be an array of this type.
@@ -305,4 +307,27 @@ pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
     header.extend((length as u16).to_le_bytes());
     header.extend(format!("{dict:<width$}\n", width = length - 1).into_bytes());
     header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_end_in_npy_are_kept() {
+        let path = std::env::temp_dir().join(format!("shardwise-npz-names-{}", std::process::id()));
+        let names = ["a", "a.npy", "b.npy.npy", ".npy", ""];
+        let mut archive = Writer::create(&path).unwrap();
+        for (name, value) in names.iter().zip(0i32..) {
+            archive.literal(name, &Literal::scalar(value)).unwrap();
+        }
+        archive.commit().unwrap();
+        let mut archive = Reader::open(&path).unwrap();
+        assert_eq!(archive.names(), names);
+        let ty = TensorType::scalar(DType::I32);
+        for value in 0i32..5 {
+            assert_eq!(archive.literal(value as usize, &ty), Ok(Literal::scalar(value)));
+        }
+        std::fs::remove_file(path).unwrap();
+    }
 }

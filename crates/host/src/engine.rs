@@ -343,12 +343,14 @@ impl Executable for Program {
     fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics> {
         let (arrays, times) = self.run(args, true)?;
         let mut rows = vec![];
-        collect_rows(&self.plan.code, &times, &mut rows);
+        collect_rows(&self.plan.code, 0, &times, &mut rows);
         Ok((arrays, rows))
     }
 }
 
-fn collect_rows(code: &Code, times: &[(u64, Duration)], rows: &mut Vec<InstructionTime>) {
+/// Appends a row for each step of `code`, which is inside of `depth` steps, each followed by the rows of the steps
+/// inside of it.
+fn collect_rows(code: &Code, depth: usize, times: &[(u64, Duration)], rows: &mut Vec<InstructionTime>) {
     for step in &code.steps {
         let (count, total) = times[step.id];
         let is_collective = match &step.kind {
@@ -360,12 +362,13 @@ fn collect_rows(code: &Code, times: &[(u64, Duration)], rows: &mut Vec<Instructi
         rows.push(InstructionTime {
             name: step.name.clone(),
             loc: step.loc.clone(),
+            depth,
             count,
             total,
             is_collective,
             is_fallback,
         });
-        step.kind.blocks().into_iter().for_each(|c| collect_rows(c, times, rows));
+        step.kind.blocks().into_iter().for_each(|c| collect_rows(c, depth + 1, times, rows));
     }
 }
 

@@ -27,7 +27,7 @@ pub use datum::Datum;
 pub use engine::InterpEngine;
 pub use machine::RegionRunner;
 
-use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, counted};
 use shardwise_ir::{Func, Module};
 
 /// Runs a module in the global view, as if on one device. This defines what the program means. Text that the program
@@ -115,7 +115,8 @@ fn check_args(func: &Func, args: &[Literal]) -> Result<(), Diagnostics> {
 }
 
 fn argument_count(loc: &Loc, expected: usize, found: usize) -> Diagnostic {
-    Diagnostic::error("run-argument-count", loc, format!("the program takes {expected} arguments, {found} were given"))
+    let expected = counted(expected, "argument");
+    Diagnostic::error("run-argument-count", loc, format!("the program takes {expected}, and is called with {found}"))
 }
 
 fn argument_type(loc: &Loc, index: usize, expected: &str, found: &Literal) -> Diagnostic {

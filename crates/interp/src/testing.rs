@@ -33,7 +33,8 @@ impl<'m> Machine<'m> {
         };
         let find = |name: &&str| self.module.func(name).ok_or_else(|| cannot_run(view));
         let funcs: Vec<&'m Func> = names.iter().map(find).collect::<Result<_, _>>()?;
-        self.dialect.infeed = RunParallel::infeed(view).iter().map(find).collect::<Result<_, _>>()?;
+        let infeed = RunParallel::infeed(view).ok_or_else(|| cannot_run(view))?;
+        self.dialect.infeed = infeed.iter().map(find).collect::<Result<_, _>>()?;
         let grid = Frame::replicas(names.len() / partitions, partitions);
         let mut operands = view.operands().iter();
         let args: Vec<Vec<Datum>> = funcs

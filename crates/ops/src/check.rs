@@ -5,7 +5,7 @@
 //! `infer` has checked them.
 
 use crate::{Opcode, schema};
-use shardwise_base::{DType, DTypeKind, Diagnostic, Diagnostics};
+use shardwise_base::{DType, DTypeKind, Diagnostic, Diagnostics, counted};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 
 /// Collects the constraints that an op breaks.
@@ -165,10 +165,16 @@ pub(crate) fn constraint(op: &OpView<'_>, label: &'static str, rule: &str) -> Di
     Diagnostic::error(label, op.loc(), format!("`{}`: {rule}", op.name())).facts(signature(op))
 }
 
+/// Returns the types of the operands and results of an op, as messages show them.
 pub(crate) fn signature(op: &OpView<'_>) -> String {
+    signature_with(op, op.operands())
+}
+
+/// Returns the types of these operands and of the results of an op, as messages show them.
+pub(crate) fn signature_with(op: &OpView<'_>, operands: &[Value]) -> String {
     match op.results() {
-        [] => format!("operands: {}", types(op, op.operands())),
-        results => format!("{} -> {}", types(op, op.operands()), types(op, results)),
+        [] => format!("operands: {}", types(op, operands)),
+        results => format!("{} -> {}", types(op, operands), types(op, results)),
     }
 }
 
@@ -178,8 +184,9 @@ pub(crate) fn operand_count(op: &OpView<'_>, found: usize, expected: &str) -> Di
         Opcode::Sort if found == 0 => "sort_c1",
         _ => "op-operand-count",
     };
-    Diagnostic::error(label, op.loc(), format!("`{}` has {found} operands", op.name()))
-        .expected(format!("{expected} operands"))
+    let operands = if ["1", "at least 1"].contains(&expected) { "operand" } else { "operands" };
+    Diagnostic::error(label, op.loc(), format!("`{}` has {}", op.name(), counted(found, "operand")))
+        .expected(format!("{expected} {operands}"))
 }
 
 fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
@@ -261,6 +268,6 @@ pub(crate) fn is_increasing(list: &[usize]) -> bool {
 }
 
 fn region_count(op: &OpView<'_>, expected: usize) -> Diagnostic {
-    let message = format!("`{}` has {} regions", op.name(), op.regions().len());
-    Diagnostic::error("op-region-count", op.loc(), message).expected(format!("{expected} regions"))
+    let message = format!("`{}` has {}", op.name(), counted(op.regions().len(), "region"));
+    Diagnostic::error("op-region-count", op.loc(), message).expected(counted(expected, "region"))
 }

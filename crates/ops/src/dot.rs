@@ -212,19 +212,20 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
 
-/// Checks that each precision in a list is `DEFAULT` if there is an `algorithm`, and that the counts of the algorithm
-/// are positive.
+/// Checks that each precision is `DEFAULT` if there is an `algorithm`, and that the counts of the algorithm are
+/// positive.
 fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
     let Some(algorithm) = op.attr("algorithm").and_then(Attr::as_record) else { return };
     let is_default = match op.attr("precision_config") {
         Some(Attr::Array(items)) => items.iter().all(|a| a.as_str() == Some("DEFAULT")),
-        _ => true,
+        Some(one) => one.as_str() == Some("DEFAULT"),
+        None => true,
     };
     let counts = |name: &str| algorithm.int(name).is_none_or(|n| n > 0);
     c.that(
         "dot_general_c21",
         is_default,
-        "if `algorithm` is given, each precision in a list in `precision_config` must be DEFAULT",
+        "if `algorithm` is given, each precision in `precision_config` must be DEFAULT",
     )
     .that("dot_general_c22", counts("lhs_component_count"), "`lhs_component_count` must be positive")
     .that("dot_general_c23", counts("rhs_component_count"), "`rhs_component_count` must be positive")

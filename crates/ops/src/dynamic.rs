@@ -10,7 +10,7 @@ use crate::schema::*;
 use crate::shapes::{BroadcastInDim, Reshape, known_operand};
 use crate::window::{CONV_DIMENSIONS, ConvDims, Convolution};
 use crate::{OPS, Opcode, build, quantized};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Note, NoteKind};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
 
 /// The facts of all of these ops.
@@ -106,7 +106,7 @@ impl Form {
 
 impl Dynamic {
     /// Checks that the static form, with the sizes in the result's type, is valid. Fails with the errors of the static
-    /// form.
+    /// form, which [`relabelled`] makes those of the op.
     fn as_static(&self, op: &OpView<'_>, form: &Form) -> Result<(), Diagnostics> {
         let module = Module::new("static", &OPS);
         let mut body = Body::new();
@@ -222,9 +222,19 @@ fn padding(op: &OpView<'_>) -> Option<Attr> {
     Some(Attr::Dense(Literal::new([count, 2], &rows)))
 }
 
-/// Replaces the labels of the constraints of a static form by those of the dynamic form.
-fn relabelled(found: Diagnostics) -> Diagnostics {
-    Diagnostics(found.0.into_iter().map(|d| Diagnostic { code: label(d.code), ..d }).collect())
+/// Makes the errors of a static form those of the dynamic op: with its labels, its name and its types.
+fn relabelled(op: &OpView<'_>, form: &Form, found: Diagnostics) -> Diagnostics {
+    let named = |text: String| text.replace(&format!("`{}`", form.to.name()), &format!("`{}`", op.name()));
+    let shown = check::signature_with(op, &op.operands()[..form.kept]);
+    let with_types = |note: Note| match note.kind {
+        NoteKind::Facts if note.text == shown => Note { text: check::signature(op), ..note },
+        _ => Note { text: named(note.text), ..note },
+    };
+    let relabel = |d: Diagnostic| {
+        let notes = d.notes.into_iter().map(with_types).collect();
+        Diagnostic { code: label(d.code), message: named(d.message), notes, ..d }
+    };
+    Diagnostics(found.0.into_iter().map(relabel).collect())
 }
 
 /// Returns the label in the dynamic form of a constraint of a static form. Any other code is returned unchanged.
@@ -459,7 +469,7 @@ impl Facts for Dynamic {
         check_known_dims(op, &mut check, rank);
         check.so_far()?;
         if !matches!(opcode, Opcode::DynamicPad | Opcode::RealDynamicSlice) {
-            self.as_static(op, &form).map_err(relabelled)?;
+            self.as_static(op, &form).map_err(|found| relabelled(op, &form, found))?;
         }
         check.give([to.clone().into()])
     }
@@ -486,7 +496,7 @@ impl Facts for Dynamic {
         let args: Vec<Value> = kept.iter().map(|x| builder.arg(Type::tensor(x.dtype(), x.shape()))).collect();
         let declared = [quantized::stored(op.result_type(0))];
         let made = build::build_as(&module, &mut builder, form.to, args, form.attrs(op, sizes), [], declared);
-        let made = made.map_err(|found| unfit(op, found))?;
+        let made = made.map_err(|found| unfit(op, relabelled(op, &form, found)))?;
         crate::evaluate(&module.view(&body, made), kept, regions)
     }
 
@@ -556,10 +566,11 @@ pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
         .expected(format!("{:?}", op.result_shape(0)))
 }
 
-/// Returns the error for an op that cannot have its declared result type with these sizes. `found` has the reasons.
+/// Returns the error for an op that cannot have its declared result type with these sizes. `found` has the reasons,
+/// [`relabelled`].
 fn unfit(op: &OpView<'_>, found: Diagnostics) -> Diagnostic {
     let message = format!("`{}` cannot have this result with the sizes that its operands have", op.name());
-    let first = found.iter().map(|d| label(d.code)).find(|code| code.starts_with("dynamic_"));
+    let first = found.iter().map(|d| d.code).find(|code| code.starts_with("dynamic_"));
     let d = Diagnostic::error(first.unwrap_or("dynamic-shape"), op.loc(), message);
     found.iter().fold(d, |d, inner| d.note(inner.message.clone()))
 }

@@ -310,11 +310,12 @@ impl RunParallel {
     }
 
     /// Returns the names of the functions whose results `infeed` reads, first to last. The list is empty if the
-    /// attribute `infeed` is missing or not a list. Entries that are not names are left out.
-    pub fn infeed<'a>(op: &OpView<'a>) -> Vec<&'a str> {
+    /// attribute `infeed` is missing. Returns `None` if it is not a list of names.
+    pub fn infeed<'a>(op: &OpView<'a>) -> Option<Vec<&'a str>> {
         match op.attr("infeed") {
-            Some(Attr::Array(names)) => names.iter().filter_map(Attr::as_str).collect(),
-            _ => vec![],
+            Some(Attr::Array(names)) => names.iter().map(Attr::as_str).collect(),
+            Some(_) => None,
+            None => Some(vec![]),
         }
     }
 }
@@ -347,8 +348,9 @@ impl Facts for RunParallel {
         let rule = "the operands must have the types of the programs' arguments, process by process";
         check.that("run_parallel_c3", takes == types_of(op, op.operands()), rule);
         let takes_nothing = |name: &&str| op.module.func(name).is_some_and(|f| f.body.args().is_empty());
-        let rule = "`infeed` must name functions of the module that take no arguments";
-        check.that("run_parallel_c4", RunParallel::infeed(op).iter().all(takes_nothing), rule);
+        let feeds = RunParallel::infeed(op).is_some_and(|names| names.iter().all(takes_nothing));
+        let rule = "`infeed` must be a list of names of functions of the module that take no arguments";
+        check.that("run_parallel_c4", feeds, rule);
         check.give(funcs.iter().flat_map(|f| f.result_types.clone()))
     }
     answer!(usual);

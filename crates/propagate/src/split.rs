@@ -7,7 +7,7 @@
 use crate::draft::{BlockId, Def, Draft, FrameId, NodeKind, OpId, Order, Use, ValueId};
 use crate::import::MAX_OPS;
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardwise_base::{Diagnostic, Diagnostics};
+use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::FuncId;
 use shardwise_ops::calls::callees_first;
 use shardwise_ops::shardy::computation_name;
@@ -266,9 +266,13 @@ impl Split<'_, '_> {
     }
 }
 
+/// Returns the error at the first operand of `op`, whose operands were copied last, or at the op itself if it has no
+/// operands.
 fn too_many_copies(draft: &Draft<'_>, op: OpId) -> Diagnostic {
     let message = format!("the program has more than {MAX_OPS} ops once each use of a constant has a copy of its own");
-    Diagnostic::error("constant-size", draft.value(draft.op(op).operands[0]).loc, message)
+    let of_operand = draft.op(op).operands.first().map(|&v| draft.value(v).loc.clone());
+    let loc = of_operand.or_else(|| draft.source(op).map(|view| view.loc().clone())).unwrap_or(Loc::UNKNOWN);
+    Diagnostic::error("constant-size", &loc, message)
         .note("a constant is also what is computed from constants alone, op by op")
         .help("compute the values outside of the program, and pass them as arguments")
 }
@@ -300,4 +304,24 @@ fn is_removable(draft: &Draft<'_>, op: OpId) -> bool {
 fn is_started(draft: &Draft<'_>, op: OpId) -> bool {
     let around = draft.block(draft.op(op).parent).parent;
     around.is_some_and(|around| draft.opcode(around) == Some(Opcode::AsyncStart))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text::parse;
+
+    #[test]
+    fn an_op_without_operands_may_be_one_too_many() {
+        let text = "func.func @main() -> (tensor<f32>, tensor<f32>) {
+  %0 = stablehlo.constant dense<1.0> : tensor<f32>
+  %1 = stablehlo.tanh %0 : tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}";
+        let module = parse("x.mlir", text, &shardwise_ops::OPS).unwrap();
+        let draft = crate::import::import(&module, module.main().unwrap()).unwrap();
+        let places: Vec<String> =
+            draft.walk(Order::Pre).into_iter().map(|op| too_many_copies(&draft, op).loc.to_string()).collect();
+        assert_eq!(places, ["x.mlir:2:3", "x.mlir:2:3", "x.mlir:2:3"]);
+    }
 }

@@ -4,6 +4,7 @@
 //! and kinds belong to the factors, so a rule contains all that propagation and partitioning must know about an op:
 //! `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}`.
 
+use shardwise_base::counted;
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -200,12 +201,12 @@ impl Rule {
         let sides = [("operand", &self.operands, operands), ("result", &self.results, results)];
         for (what, mappings, shapes) in sides {
             if mappings.len() != shapes.len() {
-                return Some(format!("it has {} {what}s, the op has {}", mappings.len(), shapes.len()));
+                return Some(format!("it has {}, the op has {}", counted(mappings.len(), what), shapes.len()));
             }
             for (i, (mapping, shape)) in mappings.iter().zip(shapes).enumerate() {
                 if mapping.rank() != shape.len() {
-                    let (found, rank) = (mapping.rank(), shape.len());
-                    return Some(format!("{what} {i} has {found} dimensions in it and {rank} in the op"));
+                    let (found, rank) = (counted(mapping.rank(), "dimension"), shape.len());
+                    return Some(format!("{what} {i} has {found} in it and {rank} in the op"));
                 }
                 for (d, (factors, &size)) in mapping.dims.iter().zip(*shape).enumerate() {
                     let product = factors.iter().try_fold(1usize, |n, &f| n.checked_mul(self.size(f)));

@@ -750,6 +750,12 @@ pub(crate) fn labels(logits: &str, labels: &str, wanted: Option<&[usize]>, loc: 
     }
 }
 
+/// Builds the error for integer labels if there are no classes.
+pub(crate) fn no_classes(logits: &str, labels: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("index-bounds", loc, "`softmax_cross_entropy`: there are examples, and no classes to choose from")
+        .facts(format!("logits {logits}, labels {labels}"))
+}
+
 pub(crate) fn attention_shapes(types: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("attention-shapes", loc, "`dot_product_attention`: the arrays do not fit each other")
         .facts(types)
@@ -805,7 +811,14 @@ pub(crate) fn init_fans(name: &str, ty: &str, loc: &Loc) -> Diagnostic {
 
 pub(crate) fn schedule(name: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("schedule", loc, format!("`{name}`: the schedule has no steps"))
-        .help("pass a positive number of steps; `warmup_cosine` is `linear` and then `cosine`, which both need steps")
+        .help("pass a positive number of steps")
+}
+
+/// Builds the error for a warm-up without steps, or without steps after it. `steps` includes those of the warm-up.
+pub(crate) fn warmup(warmup_steps: usize, steps: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("schedule", loc, "`warmup_cosine` needs steps in the warm-up and after it")
+        .facts(format!("{steps} steps in all, {warmup_steps} of them in the warm-up"))
+        .help("pass a positive number of steps of the warm-up, and a larger number of all steps")
 }
 
 pub(crate) fn optimizer_setting(name: &str, value: &str, expected: &str, loc: &Loc) -> Diagnostic {

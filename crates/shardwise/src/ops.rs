@@ -358,10 +358,24 @@ fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Arr
 /// for two numbers.
 #[track_caller]
 pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: fn(&Array, &Array) -> Array) -> Array {
+    binary_of(name, "", a, b, kinds, f)
+}
+
+/// Runs an op of two operands as [`binary`] does, which is the part `part` of the function `name`.
+#[track_caller]
+fn binary_of(
+    name: &'static str,
+    part: &'static str,
+    a: Either,
+    b: Either,
+    kinds: Kinds,
+    f: fn(&Array, &Array) -> Array,
+) -> Array {
     pair(name, a, b, |s, a, b| {
         let shape = s.broadcast(a, b)?;
         s.has(a, kinds)?;
-        Ok(call(name, &shape, [a, b], |[a, b]| f(&hlo::broadcast_to(a, &shape), &hlo::broadcast_to(b, &shape))))
+        let constants = (part, &shape);
+        Ok(call(name, constants, [a, b], |[a, b]| f(&hlo::broadcast_to(a, &shape), &hlo::broadcast_to(b, &shape))))
     })
 }
 
@@ -731,11 +745,15 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// The errors of [`Array::maximum`] and [`Array::minimum`], which name these functions.
+    /// The errors of [`Array::maximum`].
     #[track_caller]
     pub fn clamp(&self, low: impl Operand, high: impl Operand) -> Array {
         let at = context::caller(Location::caller());
-        context::within(at, || self.maximum(low).minimum(high))
+        let bound = |part, x: &Array, by: Either, f| binary_of("clamp", part, x.operand(), by, Kinds::Ordered, f);
+        context::within(at, || {
+            let raised = bound("low", self, low.operand(), prim::maximum);
+            bound("high", &raised, high.operand(), prim::minimum)
+        })
     }
 }
 

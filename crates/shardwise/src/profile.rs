@@ -47,6 +47,8 @@ pub struct Instruction {
     pub name: String,
     /// The line that made the ops; `None` if it is not known.
     pub source: Option<SourceLocation>,
+    /// The number of loops and branches that it is inside of.
+    pub depth: usize,
     /// The total time of all runs. That of a loop or a branch includes the instructions inside, which have rows of
     /// their own.
     pub total: Duration,
@@ -59,15 +61,15 @@ pub struct Instruction {
 impl Instruction {
     fn of(t: InstructionTime) -> Instruction {
         let source = SourceLocation::of(&t.loc);
-        Instruction { name: t.name, source, total: t.total, count: t.count, is_collective: t.is_collective }
+        let InstructionTime { name, depth, total, count, is_collective, .. } = t;
+        Instruction { name, source, depth, total, count, is_collective }
     }
 }
 
 impl Profile {
-    /// Returns the sum of the times of all instructions. Those inside loops and branches are counted both by themselves
-    /// and as a part of these.
+    /// Returns the sum of the times of all instructions. Those inside loops and branches count as a part of these.
     pub fn total(&self) -> Duration {
-        self.rows.iter().map(|r| r.total).sum()
+        self.rows.iter().filter(|r| r.depth == 0).map(|r| r.total).sum()
     }
 }
 

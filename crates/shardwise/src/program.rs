@@ -5,7 +5,7 @@ use crate::error::{Diagnostic as Mistake, SourceLocation};
 use crate::runtime::{self, Compiled};
 use crate::{Error, Result, context, limits, mistakes};
 use shardwise_base::compare::{self, Elements, Mismatch, Tolerance, compare_one};
-use shardwise_base::{DType, Diagnostic, Literal};
+use shardwise_base::{DType, Diagnostic, Literal, counted};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::Module;
 use shardwise_ops::collective::{self, Groups};
@@ -379,7 +379,8 @@ impl CompiledProgram {
         let at = Location::caller();
         let inputs = &self.compiled.signature().inputs;
         if args.len() != inputs.len() {
-            let message = format!("the program takes {} arguments, and {} are given", inputs.len(), args.len());
+            let taken = counted(inputs.len(), "argument");
+            let message = format!("the program takes {taken}, and is called with {}", args.len());
             return Err(Error::one(Diagnostic::error("call-arguments", &context::loc(at), message)));
         }
         for (i, (a, input)) in args.iter().zip(inputs).enumerate() {

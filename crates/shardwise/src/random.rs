@@ -461,6 +461,7 @@ pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
         let dim = s.dim(logits, dim)?;
         s.has(logits, Kinds::Floats)?;
         has_elements(s, logits, &[dim])?;
+        s.counts(logits, logits.tensor().shape[dim])?;
         Ok(call("categorical", dim, [&key.0, logits], |[key, logits]| {
             // The noise gets the layout of the logits, to which it is added.
             let noise = explicit::silently_if_on(|| gumbel_of(key, logits.tensor()));
@@ -487,7 +488,8 @@ fn two_keys(key: &Array) -> [Array; 2] {
     [0, 1].map(|i| hlo::reshape(&hlo::slice(&keys, &[i, 0], &[i + 1, 2], &[1, 1]), &[2]))
 }
 
-/// Draws integers from a range, as `jax.random.randint` does.
+/// Draws integers from a range, as `jax.random.randint` does. The range may be the whole range of the dtype from 0 on:
+/// `0..1 << 32` for `u32`.
 ///
 /// # Errors
 ///
@@ -518,6 +520,10 @@ fn randint_of(key: &Array, ty: &TensorType, range: &Range<usize>) -> Array {
     let [first, second] = two_keys(key);
     let (high, low) = (bits_of(&first, &ty.shape, 32), bits_of(&second, &ty.shape, 32));
     let span = (range.end - range.start) as u64;
+    if span > u64::from(u32::MAX) {
+        // The range is all of `u32`. The low word is the remainder of both words by 2^32.
+        return low;
+    }
     // 2^32 modulo the span, by squaring, as JAX does it: in 32 bits.
     let half = (1u64 << 16) % span;
     let multiplier = (half * half) as u32 as u64 % span;

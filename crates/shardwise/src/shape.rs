@@ -5,7 +5,7 @@ use crate::eager::{call, call_many};
 use crate::explicit::decided;
 use crate::ops::{Checked, Dim, EitherKind, Operand, Site, site};
 use crate::{DType, explicit, hlo, mistakes};
-use shardwise_base as base;
+use shardwise_base::{self as base, counted};
 use shardwise_ir::TensorType;
 use std::borrow::Borrow;
 
@@ -235,7 +235,8 @@ impl Array {
         site("pad", &[self], |s| {
             let x = self.tensor();
             if by.len() != x.rank() {
-                let message = format!("`pad` has {} pairs, and the array has {} dimensions", by.len(), x.rank());
+                let (pairs, dims) = (counted(by.len(), "pair"), counted(x.rank(), "dimension"));
+                let message = format!("`pad` has {pairs}, and the array has {dims}");
                 return s.fail(None, mistakes::with_facts("pad-dims", message, self.short_type(), "", &s.loc));
             }
             let value = s.beside(value, self)?;

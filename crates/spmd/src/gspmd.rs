@@ -12,7 +12,7 @@ mod manual;
 use crate::processes::bound_again;
 use manual::Role;
 use shardwise_base::gspmd::{HloSharding, HloShardingError, Rest, Run, Tiling};
-use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding};
+use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding, counted};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{Attrs, Func, Module, Op, Value};
 use shardwise_ops::Opcode;
@@ -238,12 +238,7 @@ impl Meshes {
             return Err(too_many_dims(loc, sizes.len()));
         }
         let is_ordered = tiling.devices.iter().copied().eq(0..tiling.devices.len());
-        let holds_each = || {
-            let mut sorted = tiling.devices.to_vec();
-            sorted.sort_unstable();
-            sorted.into_iter().eq(0..tiling.devices.len())
-        };
-        if !is_ordered && !holds_each() {
+        if !is_ordered && !tiling.names_each_device() {
             return Err(not_all_devices(loc, tiling.devices.len()));
         }
         let device_ids = (!is_ordered).then(|| tiling.devices.to_vec());
@@ -327,14 +322,14 @@ fn not_all_devices(loc: &Loc, count: usize) -> Diagnostic {
 }
 
 fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {
-    Diagnostic::error("gspmd-rank", loc, format!("the sharding tiles {tiles} dimensions, the tensor has {rank}"))
+    let tiled = counted(tiles, "dimension");
+    Diagnostic::error("gspmd-rank", loc, format!("the sharding tiles {tiled}, the tensor has {rank}"))
         .help("write a number of tiles for each dimension, and one more only with `last_tile_dim_replicate`")
 }
 
 fn wrong_count(loc: &Loc, given: usize, values: usize) -> Diagnostic {
-    let one = if values == 1 { "1 value".to_string() } else { format!("{values} values") };
-    Diagnostic::error("gspmd-tuple", loc, format!("the sharding is a tuple of {given} for {one}"))
-        .help("write a tuple with one sharding for each result of the op")
+    let message = format!("the sharding is a tuple of {given} for {}", counted(values, "value"));
+    Diagnostic::error("gspmd-tuple", loc, message).help("write a tuple with one sharding for each result of the op")
 }
 
 fn unexpected_tuple(loc: &Loc) -> Diagnostic {

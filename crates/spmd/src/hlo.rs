@@ -177,12 +177,15 @@ fn constant(view: &OpView<'_>) -> Option<String> {
     Some(element(value).unwrap_or_else(|| "{...}".into()))
 }
 
-/// Returns the text of the one element that all elements of a literal are equal to, or `None` if they differ or there
-/// are none.
+/// Returns the text of the one element that all elements of a literal are equal to, such as `(1, -2)` for a complex
+/// number. Returns `None` if they differ or there are none.
 fn element(value: &Literal) -> Option<String> {
     let is_one = value.size() > 0 && value.is_uniform();
-    is_one.then(|| {
-        if value.dtype().is_bool() { (value.get_i128(0) != 0).to_string() } else { value.get_f64(0).to_string() }
+    is_one.then(|| match value.dtype() {
+        dtype if dtype.is_bool() => (value.get_i128(0) != 0).to_string(),
+        dtype if dtype.is_integer() => value.get_i128(0).to_string(),
+        dtype if dtype.is_complex() => format!("({}, {})", value.get_f64(0), value.imaginary_f64(0)),
+        _ => value.get_f64(0).to_string(),
     })
 }
 
@@ -290,4 +293,24 @@ fn collective_attributes(collective: &CollectiveView) -> Vec<String> {
         | CollectiveKind::RaggedAllToAll => None,
     };
     std::iter::once(groups).chain(dims).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::{Complex32, Complex64};
+
+    #[test]
+    fn the_one_element_of_a_constant_is_printed_exactly() {
+        let shown = |value: Literal| element(&value).unwrap_or("-".to_string());
+        assert_eq!(shown(Literal::new([2], &[Complex32::new(1.5, -2.0); 2])), "(1.5, -2)");
+        assert_eq!(shown(Literal::scalar(Complex64::new(0.0, 1.0))), "(0, 1)");
+        assert_eq!(shown(Literal::scalar(i64::MAX)), "9223372036854775807");
+        assert_eq!(shown(Literal::scalar(i64::MIN)), "-9223372036854775808");
+        assert_eq!(shown(Literal::scalar(u64::MAX)), "18446744073709551615");
+        assert_eq!(shown(Literal::scalar(-0.5f32)), "-0.5");
+        assert_eq!(shown(Literal::scalar(shardwise_base::Bool8::from(true))), "true");
+        assert_eq!(shown(Literal::new([2], &[1i32, 2])), "-");
+        assert_eq!(shown(Literal::new([0], &[0i32; 0])), "-");
+    }
 }

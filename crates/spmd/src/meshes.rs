@@ -300,9 +300,9 @@ impl Rewriter<'_> {
         if given.mesh.same_devices(self.main) && is_normal(given) {
             return given.clone().with_mesh(self.main.clone());
         }
-        self.translated(given, manual).unwrap_or_else(|| {
+        self.translated(given, manual).unwrap_or_else(|lost| {
             if !manual.is_empty() {
-                self.found.push(no_such_axes(&given.mesh, manual, self.main, loc));
+                self.found.push(no_such_axes(&given.mesh, lost, self.main, loc));
             } else if !self.lost.iter().any(|u| u.mesh == given.mesh) {
                 self.lost.push(Use { mesh: given.mesh.clone(), loc: loc.clone() });
             }
@@ -310,13 +310,16 @@ impl Rewriter<'_> {
         })
     }
 
-    fn translated(&mut self, given: &Sharding, manual: &[AxisRef]) -> Option<Sharding> {
+    /// Returns the sharding rewritten over the main mesh, with its `manual` axes as [`sharding`](Self::sharding) says.
+    /// Returns the first of its lists of axes that the main mesh cannot express as the error, if there is one.
+    fn translated<'g>(&mut self, given: &'g Sharding, manual: &[AxisRef]) -> Result<Sharding, &'g [AxisRef]> {
         let mesh = &given.mesh;
+        let mut list = |axes: &'g [AxisRef]| self.list(mesh, axes).ok_or(axes);
         let mut dims = vec![];
         for dim in &given.dims {
             let count = dim.axes.iter().take_while(|a| manual.iter().any(|m| m.contains(**a))).count();
             let (first, rest) = dim.axes.split_at(count);
-            let (first, mut rest) = (self.list(mesh, first)?, self.list(mesh, rest)?);
+            let (first, mut rest) = (list(first)?, list(rest)?);
             // Two parts of one axis cannot remain separate. The manual axes are required, and the others are only
             // preferred.
             if first.last().zip(rest.first()).is_some_and(|(a, b)| a.can_merge(*b)) {
@@ -325,9 +328,9 @@ impl Rewriter<'_> {
             let axes = [first, rest].concat();
             dims.push(DimSharding { axes, ..dim.clone() });
         }
-        let mut set = |axes: &[AxisRef]| Some(AxisRef::union(self.main, self.list(mesh, axes)?));
-        let [replicated, unreduced, reduced] = [set(&given.replicated)?, set(&given.unreduced)?, set(&given.reduced)?];
-        Some(ShardingParts { mesh: self.main.clone(), dims, replicated, unreduced, reduced }.into())
+        let sets = [list(&given.replicated)?, list(&given.unreduced)?, list(&given.reduced)?];
+        let [replicated, unreduced, reduced] = sets.map(|axes| AxisRef::union(self.main, axes));
+        Ok(ShardingParts { mesh: self.main.clone(), dims, replicated, unreduced, reduced }.into())
     }
 
     /// Returns the axes of the main mesh along which every device has the same position as along `axes` of `mesh`, or

@@ -2,7 +2,7 @@
 
 use crate::axes::is_read_along;
 use crate::meshes::functions_that_run;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding, counted};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::{FuncId, Module, OpView, Uses};
 use shardwise_ops::Opcode;
@@ -246,7 +246,8 @@ fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Op
 /// Returns the error if the op is a collective that names a process that does not exist, and `None` otherwise.
 fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let process = CollectiveView::of(view)?.named_processes().find(|&p| p >= devices)?;
-    let message = format!("`{}` names process {process}, and the program runs on {devices} devices", view.name());
+    let on = counted(devices, "device");
+    let message = format!("`{}` names process {process}, and the program runs on {on}", view.name());
     let d = Diagnostic::error("collective-process", view.loc(), message);
     Some(match view.module.main_mesh() {
         Some(mesh) => d.mesh(mesh).help(format!("name processes from 0 to {}, or enlarge the mesh", devices - 1)),
@@ -267,8 +268,8 @@ fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let mut is_named = vec![false; devices];
     rows.iter().flatten().for_each(|&id| is_named[id] = true);
     let missing = is_named.iter().position(|named| !named)?;
-    let message =
-        format!("no group of `{}` has process {missing}, and the program runs on {devices} devices", view.name());
+    let devices = counted(devices, "device");
+    let message = format!("no group of `{}` has process {missing}, and the program runs on {devices}", view.name());
     Some(Diagnostic::error("collective-process", view.loc(), message).help("put every process into a group"))
 }
 

@@ -1,7 +1,7 @@
 //! The diagnostics of the transforms.
 
 use crate::request::COMMAND_LINE;
-use shardwise_base::Diagnostic;
+use shardwise_base::{Diagnostic, counted};
 use shardwise_ir::{OpView, Type};
 use shardwise_ops::control::CustomCall;
 
@@ -81,7 +81,7 @@ pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> 
 
 /// Returns the error for a transform of argument `index` of a function that has `count` arguments.
 pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc) -> Diagnostic {
-    let message = format!("the function has {count} arguments, and no argument {index}");
+    let message = format!("the function has {}, and no argument {index}", counted(count, "argument"));
     Diagnostic::error("transform-argument", loc, message).help("arguments are counted from 0")
 }
 

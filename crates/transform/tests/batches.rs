@@ -1,5 +1,8 @@
 //! The number of ops of a batch, and of the rules that ops need for it.
 
+mod common;
+
+use common::{check_batch, parse};
 use shardwise_ir::{Func, Module, text};
 use shardwise_ops::batch::Batched;
 use shardwise_ops::{OPS, Opcode};
@@ -84,4 +87,51 @@ fn few_ops_need_a_rule_of_their_own() {
     let ops: BTreeSet<&str> = own.iter().map(|(op, _)| *op).collect();
     assert!(ops.len() < 25, "{} ops: {own:#?}", ops.len());
     assert!(own.iter().all(|(_, why)| why.len() > 10), "{own:#?}");
+}
+
+/// Returns a program that scatters to the elements of windows that `select` selects, by this op.
+fn select_and_scatter(select: &str, scatter: &str) -> String {
+    format!(
+        "func.func @main(%arg0: tensor<4x5xf64>, %arg1: tensor<2x5xf64>, %arg2: tensor<f64>) -> tensor<4x5xf64> {{
+  %0 = \"stablehlo.select_and_scatter\"(%arg0, %arg1, %arg2) <{{window_dimensions = array<i64: 3, 1>, window_strides = array<i64: 1, 1>}}> ({{
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    {select}
+    stablehlo.return %1 : tensor<i1>
+  }}, {{
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %1 = stablehlo.{scatter} %a, %b : tensor<f64>
+    stablehlo.return %1 : tensor<f64>
+  }}) : (tensor<4x5xf64>, tensor<2x5xf64>, tensor<f64>) -> tensor<4x5xf64>
+  return %0 : tensor<4x5xf64>
+}}"
+    )
+}
+
+#[test]
+fn a_scattered_sum_may_start_from_another_value_for_each_index() {
+    let compare = "%1 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>";
+    let of_squares = "%s = stablehlo.multiply %a, %a : tensor<f64>
+    %t = stablehlo.multiply %b, %b : tensor<f64>
+    %1 = stablehlo.compare LT, %s, %t, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>";
+    for select in [compare, of_squares] {
+        check_batch(&select_and_scatter(select, "add"), 1e-14);
+        // The initial value of another reduction is not a summand.
+        let module = parse(&select_and_scatter(select, "maximum"));
+        let main = module.main().unwrap();
+        assert!(vmap(&module, main, &[0, 1], 3).is_ok());
+        let found = vmap(&module, main, &[0, 2], 3).unwrap_err();
+        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["no-batch"], "{found}");
+    }
+}
+
+#[test]
+fn an_argument_that_is_not_there() {
+    let refused = |args: &str, index: usize| {
+        let module = parse(&format!("func.func @main({args}) -> tensor<f64> {{\n  return %a : tensor<f64>\n}}"));
+        vmap(&module, module.main().unwrap(), &[index], 3).unwrap_err().to_string()
+    };
+    let one = refused("%a: tensor<f64>", 1);
+    assert!(one.contains("the function has 1 argument, and no argument 1"), "{one}");
+    let two = refused("%a: tensor<f64>, %b: tensor<f64>", 2);
+    assert!(two.contains("the function has 2 arguments, and no argument 2"), "{two}");
 }

@@ -12,6 +12,7 @@ use crate::bench::median;
 use crate::table::Table;
 use crate::{command, repo};
 use anyhow::{Context, Result, ensure};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -27,7 +28,7 @@ pub struct Options {
     only: String,
     /// Measure times in this many rounds instead of counting instructions
     #[arg(long)]
-    rounds: Option<usize>,
+    rounds: Option<NonZeroUsize>,
 }
 
 /// Programs of the corpus that are also measured, and how many of their calls are counted.
@@ -48,8 +49,7 @@ struct Row {
 }
 
 /// Compares the command as built here with another one. Returns a table. The second value is always true. Fails if a
-/// command cannot be built or run, or if a program of `testdata/cost` does not state its number of calls. Panics if
-/// times are measured in 0 rounds.
+/// command cannot be built or run, or if a program of `testdata/cost` does not state its number of calls.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let ours = command::build_ours(&["--release"], "release")?;
     let commands = [&options.against, &ours];
@@ -114,10 +114,10 @@ impl Row {
     }
 
     /// Returns the microseconds of a call by each of the two commands: the medians of their times in `rounds` rounds.
-    /// Fails if a command cannot be run or fails. Panics if `rounds` is 0.
-    fn times(&self, commands: [&PathBuf; 2], rounds: usize) -> Result<[f64; 2]> {
+    /// Fails if a command cannot be run or fails.
+    fn times(&self, commands: [&PathBuf; 2], rounds: NonZeroUsize) -> Result<[f64; 2]> {
         let mut times = [vec![], vec![]];
-        for _ in 0..rounds {
+        for _ in 0..rounds.get() {
             for (command, times) in commands.into_iter().zip(&mut times) {
                 times.push(self.time(command)?);
             }
@@ -160,6 +160,20 @@ mod tests {
             ["12ns", "2.5µs", "1.5ms", "2s", "2"].map(read_time),
             [Some(0.012), Some(2.5), Some(1500.0), Some(2e6), None]
         );
+    }
+
+    #[test]
+    fn times_are_measured_in_at_least_one_round() {
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            options: Options,
+        }
+        let parsed = |rounds: &str| {
+            let read = <Command as clap::Parser>::try_parse_from(["cost", "--against", "x", "--rounds", rounds]);
+            read.ok().map(|command| command.options.rounds.expect("rounds are given").get())
+        };
+        assert_eq!(["1", "5", "0", "-1"].map(parsed), [Some(1), Some(5), None, None]);
     }
 
     #[test]

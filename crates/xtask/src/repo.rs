@@ -25,12 +25,18 @@ pub fn shown(path: &Path) -> String {
 /// Returns the repository's files that exist, also those that are not tracked, but not ignored ones. They are relative
 /// to the root and sorted. Fails if git does, or if a name is not UTF-8.
 pub fn files() -> Result<Vec<PathBuf>> {
+    files_of(&root())
+}
+
+fn files_of(root: &Path) -> Result<Vec<PathBuf>> {
     let mut git = Command::new("git");
-    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root());
+    // With `-z`, git does not quote names of other characters than those of ASCII.
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
     let out = git.output().context("cannot run git")?;
     ensure!(out.status.success(), "git ls-files failed: {}", String::from_utf8_lossy(&out.stderr));
     let listed = String::from_utf8(out.stdout).context("a file name is not UTF-8")?;
-    let mut files: Vec<PathBuf> = listed.lines().map(PathBuf::from).filter(|f| root().join(f).is_file()).collect();
+    let names = listed.split_terminator('\0').map(PathBuf::from);
+    let mut files: Vec<PathBuf> = names.filter(|name| root.join(name).is_file()).collect();
     files.sort();
     files.dedup();
     Ok(files)
@@ -64,6 +70,21 @@ mod tests {
 
     fn manifest(file: &str) -> Table {
         read(Path::new(file)).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn files_of_all_names_are_listed() {
+        let root = std::env::temp_dir().join(format!("shardwise-repo-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("a folder")).unwrap();
+        let made = Command::new("git").args(["init", "-q"]).current_dir(&root).status().unwrap();
+        assert!(made.success());
+        std::fs::write(root.join(".gitignore"), "ignored").unwrap();
+        let names = ["a folder/\"quoted\"", "a folder/größe.rs", "plain", "two\nlines"];
+        names.iter().chain(&["ignored"]).for_each(|name| std::fs::write(root.join(name), "").unwrap());
+        let listed = files_of(&root);
+        std::fs::remove_dir_all(&root).unwrap();
+        let expected: Vec<PathBuf> = [".gitignore"].iter().chain(&names).map(PathBuf::from).collect();
+        assert_eq!(listed.unwrap(), expected);
     }
 
     #[test]

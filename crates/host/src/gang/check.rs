@@ -14,7 +14,7 @@ use shardwise_base::{DType, Diagnostic};
 /// not valid.
 ///
 /// # Panics
-/// Panics if the buffers of a constant do not match its slot in number or size, or if a permutation has no operand.
+/// Panics if the buffers of a constant do not match its slot in number or size.
 pub fn check(plan: &Plan) -> Result<(), Diagnostic> {
     for (slot, buffers) in &plan.constants {
         let info = &plan.slots[*slot];
@@ -58,7 +58,10 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
             computed(plan, step)
         }
         StepKind::Permute(sources) => {
-            let held = plan.slots[read[0]].count;
+            let Some(&from) = read.first() else {
+                return Err("has no operand whose instances it could receive".to_string());
+            };
+            let held = plan.slots[from].count;
             if sources.iter().flatten().any(|&s| s as usize >= held) {
                 return Err(format!("receives from instances {sources:?} of an operand that has {held} instances"));
             }
@@ -203,6 +206,12 @@ mod tests {
         let slot = |plan: &Plan| Input::new(plan.params[0], vec![0]);
         let text = found(|plan| plan.code.steps[1].inputs[0] = slot(plan));
         assert!(text.contains("decides by a value of type f32[4]"), "{text}");
+        let text = found(|plan| {
+            let step = &mut loop_body(plan).steps[0];
+            step.kind = StepKind::Permute(vec![Some(0)]);
+            step.inputs.clear();
+        });
+        assert!(text.contains("has no operand whose instances it could receive"), "{text}");
         let mesh = shardwise_base::Mesh::new("mesh", [("x", 2)]).map(std::sync::Arc::new).unwrap();
         let all = Points::over(Some(&mesh), mesh.all_axes());
         let text = found(|plan| loop_body(plan).steps[0].points = all);

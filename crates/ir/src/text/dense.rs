@@ -5,7 +5,7 @@ use super::mistakes;
 use super::number::{self, Scalar};
 use super::parser::{At, Failed, Parsed, Parser};
 use crate::TensorType;
-use shardwise_base::{Account, DType, Data, Literal, LiteralError, Reservation};
+use shardwise_base::{Account, DType, Data, Literal, LiteralError, Reservation, counted};
 
 /// Arrays with more elements than this are printed as bytes, as MLIR does, unless all elements are equal or have fewer
 /// than 8 bits.
@@ -70,7 +70,7 @@ impl<'t> Parser<'t> {
         Literal::from_bytes(ty.dtype, &ty.shape, bytes).map_err(|e| match e {
             LiteralError::Length { expected, found } => {
                 let n = ty.dtype.storage_bytes();
-                let given = mistakes::count(found / n, "element");
+                let given = counted(found / n, "element");
                 self.fail(at, "text-literal", format!("{given} given for {ty}, which needs {}", expected / n))
             }
             LiteralError::TooLarge => {
@@ -94,10 +94,7 @@ impl<'t> Parser<'t> {
         Err(self.fail(
             at,
             "text-literal",
-            format!(
-                "a list has {}, and dimension {dim} of {ty} has size {size}",
-                mistakes::count(items.len(), "element")
-            ),
+            format!("a list has {}, and dimension {dim} of {ty} has size {size}", counted(items.len(), "element")),
         ))
     }
 
@@ -164,10 +161,8 @@ impl<'t> Parser<'t> {
         }
         let expected = count.saturating_mul(ty.dtype.storage_bytes());
         if bytes.len() != expected {
-            let message = format!(
-                "the hexadecimal string has {}, and {ty} needs {expected}",
-                mistakes::count(bytes.len(), "byte")
-            );
+            let message =
+                format!("the hexadecimal string has {}, and {ty} needs {expected}", counted(bytes.len(), "byte"));
             return Err(self.fail(at, "text-literal", message));
         }
         self.literal_of_bytes(at, ty, &bytes)

@@ -16,11 +16,12 @@ use super::lexer::is_plain_word;
 use super::locs;
 use super::parser::{At, Parsed, Parser};
 use super::print::PrintOptions;
+use super::sharding::is_part;
 use crate::module::main_mesh;
 use crate::{Attr, Attrs, Body, ManualAxes, Module, Op, OpData, PaddedDim, TensorType, Type, Value, ValueData};
 use shardwise_base::{
     Alternative, AxisIndex, AxisRef, AxisSet, DType, LayoutChange, Mesh, Reason, ReasonCause, Reshard, Sharding,
-    SubAxis, Varying,
+    Varying,
 };
 use std::sync::Arc;
 
@@ -198,6 +199,9 @@ impl<'t> Parser<'t> {
     fn apply_value_fact(&mut self, fact: &ValueFact, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
         let items = self.fact_items(attr, values.len(), fact.name, at)?;
         let mesh = self.main_mesh();
+        if self.facts_at.is_none() && mesh.as_ref().is_some_and(|m| !m.axes.is_empty()) {
+            self.facts_at = Some(at);
+        }
         for (&v, item) in values.iter().zip(items) {
             let known = match item.as_str() {
                 Some("?") => Some(()),
@@ -206,6 +210,15 @@ impl<'t> Parser<'t> {
             known.ok_or_else(|| self.bad_fact(at, fact.name))?;
         }
         Ok(())
+    }
+
+    /// Reports facts of values whose axes were read as those of another mesh than the main mesh of `module`, which is
+    /// complete. This happens if the main mesh was not known yet.
+    pub(super) fn check_mesh_of_facts(&mut self, module: &Module) {
+        let (Some(at), Some(read)) = (self.facts_at, self.main_mesh()) else { return };
+        if let Some(main) = module.main_mesh().filter(|main| **main != read) {
+            self.report(at, |loc| super::mistakes::mesh_of_facts(loc, &read, main));
+        }
     }
 
     /// Returns the mesh to which varying axes belong, or `None` if no mesh has been read.
@@ -327,28 +340,26 @@ fn layout_change(fields: &Attrs) -> Option<LayoutChange> {
 }
 
 /// Parses `{*}`, `{}`, or axes such as `{X,Y:(1)2,#1}`, each in a form that [`parse_axis`] reads. Returns `None` for any
-/// other text, and if an axis is given by name and `mesh` is `None` or has no axis of that name. It is not checked that
-/// the mesh has the part of an axis, or an axis of the index.
+/// other text, and for axes if `mesh` is `None`.
 fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     match text {
         "{}" => return Some(Varying::Nowhere),
         "{*}" => return Some(Varying::Everywhere),
         _ => {}
     }
-    let inner = text.strip_prefix('{')?.strip_suffix('}')?;
-    Some(Varying::Over(parse_axes(inner, mesh)?.into()))
+    let (inner, mesh) = (text.strip_prefix('{')?.strip_suffix('}')?, mesh?);
+    Some(Varying::over(mesh, parse_axes(inner, mesh)?))
 }
 
-/// Parses `{V:X, U:(Y,Z:(1)2)}`. Returns `None` for any other text, also for `{}`, if the mesh does not have an axis
-/// that is named, and if `mesh` is `None`. May panic if the mesh does not have an axis that is given by its index, or
-/// if the part of an axis begins at 0.
+/// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. Returns `None` for any other text, also
+/// for `{}`, and if `mesh` is `None`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();
     for part in text.strip_prefix('{')?.strip_suffix('}')?.split(", ") {
         let (state, list) = part.split_once(':')?;
         let inner = list.strip_prefix('(').and_then(|l| l.strip_suffix(')'));
-        let axes = AxisSet::new(mesh, parse_axes(inner.unwrap_or(list), Some(mesh))?);
+        let axes = AxisSet::new(mesh, parse_axes(inner.unwrap_or(list), mesh)?);
         match state {
             "V" => manual.varying = axes,
             "U" => manual.unreduced = axes,
@@ -379,27 +390,23 @@ fn read_padded_dim(fields: &Attrs, ty: &TensorType) -> Option<PaddedDim> {
     Some(PaddedDim { dim, size, holds })
 }
 
-fn parse_axes(list: &str, mesh: Option<&Mesh>) -> Option<Vec<AxisRef>> {
+fn parse_axes(list: &str, mesh: &Mesh) -> Option<Vec<AxisRef>> {
     list.split(',').map(|part| parse_axis(part, mesh)).collect()
 }
 
-/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word. Returns `None` for another text, for an
-/// index that no axis can have, and if `mesh` has no axis of the name or is needed and missing. Does not check that the
-/// mesh has the part, or an axis of this index.
-fn parse_axis(text: &str, mesh: Option<&Mesh>) -> Option<AxisRef> {
+/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word. Returns `None` for another text, and for an
+/// axis or a part of an axis that `mesh` does not have.
+fn parse_axis(text: &str, mesh: &Mesh) -> Option<AxisRef> {
     let (name, part) = text.split_once(':').map_or((text, None), |(n, p)| (n, Some(p)));
     let axis = match name.strip_prefix('#') {
-        Some(index) => AxisIndex::new(index.parse().ok().filter(|&i| i < Mesh::MAX_AXES)?),
-        None => mesh?.axis(name)?,
+        Some(index) => AxisIndex::new(index.parse().ok().filter(|&i| i < mesh.axes.len())?),
+        None => mesh.axis(name)?,
     };
-    let sub = match part {
-        Some(part) => {
-            let (pre_size, size) = part.strip_prefix('(')?.split_once(')')?;
-            Some(SubAxis { pre_size: pre_size.parse().ok()?, size: size.parse().ok()? })
-        }
-        None => None,
-    };
-    Some(AxisRef { axis, sub })
+    let Some(part) = part else { return Some(AxisRef::full(axis)) };
+    let (pre_size, size) = part.strip_prefix('(')?.split_once(')')?;
+    let (pre_size, size) = (pre_size.parse().ok()?, size.parse().ok()?);
+    let divides = is_part(pre_size, size, mesh.axis_size(axis));
+    divides.then(|| AxisRef::sub(mesh, axis, pre_size, size))
 }
 
 // ── printing

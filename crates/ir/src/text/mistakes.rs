@@ -1,15 +1,10 @@
 //! The diagnostics of the text engine.
 
 use crate::Type;
-use shardwise_base::{DType, Diagnostic, Loc, Mesh, did_you_mean};
+use shardwise_base::{DType, Diagnostic, Loc, Mesh, counted, did_you_mean};
 
 pub(super) fn unexpected(loc: &Loc, message: String, expected: &str) -> Diagnostic {
     Diagnostic::error("text-syntax", loc, message).expected(expected)
-}
-
-/// Formats a count: `1 operand`, `2 operands`.
-pub(super) fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn with_near<'a>(d: Diagnostic, name: &str, known: impl IntoIterator<Item = &'a str>, sigil: &str) -> Diagnostic {
@@ -85,20 +80,27 @@ pub(super) fn axis_list(loc: &Loc, expected: &str, mesh: &Mesh) -> Diagnostic {
 
 pub(super) fn sharding_rank(loc: &Loc, what: &str, given: usize, ty: &Type) -> Diagnostic {
     let message =
-        format!("the sharding of {what} has {}, and its type has {}", count(given, "dimension"), ty.shape().len());
+        format!("the sharding of {what} has {}, and its type has {}", counted(given, "dimension"), ty.shape().len());
     Diagnostic::error("sharding-rank", loc, message)
         .facts(format!("its type: {ty}"))
         .help("write one `{..}` for each dimension, and `{}` for a dimension that is not split")
 }
 
 pub(super) fn sharding_count(loc: &Loc, given: usize, expected: usize, what: &str) -> Diagnostic {
-    let message = format!("each value needs one sharding: {} for {}", count(given, "sharding"), count(expected, what));
+    let message =
+        format!("each value needs one sharding: {} for {}", counted(given, "sharding"), counted(expected, what));
     Diagnostic::error("sharding-count", loc, message)
 }
 
 pub(super) fn no_mesh_for_axes(loc: &Loc) -> Diagnostic {
     Diagnostic::error("text-mesh", loc, "there is no mesh that these axes could belong to")
         .help("define a mesh in the module, or give the op a sharding")
+}
+
+pub(super) fn mesh_of_facts(loc: &Loc, read: &Mesh, main: &Mesh) -> Diagnostic {
+    let message =
+        format!("the axes here were read as axes of mesh `@{}`, and the program's mesh is `@{}`", read.name, main.name);
+    Diagnostic::error("text-mesh", loc, message).mesh(main).help("define each mesh on a line of its own")
 }
 
 pub(super) fn too_large(loc: &Loc, what: &str) -> Diagnostic {
@@ -128,6 +130,10 @@ pub(super) fn unknown_type(loc: &Loc, name: &str) -> Diagnostic {
     if DType::parse(name).is_some() || name == "!quant.uniform" {
         return Diagnostic::error("text-type", loc, format!("`{name}` is the type of an element, not of a value"))
             .help(format!("a single number is a tensor without dimensions: tensor<{name}>"));
+    }
+    if ["tensor", "tuple", "!stablehlo.token", "!stablehlo.future"].contains(&name) {
+        return Diagnostic::error("text-type", loc, format!("`{name}` is the type of a value, not of an element"))
+            .help("write the type of one element, such as `f32`");
     }
     with_near(Diagnostic::error("text-type", loc, format!("there is no type `{name}`")), name, known, "")
 }

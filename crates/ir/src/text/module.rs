@@ -37,6 +37,9 @@ impl<'t> Parser<'t> {
         if has_wrapper.is_err() {
             self.recover(&mut module);
         }
+        if self.found.is_empty() {
+            self.check_mesh_of_facts(&module);
+        }
         Some(module)
     }
 

@@ -7,7 +7,7 @@ use super::mistakes;
 use super::parser::{At, Failed, Parsed, Parser};
 use super::scope::Named;
 use crate::{Attr, MAX_REGION_DEPTH, Op, OpCode, Region, Type, Value};
-use shardwise_base::{Loc, Mesh, Sharding};
+use shardwise_base::{Loc, Mesh, Sharding, counted};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -86,8 +86,7 @@ impl<'t> Parser<'t> {
     /// `types`. Reports the first such operand.
     pub fn check_operands(&mut self, at: At, operands: &[OperandAt], types: &[Type]) -> Parsed<()> {
         if operands.len() != types.len() {
-            let message =
-                format!("the op has {}, and types for {}", mistakes::count(operands.len(), "operand"), types.len());
+            let message = format!("the op has {}, and types for {}", counted(operands.len(), "operand"), types.len());
             return Err(self.fail(at, "text-operands", message));
         }
         for (&(v, at), ty) in operands.iter().zip(types) {
@@ -248,7 +247,7 @@ impl<'t> Parser<'t> {
         let results = self.body[op].results.clone();
         let named: usize = names.iter().map(|n| n.count.unwrap_or(1)).fold(0, usize::saturating_add);
         if !names.is_empty() && named != results.len() {
-            let message = format!("the op has {}, and names for {named}", mistakes::count(results.len(), "result"));
+            let message = format!("the op has {}, and names for {named}", counted(results.len(), "result"));
             return Err(self.fail(at, "text-results", message));
         }
         let mut rest = &results[..];

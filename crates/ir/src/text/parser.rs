@@ -46,6 +46,8 @@ pub struct Parser<'t> {
     pub(super) found: Diagnostics,
     pub(super) aliases: Aliases<'t>,
     pub(super) meshes: Meshes,
+    /// The position of the first facts of values whose axes were read as those of a mesh.
+    pub(super) facts_at: Option<At>,
     /// The function that is being read.
     pub(super) body: Body,
     pub(super) scope: Scope<'t>,
@@ -81,6 +83,7 @@ impl<'t> Parser<'t> {
             found: Diagnostics::default(),
             aliases: Aliases::default(),
             meshes: Meshes::default(),
+            facts_at: None,
             body: Body::new(),
             scope: Scope::default(),
             deferred: vec![],

@@ -69,8 +69,7 @@ impl<'t> Parser<'t> {
             return Some(AxisRef::full(axis));
         };
         let whole = mesh.axis_size(axis);
-        let divides = pre_size.checked_mul(size).is_some_and(|n| n > 0 && whole.is_multiple_of(n));
-        if size < 2 || size == whole || !divides {
+        if size < 2 || size == whole || !is_part(pre_size, size, whole) {
             self.report(raw.at, |loc| mistakes::sub_axis(loc, &raw.name, pre_size, size, mesh));
             return None;
         }
@@ -101,6 +100,11 @@ impl<'t> Parser<'t> {
             self.report(first.at, |loc| mistakes::axis_list(loc, &text, mesh));
         }
     }
+}
+
+/// Returns true if an axis of size `whole` has the part `(pre_size)size`, which may be all of it.
+pub(super) fn is_part(pre_size: usize, size: usize, whole: usize) -> bool {
+    pre_size.checked_mul(size).is_some_and(|n| n > 0 && whole.is_multiple_of(n))
 }
 
 // ── shardings

@@ -14,7 +14,7 @@ use crate::check::{Check, MANY, constraint, counted_tensors, counts, types_of};
 use crate::control::region_edges;
 use crate::facts::*;
 use crate::schema::*;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding, counted};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::Direction;
 use std::sync::Arc;
@@ -103,7 +103,8 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     let mut faults = vec![];
     // A sharding on a single device may have no dimensions.
     if sharding.rank() != rank && !(mesh.is_maximal() && sharding.rank() == 0) {
-        faults.push(format!("the sharding {sharding} has {} dimensions, the tensor has {rank}", sharding.rank()));
+        let dims = counted(sharding.rank(), "dimension");
+        faults.push(format!("the sharding {sharding} has {dims}, the tensor has {rank}"));
     }
     let all = sharding.split_axes().chain(sharding.replicated.iter().copied());
     let all: Vec<AxisRef> = all.chain(sharding.unreduced.iter().copied()).collect();

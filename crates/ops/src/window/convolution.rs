@@ -98,9 +98,10 @@ impl ConvDims {
     }
 }
 
-/// Returns `feature_group_count` or `batch_group_count`, or 1 if it is absent or negative.
+/// Returns `feature_group_count` or `batch_group_count`, or 1 if it is absent. Returns 0 if it is negative, which
+/// [`Facts::infer`] refuses as it refuses 0.
 pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
-    op.attrs().size(name).unwrap_or(1)
+    op.attrs().int(name).map_or(1, |count| usize::try_from(count).unwrap_or(0))
 }
 
 fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {

@@ -57,8 +57,8 @@ impl SelectAndScatter {
 
 impl Facts for SelectAndScatter {
     /// Returns the derivative: the same op on the tangents of the source and of the initial value, because the selected
-    /// positions do not change when the operand changes a little. Only an op that sums elements
-    /// in their own type has one.
+    /// positions do not change when the operand changes a little. Only an op that sums elements in their own type has
+    /// one.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
             return Derivative::None(
@@ -97,12 +97,12 @@ impl Facts for SelectAndScatter {
         match mapped[2] {
             false => Batched::LeadingOf(0b11, window_attrs(&window, NAMES)),
             true => Batched::expanded(|cx| {
-                let (zero, init) = (make::number(cx.b, cx.op.result_tensor(0).dtype, 0), cx.operands[2]);
-                if comparison(&cx.op).is_none() || SelectAndScatter.linear(&cx.op) == Linear::No {
+                if SelectAndScatter.linear(&cx.op) == Linear::No {
                     return Err(
-                        "its initial value differs along the batch, and it is no sum with a comparison as `select`",
+                        "its initial value differs along the batch, and it does not sum elements in their own type",
                     );
                 }
+                let (zero, init) = (make::number(cx.b, cx.op.result_tensor(0).dtype, 0), cx.operands[2]);
                 let operands = [cx.operands[0], cx.operands[1], zero];
                 let sums = same_op(&cx.op, &operands, cx.cloner, cx.b)[0];
                 let init = make::broadcast_scalar(cx.b, init, cx.op.result_shape(0));

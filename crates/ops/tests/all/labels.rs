@@ -1,5 +1,6 @@
 //! Constraints of the specification by their labels: result types, and what attributes say.
 
+use expect_test::expect;
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
 
@@ -183,6 +184,17 @@ fn attributes_of_products_and_windows() {
     assert_eq!(dot(&algorithm(1, 1, 1)), [""; 0]);
     assert_eq!(dot(&algorithm(0, -1, 0)), ["dot_general_c22", "dot_general_c23", "dot_general_c24"]);
     assert_eq!(dot(&format!(", precision = [HIGH, DEFAULT]{}", algorithm(1, 1, 1))), ["dot_general_c21"]);
+    let one_precision = |word: &str| {
+        let algorithm = algorithm(1, 1, 1).replace(", algorithm = <", "algorithm = #stablehlo.dot_algorithm<");
+        codes(&format!(
+            "%0 = \"stablehlo.dot_general\"(%a, %b) <{{dot_dimension_numbers = \
+             #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, \
+             precision_config = #stablehlo<precision {word}>, {algorithm}}}> \
+             : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>"
+        ))
+    };
+    assert_eq!(one_precision("DEFAULT"), [""; 0]);
+    assert_eq!(one_precision("HIGH"), ["dot_general_c21"]);
     let window = |sizes: &str, strides: &str| {
         codes(&format!(
             "%z = stablehlo.constant dense<0.0> : tensor<f32>\n\
@@ -197,6 +209,64 @@ fn attributes_of_products_and_windows() {
     assert_eq!(window("1, 0", "1, 1"), ["reduce_window_c5"]);
     assert_eq!(window("1, 1", "1"), ["reduce_window_c6"]);
     assert_eq!(window("1, 1", "1, -1"), ["reduce_window_c7"]);
+}
+
+#[test]
+fn numbers_of_groups() {
+    let of = |features: i64, batches: i64| {
+        codes(&format!(
+            "%x = stablehlo.constant dense<1.0> : tensor<2x8x4xf32>\n\
+             %k = stablehlo.constant dense<1.0> : tensor<1x4x4xf32>\n\
+             %0 = \"stablehlo.convolution\"(%x, %k) <{{batch_group_count = {batches} : i64, \
+             dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = {features} : i64}}> \
+             : (tensor<2x8x4xf32>, tensor<1x4x4xf32>) -> tensor<2x8x4xf32>"
+        ))
+    };
+    assert_eq!(of(1, 1), [""; 0]);
+    for none in [0, -1, i64::MIN] {
+        assert!(of(none, 1).contains(&"convolution_c21".to_string()), "{none}: {:?}", of(none, 1));
+        assert!(of(1, none).contains(&"convolution_c22".to_string()), "{none}: {:?}", of(1, none));
+    }
+}
+
+#[test]
+fn functions_that_feed_programs() {
+    let of = |infeed: &str| {
+        let text = format!(
+            "func.func @main() {{\n\"interpreter.run_parallel\"() <{{{infeed}programs = [[@f]]}}> : () -> ()\nreturn\n}}\n\
+             func.func private @f() {{\nreturn\n}}\nfunc.func private @g(%a: tensor<f32>) {{\nreturn\n}}"
+        );
+        let module = parse("t.mlir", &text, &OPS).unwrap_or_else(|found| panic!("{found}"));
+        shardwise_ir::verify(&module).iter().map(|d| d.code).collect::<Vec<_>>()
+    };
+    for accepted in ["", "infeed = [], ", "infeed = [@f, @f], "] {
+        assert_eq!(of(accepted), [""; 0], "{accepted}");
+    }
+    for refused in ["infeed = [@g], ", "infeed = [@h], ", "infeed = @f, ", "infeed = [1], ", "infeed = [[@f]], "] {
+        assert_eq!(of(refused), ["run_parallel_c4"], "{refused}");
+    }
+}
+
+#[test]
+fn messages_name_the_dynamic_op() {
+    let of = |lines: &str| {
+        let text = format!("func.func @main(%a: tensor<2x3xf32>) {{\n{lines}\nreturn\n}}\n");
+        let found = parse("t.mlir", &text, &OPS).and_then(|m| shardwise_ir::verify(&m).or(m)).err().expect("a mistake");
+        let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+        shown.join("\n")
+    };
+    expect![[r#"
+        error[dynamic_reshape_c2]: `stablehlo.dynamic_reshape`: operand and result must have the same number of elements
+          --> t.mlir:3:1
+           | (tensor<2x3xf32>, tensor<2xi32>) -> (tensor<2x2xf32>)"#]]
+    .assert_eq(&of("%s = stablehlo.constant dense<[2, 2]> : tensor<2xi32>\n\
+         %0 = stablehlo.dynamic_reshape %a, %s : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2x2xf32>"));
+    expect![[r#"
+        error[dynamic_iota_c1]: `stablehlo.dynamic_iota`: `iota_dimension` must be a dimension of the result
+          --> t.mlir:3:1
+           | (tensor<2xi32>) -> (tensor<2x3xf32>)"#]]
+    .assert_eq(&of("%s = stablehlo.constant dense<[2, 3]> : tensor<2xi32>\n\
+         %0 = stablehlo.dynamic_iota %s, dim = 2 : (tensor<2xi32>) -> tensor<2x3xf32>"));
 }
 
 #[test]

@@ -68,7 +68,17 @@ fn messages_say_what_is_wrong_and_where() {
         expect![[r#"
             error[op-operand-count]: `stablehlo.tanh` has 2 operands
               --> x.mlir:3:5
-               = expected: 1 operands"#]],
+               = expected: 1 operand"#]],
+    );
+    check(
+        Opcode::Add,
+        "f32[2]",
+        &[],
+        "",
+        expect![[r#"
+            error[op-operand-count]: `stablehlo.add` has 1 operand
+              --> x.mlir:3:5
+               = expected: 2 operands"#]],
     );
     check(
         Opcode::Convert,

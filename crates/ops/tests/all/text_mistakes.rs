@@ -352,6 +352,19 @@ fn types_and_literals_that_do_not_fit() {
            = help: a single number is a tensor without dimensions: tensor<f32>"#]],
     );
     check_body(
+        "  %0 = stablehlo.abs %a : tensor<2xtensor<3xf32>>",
+        expect![[r#"
+            error[text-type]: `tensor` is the type of a value, not of an element
+              --> t.mlir:3:36
+               | %0 = stablehlo.abs %a : tensor<2xtensor<3xf32>>
+               |                                  ^
+               = help: write the type of one element, such as `f32`"#]],
+    );
+    for name in ["tuple<tensor<f32>>", "complex<tensor<f32>>", "!stablehlo.token"] {
+        let found = mistakes(&in_func(&format!("%0 = stablehlo.iota dim = 0 : tensor<2x{name}>")));
+        assert!(found.contains("is the type of a value, not of an element"), "{found}");
+    }
+    check_body(
         "  %0 = stablehlo.abs %a : tensor<?x4xf32>",
         expect![[r#"
         error[text-dynamic-size]: `stablehlo.abs` in `@main` has a size that is known only when the program runs
@@ -529,6 +542,65 @@ fn padding_that_does_not_fit_its_value() {
     }
     check_code(&padded_iota("dim = 0 : i64, holds = dense<1> : tensor<i64>, size = 5 : i64"), "text-attribute");
     check_code(&padded_iota("dim = 0 : i64, size = 5 : i64}, {dim = 0 : i64, size = 5 : i64"), "text-attribute");
+}
+
+#[test]
+fn axes_of_facts_that_the_mesh_does_not_have() {
+    let mesh = "sdy.mesh @mesh = <[\"x\"=4, \"y\"=6]>";
+    let main = |fact: &str| format!("func.func @main(%a: tensor<8xf32> {{{fact}}}) {{ return }}");
+    let refused = [
+        "#2",
+        "#63",
+        "#65536",
+        "z",
+        "x:(0)2",
+        "x:(1)0",
+        "x:(1)3",
+        "x:(2)4",
+        "x:(0)2,x:(1)2",
+        "x:(9223372036854775807)4",
+    ];
+    for axes in refused {
+        for fact in ["manual = \"{V:(AXES)}\"", "varying = \"{AXES}\""] {
+            let main = main(&format!("shardwise.{}", fact.replace("AXES", axes)));
+            check_code(&format!("{mesh}\n{main}"), "text-attribute");
+            check_code(&main, "text-attribute");
+        }
+    }
+    let accepted = ["#1", "x:(2)2", "y:(1)2,x:(1)4", "y:(1)2,y:(1)3", "x:(1)1"];
+    for axes in accepted {
+        let facts = format!("shardwise.manual = \"{{V:({axes})}}\", shardwise.varying = \"{{{axes}}}\"");
+        assert_eq!(mistakes(&format!("{mesh}\n{}", main(&facts))), "no mistake");
+    }
+}
+
+#[test]
+fn axes_of_facts_belong_to_the_first_mesh() {
+    let (first, second) = ("sdy.mesh @first = <[\"x\"=2]>", "sdy.mesh @second = <[\"x\"=8, \"y\"=2]>");
+    let main = "func.func @main(%a: tensor<8xf32> {shardwise.varying = \"{#1}\"}) { return }";
+    assert_eq!(mistakes(&format!("{second}\n{first}\n{main}")), "no mistake");
+    check_code(&format!("{first}\n{second}\n{main}"), "text-attribute");
+    // The first mesh is known only when the text reaches it, because it is not at the start of a line.
+    check(
+        &format!("module {{ {first}\n{second}\n{main} }}"),
+        expect![[r#"
+            error[text-mesh]: the axes here were read as axes of mesh `@second`, and the program's mesh is `@first`
+              --> t.mlir:3:17
+               | func.func @main(%a: tensor<8xf32> {shardwise.varying = "{#1}"}) { return } }
+               |                 ^
+               = mesh: x=2
+               = help: define each mesh on a line of its own"#]],
+    );
+    check(
+        &format!("module {{\n{main} {first}\n{second}\n}}"),
+        expect![[r#"
+            error[text-mesh]: the axes here were read as axes of mesh `@second`, and the program's mesh is `@first`
+              --> t.mlir:2:17
+               | func.func @main(%a: tensor<8xf32> {shardwise.varying = "{#1}"}) { return } sdy.mesh @first = <["x"=2]>
+               |                 ^
+               = mesh: x=2
+               = help: define each mesh on a line of its own"#]],
+    );
 }
 
 fn padded_iota(dims: &str) -> String {

@@ -64,7 +64,7 @@ fn of_probabilities(logits: &Array, labels: &Array) -> Array {
 
 /// Checks the types of logits and labels.
 ///
-/// Errors: `labels`, `dtype-kind`, `dtype-mixed`.
+/// Errors: `labels`, `dtype-kind`, `dtype-mixed`, `index-bounds`.
 fn check(s: &Site<'_>, logits: &Array, labels: &Array) -> Checked<()> {
     let (x, y) = (logits.tensor(), labels.tensor());
     s.has(logits, Kinds::Floats)?;
@@ -78,6 +78,10 @@ fn check(s: &Site<'_>, logits: &Array, labels: &Array) -> Checked<()> {
     if !y.dtype.is_integer() && x.dtype != y.dtype {
         let to = DType::of(x.dtype);
         return s.fail(ty, mistakes::dtypes(s.name, &logits.short_type(), &labels.short_type(), to, &s.loc));
+    }
+    // Without examples there is nothing to choose a class for.
+    if y.dtype.is_integer() && x.shape.last() == Some(&0) && !y.shape.contains(&0) {
+        return s.fail(ty, mistakes::no_classes(&logits.short_type(), &labels.short_type(), &s.loc));
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ const OTHERS: &[Named] = &[
     ("astype", |x| x.astype(F32)),
     ("select", |x| x.select(x, x)),
     ("select", |x| ones([4], Bool).select(x, x)),
-    ("maximum", |x| x.clamp(x, x)),
+    ("clamp", |x| x.clamp(x, x)),
     ("argmax", |x| x.argmax(0)),
     ("argmin", |x| x.argmin(..)),
     ("top_k", |x| x.top_k(2).0),

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::ops::{Operand, scalar_of};
 use crate::{DType, context, mistakes, scalar};
+use shardwise_base::{Diagnostic, Loc};
 use std::f64::consts::PI;
 use std::fmt;
 use std::panic::Location;
@@ -61,14 +62,19 @@ impl Schedule {
 
     /// Returns the schedule whose value is `f` of a number that grows from 0 to 1 over the first `steps` steps, and
     /// then stays 1. If `steps` is 0, the value is the mistake `schedule` of the function `name`.
+    #[track_caller]
     fn of_part(name: &'static str, steps: usize, f: impl Fn(Array) -> Array + Send + Sync + 'static) -> Schedule {
+        match steps {
+            0 => Schedule::wrong(move |loc| mistakes::schedule(name, loc)),
+            _ => Schedule::new(move |step| f(step.clamp(0, steps).astype(DType::F32) / steps)),
+        }
+    }
+
+    /// Returns the schedule whose value is always a mistake.
+    #[track_caller]
+    fn wrong(mistake: impl Fn(&Loc) -> Diagnostic + Send + Sync + 'static) -> Schedule {
         let at = context::caller(Location::caller());
-        Schedule::new(move |step| {
-            if steps == 0 {
-                return Array::mistake(mistakes::schedule(name, &context::loc(at)), None, at);
-            }
-            f(step.clamp(0, steps).astype(DType::F32) / steps)
-        })
+        Schedule::new(move |_| Array::mistake(mistake(&context::loc(at)), None, at))
     }
 }
 
@@ -143,5 +149,8 @@ pub fn cosine(start: f64, end: f64, steps: usize) -> Schedule {
 #[track_caller]
 pub fn warmup_cosine(peak: f64, end: f64, warmup_steps: usize, steps: usize) -> Schedule {
     let rest = steps.saturating_sub(warmup_steps);
+    if warmup_steps == 0 || rest == 0 {
+        return Schedule::wrong(move |loc| mistakes::warmup(warmup_steps, steps, loc));
+    }
     linear(0.0, peak, warmup_steps).then(warmup_steps, cosine(peak, end, rest))
 }

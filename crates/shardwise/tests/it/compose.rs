@@ -43,6 +43,20 @@ fn an_eager_call_is_one_program() {
 }
 
 #[test]
+fn the_time_of_a_loop_counts_once() {
+    let x = ones([64], F32);
+    let looped = jit(|x: &Array| fori_loop(0..100, x.clone(), |_, x| x.sin()).exp());
+    let ran = shardwise::profile(|| looped(&x)).unwrap();
+    let sum = |is_counted: fn(usize) -> bool| -> std::time::Duration {
+        (&ran).into_iter().filter(|i| is_counted(i.depth)).map(|i| i.total).sum()
+    };
+    let inside = |i: &&shardwise::Instruction| i.depth == 1 && i.count == 100;
+    assert!((&ran).into_iter().any(|i| inside(&i)), "{ran}");
+    assert_eq!(ran.total(), sum(|depth| depth == 0), "{ran}");
+    assert!(ran.total() < sum(|_| true), "{ran}");
+}
+
+#[test]
 fn a_compiled_function_inside_a_trace_is_refused() {
     let x = array(&[1.0f32, 2.0]);
     let compiled = jit(|x: &Array| x.square().sum(..)).lower(&x).unwrap().compile().unwrap();

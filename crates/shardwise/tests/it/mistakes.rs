@@ -11,6 +11,25 @@ fn check(got: Array, expected: Expect) {
 }
 
 #[test]
+fn functions_that_call_others_are_named() {
+    let named = |got: Array, code: &str, name: &str| {
+        let text = got.check().expect_err("a mistake").to_string();
+        assert!(text.starts_with(&format!("error[{code}]: `{name}`")), "{text}");
+        assert_eq!(text.matches("error[").count(), 1, "{text}");
+    };
+    let (x, n) = (ones([8, 16], F32), ones([8], I32));
+    named(x.clamp(ones([3], F32), 1), "broadcast", "clamp");
+    named(x.clamp(0, ones([3], F32)), "broadcast", "clamp");
+    named(x.clamp(0, ones([16], BF16)), "dtype-mixed", "clamp");
+    named(n.clamp(0.5, 1), "number-dtype", "clamp");
+    named(n.clamp(0, 1.5), "number-dtype", "clamp");
+    named(n.gt(0).clamp(n.gt(0), n.gt(0)), "dtype-kind", "clamp");
+    let wide = Array::of_type([2, 1 << 31], F32);
+    named(shardwise::categorical(Key::new(0), &wide, 1), "too-large", "categorical");
+    named(shardwise::categorical(Key::new(0), &ones([2, 0], F32), 1), "reduce-empty", "categorical");
+}
+
+#[test]
 fn words() {
     let mesh = Mesh::auto([("X", 4), ("model", 2)]).unwrap();
     let x = ones([8, 16], F32);
@@ -312,6 +331,15 @@ fn words_of_layers() {
            | logits f32[], labels i32[]
            = expected: logits whose last dimension is the classes"#]],
     );
+    check(
+        nn::softmax_cross_entropy(&ones([8, 0], F32), &zeros([8], I32)),
+        expect![[r#"
+            error[index-bounds]: `softmax_cross_entropy`: there are examples, and no classes to choose from
+              --> here
+               | logits f32[8,0], labels i32[8]"#]],
+    );
+    let none = nn::softmax_cross_entropy(&ones([0, 0], F32), &zeros([0], I32));
+    assert_eq!(none.to_vec::<f32>().unwrap(), [0f32; 0]);
     let (q, kv) = (ones([2, 5, 8, 4], F32), ones([2, 5, 3, 4], F32));
     check(
         nn::dot_product_attention(&q, &kv, &kv, Attention::new()),
@@ -423,7 +451,7 @@ fn words_of_layers() {
 
 #[test]
 fn words_of_optimizers() {
-    use shardwise::optim::{adamw, linear, sgd};
+    use shardwise::optim::{adamw, linear, sgd, warmup_cosine};
     let params = vec![ones([4], F32), ones([8, 2], F32)];
     let grads = vec![ones([4], F32), ones([2], F32)];
     let updated = |optimizer: shardwise::optim::Adam| optimizer.update(&grads, optimizer.init(&params), &params).0;
@@ -447,8 +475,16 @@ fn words_of_optimizers() {
         expect![[r#"
         error[schedule]: `linear`: the schedule has no steps
           --> here
-           = help: pass a positive number of steps; `warmup_cosine` is `linear` and then `cosine`, which both need steps"#]],
+           = help: pass a positive number of steps"#]],
     );
+    for (warmup_steps, steps) in [(0, 10), (10, 10), (10, 9), (0, 0)] {
+        let text = warmup_cosine(1.0, 0.0, warmup_steps, steps).at(20).check().unwrap_err().to_string();
+        assert!(
+            text.starts_with("error[schedule]: `warmup_cosine` needs steps in the warm-up and after it\n"),
+            "{text}"
+        );
+        assert!(text.contains(&format!("{steps} steps in all, {warmup_steps} of them")), "{text}");
+    }
     check(
         sgd(0.1).update(&params, adamw(0.1).init(&params), &params).0.remove(0),
         expect![[r#"

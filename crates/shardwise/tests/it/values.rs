@@ -359,6 +359,25 @@ fn random_bits_are_threefrys() {
 }
 
 #[test]
+fn integers_from_a_whole_range() {
+    // JAX computes 2^32 modulo the size of the range in 32 bits. For a size above 2^16, this is 0, so that only the low
+    // word counts. For the size 2^32 itself, which is 0 in 32 bits, XLA's remainder is the number.
+    let [_, second] = Key::new(3).split();
+    let low = bits(second, [100]).to_vec::<u32>().unwrap();
+    let drawn = |range| randint(Key::new(3), [100], range, U32).to_vec::<u32>().unwrap();
+    assert_eq!(drawn(0..1 << 32), low);
+    let modulo = |n: u32| low.iter().map(|low| low % n).collect::<Vec<_>>();
+    assert_eq!(drawn(0..u32::MAX as usize), modulo(u32::MAX));
+    assert_eq!(drawn(1..1 << 32), modulo(u32::MAX).into_iter().map(|n| n + 1).collect::<Vec<_>>());
+    let positive = randint(Key::new(3), [100], 0..1 << 31, I32).to_vec::<i32>().unwrap();
+    assert_eq!(positive.into_iter().map(|n| n as u32).collect::<Vec<_>>(), modulo(1 << 31));
+    for (range, dtype) in [(0..(1 << 32) + 1, U32), (1..(1 << 32) + 1, U32), (0..(1 << 31) + 1, I32), (3..3, U32)] {
+        let found = randint(Key::new(3), [100], range, dtype).check().unwrap_err();
+        assert_eq!(found.diagnostics().map(|d| d.code()).collect::<Vec<_>>(), ["randint-range"], "{found}");
+    }
+}
+
+#[test]
 fn random_numbers_are_the_same_on_every_mesh() {
     let draws: [fn() -> Array; 7] = [
         || bits(Key::new(1), [24, 6]),

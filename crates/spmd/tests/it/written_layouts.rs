@@ -301,6 +301,31 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"},
     );
 }
 
+#[test]
+fn the_axes_that_the_main_mesh_does_not_have_are_named() {
+    let message = |sharding: &str| {
+        let text = format!(
+            r#"
+sdy.mesh @a = <["x"=2, "y"=4]>
+sdy.mesh @b = <["p"=2, "q"=4], device_ids=[0, 1, 3, 2, 4, 5, 7, 6]>
+func.func @main(%arg0: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@a, [{{"x"}}, {{}}]>}}) -> tensor<8x4xf32> {{
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@b, {sharding}>] out_shardings=[<@b, [{{"p"}}, {{}}]>] manual_axes={{"p"}} (%arg1: tensor<4x4xf32>) {{
+    sdy.return %arg1 : tensor<4x4xf32>
+  }} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}}"#
+        );
+        let found = partition(&module(&text), &mut Options::default()).map(|_| ()).unwrap_err();
+        assert!(found.iter().all(|d| d.code == "mesh-order"), "{found}");
+        found.0[0].message.clone()
+    };
+    let expected = r#"the axes of @a cannot express "q" of @b"#;
+    assert_eq!(message(r#"[{"p", "q"}, {}]"#), expected);
+    assert_eq!(message(r#"[{"p"}, {"q"}]"#), expected);
+    assert_eq!(message(r#"[{"p"}, {}], replicated={"q"}"#), expected);
+    assert_eq!(message(r#"[{"p"}, {}], unreduced={"q"}"#), expected);
+}
+
 /// Returns the codes of what is found by verifying a program, or by partitioning it if it is valid. Panics if it can be
 /// partitioned.
 fn errors(text: &str) -> Vec<&'static str> {
@@ -355,6 +380,37 @@ func.func @main(%arg0: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x
     let pairs = "source_target_pairs = dense<[[0, 9], [9, 1]]> : tensor<2x2xi64>";
     assert_eq!(errors(&of(&format!(r#""stablehlo.collective_permute"(%arg1) <{{{pairs}}}>"#))), ["collective-process"]);
     check(&broadcast("[[0, 1], [3, -1]]> : tensor<2x2xi64"));
+    let one = r#"
+func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.collective_permute"(%arg0) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"#;
+    let found = partition(&module(one), &mut Options::default()).map(|_| ()).unwrap_err().to_string();
+    assert!(found.contains("names process 1, and the program runs on 1 device\n"), "{found}");
+}
+
+#[test]
+fn grids_in_the_older_notation_name_each_device_once() {
+    let of = |devices: &str| {
+        format!(
+            r#"
+func.func @main(%arg0: tensor<12xf32> {{mhlo.sharding = "{{devices={devices}}}"}}) -> tensor<12xf32> {{
+  return %arg0 : tensor<12xf32>
+}}"#
+        )
+    };
+    check(&of("[4]0,2,1,3"));
+    check(&of("[3]2,0,1"));
+    for devices in [
+        "[2]0,4",
+        "[2]1,2",
+        "[4]0,1,1,2",
+        "[3]0,9223372036854775808,1",
+        "[2]0,1099511627776",
+        "[2]0,18446744073709551615",
+    ] {
+        assert_eq!(errors(&of(devices)), ["gspmd-devices"], "{devices}");
+    }
 }
 
 #[test]
