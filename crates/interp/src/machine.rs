@@ -25,7 +25,8 @@ pub struct Machine<'m> {
     /// The op that is running.
     running: Option<(&'m Body, Op)>,
     depth: usize,
-    /// The function that is run, for messages.
+    /// The function that `run_main` runs, to which diagnostics without an op point. `None` in a run by shards and in a
+    /// [`RegionRunner`].
     main: Option<&'m Func>,
     /// True if values are distributed as their shardings state.
     is_by_shards: bool,

@@ -154,7 +154,6 @@ impl Facts for BatchNorm {
         let form = form(op);
         let types = counted_tensors(op, form.operands.len()..=form.operands.len(), 0)?;
         let (x, dim) = (types[0], check::size(op, "feature_index")?);
-        epsilon(op).ok_or_else(|| check::bad_attribute(op, "epsilon", "a float"))?;
         let mut check = Check::new(op);
         let in_range = dim < x.rank();
         check.that(form.labels.dimension, in_range, "`feature_index` must be a dimension of the operand").so_far()?;

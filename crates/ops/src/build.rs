@@ -8,7 +8,8 @@ use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpDef, Region, Type, Value}
 /// the operands and attributes do not determine the types (`convert`, `reshape`).
 ///
 /// # Errors
-/// Returns the errors that the op's facts report.
+/// Returns an error for each required attribute that is missing and for each attribute of the wrong kind. If there are
+/// none, returns the errors that the op's facts report.
 pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnostics> {
     let view = module.view(body, op);
     infer_op(&view)
@@ -17,7 +18,7 @@ pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnost
 /// Appends an op with inferred result types, and returns it. `module` has the functions that calls and composites name.
 ///
 /// # Errors
-/// Returns the errors that the op's facts report, and appends nothing then.
+/// Fails if [`infer`] does, and appends nothing then.
 pub fn build(
     module: &Module,
     builder: &mut Builder<'_>,
@@ -33,9 +34,7 @@ pub fn build(
 /// returns it. If the list is empty, the types are inferred.
 ///
 /// # Errors
-/// Fails if the op's facts report errors. With declared types, also fails if these are not those that the facts allow,
-/// if an attribute is of the wrong kind, or if an operand is quantized along a dimension while the op only accepts
-/// values that are quantized as a whole. Nothing is appended if it fails.
+/// Fails if [`infer`] does, or if the declared types are not those that the op's facts allow. Nothing is appended then.
 pub fn build_as(
     module: &Module,
     builder: &mut Builder<'_>,

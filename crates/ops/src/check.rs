@@ -1,8 +1,8 @@
 //! Checks that `infer` is written with: operand counts and kinds, attributes, and constraints with the specification's
 //! labels.
 //!
-//! No function here panics on an op that was read from text: such an op may have any operands and attributes until
-//! `infer` has checked them.
+//! No function here panics on an op that was read from text: such an op may have any operands, and any attributes of
+//! the kinds that its schema states, until `infer` has checked them.
 
 use crate::{Opcode, schema};
 use shardwise_base::{DType, DTypeKind, Diagnostic, Diagnostics, counted};
@@ -83,27 +83,20 @@ pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
     declared(op).map_or(otherwise, |t| t.dtype)
 }
 
-/// Returns a required attribute that is a list of dimensions or sizes. Fails if the attribute is missing or not a list
-/// of integers, or if one of them is negative.
+/// Returns an attribute that is a list of dimensions or sizes. Fails if it is not a list of integers, or if one of them
+/// is negative.
 pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, Diagnostics> {
     op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
 }
 
-/// Returns a required attribute that is a list of integers. Fails if the attribute is missing or not such a list.
+/// Returns an attribute that is a list of integers. Fails if it is not such a list.
 pub(crate) fn ints(op: &OpView<'_>, name: &'static str) -> Result<Vec<i64>, Diagnostics> {
     op.attrs().ints(name).ok_or_else(|| bad_attribute(op, name, "a list of integers").into())
 }
 
-/// Returns a required attribute that is a dimension or size. Fails if the attribute is missing, negative or not an
-/// integer.
+/// Returns an attribute that is a dimension or size. Fails if it is negative or not an integer.
 pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
-}
-
-/// Returns a required attribute that is a word (a string, a symbol or the value of an enum). Fails if the attribute is
-/// missing or not a word.
-pub(crate) fn word<'v>(op: &OpView<'v>, name: &'static str) -> Result<&'v str, Diagnostics> {
-    op.attrs().str(name).ok_or_else(|| bad_attribute(op, name, "a word").into())
 }
 
 /// The rule that [`precision_fits`] checks.
@@ -206,12 +199,10 @@ pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
     .note("its operands do not determine it")
 }
 
+/// Builds the error for an attribute that the op has but cannot read. `expected` is the right kind in words.
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
     let label = Opcode::of_view(op).attribute(name).map_or("op-attribute", |spec| spec.code());
-    if op.attr(name).is_some() {
-        return schema::wrong_kind(op, label, name, expected);
-    }
-    Diagnostic::error(label, op.loc(), format!("`{}` lacks the attribute `{name}`", op.name())).expected(expected)
+    schema::wrong_kind(op, label, name, expected)
 }
 
 /// The upper bound for an op that takes any number of operands.

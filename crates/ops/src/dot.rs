@@ -397,7 +397,7 @@ impl DotGeneral {
         which: "dot_general_c14",
         zero_points: Some("dot_general_c15"),
         axis: "dot_general_c16",
-        // A dot without its attribute is reported by its own checks.
+        // Dimension numbers that cannot be read are reported by the op's own checks.
         fits_axis: |op, dim| !DotDims::of(op).is_some_and(|dims| dims.rhs_contract.contains(&dim)),
         storage: "dot_general_c17",
         expressed: "dot_general_c18",

@@ -115,13 +115,11 @@ impl Dynamic {
         let args: Vec<Value> = op.operands()[..form.kept].iter().map(|&v| b.arg(op.body.ty(v).clone())).collect();
         let declared = [op.result_type(0).clone()];
         let mut attrs = form.attrs(op, &[]);
-        let found = match form.to {
-            Opcode::Gather => slice_sizes(op).map(|sizes| ("slice_sizes", sizes)),
-            Opcode::Convolution => padding(op).map(|padding| ("padding", padding)),
-            _ => None,
-        };
-        if let Some((name, sizes)) = found {
-            attrs.set(name, sizes);
+        if form.to == Opcode::Gather {
+            attrs.set("slice_sizes", slice_sizes(op));
+        }
+        if form.to == Opcode::Convolution && let Some(padding) = padding(op) {
+            attrs.set("padding", padding);
         }
         build::build_as(&module, &mut b, form.to, args, attrs, [], declared).map(|_| ())
     }
@@ -155,6 +153,7 @@ fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
 /// The labels of `dynamic_conv` that differ from those of `convolution` only in the name of the op.
 const DYNAMIC_CONV: &[&str] = &[
     "dynamic_conv_i1",
+    "dynamic_conv_i8",
     "dynamic_conv_c1",
     "dynamic_conv_c2",
     "dynamic_conv_c3",
@@ -189,17 +188,18 @@ const DYNAMIC_CONV: &[&str] = &[
     "dynamic_conv_c34",
 ];
 
-/// Returns sizes of slices with which a gather's result has its declared shape, or `None` if the dimension numbers are
-/// broken. The size of a dimension that is not in the result is 1, or 0 if the operand's is 0.
-fn slice_sizes(op: &OpView<'_>) -> Option<Attr> {
-    let dims = IndexDims::of_gather(op)?;
+/// Returns sizes of slices with which a gather's result has its declared shape, or any sizes if the dimension numbers
+/// are broken. The size of a dimension that is not in the result is 1, or 0 if the operand's is 0.
+fn slice_sizes(op: &OpView<'_>) -> Attr {
     let (operand, result) = (op.operand_shape(0), op.result_shape(0));
-    let kept = dims.window_operand_dims(operand.len());
     let mut sizes: Vec<usize> = operand.iter().map(|&n| n.min(1)).collect();
-    for (&d, w) in kept.iter().zip(&dims.window).filter(|_| kept.len() == dims.window.len()) {
-        sizes[d] = result.get(*w).copied().unwrap_or(sizes[d]);
+    if let Some(dims) = IndexDims::of_gather(op) {
+        let kept = dims.window_operand_dims(operand.len());
+        for (&d, w) in kept.iter().zip(&dims.window).filter(|_| kept.len() == dims.window.len()) {
+            sizes[d] = result.get(*w).copied().unwrap_or(sizes[d]);
+        }
     }
-    Some(Attr::sizes(&sizes))
+    Attr::sizes(&sizes)
 }
 
 /// Returns a padding with which a convolution has as many windows as the result's shape, or `None` if the dimension
@@ -251,6 +251,7 @@ fn label(code: &'static str) -> &'static str {
         "pad_c4" => "dynamic_pad_c4",
         "iota_c1" => "dynamic_iota_c1",
         "gather_i2" => "dynamic_gather_i2",
+        "gather_i3" => "dynamic_gather_i4",
         "gather_c1" => "dynamic_gather_c1",
         "gather_c2" => "dynamic_gather_c2",
         "gather_c3" => "dynamic_gather_c3",

@@ -2,15 +2,17 @@
 //! and reducers wider than their operands, which is the same for all ops.
 
 use crate::facts::{EvalError, RegionEval};
-use crate::{Opcode, promote, quantized};
+use crate::{Opcode, promote, quantized, schema};
 use shardwise_base::{Diagnostics, Literal};
 use shardwise_ir::{OpView, Type};
 
 /// Checks operands, attributes and regions of an op, and returns its result types.
 ///
 /// # Errors
-/// The constraints of the specification that the op violates.
+/// The required attributes that are missing and the attributes of the wrong kind. If there are none, the constraints of
+/// the specification that the op violates.
 pub fn infer_op(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+    schema::wrong_attributes(op).or(())?;
     let facts = Opcode::of_view(op).facts();
     if quantized::is_quantized(op) {
         return quantized::infer(op, &|op| facts.infer(op));

@@ -233,7 +233,6 @@ impl Facts for ExpectProbed {
     answer!(calculus = none("checks are for tests"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counted_tensors(op, 1..=1, 0)?;
-        check::word(op, "probe_id")?;
         Ok(vec![])
     }
     answer!(usual);
@@ -260,7 +259,6 @@ impl Facts for Probe {
     answer!(calculus = none("probes are for tests"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counted_tensors(op, 1..=1, 0)?;
-        check::word(op, "probe_id")?;
         Ok(types_of(op, op.operands()))
     }
     answer!(usual);

@@ -377,8 +377,10 @@ pub trait Facts: Sync {
     /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's
     /// (`add_c1`).
     ///
-    /// Operands and results are plain values. [`infer_op`](crate::infer_op) handles quantized ones. Fails if a
-    /// constraint is broken. Constraints that rely on a broken one are not reported.
+    /// Operands and results are plain values, and the attributes are those that the op's schema describes.
+    /// [`infer_op`](crate::infer_op) handles quantized values, and reports required attributes that are missing and
+    /// attributes of the wrong kind. Fails if a constraint is broken. Constraints that rely on a broken one are not
+    /// reported.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
     /// Returns the op's factors, from its types and attributes.

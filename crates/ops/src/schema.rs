@@ -20,7 +20,6 @@ pub(crate) use shardwise_base::{DType, Quantized};
 pub(crate) use shardwise_ir::text::{Piece, Syntax, Types, Written};
 
 use crate::Opcode;
-use crate::check::constraint;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::{Attr, OpView, Type, ValueNames};
 
@@ -356,7 +355,8 @@ impl OnQuantized {
         }
     }
 
-    /// Returns the labels of the constraints on quantized values.
+    /// Returns the labels that are named here for constraints on quantized values. `PerTensor`, whose label is the
+    /// operand's, and `Refuses` name none.
     fn labels(self) -> Vec<&'static str> {
         match self {
             OnQuantized::Computes { which, alike } => vec![which, alike],
@@ -497,37 +497,31 @@ impl Opcode {
     }
 }
 
-/// Returns an error for each attribute of the wrong kind.
-pub(crate) fn wrong_kinds(op: &OpView<'_>) -> Diagnostics {
+/// Returns an error for each required attribute that is missing, and for each attribute of the wrong kind.
+pub(crate) fn wrong_attributes(op: &OpView<'_>) -> Diagnostics {
     let mut found = Diagnostics::default();
     for spec in Opcode::of_view(op).schema().attributes {
-        if op.attr(spec.name).is_some_and(|attr| !spec.kind.fits(attr)) {
-            found.push(wrong_kind(op, spec.code(), spec.name, &spec.kind.in_words()));
+        match op.attr(spec.name) {
+            None if spec.presence == Presence::Required => found.push(missing(op, spec)),
+            Some(attr) if !spec.kind.fits(attr) => {
+                found.push(wrong_kind(op, spec.code(), spec.name, &spec.kind.in_words()));
+            }
+            _ => {}
         }
     }
     found
+}
+
+/// Builds the error for a required attribute that the op does not have.
+fn missing(op: &OpView<'_>, spec: &AttrSpec) -> Diagnostic {
+    let message = format!("`{}` lacks the attribute `{}`", op.name(), spec.name);
+    Diagnostic::error(spec.code(), op.loc(), message).expected(spec.kind.in_words())
 }
 
 /// Builds the error for an attribute of the wrong kind. `expected` is the right kind in words.
 pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expected: &str) -> Diagnostic {
     let message = format!("attribute `{name}` of `{}` is not of the right kind", op.name());
     Diagnostic::error(label, op.loc(), message).expected(expected)
-}
-
-/// Returns an error if an operand is quantized along a dimension, for an op that accepts only values quantized as a
-/// whole. Returns no error for other ops. (Ops that compute with quantized values are checked in `quantized`.)
-pub(crate) fn per_axis_operands(op: &OpView<'_>) -> Diagnostics {
-    let opcode = Opcode::of_view(op);
-    if !matches!(opcode.schema().on_quantized, OnQuantized::PerTensor) {
-        return Diagnostics::default();
-    }
-    let is_per_axis = |i: &usize| {
-        let quantized = op.operand_type(*i).as_tensor().and_then(|t| t.dtype.quantized());
-        quantized.is_some_and(|q| q.axis.is_some())
-    };
-    let found = (0..op.operands().len()).find(is_per_axis);
-    let rule = "values may be quantized per tensor only";
-    found.map_or_else(Diagnostics::default, |i| constraint(op, opcode.operand_label(i), rule).into())
 }
 
 #[cfg(test)]

@@ -103,13 +103,10 @@ impl Call {
 impl Facts for Call {
     answer!(calculus = structure);
     /// Returns the result types of the callee, or the declared ones if the module has no such function. The verifier of
-    /// modules checks that the callee exists. Fails if the attribute `callee` is missing or broken, or if the op has a
-    /// region.
+    /// modules checks that the callee exists. Fails if the op has a region.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counts(op, 0..=check::MANY, 0)?;
-        let name =
-            op.attrs().str("callee").ok_or_else(|| check::bad_attribute(op, "callee", "the name of a function"))?;
-        Ok(match op.module.func(name) {
+        Ok(match Call::callee(op).and_then(|name| op.module.func(name)) {
             Some(f) => f.result_types.clone(),
             None => op.results().iter().map(|&v| op.body.ty(v).clone()).collect(),
         })

@@ -268,9 +268,6 @@ impl OpDef for Opcode {
     /// Checks the op itself, and that its results have the types that its operands and attributes determine. Returns
     /// the errors.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics {
-        if let Err(found) = schema::wrong_kinds(op).or(()).and_then(|()| schema::per_axis_operands(op).or(())) {
-            return found;
-        }
         let expected = match infer_op(op) {
             Ok(types) => types,
             Err(found) => return found,

@@ -659,16 +659,15 @@ impl Array {
     /// Returns an array as the error: one that carries the mistakes if a sum cannot be reduced, or the array itself if
     /// another handle shares it or if it has no value that was made.
     pub(crate) fn into_handle(self) -> Result<ArrayHandle, Array> {
-        let node = Arc::try_unwrap(self.0).map_err(Array)?;
-        match node.state {
+        let Node { ty, manual, state, at } = Arc::try_unwrap(self.0).map_err(Array)?;
+        let in_state = |state| Array(Arc::new(Node { ty, manual, state, at }));
+        match state {
             State::Value(held) => match held.into_inner().unwrap_or_else(PoisonError::into_inner) {
                 Held::Made(handle) => Ok(handle),
-                Held::Sum(sum) => {
-                    (sum.take)().map_err(|e| Array::new(node.ty, State::Mistake(e.into_mistakes()), node.at))
-                }
-                held => Err(Array::new(node.ty, State::Value(Mutex::new(held)), node.at)),
+                Held::Sum(sum) => (sum.take)().map_err(|e| in_state(State::Mistake(e.into_mistakes()))),
+                held => Err(in_state(State::Value(Mutex::new(held)))),
             },
-            state => Err(Array::new(node.ty, state, node.at)),
+            state => Err(in_state(state)),
         }
     }
 
@@ -932,5 +931,25 @@ impl<B: CompareWithMethods> PartialEq<B> for Array {
 impl<B: CompareWithMethods> PartialOrd<B> for Array {
     fn partial_cmp(&self, _: &B) -> Option<std::cmp::Ordering> {
         unreachable!("no type is `CompareWithMethods`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+
+    /// Tests that an array inside a `shard_map` from which no value can be moved is returned with its states.
+    #[test]
+    fn an_array_that_has_no_value_keeps_its_states() {
+        set_mesh(Mesh::auto([("X", 2)]).unwrap());
+        let f = |x: &Array| {
+            let y = x + 1.0;
+            assert_eq!(y.short_type(), "f32[2]{V:X}");
+            let kept = y.into_handle().err().expect("a traced array has no value");
+            assert_eq!(kept.short_type(), "f32[2]{V:X}");
+            kept
+        };
+        let y = jit(shard_map(f).in_specs(P!("X")).out_specs(P!("X")))(&arange(0..4, F32)).unwrap();
+        assert_eq!(y.to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     }
 }

@@ -640,6 +640,7 @@ impl Array {
     /// # Errors
     ///
     /// - `permutation` if a position does not exist, or is a source or target twice.
+    /// - `dtype-kind` for `f8e8m0fnu`, which has no zero, if no value is sent to some device.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn ppermute(&self, axes: impl Axes, permutation: impl Permutation) -> Array {
@@ -1082,6 +1083,15 @@ fn exchange_along(
     Ok(Exchange::finished(if split.is_stacked() { own } else { merged(&own, to) }))
 }
 
+/// Checks that zeros exist if some of the `count` positions are no target of `pairs`.
+///
+/// Errors: `dtype-kind`.
+fn has_fill(s: &Site<'_>, x: &Array, pairs: &[(usize, usize)], count: usize) -> Checked<()> {
+    let expected = "a dtype that has a zero, or a value for each device";
+    let help = "convert the array first: `.astype(F32)`";
+    s.kind(x, |dtype| dtype.has_zero() || pairs.len() == count, expected, help)
+}
+
 fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permutation) -> Checked<Exchange> {
     let ty = Some(x.tensor().clone());
     if let Some(along) = s.along(axes)? {
@@ -1096,6 +1106,7 @@ fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permuta
             let pairs = format!("{pairs:?}");
             return s.fail(ty, mistakes::permutation(s.name, &wrong, &pairs, &along.show(), count, &s.loc));
         }
+        has_fill(s, x, &pairs, count)?;
         let source = |to: usize| pairs.iter().find(|p| p.1 == to).map(|p| p.0);
         let sources: Vec<Option<usize>> = (0..count).map(source).collect();
         return Ok(Exchange::finished(along.spread(&rows(&along.gather(x), &sources))));
@@ -1110,6 +1121,7 @@ fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permuta
                 let (pairs, axes) = (format!("{pairs:?}"), over.show());
                 return s.fail(ty, mistakes::permutation(s.name, &wrong, &pairs, &axes, count, &s.loc));
             }
+            has_fill(s, x, &pairs, count)?;
             collective::Permutation::of_pairs(along, pairs)
         }
     };

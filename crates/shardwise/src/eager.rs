@@ -212,7 +212,8 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
 /// A traced and compiled program.
 pub(crate) struct Prepared {
     pub compiled: Arc<Compiled>,
-    /// The stated layout of each result, or `None` if there is none.
+    /// For each result, the layout that was asked for, or else that of the value in the trace. `None` if there is
+    /// neither, or if only the buffers of the results are used.
     results: Vec<Option<base::Sharding>>,
     /// `Some` if the program has warnings: the warnings and the program that they refer to.
     warned: Option<(Warned, Module)>,

@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::eager::{call, call_many};
-use crate::ops::{AsArray, Checked, Site, element, site};
+use crate::ops::{AsArray, Checked, Site, site};
 use crate::{DType, context, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
@@ -402,14 +402,15 @@ fn sum_away(t: Term, is_kept: impl Fn(&char) -> bool, dtype: base::DType) -> Ter
     Term { labels, array: hlo::convert(&t.array, dtype).sum(dims) }
 }
 
-/// Takes the diagonal of dimensions that have the same letter.
+/// Takes the diagonal of dimensions that have the same letter, as the sum of a masked array. Bools and a dtype that can
+/// only be stored are reported by the sum.
 fn diagonal(t: Term) -> Term {
     let twice = (0..t.labels.len()).find_map(|i| t.labels[..i].iter().position(|c| *c == t.labels[i]).map(|j| (j, i)));
     let Some((first, second)) = twice else { return t };
     let ty = t.array.tensor().clone();
     let place = |d| hlo::iota(TensorType::new(base::DType::I32, ty.shape.clone()), d);
     let on = hlo::compare("EQ", &place(first), &place(second));
-    let masked = hlo::select(&on, &t.array, &hlo::splat(&element(0.0, ty.dtype), &ty.shape));
+    let masked = hlo::select(&on, &t.array, &hlo::zeros(&ty));
     let mut labels = t.labels;
     labels.remove(second);
     diagonal(Term { labels, array: masked.sum(second) })

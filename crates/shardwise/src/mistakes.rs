@@ -67,7 +67,7 @@ pub(crate) fn element_type(wanted: DType, ty: &str, loc: &Loc) -> Diagnostic {
 
 /// Returns the mistake of a text that names no element type. `str::parse` does not know the line of its call.
 pub(crate) fn dtype_name(name: &str) -> Diagnostic {
-    Diagnostic::error("dtype-name", &Loc::UNKNOWN, format!("there is no element type `{name}`"))
+    Diagnostic::error("dtype-name", &Loc::UNKNOWN, format!("`{name}` is not the name of an element type"))
         .help("write a short name of JAX: `bool`, `i32`, `u8`, `bf16`, `f32`, `c64`, ..")
 }
 

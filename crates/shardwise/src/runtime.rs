@@ -91,7 +91,8 @@ static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Programs {
-    /// All programs that are in use. Entries of programs that have been dropped are removed from time to time.
+    /// The programs that were planned here and are still in use. Of several with one hash, the last one. Entries of
+    /// programs that have been dropped are removed from time to time.
     held: HashMap<u64, Weak<Compiled>>,
     held_at_last_sweep: usize,
     /// Programs that stay when they are no longer in use. They have few constants, so that dropping a program frees its

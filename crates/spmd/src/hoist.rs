@@ -63,8 +63,7 @@ fn is_loop(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::While
 }
 
-/// Returns the first collective in a loop that may run more than once which could be in front of the loop and is not
-/// marked to stay, or `None` if there is none.
+/// Returns the first collective that [`hoist`] would move out of a loop or mark, or `None` if there is none.
 pub(crate) fn first_invariant(module: &Module, body: &Body) -> Option<Op> {
     let left = |op: Op| {
         let view = module.view(body, op);

@@ -22,8 +22,10 @@ pub fn run(_: &Options) -> Result<(String, bool)> {
     Ok((report, found.is_empty()))
 }
 
-/// Returns a line for each violation of the policy. Of the crates that only the fuzzer uses, only the sources are
-/// checked. Fails if the policy, a lock file or the list of packages cannot be read.
+/// Returns a line for each violation of the policy. Versions and sources are checked of all crates in the lock file.
+/// Licences are checked only of the crates that are built for this machine, because cargo does not know those of crates
+/// that it has not downloaded. Of the crates that only the fuzzer uses, only the sources are checked. Fails if the
+/// policy, a lock file or the list of packages cannot be read.
 pub fn violations() -> Result<Vec<String>> {
     let policy = Policy::parse(&repo::read("deny.toml".as_ref())?)?;
     let locked = Lock::parse(&repo::read("Cargo.lock".as_ref())?)?;

@@ -25,7 +25,7 @@ pub struct Options {
     list: bool,
 }
 
-/// A program of a file.
+/// The outcome of a program of a file, or of the file if the command failed.
 struct Part {
     place: String,
     checks: usize,

@@ -218,9 +218,11 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-/// The attribute with the groups of processes among which a collective communicates.
-const REPLICA_GROUPS: AttrSpec =
-    required("replica_groups", None, AttrKind::Own("rows of process ids, or axes of a mesh"));
+/// Describes the attribute with the groups of processes among which a collective communicates. `label` is its number
+/// among the specification's inputs.
+const fn replica_groups(label: &'static str) -> AttrSpec {
+    required("replica_groups", Some(label), AttrKind::Own("rows of process ids, or axes of a mesh"))
+}
 
 /// Describes the attribute with the channel of a collective. `label` is its number among the specification's inputs.
 const fn channel(label: &'static str) -> AttrSpec {
@@ -244,7 +246,7 @@ impl AllGather {
     pub(crate) const SCHEMA: Schema = collective_schema(
         &[
             required("all_gather_dim", Some("all_gather_i2"), AttrKind::Int(DType::I64)),
-            REPLICA_GROUPS,
+            replica_groups("all_gather_i3"),
             channel("all_gather_i4"),
             optional("use_global_device_ids", Some("all_gather_i5"), AttrKind::Flag, "`false`"),
         ],
@@ -293,7 +295,7 @@ impl Facts for AllGather {
 impl AllReduce {
     pub(crate) const SCHEMA: Schema = collective_schema(
         &[
-            REPLICA_GROUPS,
+            replica_groups("all_reduce_i2"),
             channel("all_reduce_i3"),
             optional("use_global_device_ids", Some("all_reduce_i4"), AttrKind::Flag, "`false`"),
         ],
@@ -352,7 +354,7 @@ impl ReduceScatter {
     pub(crate) const SCHEMA: Schema = collective_schema(
         &[
             required("scatter_dimension", Some("reduce_scatter_i2"), AttrKind::Int(DType::I64)),
-            REPLICA_GROUPS,
+            replica_groups("reduce_scatter_i3"),
             channel("reduce_scatter_i4"),
             optional("use_global_device_ids", Some("reduce_scatter_i5"), AttrKind::Flag, "`false`"),
         ],
@@ -417,7 +419,7 @@ impl AllToAll {
             required("split_dimension", Some("all_to_all_i2"), AttrKind::Int(DType::I64)),
             required("concat_dimension", Some("all_to_all_i3"), AttrKind::Int(DType::I64)),
             optional("split_count", Some("all_to_all_i4"), AttrKind::Int(DType::I64), "the size of the groups"),
-            REPLICA_GROUPS,
+            replica_groups("all_to_all_i5"),
             channel("all_to_all_i6"),
         ],
         Operands::List,
@@ -538,7 +540,7 @@ impl Facts for CollectivePermute {
 impl CollectiveBroadcast {
     pub(crate) const SCHEMA: Schema = collective_schema(
         &[
-            REPLICA_GROUPS,
+            replica_groups("collective_broadcast_i2"),
             channel("collective_broadcast_i3"),
             optional("has_dynamic_root", Some("collective_broadcast_i4"), AttrKind::Flag, "`false`"),
         ],
@@ -628,7 +630,7 @@ fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Che
 impl CollectiveReduce {
     pub(crate) const SCHEMA: Schema = collective_schema(
         &[
-            REPLICA_GROUPS,
+            replica_groups("collective_reduce_i2"),
             channel("collective_reduce_i3"),
             optional("has_dynamic_root", Some("collective_reduce_i4"), AttrKind::Flag, "`false`"),
         ],
@@ -733,11 +735,11 @@ impl Facts for AxisIndexOp {
     answer!(calculus = none("it has no operands"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counts(op, 0..=0, 0)?;
-        let axes = op.attr("axes").and_then(Attr::as_axes);
-        let fits = axes.is_some_and(|(mesh, axes)| repeated_axis(mesh, axes).is_none());
-        Check::new(op)
-            .that("axis-index-axes", fits, "`axes` must be axes of a mesh that do not overlap")
-            .give_tensor(DType::I32, vec![])
+        let mut check = Check::new(op);
+        if let Some(fault) = AxisIndexOp::axes(op).and_then(|(mesh, axes)| repeated_axis(mesh, axes)) {
+            check.that("axis-index-axes", false, &format!("{fault} in `axes`"));
+        }
+        check.give_tensor(DType::I32, vec![])
     }
     fn example(&self, _: Opcode) -> &'static str {
         r#"sdy.mesh @mesh = <["x"=2, "y"=2]>

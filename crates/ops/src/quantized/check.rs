@@ -20,7 +20,11 @@ type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 /// if `plain` fails.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
-        OnQuantized::Converts | OnQuantized::Any | OnQuantized::PerTensor => plain(op),
+        OnQuantized::Converts | OnQuantized::Any => plain(op),
+        OnQuantized::PerTensor => {
+            check_per_tensor(op)?;
+            plain(op)
+        }
         OnQuantized::Refuses => Err(not_taken(op).into()),
         OnQuantized::Moves(_) | OnQuantized::MovesAxis(_) if !is_per_axis(op) => plain(op),
         OnQuantized::Moves(label) => Err(constraint(op, label, PER_TENSOR).into()),
@@ -67,6 +71,15 @@ fn with_types(op: &OpView<'_>, of: fn(DType) -> DType, plain: Infer<'_>) -> Resu
 fn quantized<'v>(op: &OpView<'v>) -> impl Iterator<Item = &'static Quantized> + use<'v> {
     let op = *op;
     op.operands().iter().chain(op.results()).filter_map(move |&v| of(&op, v))
+}
+
+/// Fails if an operand is quantized along a dimension. Reports the first one.
+fn check_per_tensor(op: &OpView<'_>) -> Result<(), Diagnostics> {
+    let is_per_axis = |&v: &Value| of(op, v).is_some_and(|q| q.axis.is_some());
+    match op.operands().iter().position(is_per_axis) {
+        Some(i) => Err(constraint(op, Opcode::of_view(op).operand_label(i), PER_TENSOR).into()),
+        None => Ok(()),
+    }
 }
 
 fn is_per_axis(op: &OpView<'_>) -> bool {

@@ -102,7 +102,7 @@ impl Facts for Constant {
     answer!(calculus = none("it has no operands"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [] = check::tensors(op)?;
-        let value = constant_value(op).ok_or_else(|| check::bad_attribute(op, "value", "a dense array"))?;
+        let value = constant_value(op).expect("a required attribute");
         let given = check::declared_dtype(op, value.dtype());
         let dtype = if given.storage() == value.dtype() { given } else { value.dtype() };
         Check::new(op).give_tensor(dtype, value.shape())

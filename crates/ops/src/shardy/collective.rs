@@ -127,16 +127,15 @@ impl ShardyCollective {
         })
     }
 
-    /// Returns the name of the attribute with the axes, and its kind in words.
-    fn attribute(op: Opcode) -> (&'static str, &'static str) {
+    /// Returns the name of the attribute with the axes.
+    fn attribute(op: Opcode) -> &'static str {
         match op {
-            Opcode::SdyAllGather => ("gathering_axes", "a list of axes for each dimension"),
-            Opcode::SdyAllSlice => ("slicing_axes", "a list of axes for each dimension"),
-            Opcode::SdyAllToAll => ("params", "axes, a source and a target dimension each"),
-            Opcode::SdyReduceScatter => ("reduce_scatter_axes", "a list of axes for each dimension"),
-            Opcode::SdyAllReduce => ("reduction_axes", "a list of axes"),
-            Opcode::ReplicatedToUnreduced => ("axes", "a list of axes"),
-            _ => ("axes", "a list of axes for each dimension"),
+            Opcode::SdyAllGather => "gathering_axes",
+            Opcode::SdyAllSlice => "slicing_axes",
+            Opcode::SdyAllToAll => "params",
+            Opcode::SdyReduceScatter => "reduce_scatter_axes",
+            Opcode::SdyAllReduce => "reduction_axes",
+            _ => "axes",
         }
     }
 
@@ -167,8 +166,7 @@ impl ShardyCollective {
             AllToAll { params } => Attr::Array(params.iter().map(|p| p.attr(mesh)).collect()),
             CollectivePermute | Exchange => return Attrs::new(),
         };
-        let (name, _) = ShardyCollective::attribute(self.opcode());
-        let attrs = Attrs::new().with(name, axes);
+        let attrs = Attrs::new().with(ShardyCollective::attribute(self.opcode()), axes);
         match self {
             AllReduce { reduce, .. } | ReduceScatter { reduce, .. } if *reduce != ReduceKind::Add => {
                 let (dialect, kind) = ("sdy".into(), "reduction_op".into());
@@ -457,8 +455,8 @@ impl Facts for Collective {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let t = counted_tensors(op, 1..=1, 0)?[0];
         let Some(step) = ShardyCollective::of(op) else {
-            let (name, kind) = ShardyCollective::attribute(Opcode::of_view(op));
-            return Err(bad_attribute(op, name, kind).into());
+            // The kinds of all other attributes are known to fit.
+            return Err(bad_attribute(op, "params", "axes, a source and a target dimension each").into());
         };
         let mut check = Check::new(op);
         use ShardyCollective::*;
@@ -474,7 +472,7 @@ impl Facts for Collective {
             match op.body.sharding(result) {
                 Some(out) => check_step(op, &step, out, &mut check),
                 None => {
-                    check.that("sdy-collective-result", false, "the result must have a sharding: `out_sharding`");
+                    check.that("sdy-collective-result", false, "the result has no sharding: `out_sharding` is missing");
                 }
             }
         }

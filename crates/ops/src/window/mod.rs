@@ -191,8 +191,7 @@ struct WindowLabels {
 }
 
 /// Reads the attributes of a window of this rank, and reports those that are broken. In their place, and in place of
-/// absent ones, the sizes, strides and dilations are 1 and the padding is 0. An absent attribute of the sizes is
-/// broken, unless the rank is 0.
+/// absent ones, the sizes, strides and dilations are 1 and the padding is 0.
 ///
 /// `names` are the names of the attributes for the sizes, the strides, the dilations of the tensor and those of the
 /// window. An empty name has no attribute. `sizes` are the window's sizes if no attribute has them.
@@ -206,9 +205,7 @@ fn read_window(
 ) -> Vec<WindowDim> {
     let mut list = |name: &str, [count, positive]: [&'static str; 2], given: Option<Vec<usize>>| {
         let given = given.map(|l| l.iter().map(|&n| n as i64).collect());
-        // An absent attribute is 1 in each dimension, but the window's own size is required.
-        let absent = || (name != names[0] || rank == 0).then(|| vec![1; rank]);
-        let read: Option<Vec<i64>> = given.or_else(|| op.attr(name).map_or_else(absent, Attr::to_ints));
+        let read: Option<Vec<i64>> = given.or_else(|| op.attr(name).map_or_else(|| Some(vec![1; rank]), Attr::to_ints));
         let good = read.filter(|l| l.len() == rank);
         check.that(count, good.is_some(), &format!("`{name}` must have one number for each dimension"));
         let good = good.unwrap_or_else(|| vec![1; rank]);

@@ -77,7 +77,10 @@ fn inputs_of_another_kind() {
         of("reduce_precision", "exponent_bits = true, mantissa_bits = \"x\""),
         ["reduce_precision_i2", "reduce_precision_i3"]
     );
-    assert_eq!(of("all_gather", "all_gather_dim = 0 : i64, channel_handle = 3 : i64"), ["all_gather_i4"]);
+    assert_eq!(
+        of("all_gather", "all_gather_dim = 0 : i64, channel_handle = 3 : i64"),
+        ["all_gather_i3", "all_gather_i4"]
+    );
     let token = "%t = stablehlo.create_token : !stablehlo.token\n";
     let abs = "%0 = \"stablehlo.abs\"(%t) : (!stablehlo.token) -> tensor<2x3xf32>";
     assert_eq!(codes(&format!("{token}{abs}")), ["abs_i1"]);
@@ -398,6 +401,7 @@ fn dynamic_gathers() {
     assert_eq!(of(rows, 2, "4x3xf64"), ["dynamic_gather_c14"]);
     let with = |from: &str, to: &str| of(&rows.replace(from, to), 2, "4x3xf32")[0].clone();
     assert_eq!(with("collapsed_slice_dims = [0], ", ""), "dynamic_gather_c1");
+    assert_eq!(with("collapsed_slice_dims = [0], ", "collapsed_slice_dims = [-1], "), "dynamic_gather_i4");
     assert_eq!(with("index_vector_dim = 1", "index_vector_dim = 3"), "dynamic_gather_c2");
     assert_eq!(with("start_index_map = [0]", "start_index_map = [0, 1]"), "dynamic_gather_c3");
     assert_eq!(with("offset_dims = [1]", "offset_dims = [2]"), "dynamic_gather_c5");

@@ -99,7 +99,7 @@ fn messages_say_what_is_wrong_and_where() {
         expect![[r#"
             error[transpose_i2]: `stablehlo.transpose` lacks the attribute `permutation`
               --> x.mlir:3:5
-               = expected: a list of sizes that are not negative"#]],
+               = expected: a list of 64-bit integers"#]],
     );
 }
 

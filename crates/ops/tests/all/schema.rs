@@ -1,9 +1,9 @@
 //! The schemas of the table agree with the ops' own checks and with their texts.
 
-use shardwise_base::Diagnostic;
+use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::text::{Form, Piece};
 use shardwise_ir::{Attr, Attrs, Module, Op, OpView};
-use shardwise_ops::{OPS, Opcode, Presence};
+use shardwise_ops::{AttrSpec, OPS, Opcode, Presence};
 
 /// Returns the example of an op, and the first op of this kind in its `@main`. Panics if it has no such op or cannot be
 /// read.
@@ -40,10 +40,8 @@ fn attributes_of_examples_are_in_the_schema() {
     }
 }
 
-/// Required attributes whose absence is reported as something else: types that differ.
-const NOT_NAMED: [&str; 1] = ["value"];
-
-/// An example without one of its attributes is refused for its absence if the attribute is required, and only then.
+/// Tests that an op without one of its required attributes is refused for that alone, and that the absence of another
+/// attribute is no fault of that attribute.
 #[test]
 fn required_attributes_are_those_that_the_verifier_misses() {
     let (mut required, mut optional) = (0, 0);
@@ -56,24 +54,45 @@ fn required_attributes_are_those_that_the_verifier_misses() {
                 continue;
             }
             let errors = shardwise_ir::verify(&changed);
-            let code = spec.label.unwrap_or("op-attribute");
-            let is_named = |d: &Diagnostic| d.code == code || d.message.contains(&format!("`{}`", spec.name));
             match spec.presence {
                 Presence::Required => {
                     required += 1;
-                    let is_missed =
-                        errors.iter().any(is_named) || (errors.has_errors() && NOT_NAMED.contains(&spec.name));
-                    assert!(is_missed, "{} without `{}`: {errors:?}", op.name(), spec.name);
+                    assert_eq!(errors, missing(&view(&changed, found), spec).into());
                 }
                 Presence::Optional(_) => {
                     optional += 1;
-                    let is_missed = errors.iter().any(|d| d.code == code);
-                    assert!(!is_missed, "{} without `{}`: {errors:?}", op.name(), spec.name);
+                    let is_missed = errors.iter().any(|d| d.code == spec.code());
+                    assert!(!is_missed, "{} without `{}`: {errors}", op.name(), spec.name);
                 }
             }
         }
     }
     assert!(required > 50 && optional > 10, "only {required} and {optional} attributes");
+}
+
+/// Returns the error for an op without a required attribute.
+fn missing(op: &OpView<'_>, spec: &AttrSpec) -> Diagnostic {
+    let message = format!("`{}` lacks the attribute `{}`", op.name(), spec.name);
+    Diagnostic::error(spec.code(), op.loc(), message).expected(spec.kind.in_words())
+}
+
+/// Tests that the inference of types reports all required attributes of an op that has no attributes.
+#[test]
+fn ops_without_attributes_are_refused_for_each_that_is_required() {
+    for &op in Opcode::ALL {
+        let (mut module, found) = example(op);
+        *attrs_mut(&mut module, found) = Attrs::new();
+        let attributes = op.schema().attributes.iter();
+        let required = attributes.filter(|spec| spec.presence == Presence::Required);
+        let view = view(&module, found);
+        let expected: Vec<Diagnostic> = required.map(|spec| missing(&view, spec)).collect();
+        match shardwise_ops::infer(&module, view.body, found) {
+            Err(errors) if !expected.is_empty() => assert_eq!(errors, Diagnostics(expected)),
+            _ => assert_eq!(expected, [], "{} is accepted", op.name()),
+        }
+        let text = shardwise_ir::text::print_op(&module, view.body, found, &Default::default());
+        assert!(text.contains(op.name().trim_start_matches("func.")), "{text}");
+    }
 }
 
 /// Tests that an attribute of another kind than the schema says is reported under the attribute's label, or as

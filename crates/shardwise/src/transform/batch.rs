@@ -315,8 +315,8 @@ fn resolved<T: Tree>(
 }
 
 // ── the batch
-/// Builds `f` for a batch along the leading dimension of all arguments. Fails if these dimensions differ in size, if
-/// `f` fails, or if an op has no batch.
+/// Builds `f` for a batch along the leading dimension of all arguments. Fails if there is no array, if these dimensions
+/// are missing, differ in size or are split differently over Explicit axes, if `f` fails, or if an op has no batch.
 pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> Result<R> {
     batched(f, args, &Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] }, at)
 }

@@ -404,10 +404,29 @@ fn numbers_without_a_zero_are_moved_and_not_added() {
     assert_eq!(elements(|x| x.pbroadcast("X", 0)), [1.0, 2.0]);
     assert_eq!(elements(|x| x.pbroadcast("X", 1)), [least, 4.0]);
     assert_eq!(elements(|x| x.pbroadcast_start("X", 1).done()), [least, 4.0]);
-    for f in [|x: &Array| x.psum("X"), |x: &Array| x.psum_scatter("X", 0), |x: &Array| x.pcast("X", Pcast::Unreduced)] {
+    let sums: [fn(&Array) -> Array; 3] =
+        [|x| x.psum("X"), |x| x.psum_scatter("X", 0), |x| x.pcast("X", Pcast::Unreduced)];
+    let moves_to_some: [fn(&Array) -> Array; 2] =
+        [|x| x.ppermute("X", [(0, 1)]), |x| x.ppermute_start("X", [(1, 0)]).done()];
+    for f in sums.into_iter().chain(moves_to_some) {
         let wrong = map(f, P!("X")).unwrap_err();
         assert_eq!(wrong.diagnostics().next().unwrap().code(), "dtype-kind");
     }
+    let moves_to_all: [fn(&Array) -> Array; 3] = [
+        |x| x.ppermute("X", shift(1)),
+        |x| x.ppermute("X", [(0, 1), (1, 0)]),
+        |x| x.pshuffle("X", [1, 0]),
+    ];
+    for f in moves_to_all {
+        let swapped = convert(&map(f, P!("X")).unwrap(), 4, "f8E8M0FNU", "f32");
+        assert_eq!(swapped.to_vec::<f32>().unwrap(), [least, 4.0, 1.0, 2.0]);
+    }
+    // Along the mapped dimension of a batch.
+    let batch = |f: fn(&Array) -> Array| jit(shardwise::vmap(f).axis_name("i"))(&x);
+    let wrong = batch(|x| x.ppermute("i", [(0, 1), (2, 3)])).unwrap_err();
+    assert_eq!(wrong.diagnostics().next().unwrap().code(), "dtype-kind");
+    let rolled = convert(&batch(|x| x.ppermute("i", shift(1))).unwrap(), 4, "f8E8M0FNU", "f32");
+    assert_eq!(rolled.to_vec::<f32>().unwrap(), [4.0, 1.0, 2.0, least]);
 }
 
 /// Tests that loops carry, scan over and collect unreduced values, and that the predicate of a loop must not be one.

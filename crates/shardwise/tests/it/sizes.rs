@@ -303,3 +303,19 @@ fn numbers_that_can_only_be_stored_are_set_and_not_combined() {
         assert_eq!(lowered(f).unwrap_err().diagnostics().next().unwrap().code(), "dtype-kind");
     }
 }
+
+/// Tests that an einsum that sums numbers that can only be stored, or bools, is refused, and that one that moves them is
+/// not.
+#[test]
+fn an_einsum_adds_only_what_can_be_added() {
+    for dtype in [F8E4M3FN, F8E8M0FNU, I4, Bool] {
+        let lowered = |f: fn(&Array) -> Array| jit(f).lower(&Array::of_type([3, 3], dtype)).map(|_| ());
+        assert!(lowered(|x| einsum!("ij->ji", x)).is_ok(), "{dtype}");
+        let summed: [fn(&Array) -> Array; 3] =
+            [|x| einsum!("ii->i", x), |x| einsum!("ii->", x), |x| einsum!("ij->i", x)];
+        for f in summed {
+            let wrong = lowered(f).unwrap_err();
+            assert_eq!(wrong.diagnostics().next().unwrap().code(), "dtype-kind", "{dtype}");
+        }
+    }
+}

@@ -55,10 +55,12 @@ fn literals(source: &str) -> Vec<String> {
     ratchet::strings(source).map(|literal| literal.trim_matches('"').to_string()).collect()
 }
 
-/// Returns true for the labels of the specification's constraints and inputs: `dot_general_c12`, `transpose_i2`.
+/// Returns true for the labels of the specification's constraints, inputs and outputs: `dot_general_c12`,
+/// `transpose_i2`, `uniform_quantize_o1`.
 fn is_label(text: &str) -> bool {
-    let Some((op, number)) = text.rsplit_once("_c").or_else(|| text.rsplit_once("_i")) else { return false };
+    let Some((op, label)) = text.rsplit_once('_') else { return false };
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '2';
+    let number = label.strip_prefix(['c', 'i', 'o']).unwrap_or_default();
     let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
     is_number && !op.is_empty() && op.chars().all(is_name)
 }
@@ -94,6 +96,7 @@ mod tests {
     #[test]
     fn labels() {
         assert!(is_label("dot_general_c12") && is_label("atan2_c1") && is_label("transpose_i2"));
+        assert!(is_label("custom_call_i2") && is_label("rng_bit_generator_o2"));
         assert!(!is_label("add_c") && !is_label("call-types") && !is_label("x_c1a"));
     }
 }
