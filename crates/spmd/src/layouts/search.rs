@@ -619,3 +619,22 @@ impl Ord for Next {
         (self.0.price, other.0.value).cmp(&(other.0.price, self.0.value))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_that_may_raise_the_price_come_last() {
+        let ask = |n: usize, price| Next(Ask { value: Group::new(n), layout: Layout::new(n), price });
+        let change = |n: usize| (Group::new(n), Layout::new(n));
+        let queue = || Queue { first: [ask(0, 5), ask(1, 7), ask(2, 7)].into(), later: BinaryHeap::new() };
+        let all = |avoids_rises: bool| {
+            let mut queue = queue();
+            std::iter::from_fn(|| queue.pop(avoids_rises)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(false), [1, 2, 0].map(|n| (change(n), true)));
+        let tried = [1, 2, 0].map(|n| (change(n), false));
+        assert_eq!(all(true), [tried, tried.map(|(change, _)| (change, true))].concat());
+    }
+}

@@ -134,6 +134,12 @@ impl<'r> Report<'r> {
         found
     }
 
+    /// Returns true if XLA moves fewer bytes in a program with no more operations of products. Training steps do not
+    /// count.
+    pub fn has_dominated(&self) -> bool {
+        self.both().iter().any(Both::is_dominated)
+    }
+
     /// Returns the report for the terminal.
     pub fn text(&self) -> String {
         let both = self.both();
@@ -294,11 +300,13 @@ mod tests {
             Row { ours: Err("no rule\nmore".into()), ..row("failed", (0, 0), (0, 0)) },
         ];
         let wrong = ["test/equal: 1 of 2 differ".to_string()];
-        let text = Report { rows: &rows, seed: 7, steps: &[], wrong: &wrong, is_checked: true, date: "" }.text();
+        let report = Report { rows: &rows, seed: 7, steps: &[], wrong: &wrong, is_checked: true, date: "" };
+        let text = report.text();
         assert!(text.contains("geometric mean of (ours + 1 KiB) / (xla* + 1 KiB): 2.000"), "{text}");
         assert!(text.contains("totals: ours 10240, xla 6144, xla* 3072"), "{text}");
         assert!(text.contains("xla* moves nothing and we do: 1\n  test/from_nothing\n"), "{text}");
         assert!(text.contains("no more products): 2\n  test/from_nothing, test/dominated\n"), "{text}");
+        assert!(report.has_dominated());
         assert!(text.contains("XLA repeats work in test/repeated: 1024 bytes against our 3072, 6 flops against our 5"));
         assert!(text.contains("test/failed: we cannot partition it: no rule\n"), "{text}");
         assert!(text.contains("values: 1 of 5 differ"), "{text}");
