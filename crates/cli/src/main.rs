@@ -181,7 +181,7 @@ struct PartitionArgs {
     /// Print the table of collectives instead of the program.
     #[arg(long, conflicts_with = "hlo")]
     communication: bool,
-    /// The format of the collectives.
+    /// The format of the table of collectives.
     #[arg(long, value_enum, default_value = "text", requires = "communication")]
     format: Format,
 }

@@ -30,7 +30,8 @@ fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
     }
 }
 
-/// Returns the known reduction by which each result is combined from its own input, if it is the same for all.
+/// Returns the known reduction by which each result is combined from its own input, if it is the same for all. Returns
+/// `None` otherwise, and for quantized values.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let [region] = op.regions() else { return None };
     let mut kinds = (0..op.operands().len() / 2).map(|i| reducer::reduce_kind_of(op.module, op.body, *region, i));

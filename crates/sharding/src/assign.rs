@@ -73,13 +73,13 @@ pub struct Price {
     pub starts: u64,
 }
 
-/// A lower bound of the price of a tensor: the bytes of the elements that some device needs and lacks, divided by the
-/// number of runs of the op for which they are moved once.
+/// A lower bound of the price of a tensor: the bytes of the elements that some device needs and lacks, and of the
+/// summands of a result that it receives, divided by the number of runs of the op for which they are moved once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeastPrice {
     /// The bytes of an element; 0 if nothing is known about the price.
     pub element_bytes: u64,
-    /// The number of runs, which is not 0.
+    /// The number of runs, which is not 0. It is `u64::MAX` if the tensor is never moved.
     pub runs: u64,
 }
 
@@ -337,8 +337,9 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Offers all choices to `best` that use no axis twice, that can be assembled, and that do not cost more than the
-    /// second best. Those that may cost least are priced first, so that few others have to be.
+    /// Offers all choices to `best` that use no axis twice and that can be assembled, except those whose
+    /// [`bound`](Search::bound) exceeds the cost of the second best. They are priced in the order of their bounds, so
+    /// that few have to be.
     fn try_all(&self, picks: &mut Picks, best: &mut Best) {
         let (mut all, mut bounds) = (vec![], vec![]);
         self.list(0, picks, &mut |picks| {
@@ -411,8 +412,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns true if a choice costs more than the second best because of its [`bound`](Search::bound). Returns false
-    /// if there is no second best yet.
+    /// Returns true if the [`bound`](Search::bound) of a choice shows that it costs more than the second best. Returns
+    /// false if there is no second best yet.
     fn is_beaten(&self, picks: &Picks, best: &Best) -> bool {
         best.second.as_ref().is_some_and(|(_, second)| self.bound(picks) > second.total)
     }
@@ -439,8 +440,8 @@ impl<'a> Search<'a> {
         Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
-    /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, and `known` holds it from
-    /// then on. A tensor without a sharding costs nothing.
+    /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, unless there is no
+    /// [`key`](Search::key) for it, and `known` holds it from then on. A tensor without a sharding costs nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
         if self.parties.shardings[index].is_none() {
             return Price::default();
@@ -454,8 +455,8 @@ impl<'a> Search<'a> {
         price
     }
 
-    /// Returns a number that is equal for the choices in which the price of tensor `index` is the same: the numbers of
-    /// the candidates on which it depends, in equally many bits each. Returns `None` if one of them has more bits.
+    /// Returns a number such that tensor `index` has the same price in all choices with that number: the numbers of the
+    /// candidates on which the price depends, in equally many bits each. Returns `None` if one of them has more bits.
     fn key(&self, index: usize, picks: &Picks) -> Option<u128> {
         let factors = &self.matters[index];
         let bits = u128::BITS as usize / factors.len().max(2);

@@ -467,7 +467,7 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` unless the elements are integers or floats of a dtype that has arithmetic.
-    /// - `unreduced` if the operand is unreduced over axes other than these.
+    /// - `unreduced` if the operand is unreduced, but over none of these axes.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pmax(&self, axes: impl Axes) -> Array {
@@ -489,7 +489,7 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` unless the elements are integers or floats of a dtype that has arithmetic.
-    /// - `unreduced` if the operand is unreduced over axes other than these.
+    /// - `unreduced` if the operand is unreduced, but over none of these axes.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn pmin(&self, axes: impl Axes) -> Array {

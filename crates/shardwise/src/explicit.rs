@@ -645,7 +645,8 @@ pub(crate) fn forget(t: &mut Trace, traced: Traced) {
     }
 }
 
-/// Runs `f` with Explicit mode off: the values that it makes get no layouts. This is for stand-ins, which have none.
+/// Runs `f` with Explicit mode of the active trace off: the values that it makes get no layouts. This is for stand-ins,
+/// which have none. Panics if no trace is active.
 pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
     let axes = crate::trace::with(|t| std::mem::take(&mut t.explicit.axes));
     ambient::restoring(axes, |axes| crate::trace::with(|t| t.explicit.axes = axes), f)

@@ -32,7 +32,7 @@ impl Axis {
         Axis { name: name.into(), size, kind: AxisKind::Explicit }
     }
 
-    /// Returns the name.
+    /// Returns the name of the axis.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -108,7 +108,8 @@ pub trait Optimizer: Send + Sync {
     }
 
     /// Returns the state before the first step. Its arrays have the layouts of their parameters, split over one more
-    /// axis if [`states_over`](Optimizer::states_over) names one.
+    /// axis if [`states_over`](Optimizer::states_over) names one. Within a `jit` in Auto mode they have no layout of
+    /// their own without it.
     ///
     /// # Errors
     ///

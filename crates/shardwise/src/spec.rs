@@ -274,7 +274,8 @@ fn not_explicit(spec: &P, what: &str, name: &str, mesh: &Mesh, ty: &str, loc: &L
 }
 
 fn grouped_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("a layout names whole axes, and only groups of \"{name}\" are given");
+    let message =
+        format!("`.unreduced(..)` and `.reduced(..)` take the names of axes, and are given groups of \"{name}\"");
     Diagnostic::error("spec-unreduced", loc, message)
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)

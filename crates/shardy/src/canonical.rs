@@ -261,12 +261,13 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// Replaces a reshard by the result of an earlier reshard of the same data to an equal layout. The data may have
-    /// been reshaped or transposed before this reshard, and reshaped before the earlier one. The reshapes and
-    /// transposes before this reshard are repeated on the earlier result. Returns true if the reshard was replaced.
+    /// Replaces a reshard by the result of an earlier reshard of the same data to a layout that counts as equal. The
+    /// data may have been reshaped or transposed before this reshard, and reshaped before the earlier one. The reshapes
+    /// and transposes before this reshard are repeated on the earlier result. Returns true if the reshard was replaced.
     ///
-    /// As in Shardy, transposes in front of a reshape that changes the rank are not considered when layouts are
-    /// compared (see [`before`](Self::before)). The layouts may then differ.
+    /// As in Shardy, layouts are not compared exactly (see [`before`](Self::before)). Unreduced axes are not compared,
+    /// transposes in front of a reshape that changes the rank are ignored, and the sizes of transposed dimensions are
+    /// not permuted back. Equal layouts of arrays that are not square may be missed, and different ones count as equal.
     fn same_reshard(&mut self, op: Op) -> bool {
         let mut path = vec![];
         let mut root = self.edit.operand(op, 0);

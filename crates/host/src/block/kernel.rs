@@ -144,7 +144,7 @@ impl Kernel {
     /// Returns true if the output with index `output` may use the same memory as the input with index `input`. Both are
     /// indices among the operands of an instance. This requires that there is no other output, that the output is
     /// contiguous along the rows and written by the last phase, that no leading dimensions are reduced, and that both
-    /// have the same strides and element size. Returns false for scalars.
+    /// have the same strides and element size. Returns false for arrays of one element.
     ///
     /// # Panics
     /// Panics if one of the indices is out of range.

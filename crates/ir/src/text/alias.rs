@@ -12,7 +12,9 @@ use shardwise_base::{DType, Loc, Sharding};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The size to which all uses of aliases together may expand: the number of attributes and of elements of lists.
+/// The size to which all uses of aliases of attributes, tuples, futures and function types together may expand: the
+/// number of attributes, types and elements of lists, plus one for every 64 bytes of text and every 8 bytes of a dense
+/// constant. Locations count inside of attributes only.
 const MAX_EXPANDED: usize = 1 << 20;
 
 #[derive(Default)]

@@ -395,8 +395,9 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Reads a type. The types of elements and of functions are kept as text, and so is a type that cannot be
-    /// understood. The name of an alias that is not defined is a mistake.
+    /// Reads a type. Types of elements and of functions are kept as text, and so is a type that cannot be understood.
+    /// It is a mistake if a quantized type cannot be read, if an alias is not defined, or if a type that cannot be
+    /// understood contains an alias.
     fn type_attr(&mut self) -> Parsed<Attr> {
         let (name, at) = (self.tok_text(), self.at());
         match self.tok.kind {

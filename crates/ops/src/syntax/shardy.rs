@@ -192,7 +192,8 @@ impl CustomForm for ManualForm {
     }
 }
 
-/// `sdy.named_computation<"f">(%a) in_shardings=[..] out_shardings=[..] (%b: T) { .. } : (U) -> V`
+/// `sdy.named_computation<"f">(%a) in_shardings=[..] out_shardings=[..] (%b: T) { .. } : (U) -> V`. Each list of
+/// shardings may be absent.
 pub(crate) struct NamedForm;
 
 impl CustomForm for NamedForm {

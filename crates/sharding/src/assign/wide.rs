@@ -341,8 +341,8 @@ impl<'a, 'b> Wide<'a, 'b> {
 
     /// Compares all choices that continue `state`, and offers them to `best`. `spent` is the sum of the prices that
     /// were known before the last decided factor. Leaves out choices beyond [`limit`](Wide::limit) and
-    /// [`most`](Wide::most), and those whose moves alone cost more than the second best. Ends early when no more
-    /// partial choices may be made.
+    /// [`most`](Wide::most), and those whose moves and least possible work cost more than the second best. Ends early
+    /// when no more partial choices may be made.
     fn try_all(&mut self, state: State, picks: &mut Picks, spent: Price, best: &mut Best) {
         budget::poll();
         let search = self.search;
@@ -359,7 +359,7 @@ impl<'a, 'b> Wide<'a, 'b> {
         if is_beaten(now.bytes + now.starts) {
             return;
         }
-        let Some(candidates) = search.candidates.get(state.count) else {
+        let Some(candidates) = self.candidates.get(state.count) else {
             let is_new = || best.first.as_ref().is_none_or(|(first, _)| first != picks);
             if search.is_whole(picks) && is_new() {
                 best.offer(picks, search.cost(picks));

@@ -140,7 +140,8 @@ impl<T> Part<T> {
 }
 
 impl Slot<Vec<Array>> {
-    /// Returns an array of zeros for each parameter, in its layout.
+    /// Returns an array of zeros for each parameter, in its layout. In Auto mode, zeros for traced parameters have no
+    /// layout of their own.
     pub fn zeros<'a>(name: &'static str, params: impl Iterator<Item = &'a Array>) -> Slot<Vec<Array>> {
         let tree: Vec<Array> = params.map(zeros_like).collect();
         Slot { name, likes: vec![Like::Whole; tree.len()], tree }

@@ -25,9 +25,9 @@ use std::sync::Arc;
 /// The largest number of layouts that are changed one after the other before the price must have fallen.
 const MAX_STEPS: usize = 64;
 
-/// The stages of a search, in order. Changes are followed far at first, because a change nearby that saves less can
-/// stand in the way of one that saves more. In a large function, the effort of this stage ends after few sites. Short
-/// changes are then tried at all sites, and at last long ones again.
+/// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can rule
+/// out a long one that saves more. In a large function, the effort of the first stage is spent after few sites. Short
+/// chains are then tried at all sites, and at last long ones again.
 const STAGES: [Stage; 3] = [
     Stage { most_steps: MAX_STEPS, avoids_rises: true, effort: 0.3 },
     Stage { most_steps: 2, avoids_rises: false, effort: 0.6 },
@@ -48,7 +48,7 @@ struct Stage {
 /// How far the surroundings of a site reach, in sites.
 const RADIUS: usize = 4;
 
-/// The number of times that all stages are run, and the number of rounds over all sites in each stage.
+/// The largest number of times that all stages are run, and of rounds over all sites in each stage.
 const MAX_ROUNDS: usize = 3;
 
 /// The part by which the work of all ops but products may grow.
@@ -61,7 +61,7 @@ const SOME_WORK: u64 = 4 * STEP_BYTES;
 /// price, and matters more the more values change.
 const SAVED_BY_TRADE: f64 = 0.125;
 
-/// The effort that the trades of dimensions after a round may make.
+/// The effort that the trades of dimensions after the stages may make.
 const TRADE_EFFORT: usize = 20_000;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
@@ -104,7 +104,7 @@ pub(super) struct Left {
     pub site_count: usize,
     /// The number of sites that move something.
     pub of: usize,
-    /// True if these sites were not looked at in an earlier round of the stage.
+    /// True if no earlier round of this kind had looked at these sites.
     pub is_first_round: bool,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Left {
 struct Round {
     /// True if the price fell, so that another round may find more.
     is_better: bool,
-    /// The number of sites that are left, and of all sites of the round, if the budget ended.
+    /// The number of sites that are left, and of all sites of the round, if the effort of the stage is spent.
     left: Option<(usize, usize)>,
 }
 
@@ -135,18 +135,21 @@ impl Search<'_, '_> {
     /// Runs the stages, and then trades dimensions, until the price no longer falls or the effort is spent. Returns what
     /// was left when the effort was spent, or `None` if it was not.
     fn run(&mut self) -> Option<Left> {
-        for again in 0..MAX_ROUNDS {
+        let mut is_first_round = true;
+        for _ in 0..MAX_ROUNDS {
             let mut left = None;
             for stage in STAGES {
                 self.stage = stage;
                 left = self.rounds();
-                if left.is_none() && stage.most_steps == MAX_STEPS {
+                let is_far = stage.most_steps == MAX_STEPS;
+                is_first_round &= !is_far || left.as_ref().is_some_and(|left| left.is_first_round);
+                if is_far && left.is_none() {
                     break;
                 }
             }
             if let Some(left) = left {
                 self.trade();
-                return Some(Left { is_first_round: left.is_first_round && again == 0, ..left });
+                return Some(Left { is_first_round, ..left });
             }
             if !self.trade() {
                 break;
@@ -208,19 +211,24 @@ impl Search<'_, '_> {
     }
 
     /// Makes the best of the changes that start at a site, or of those that start with seed number `only`. Returns the
-    /// number of the seed, or `None` if no change lowers the price. Sets `is_cut` if the budget of effort ended.
+    /// number of the seed, or `None` if no change lowers the price. Sets `is_cut` if the effort of the stage is spent.
     fn improve(&mut self, site: Site, only: Option<usize>) -> Option<usize> {
         if self.prices.bytes(site) == 0 {
             return None;
         }
         let mut best = (self.prices.total(), None);
+        let mut tried: FxHashSet<Vec<Change>> = FxHashSet::default();
         for (number, seed) in self.seeds(site).into_iter().enumerate() {
+            if only.is_some_and(|only| only != number) {
+                continue;
+            }
+            let seed = self.possible(seed);
+            if seed.is_empty() || !tried.insert(seed.clone()) {
+                continue;
+            }
             if self.is_spent() {
                 self.is_cut = true;
                 break;
-            }
-            if only.is_some_and(|only| only != number) {
-                continue;
             }
             let (total, changes) = self.spread(seed);
             if total < best.0 {
@@ -230,6 +238,17 @@ impl Search<'_, '_> {
         let (number, changes) = best.1?;
         changes.into_iter().for_each(|(group, layout)| _ = self.prices.set(group, layout));
         Some(number)
+    }
+
+    /// Returns the changes of a seed that can be made, the first one of each group.
+    fn possible(&self, mut seed: Vec<Change>) -> Vec<Change> {
+        let mut groups: Vec<Group> = vec![];
+        seed.retain(|&(group, layout)| {
+            let is_kept = self.may_change(group, layout) && !groups.contains(&group);
+            groups.push(group);
+            is_kept
+        });
+        seed
     }
 
     /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
@@ -271,6 +290,8 @@ impl Search<'_, '_> {
         let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
         let mut next = Queue::default();
         let (mut best, received) = ((self.prices.total(), 0), self.prices.all_received());
+        // The changes that raised the price since the last one that was made.
+        let mut refused: FxHashSet<Change> = FxHashSet::default();
         let mut seed = seed.into_iter();
         while changes.len() < self.stage.most_steps {
             budget::poll();
@@ -281,12 +302,17 @@ impl Search<'_, '_> {
             if !self.may_change(group, layout) || changes.iter().any(|(done, _)| *done == group) {
                 continue;
             }
+            if !may_rise && refused.contains(&(group, layout)) {
+                continue;
+            }
             let total = self.prices.total();
             let own = self.prices.set(group, layout);
             if !may_rise && self.prices.total() > total {
                 self.prices.set(group, own);
+                refused.insert((group, layout));
                 continue;
             }
+            refused.clear();
             before.push((group, own));
             changes.push((group, layout));
             let is_less = self.prices.total() < best.0 && self.prices.all_received() <= received;
@@ -585,8 +611,8 @@ struct Queue {
 }
 
 impl Queue {
-    /// Takes out the dearest change. Returns it, and true if it may raise the price. If `avoids_rises` is true, it may
-    /// not as long as there are changes that have not been tried, and is returned once more when there are none.
+    /// Takes out the dearest change. Returns it, and true if it may raise the price. If `avoids_rises` is true, each change
+    /// is first returned with false. When no other is left, it is returned again with true.
     fn pop(&mut self, avoids_rises: bool) -> Option<(Change, bool)> {
         let change = |ask: Ask| (ask.value, ask.layout);
         let Some(Next(ask)) = self.first.pop() else { return self.later.pop().map(|next| (change(next.0), true)) };
