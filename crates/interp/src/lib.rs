@@ -115,8 +115,8 @@ fn check_args(func: &Func, args: &[Literal]) -> Result<(), Diagnostics> {
 }
 
 fn argument_count(loc: &Loc, expected: usize, found: usize) -> Diagnostic {
-    let expected = counted(expected, "argument");
-    Diagnostic::error("run-argument-count", loc, format!("the program takes {expected}, and is called with {found}"))
+    let arguments = counted(expected, "argument");
+    Diagnostic::error("run-argument-count", loc, format!("the program takes {arguments}, and is called with {found}"))
 }
 
 fn argument_type(loc: &Loc, index: usize, expected: &str, found: &Literal) -> Diagnostic {

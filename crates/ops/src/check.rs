@@ -177,9 +177,9 @@ pub(crate) fn operand_count(op: &OpView<'_>, found: usize, expected: &str) -> Di
         Opcode::Sort if found == 0 => "sort_c1",
         _ => "op-operand-count",
     };
-    let operands = if ["1", "at least 1"].contains(&expected) { "operand" } else { "operands" };
-    Diagnostic::error(label, op.loc(), format!("`{}` has {}", op.name(), counted(found, "operand")))
-        .expected(format!("{expected} {operands}"))
+    let operands = counted(found, "operand");
+    let noun = if ["1", "at least 1"].contains(&expected) { "operand" } else { "operands" };
+    Diagnostic::error(label, op.loc(), format!("`{}` has {operands}", op.name())).expected(format!("{expected} {noun}"))
 }
 
 fn operand_not_tensor(op: &OpView<'_>, index: usize) -> Diagnostic {
@@ -259,6 +259,7 @@ pub(crate) fn is_increasing(list: &[usize]) -> bool {
 }
 
 fn region_count(op: &OpView<'_>, expected: usize) -> Diagnostic {
-    let message = format!("`{}` has {}", op.name(), counted(op.regions().len(), "region"));
+    let regions = counted(op.regions().len(), "region");
+    let message = format!("`{}` has {regions}", op.name());
     Diagnostic::error("op-region-count", op.loc(), message).expected(counted(expected, "region"))
 }

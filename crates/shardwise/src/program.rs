@@ -379,8 +379,8 @@ impl CompiledProgram {
         let at = Location::caller();
         let inputs = &self.compiled.signature().inputs;
         if args.len() != inputs.len() {
-            let taken = counted(inputs.len(), "argument");
-            let message = format!("the program takes {taken}, and is called with {}", args.len());
+            let arguments = counted(inputs.len(), "argument");
+            let message = format!("the program takes {arguments}, and is called with {}", args.len());
             return Err(Error::one(Diagnostic::error("call-arguments", &context::loc(at), message)));
         }
         for (i, (a, input)) in args.iter().zip(inputs).enumerate() {

@@ -235,8 +235,8 @@ impl Array {
         site("pad", &[self], |s| {
             let x = self.tensor();
             if by.len() != x.rank() {
-                let (pairs, dims) = (counted(by.len(), "pair"), counted(x.rank(), "dimension"));
-                let message = format!("`pad` has {pairs}, and the array has {dims}");
+                let (pairs, dimensions) = (counted(by.len(), "pair"), counted(x.rank(), "dimension"));
+                let message = format!("`pad` has {pairs}, and the array has {dimensions}");
                 return s.fail(None, mistakes::with_facts("pad-dims", message, self.short_type(), "", &s.loc));
             }
             let value = s.beside(value, self)?;

@@ -322,13 +322,14 @@ fn not_all_devices(loc: &Loc, count: usize) -> Diagnostic {
 }
 
 fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {
-    let tiled = counted(tiles, "dimension");
-    Diagnostic::error("gspmd-rank", loc, format!("the sharding tiles {tiled}, the tensor has {rank}"))
+    let dimensions = counted(tiles, "dimension");
+    Diagnostic::error("gspmd-rank", loc, format!("the sharding tiles {dimensions}, the tensor has {rank}"))
         .help("write a number of tiles for each dimension, and one more only with `last_tile_dim_replicate`")
 }
 
 fn wrong_count(loc: &Loc, given: usize, values: usize) -> Diagnostic {
-    let message = format!("the sharding is a tuple of {given} for {}", counted(values, "value"));
+    let values = counted(values, "value");
+    let message = format!("the sharding is a tuple of {given} for {values}");
     Diagnostic::error("gspmd-tuple", loc, message).help("write a tuple with one sharding for each result of the op")
 }
 

@@ -246,11 +246,12 @@ fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Op
 /// Returns the error if the op is a collective that names a process that does not exist, and `None` otherwise.
 fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let process = CollectiveView::of(view)?.named_processes().find(|&p| p >= devices)?;
-    let on = counted(devices, "device");
-    let message = format!("`{}` names process {process}, and the program runs on {on}", view.name());
+    let last = devices - 1;
+    let devices = counted(devices, "device");
+    let message = format!("`{}` names process {process}, and the program runs on {devices}", view.name());
     let d = Diagnostic::error("collective-process", view.loc(), message);
     Some(match view.module.main_mesh() {
-        Some(mesh) => d.mesh(mesh).help(format!("name processes from 0 to {}, or enlarge the mesh", devices - 1)),
+        Some(mesh) => d.mesh(mesh).help(format!("name processes from 0 to {last}, or enlarge the mesh")),
         None => d.help("declare the devices: `sdy.mesh @mesh = <[\"x\"=2]>`"),
     })
 }

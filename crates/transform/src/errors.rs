@@ -81,7 +81,8 @@ pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> 
 
 /// Returns the error for a transform of argument `index` of a function that has `count` arguments.
 pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc) -> Diagnostic {
-    let message = format!("the function has {}, and no argument {index}", counted(count, "argument"));
+    let arguments = counted(count, "argument");
+    let message = format!("the function has {arguments}, and no argument {index}");
     Diagnostic::error("transform-argument", loc, message).help("arguments are counted from 0")
 }
 

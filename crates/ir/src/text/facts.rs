@@ -351,8 +351,8 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     Some(Varying::over(mesh, parse_axes(inner, mesh)?))
 }
 
-/// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. Returns `None` for any other text, also
-/// for `{}`, and if `mesh` is `None`.
+/// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. Returns `None` for any other text,
+/// also for `{}`, and if `mesh` is `None`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();
@@ -394,8 +394,8 @@ fn parse_axes(list: &str, mesh: &Mesh) -> Option<Vec<AxisRef>> {
     list.split(',').map(|part| parse_axis(part, mesh)).collect()
 }
 
-/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word. Returns `None` for another text, and for an
-/// axis or a part of an axis that `mesh` does not have.
+/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word. Returns `None` for another text, and for
+/// an axis or a part of an axis that `mesh` does not have.
 fn parse_axis(text: &str, mesh: &Mesh) -> Option<AxisRef> {
     let (name, part) = text.split_once(':').map_or((text, None), |(n, p)| (n, Some(p)));
     let axis = match name.strip_prefix('#') {

@@ -103,8 +103,8 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     let mut faults = vec![];
     // A sharding on a single device may have no dimensions.
     if sharding.rank() != rank && !(mesh.is_maximal() && sharding.rank() == 0) {
-        let dims = counted(sharding.rank(), "dimension");
-        faults.push(format!("the sharding {sharding} has {dims}, the tensor has {rank}"));
+        let dimensions = counted(sharding.rank(), "dimension");
+        faults.push(format!("the sharding {sharding} has {dimensions}, the tensor has {rank}"));
     }
     let all = sharding.split_axes().chain(sharding.replicated.iter().copied());
     let all: Vec<AxisRef> = all.chain(sharding.unreduced.iter().copied()).collect();

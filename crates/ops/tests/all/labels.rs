@@ -221,7 +221,8 @@ fn numbers_of_groups() {
             "%x = stablehlo.constant dense<1.0> : tensor<2x8x4xf32>\n\
              %k = stablehlo.constant dense<1.0> : tensor<1x4x4xf32>\n\
              %0 = \"stablehlo.convolution\"(%x, %k) <{{batch_group_count = {batches} : i64, \
-             dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = {features} : i64}}> \
+             dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, \
+             feature_group_count = {features} : i64}}> \
              : (tensor<2x8x4xf32>, tensor<1x4x4xf32>) -> tensor<2x8x4xf32>"
         ))
     };
@@ -236,7 +237,8 @@ fn numbers_of_groups() {
 fn functions_that_feed_programs() {
     let of = |infeed: &str| {
         let text = format!(
-            "func.func @main() {{\n\"interpreter.run_parallel\"() <{{{infeed}programs = [[@f]]}}> : () -> ()\nreturn\n}}\n\
+            "func.func @main() {{\n\
+             \"interpreter.run_parallel\"() <{{{infeed}programs = [[@f]]}}> : () -> ()\nreturn\n}}\n\
              func.func private @f() {{\nreturn\n}}\nfunc.func private @g(%a: tensor<f32>) {{\nreturn\n}}"
         );
         let module = parse("t.mlir", &text, &OPS).unwrap_or_else(|found| panic!("{found}"));
