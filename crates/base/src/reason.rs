@@ -64,10 +64,10 @@ pub struct Reason {
     pub consumer_loc: Loc,
     /// The factors of the consumer's rule that are concerned, separated by commas: `k`; empty if there is none.
     pub factor: Arc<str>,
-    /// What was kept: an operand or result with its sharding (`operand 1 [{"Y"}, {}]`), or the split of factors
-    /// (`factor k over {"Y"}`). Empty if no other tensor decided, and for the sum of an unreduced operand.
+    /// The operand or result that was kept with its sharding (`operand 1 [{"Y"}, {}]`), or the split of factors that
+    /// was kept (`factor k over {"Y"}`). Empty if no other tensor decided, and for the sum of an unreduced operand.
     pub won: Arc<str>,
-    /// What was changed: an operand or layout, or the axes over which a value was unreduced. Empty if partial results
+    /// The operand or layout that was changed, or the axes over which a value was unreduced. Empty if partial results
     /// of the op are combined, or elements of its operands move.
     pub lost: Arc<str>,
     pub alternative: Option<Alternative>,

@@ -141,7 +141,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Of the results of `ops`, leaves unreduced only those whose only reader computes on summands or takes a sum.
+    /// Leaves unreduced, of the results of `ops`, only those whose only reader computes on summands or takes a sum.
     fn keep_read(&mut self, ops: &[Op]) {
         for v in ops.iter().flat_map(|&op| &self.body[op].results) {
             let reader = self.only_reader(*v).map(|op| self.view(op));

@@ -150,8 +150,50 @@ impl IndexDims {
     /// lack dimensions that the attributes name.
     pub(super) fn check(&self, check: &mut Check<'_, '_>, l: &Labels, operand: &[usize], indices: &[usize]) {
         let (rank, indices_rank) = (operand.len(), indices.len());
-        let dropped = [&self.collapsed[..], &self.operand_batching].concat();
+        self.check_operand(check, l, rank, indices_rank);
         let mapped = [&self.index_map[..], &self.operand_batching].concat();
+        check
+            .that(
+                l.indices_batching_unique,
+                is_unique(&self.indices_batching),
+                "batching dimensions of the indices must all be different",
+            )
+            .that(
+                l.indices_batching_range,
+                check::are_dims(&self.indices_batching, indices_rank),
+                "batching dimensions of the indices must be less than their rank",
+            )
+            .that(
+                l.indices_batching_vector,
+                !self.indices_batching.contains(&self.index_vector_dim),
+                "`index_vector_dim` must not be a batching dimension of the indices",
+            )
+            .that(
+                l.batching_count,
+                self.operand_batching.len() == self.indices_batching.len(),
+                "operand and indices must have the same number of batching dimensions",
+            )
+            .that(
+                l.map_unique,
+                is_unique(&mapped),
+                "indexed dimensions and batching dimensions of the operand must all be different",
+            )
+            .that(
+                l.map_range,
+                check::are_dims(&self.index_map, rank),
+                "indexed dimensions must be dimensions of the operand",
+            );
+        let vector = indices.get(self.index_vector_dim).copied().unwrap_or(1);
+        let rule = "an index must have one component for each indexed dimension";
+        check.that(l.map_size, self.index_map.len() == vector, rule);
+        let mut sizes = self.operand_batching.iter().zip(&self.indices_batching);
+        let same = sizes.all(|(&o, &i)| operand.get(o) == indices.get(i));
+        check.that(l.batching_sizes, same, "batching dimensions of operand and indices must have the same sizes");
+    }
+
+    /// Checks the dimensions of the window, the collapsed or inserted ones and the batching ones of the operand.
+    fn check_operand(&self, check: &mut Check<'_, '_>, l: &Labels, rank: usize, indices_rank: usize) {
+        let dropped = [&self.collapsed[..], &self.operand_batching].concat();
         let window_count = self.window.len() + dropped.len();
         check
             .that(
@@ -191,43 +233,7 @@ impl IndexDims {
                 l.batching_range,
                 check::are_dims(&self.operand_batching, rank),
                 "batching dimensions of the operand must be less than its rank",
-            )
-            .that(
-                l.indices_batching_unique,
-                is_unique(&self.indices_batching),
-                "batching dimensions of the indices must all be different",
-            )
-            .that(
-                l.indices_batching_range,
-                check::are_dims(&self.indices_batching, indices_rank),
-                "batching dimensions of the indices must be less than their rank",
-            )
-            .that(
-                l.indices_batching_vector,
-                !self.indices_batching.contains(&self.index_vector_dim),
-                "`index_vector_dim` must not be a batching dimension of the indices",
-            )
-            .that(
-                l.batching_count,
-                self.operand_batching.len() == self.indices_batching.len(),
-                "operand and indices must have the same number of batching dimensions",
-            )
-            .that(
-                l.map_unique,
-                is_unique(&mapped),
-                "indexed dimensions and batching dimensions of the operand must all be different",
-            )
-            .that(
-                l.map_range,
-                check::are_dims(&self.index_map, rank),
-                "indexed dimensions must be dimensions of the operand",
             );
-        let vector = indices.get(self.index_vector_dim).copied().unwrap_or(1);
-        let rule = "an index must have one component for each indexed dimension";
-        check.that(l.map_size, self.index_map.len() == vector, rule);
-        let mut sizes = self.operand_batching.iter().zip(&self.indices_batching);
-        let same = sizes.all(|(&o, &i)| operand.get(o) == indices.get(i));
-        check.that(l.batching_sizes, same, "batching dimensions of operand and indices must have the same sizes");
     }
 
     /// Returns the rank of the slices.
