@@ -199,7 +199,9 @@ impl<'t> Parser<'t> {
     fn apply_value_fact(&mut self, fact: &ValueFact, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
         let items = self.fact_items(attr, values.len(), fact.name, at)?;
         let mesh = self.main_mesh();
-        if self.facts_at.is_none() && mesh.as_ref().is_some_and(|m| !m.axes.is_empty()) {
+        let has_axes = |item: &Attr| !matches!(item.as_str(), None | Some("?" | "{}"));
+        let is_of_axes = [VARYING.name, MANUAL.name].contains(&fact.name) && items.iter().any(has_axes);
+        if self.facts_at.is_none() && is_of_axes && mesh.as_ref().is_some_and(|m| !m.axes.is_empty()) {
             self.facts_at = Some(at);
         }
         for (&v, item) in values.iter().zip(items) {

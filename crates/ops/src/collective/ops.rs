@@ -136,7 +136,7 @@ fn partitions_of_group(op: &OpView<'_>, types: &[&TensorType], dim: usize) -> us
         return 1;
     };
     let [Some(rows), Some(result)] = [view.groups.group_size(), result_size(op, dim)] else { return 1 };
-    let whole = types.first().map_or(0, |t| t.shape[dim] * rows);
+    let whole = types.first().and_then(|t| t.shape[dim].checked_mul(rows)).unwrap_or(0);
     if whole > 0 && result.is_multiple_of(whole) && process_count(op).is_none() { result / whole } else { 1 }
 }
 
@@ -271,11 +271,13 @@ impl Facts for AllGather {
         check.that("all_gather_c1", in_range, "`all_gather_dim` must be a dimension of every operand");
         check_global_ids(op, &mut check, "all_gather_c5");
         let groups = checked_groups(op, op.attr("replica_groups"), &mut check, ["all_gather_c2", "all_gather_c4"]);
-        let n = group_size(op, &mut check, "all_gather_c3", groups) * partitions_of_group(op, &types, dim);
+        let members = group_size(op, &mut check, "all_gather_c3", groups);
         check.so_far()?;
-        let fits = types.iter().all(|t| t.shape[dim].checked_mul(n).is_some());
-        check.that("all_gather_c6", fits, "a dimension of a result is too large").so_far()?;
-        check.give(types.iter().map(|t| resized(t, dim, t.shape[dim] * n)))
+        let n = members.checked_mul(partitions_of_group(op, &types, dim));
+        let gathered = |t: &&TensorType| Some(resized(t, dim, t.shape[dim].checked_mul(n?)?));
+        let gathered: Option<Vec<Type>> = types.iter().map(gathered).collect();
+        check.that("all_gather_c6", gathered.is_some(), "each dimension of a result must be less than 2^64").so_far()?;
+        check.give(gathered.unwrap_or_default())
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         rule_but_for(op, &op.attrs().size("all_gather_dim").map_or(vec![], |d| vec![d]))
@@ -466,12 +468,15 @@ impl Facts for AllToAll {
         let divides = types.iter().all(|t| t.shape[split].is_multiple_of(n));
         let rule = format!("dimension {split} of every operand must be a multiple of the group's size, {n}");
         check.that("all_to_all_c2", divides, &rule).so_far()?;
-        check.give(types.iter().map(|t| {
+        let exchanged = |t: &&TensorType| {
             let mut shape = t.shape.to_vec();
             shape[split] /= n;
-            shape[concat] *= n;
-            Type::tensor(t.dtype, shape)
-        }))
+            shape[concat] = shape[concat].checked_mul(n)?;
+            Some(Type::tensor(t.dtype, shape))
+        };
+        let exchanged: Option<Vec<Type>> = types.iter().map(exchanged).collect();
+        check.that("all_to_all_c9", exchanged.is_some(), "each dimension of a result must be less than 2^64").so_far()?;
+        check.give(exchanged.unwrap_or_default())
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let mut dims: Vec<usize> =

@@ -42,7 +42,7 @@ pub fn window(op: &OpView<'_>) -> Vec<WindowDim> {
 impl SelectAndScatter {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            required("window_dimensions", Some("select_and_scatter_i4"), AttrKind::Ints),
+            optional("window_dimensions", Some("select_and_scatter_i4"), AttrKind::Ints, "none, for rank 0"),
             optional("window_strides", Some("select_and_scatter_i5"), AttrKind::Ints, "ones"),
             optional("padding", Some("select_and_scatter_i6"), AttrKind::Pairs, "zeros"),
         ],
@@ -114,6 +114,8 @@ impl Facts for SelectAndScatter {
         let types = counted_tensors(op, 3..=3, 2)?;
         let (operand, source) = (types[0], types[1]);
         let mut check = Check::new(op);
+        let has_sizes = operand.rank() == 0 || op.attr("window_dimensions").is_some();
+        check.that("select_and_scatter_i4", has_sizes, "`window_dimensions` may be absent for rank 0 only").so_far()?;
         let window = read_window(op, &mut check, NAMES, None, operand.rank(), &LABELS);
         let fits = places(&window, &operand.shape).is_some_and(|p| p == source.shape.to_vec());
         let scalar = Type::tensor(operand.dtype, vec![]);

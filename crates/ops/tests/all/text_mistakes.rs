@@ -580,7 +580,12 @@ fn axes_of_facts_belong_to_the_first_mesh() {
     let main = "func.func @main(%a: tensor<8xf32> {shardwise.varying = \"{#1}\"}) { return }";
     assert_eq!(mistakes(&format!("{second}\n{first}\n{main}")), "no mistake");
     check_code(&format!("{first}\n{second}\n{main}"), "text-attribute");
-    // The first mesh is known only when the text reaches it, because it is not at the start of a line.
+    // The first mesh is known only when the text reaches it, because it is not at the start of a line. This does not
+    // matter to facts without axes.
+    for fact in ["shardwise.varying = \"{}\"", "shardwise.padding = [{dim = 0, size = 5}]"] {
+        let main = format!("func.func @main(%a: tensor<8xf32> {{{fact}}}) {{ return }}");
+        assert_eq!(mistakes(&format!("module {{ {first}\n{second}\n{main} }}")), "no mistake");
+    }
     check(
         &format!("module {{ {first}\n{second}\n{main} }}"),
         expect![[r#"
@@ -601,6 +606,18 @@ fn axes_of_facts_belong_to_the_first_mesh() {
                = mesh: x=2
                = help: define each mesh on a line of its own"#]],
     );
+}
+
+#[test]
+fn a_window_over_a_scalar_needs_no_sizes() {
+    let select = |ty: &str| {
+        let regions = "({ ^bb0(%p: tensor<f32>, %q: tensor<f32>): %0 = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %0 : tensor<i1> }, { ^bb0(%p: tensor<f32>, %q: tensor<f32>): %0 = stablehlo.add %p, %q : tensor<f32> stablehlo.return %0 : tensor<f32> })";
+        format!(
+            "func.func @main(%a: {ty}, %b: tensor<f32>) -> {ty} {{ %0 = \"stablehlo.select_and_scatter\"(%a, %a, %b) {regions} : ({ty}, {ty}, tensor<f32>) -> {ty} return %0 : {ty} }}"
+        )
+    };
+    assert_eq!(mistakes(&select("tensor<f32>")), "no mistake");
+    check_code(&select("tensor<1xf32>"), "select_and_scatter_i4");
 }
 
 fn padded_iota(dims: &str) -> String {
