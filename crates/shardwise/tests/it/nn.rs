@@ -206,7 +206,7 @@ fn sharded_layers_communicate_only_sums() {
             // device sums its part of some of them.
             let summed = communication(loss, [&x, &labels], [P!("X", None, "Y"), P!("X")]);
             assert!(summed.bytes_received() <= 3 * 32 * 4, "{summed}");
-            if mesh.axes().all(|axis| axis.is_explicit()) {
+            if mesh.axes().iter().all(|axis| axis.is_explicit()) {
                 summed.assert_only(["all-reduce Y"; 3]);
             }
             communication(attend, [&q, &kv], [P!("X", None, "Y"), P!("X", None, "Y")]).assert_none();
