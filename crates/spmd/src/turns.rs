@@ -82,12 +82,17 @@ impl Turns {
     }
 
     /// Returns how often the op runs for each move of each operand, and how many turns of loops one run of the op
-    /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true. The latter is more than 1 if
-    /// no operand changes in the loops and not all are sources, so that the op itself can be moved in front of the
-    /// loops. Then it runs once for each move of another operand.
+    /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true, and 1 for a stack of which each
+    /// turn reads a part. The latter is more than 1 if no operand changes in the loops and not all are sources, so that
+    /// the op itself can be moved in front of the loops. Then it runs once for each move of another operand.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
-        let of = |&v: &Value| if is_source(v) { NEVER } else { self.served(v, whole_bytes(view.body, v)) };
-        let served: Served = view.operands().iter().map(of).collect();
+        let reads_part = self.reads_changing_part(view);
+        let of = |(i, &v): (usize, &Value)| match is_source(v) {
+            true => NEVER,
+            false if i == 0 && reads_part => 1,
+            false => self.served(v, whole_bytes(view.body, v)),
+        };
+        let served: Served = view.operands().iter().enumerate().map(of).collect();
         let changes = || view.operands().iter().any(|&v| is_source(v) && self.served(v, 0) == 1);
         let turns = served.iter().copied().min().unwrap_or(1);
         if turns == NEVER || turns == 1 || changes() {
@@ -95,6 +100,17 @@ impl Turns {
         }
         // All operands stay the same, and so does the result.
         (served.into_iter().map(|n| if n == NEVER { n } else { 1 }).collect(), turns)
+    }
+
+    /// Returns true if the op reads a smaller part of its first operand, at positions that change in the innermost loop:
+    /// one layer of a stack in each turn. The operand is then not moved as a whole in front of the loop.
+    fn reads_changing_part(&self, view: &OpView<'_>) -> bool {
+        let ([stack, positions @ ..], [part]) = (view.operands(), view.results()) else { return false };
+        let shape = |v: &Value| view.body.ty(*v).shape();
+        let is_part = shape(stack).len() == shape(part).len()
+            && shape(stack).iter().zip(shape(part)).all(|(whole, part)| part <= whole)
+            && shape(stack) != shape(part);
+        is_part && positions.iter().all(|v| shape(v).is_empty()) && positions.iter().any(|&v| self.served(v, 0) == 1)
     }
 
     /// Records that a value of so many bytes on each device is kept during a loop.

@@ -233,7 +233,6 @@ fn refusals() {
         stablehlo.scatter
         stablehlo.sort
         stablehlo.reduce_window
-        stablehlo.select_and_scatter
         stablehlo.convolution
         stablehlo.fft
         stablehlo.cholesky

@@ -10,7 +10,8 @@ func.func @main(%a: tensor<8x8xf32>, %w: tensor<8x8xf32> {sdy.sharding = #sdy.sh
     stablehlo.return %1 : tensor<i1>
   } do {
     %1 = stablehlo.add %i, %one : tensor<i32>
-    %2 = stablehlo.negate %v : tensor<8x8xf32>
+    %s = stablehlo.negate %v : tensor<8x8xf32>
+    %2 = sdy.sharding_constraint %s <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
     %3:3 = stablehlo.while(%j = %zero, %y = %x, %t = %u) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
     cond {
       %4 = stablehlo.compare LT, %j, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -42,19 +43,18 @@ module {
     } do {
       %4 = stablehlo.add %arg3, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
       %5 = stablehlo.negate %arg6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
-      %6 = sdy.all_gather [{"x"}, {}] %5 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
-      %7:3 = stablehlo.while(%arg7 = %0, %arg8 = %arg4, %arg9 = %arg5) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]>}
+      %6:3 = stablehlo.while(%arg7 = %0, %arg8 = %arg4, %arg9 = %arg5) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]>}
       cond {
-        %9 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %9 : tensor<i1>
+        %7 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %7 : tensor<i1>
       } do {
-        %9 = stablehlo.add %arg7, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %10 = stablehlo.dot_general %arg8, %arg9, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-        %11 = stablehlo.add %10, %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
-        stablehlo.return %9, %11, %arg9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
+        %7 = stablehlo.add %arg7, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %8 = sdy.all_gather [{"x"}, {}] %5 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+        %9 = stablehlo.dot_general %arg8, %arg9, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+        %10 = stablehlo.add %9, %8 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
+        stablehlo.return %7, %10, %arg9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
       }
-      %8 = sdy.all_slice [{"x"}, {}] %6 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-      stablehlo.return %4, %7#1, %7#2, %8 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+      stablehlo.return %4, %6#1, %6#2, %5 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
     }
     return %3#1 : tensor<8x8xf32>
   }
@@ -76,16 +76,15 @@ module {
       %6 = sdy.all_gather [{"x"}, {}] %5 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
       %7:3 = stablehlo.while(%arg7 = %0, %arg8 = %arg4, %arg9 = %arg5) : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]>}
       cond {
-        %9 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %9 : tensor<i1>
+        %8 = stablehlo.compare LT, %arg7, %arg2, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %8 : tensor<i1>
       } do {
-        %9 = stablehlo.add %arg7, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
-        %10 = stablehlo.dot_general %arg8, %arg9, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-        %11 = stablehlo.add %10, %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
-        stablehlo.return %9, %11, %arg9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
+        %8 = stablehlo.add %arg7, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : tensor<i32>
+        %9 = stablehlo.dot_general %arg8, %arg9, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+        %10 = stablehlo.add %9, %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<8x8xf32>
+        stablehlo.return %8, %10, %arg9 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>
       }
-      %8 = sdy.all_slice [{"x"}, {}] %6 out_sharding=<@mesh, [{"x"}, {}]> : tensor<8x8xf32>
-      stablehlo.return %4, %7#1, %arg5, %8 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+      stablehlo.return %4, %7#1, %arg5, %5 : tensor<i32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
     }
     return %3#1 : tensor<8x8xf32>
   }
