@@ -118,7 +118,9 @@ impl Dynamic {
         if form.to == Opcode::Gather {
             attrs.set("slice_sizes", slice_sizes(op));
         }
-        if form.to == Opcode::Convolution && let Some(padding) = padding(op) {
+        if form.to == Opcode::Convolution
+            && let Some(padding) = padding(op)
+        {
             attrs.set("padding", padding);
         }
         build::build_as(&module, &mut b, form.to, args, attrs, [], declared).map(|_| ())

@@ -276,7 +276,9 @@ impl Facts for AllGather {
         let n = members.checked_mul(partitions_of_group(op, &types, dim));
         let gathered = |t: &&TensorType| Some(resized(t, dim, t.shape[dim].checked_mul(n?)?));
         let gathered: Option<Vec<Type>> = types.iter().map(gathered).collect();
-        check.that("all_gather_c6", gathered.is_some(), "each dimension of a result must be less than 2^64").so_far()?;
+        check
+            .that("all_gather_c6", gathered.is_some(), "each dimension of a result must be less than 2^64")
+            .so_far()?;
         check.give(gathered.unwrap_or_default())
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -475,7 +477,9 @@ impl Facts for AllToAll {
             Some(Type::tensor(t.dtype, shape))
         };
         let exchanged: Option<Vec<Type>> = types.iter().map(exchanged).collect();
-        check.that("all_to_all_c9", exchanged.is_some(), "each dimension of a result must be less than 2^64").so_far()?;
+        check
+            .that("all_to_all_c9", exchanged.is_some(), "each dimension of a result must be less than 2^64")
+            .so_far()?;
         check.give(exchanged.unwrap_or_default())
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {

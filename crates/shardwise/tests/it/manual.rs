@@ -412,11 +412,8 @@ fn numbers_without_a_zero_are_moved_and_not_added() {
         let wrong = map(f, P!("X")).unwrap_err();
         assert_eq!(wrong.diagnostics().next().unwrap().code(), "dtype-kind");
     }
-    let moves_to_all: [fn(&Array) -> Array; 3] = [
-        |x| x.ppermute("X", shift(1)),
-        |x| x.ppermute("X", [(0, 1), (1, 0)]),
-        |x| x.pshuffle("X", [1, 0]),
-    ];
+    let moves_to_all: [fn(&Array) -> Array; 3] =
+        [|x| x.ppermute("X", shift(1)), |x| x.ppermute("X", [(0, 1), (1, 0)]), |x| x.pshuffle("X", [1, 0])];
     for f in moves_to_all {
         let swapped = convert(&map(f, P!("X")).unwrap(), 4, "f8E8M0FNU", "f32");
         assert_eq!(swapped.to_vec::<f32>().unwrap(), [least, 4.0, 1.0, 2.0]);
