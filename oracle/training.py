@@ -15,6 +15,8 @@ import optax
 import recorded
 
 TABLE = Path(__file__).parent.parent / "testdata/training.txt"
+# With other instructions of the processor, the losses in bf16 were seen to differ by 1e-4 of the largest.
+PARTS = {"bf16": 1e-3}
 STEPS, BATCH = 100, 8
 VOCAB, CHOSEN = 256, 2
 WIDTH, HEADS, HIDDEN, LAYERS, SEQUENCE = 32, 4, 64, 2, 32
@@ -120,4 +122,4 @@ def lines():
 
 
 if __name__ == "__main__":
-    sys.exit(recorded.record(TABLE, f"Training with optax {optax.__version__}", "training.py", lines()))
+    sys.exit(recorded.record(TABLE, f"Training with optax {optax.__version__}", "training.py", lines(), PARTS))

@@ -6,7 +6,7 @@ use crate::run::times_table;
 use clap::{Args, Command, FromArgMatches};
 use shardwise::DimSpec;
 use shardwise::prelude::*;
-use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, bf16};
+use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, bf16, counted};
 use shardwise_engine::Engine;
 use shardwise_host::HostEngine;
 use shardwise_ir::text::{self, PrintOptions};
@@ -144,13 +144,9 @@ fn show_runs(module: &Module, inputs: &[Literal]) -> Result<(), Diagnostics> {
     for (program, devices) in [(&mesh, devices), (&one, 1)] {
         let difference = nearness(&program.run()?[0], &expected);
         let time = program.median(RUNS)?;
-        say!("{devices} device{}: {time:.2?}; against float64: {difference}", plural(devices));
+        say!("{}: {time:.2?}; against float64: {difference}", counted(devices, "device"));
     }
     Ok(())
-}
-
-fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
 }
 
 /// Computes `square(x) · w` in float64, rounded to bf16 at the end.

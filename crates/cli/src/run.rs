@@ -4,7 +4,7 @@ use crate::placed::Placed;
 use crate::{EngineName, RunArgs, check, memory, npz, parts, random};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::compare::element_text;
-use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop};
+use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop, counted};
 use shardwise_engine::{Engine, Executable, InstructionTime, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
@@ -48,7 +48,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
         check::check(module, &literals, &results, with)?;
     }
     if let Some(n) = args.repeat {
-        say!("median of {n} run{}: {:?}", if n == 1 { "" } else { "s" }, inputs.median(n)?);
+        say!("median of {}: {:?}", counted(n, "run"), inputs.median(n)?);
     }
     if args.profile {
         say!("{}", times_table(&inputs.profile()?));

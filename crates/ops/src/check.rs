@@ -89,11 +89,6 @@ pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, D
     op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
 }
 
-/// Returns an attribute that is a list of integers. Fails if it is not such a list.
-pub(crate) fn ints(op: &OpView<'_>, name: &'static str) -> Result<Vec<i64>, Diagnostics> {
-    op.attrs().ints(name).ok_or_else(|| bad_attribute(op, name, "a list of integers").into())
-}
-
 /// Returns an attribute that is a dimension or size. Fails if it is negative or not an integer.
 pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())

@@ -146,9 +146,9 @@ impl Assignment {
 /// that no result has, unless the op has no results.
 ///
 /// # Panics
-/// Panics if `parties` has fewer shardings than the rule has tensors.
-pub fn assign(parties: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
-    Search::new(parties, prices).assignment()
+/// Panics if `input` has fewer shardings than the rule has tensors.
+pub fn assign(input: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
+    Search::new(input, prices).assignment()
 }
 
 /// The prices of tensors computed so far, by the index of the tensor and [`Search::key`].
@@ -174,7 +174,7 @@ const MAX_COMBINATIONS: usize = 4096;
 type Choice = (Vec<usize>, Cost);
 
 struct Search<'a> {
-    parties: AssignInput<'a>,
+    input: AssignInput<'a>,
     prices: &'a dyn Prices,
     known: Known,
     /// For each tensor, the factors that its price depends on.
@@ -195,12 +195,12 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(parties: AssignInput<'a>, prices: &'a dyn Prices) -> Search<'a> {
-        let AssignInput { rule, mesh, shardings, .. } = parties;
+    fn new(input: AssignInput<'a>, prices: &'a dyn Prices) -> Search<'a> {
+        let AssignInput { rule, mesh, shardings, .. } = input;
         let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
         let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
         let mut search = Search {
-            parties,
+            input,
             prices,
             known: Known::default(),
             matters: (0..rule.tensor_count()).map(|i| matters(rule, i).collect()).collect(),
@@ -222,7 +222,7 @@ impl<'a> Search<'a> {
         search.candidates = rule
             .all_factors()
             .map(|f| match can_split(f) {
-                true if parties.summed.contains(&f) => search.as_it_lies(f),
+                true if input.summed.contains(&f) => search.as_it_lies(f),
                 true => search.candidates(f),
                 false => vec![AxisList::new()],
             })
@@ -238,7 +238,7 @@ impl<'a> Search<'a> {
             search.candidates[factor.index()] = list;
             search.exchanges.push((factor, bytes));
         }
-        search.bounds = Bounds::new(&parties, &search.candidates, prices);
+        search.bounds = Bounds::new(&input, &search.candidates, prices);
         search
     }
 
@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
     }
 
     fn all_axes(&self, picks: &Picks) -> Vec<AxisList> {
-        self.parties.rule.all_factors().map(|f| self.axes(f, picks).clone()).collect()
+        self.input.rule.all_factors().map(|f| self.axes(f, picks).clone()).collect()
     }
 
     /// Returns the number of shards along a factor.
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
     fn exchanged(&self, picks: &Picks) -> f64 {
         let price = |(factor, prices): &(Factor, Vec<u64>)| {
             let price = *prices.get(picks[factor.index()]).filter(|price| **price > 0)?;
-            let others = self.parties.rule.all_factors().filter(|f| f != factor);
+            let others = self.input.rule.all_factors().filter(|f| f != factor);
             Some(price as f64 / others.map(|f| self.shards(f, picks)).product::<usize>() as f64)
         };
         self.exchanges.iter().filter_map(price).sum()
@@ -302,10 +302,10 @@ impl<'a> Search<'a> {
     /// shards than elements unless the factor passes through the op and has several elements. Shards without elements
     /// can then be padded.
     fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
-        let (size, shards) = (self.parties.rule.size(factor), AxisRef::total_size(self.parties.mesh, axes));
+        let (size, shards) = (self.input.rule.size(factor), AxisRef::total_size(self.input.mesh, axes));
         match self.is_in_compound[factor.index()] {
             true => size.is_multiple_of(shards) && shards <= size,
-            false => shards <= size || size > 1 && self.parties.rule.kind(factor) == FactorKind::PassThrough,
+            false => shards <= size || size > 1 && self.input.rule.kind(factor) == FactorKind::PassThrough,
         }
     }
 
@@ -348,7 +348,7 @@ impl<'a> Search<'a> {
         });
         bounds.sort_unstable();
         for (bound, at) in bounds {
-            if best.second.as_ref().is_some_and(|(_, second)| bound > second.total) {
+            if bound > best.limit() {
                 break;
             }
             let picks = &all[at * picks.len()..][..picks.len()];
@@ -404,7 +404,7 @@ impl<'a> Search<'a> {
     /// Returns true if each dimension can be assembled: a factor is split only if all factors before it in its
     /// dimension are split into single elements.
     fn is_whole(&self, picks: &Picks) -> bool {
-        let rule = self.parties.rule;
+        let rule = self.input.rule;
         let is_full = |f: Factor| self.shards(f, picks) == rule.size(f);
         rule.mappings().flat_map(|m| &m.dims).filter(|dim| dim.len() > 1).all(|dim| {
             let partial = dim.iter().position(|&f| !is_full(f)).unwrap_or(dim.len());
@@ -415,24 +415,24 @@ impl<'a> Search<'a> {
     /// Returns true if the [`bound`](Search::bound) of a choice shows that it costs more than the second best. Returns
     /// false if there is no second best yet.
     fn is_beaten(&self, picks: &Picks, best: &Best) -> bool {
-        best.second.as_ref().is_some_and(|(_, second)| self.bound(picks) > second.total)
+        self.bound(picks) > best.limit()
     }
 
     /// Returns a lower bound of the total cost of a choice.
     fn bound(&self, picks: &Picks) -> u64 {
-        let AssignInput { rule, work, .. } = self.parties;
+        let AssignInput { rule, work, .. } = self.input;
         let moves: u64 = (0..rule.tensor_count()).map(|i| self.bounds.of(i, picks)).sum();
         moves + work / self.all_shards(picks) as u64
     }
 
     /// Returns the number of shards into which a choice splits the op's work.
     fn all_shards(&self, picks: &Picks) -> usize {
-        self.parties.rule.all_factors().map(|f| self.shards(f, picks)).product()
+        self.input.rule.all_factors().map(|f| self.shards(f, picks)).product()
     }
 
     fn cost(&self, picks: &Picks) -> Cost {
         budget::poll();
-        let AssignInput { rule, work, .. } = self.parties;
+        let AssignInput { rule, work, .. } = self.input;
         let shards = self.all_shards(picks);
         let sum = (0..rule.tensor_count()).map(|i| self.price(i, picks)).fold(Price::default(), Price::plus);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
@@ -443,7 +443,7 @@ impl<'a> Search<'a> {
     /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, unless there is no
     /// [`key`](Search::key) for it, and `known` holds it from then on. A tensor without a sharding costs nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
-        if self.parties.shardings[index].is_none() {
+        if self.input.shardings[index].is_none() {
             return Price::default();
         }
         let Some(key) = self.key(index, picks) else { return self.compute_price(index, picks) };
@@ -461,13 +461,13 @@ impl<'a> Search<'a> {
         let factors = &self.matters[index];
         let bits = u128::BITS as usize / factors.len().max(2);
         factors.iter().try_fold(0, |key: u128, f| {
-            let pick = picks[f.index()];
-            (pick.checked_shr(bits as u32).unwrap_or(0) == 0).then_some(key << bits | pick as u128)
+            let pick = picks[f.index()] as u128;
+            (pick >> bits == 0).then_some(key << bits | pick)
         })
     }
 
     fn compute_price(&self, index: usize, picks: &Picks) -> Price {
-        let AssignInput { rule, mesh, .. } = self.parties;
+        let AssignInput { rule, mesh, .. } = self.input;
         let layout = rule.mapping(index).sharding(rule, mesh, |f| self.axes(f, picks));
         let is_result = index >= self.projection.operand_count;
         let partial = if is_result { reduction_axes(rule, mesh, |f| self.axes(f, picks)) } else { vec![] };
@@ -482,7 +482,7 @@ impl<'a> Search<'a> {
             let indices = |list: Vec<(usize, _)>| list.into_iter().map(|(i, _)| i).collect();
             FactorConflict { factor, won: indices(won), lost: indices(lost) }
         };
-        self.parties.rule.all_factors().map(judge).filter(|v| !v.lost.is_empty()).collect()
+        self.input.rule.all_factors().map(judge).filter(|v| !v.lost.is_empty()).collect()
     }
 }
 
@@ -523,6 +523,11 @@ struct Best {
 }
 
 impl Best {
+    /// Returns the total cost of the second best choice. A choice that costs more is no use.
+    fn limit(&self) -> u64 {
+        self.second.as_ref().map_or(u64::MAX, |(_, cost)| cost.total)
+    }
+
     /// Records a choice if it costs less than the best or the second best.
     fn offer(&mut self, picks: &Picks, cost: Cost) {
         self.offer_if(picks, cost, |(_, known)| cost < *known);

@@ -1,6 +1,6 @@
 //! Mistakes in programs. Each mistake is reported once, at the line that made it.
 
-use shardwise_base::{self as base, Loc};
+use shardwise_base::{self as base, Loc, counted};
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::panic::Location;
@@ -132,8 +132,7 @@ impl fmt::Display for Error {
 /// Formats the number of mistakes, and then the rendered diagnostics, as `fn main() -> Result<()>` prints them.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let n = self.0.len();
-        write!(f, "{n} mistake{}\n\n{self}", if n == 1 { "" } else { "s" })
+        write!(f, "{}\n\n{self}", counted(self.0.len(), "mistake"))
     }
 }
 

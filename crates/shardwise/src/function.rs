@@ -681,8 +681,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned, each at its line, and `run-memory`, `run-steps` or `run-cancelled` if a
-    /// limit is reached.
+    /// Returns an error for each op that cannot be partitioned, at its line, and `run-memory`, `run-steps` or
+    /// `run-cancelled` if a limit is reached.
     pub fn communication(&self) -> Result<Communication> {
         runtime::communication(self.module())
     }
@@ -712,8 +712,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned or run, each at its line, and `run-memory`, `run-steps` or `run-cancelled`
-    /// if a limit is reached.
+    /// Returns an error for each op that cannot be partitioned or run, at its line, and `run-memory`, `run-steps` or
+    /// `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form.clone(), self.traced.types.clone(), self.donated);

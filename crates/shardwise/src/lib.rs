@@ -22,8 +22,8 @@
 //! accept both. Outside of a trace, a function call is a small program of its own, which is compiled through the same
 //! pipeline and cached.
 //!
-//! Such functions do not return `Result`. A mistake is recorded with the line that made it and travels in the array. It
-//! is returned by whatever needs a value: a [`jit`]ted call or [`Array::to_vec`], for example.
+//! Such functions do not return `Result`. The array that they return records a mistake, with the line that made it. A
+//! function that needs a value returns the mistake: a [`jit`]ted call or [`Array::to_vec`], for example.
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations)]
 

@@ -344,8 +344,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned or run, each at its line. `run-memory`, `run-steps` or `run-cancelled` if a
-    /// limit is reached.
+    /// Returns an error for each op that cannot be partitioned or run, at its line, and `run-memory`, `run-steps` or
+    /// `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram> {
         let compiled = limits::run(Location::caller(), || runtime::compile_own(&self.module))?;

@@ -4,7 +4,7 @@ use crate::collective::{Axes, AxisName};
 use crate::error::Mistakes;
 use crate::mistakes::{self, Split};
 use crate::{Array, ArrayType, Error, IntoShape, Mesh, Path, Shape, Tree, tree};
-use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc};
+use shardwise_base::{self as base, AxisIndex, AxisKind, AxisRef, Diagnostic, DimSharding, Loc, counted};
 use shardwise_ir::TensorType;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -559,8 +559,7 @@ fn place(path: &Path) -> String {
 
 /// Formats two counts: `2 specs for 1 array`.
 fn counts(specs: usize, arrays: usize) -> String {
-    let s = |n: usize| if n == 1 { "" } else { "s" };
-    format!("{specs} spec{} for {arrays} array{}", s(specs), s(arrays))
+    format!("{} for {}", counted(specs, "spec"), counted(arrays, "array"))
 }
 
 /// Returns the specs for the leaves of `of`, one for each. The error has the places where the form of the specs differs

@@ -265,7 +265,7 @@ impl Canon<'_, '_> {
     /// data may have been reshaped or transposed before this reshard, and reshaped before the earlier one. The reshapes
     /// and transposes before this reshard are repeated on the earlier result. Returns true if the reshard was replaced.
     ///
-    /// As in Shardy, layouts are not compared exactly (see [`before`](Self::before)). Unreduced axes are not compared,
+    /// The comparison of layouts is not exact, as in Shardy (see [`before`](Self::before)). Unreduced axes are ignored,
     /// transposes in front of a reshape that changes the rank are ignored, and the sizes of transposed dimensions are
     /// not permuted back. Equal layouts of arrays that are not square may be missed, and different ones count as equal.
     fn same_reshard(&mut self, op: Op) -> bool {

@@ -225,8 +225,8 @@ impl Task {
     fn assign(&self, view: &OpView<'_>, prices: &MovePrices, free: &[AxisRef]) -> Assignment {
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.work, &self.asked_sums(view)[..]);
-        let parties = AssignInput { rule, mesh, shardings: &shardings, work, summed, free };
-        assign(parties, &Priced { task: self, view, prices })
+        let input = AssignInput { rule, mesh, shardings: &shardings, work, summed, free };
+        assign(input, &Priced { task: self, view, prices })
     }
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes that

@@ -47,6 +47,8 @@ pub(super) struct ValueFact {
     name: &'static str,
     /// The name of the attribute for the arguments of regions.
     of_args: &'static str,
+    /// True if the fact has axes of the main mesh.
+    has_axes: bool,
     /// Reads the fact. Returns `None` if the attribute is malformed.
     read: fn(&Attr, Option<&Mesh>, &mut ValueData) -> Option<()>,
     show: fn(&ValueData, Option<&Mesh>) -> Option<Attr>,
@@ -55,6 +57,7 @@ pub(super) struct ValueFact {
 const VARYING: ValueFact = ValueFact {
     name: "shardwise.varying",
     of_args: "shardwise.arg_varying",
+    has_axes: true,
     read: |attr, mesh, data| {
         data.varying = Some(parse_varying(attr.as_str()?, mesh)?);
         Some(())
@@ -64,6 +67,7 @@ const VARYING: ValueFact = ValueFact {
 const MANUAL: ValueFact = ValueFact {
     name: "shardwise.manual",
     of_args: "shardwise.arg_manual",
+    has_axes: true,
     read: |attr, mesh, data| {
         data.manual = Some(Arc::new(parse_manual(attr.as_str()?, mesh)?));
         Some(())
@@ -73,6 +77,7 @@ const MANUAL: ValueFact = ValueFact {
 const PADDING: ValueFact = ValueFact {
     name: "shardwise.padding",
     of_args: "shardwise.arg_padding",
+    has_axes: false,
     read: |attr, _, data| {
         data.padding = Some(Arc::new(read_padding(attr, data.ty.as_tensor()?)?));
         Some(())
@@ -199,9 +204,9 @@ impl<'t> Parser<'t> {
     fn apply_value_fact(&mut self, fact: &ValueFact, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
         let items = self.fact_items(attr, values.len(), fact.name, at)?;
         let mesh = self.main_mesh();
-        let has_axes = |item: &Attr| !matches!(item.as_str(), None | Some("?" | "{}"));
-        let is_of_axes = [VARYING.name, MANUAL.name].contains(&fact.name) && items.iter().any(has_axes);
-        if self.facts_at.is_none() && is_of_axes && mesh.as_ref().is_some_and(|m| !m.axes.is_empty()) {
+        let names_axes = |item: &Attr| !matches!(item.as_str(), None | Some("?" | "{}"));
+        let has_axes = fact.has_axes && items.iter().any(names_axes);
+        if self.facts_at.is_none() && has_axes && mesh.as_ref().is_some_and(|m| !m.axes.is_empty()) {
             self.facts_at = Some(at);
         }
         for (&v, item) in values.iter().zip(items) {

@@ -140,6 +140,17 @@ fn partitions_of_group(op: &OpView<'_>, types: &[&TensorType], dim: usize) -> us
     if whole > 0 && result.is_multiple_of(whole) && process_count(op).is_none() { result / whole } else { 1 }
 }
 
+/// Returns the types of results, or the errors of the constraints that were broken. If `types` is `None`, a size is too
+/// large, and the constraint `label` is one of them.
+fn give_sized(
+    check: &mut Check<'_, '_>,
+    label: &'static str,
+    types: Option<Vec<Type>>,
+) -> Result<Vec<Type>, Diagnostics> {
+    check.that(label, types.is_some(), "each dimension of a result must be less than 2^64");
+    check.give(types.unwrap_or_default())
+}
+
 /// Returns the size of dimension `dim` of the first result, or `None` if the op has no result or the result no such
 /// dimension.
 fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
@@ -275,11 +286,7 @@ impl Facts for AllGather {
         check.so_far()?;
         let n = members.checked_mul(partitions_of_group(op, &types, dim));
         let gathered = |t: &&TensorType| Some(resized(t, dim, t.shape[dim].checked_mul(n?)?));
-        let gathered: Option<Vec<Type>> = types.iter().map(gathered).collect();
-        check
-            .that("all_gather_c6", gathered.is_some(), "each dimension of a result must be less than 2^64")
-            .so_far()?;
-        check.give(gathered.unwrap_or_default())
+        give_sized(&mut check, "all_gather_c6", types.iter().map(gathered).collect())
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         rule_but_for(op, &op.attrs().size("all_gather_dim").map_or(vec![], |d| vec![d]))
@@ -476,11 +483,7 @@ impl Facts for AllToAll {
             shape[concat] = shape[concat].checked_mul(n)?;
             Some(Type::tensor(t.dtype, shape))
         };
-        let exchanged: Option<Vec<Type>> = types.iter().map(exchanged).collect();
-        check
-            .that("all_to_all_c9", exchanged.is_some(), "each dimension of a result must be less than 2^64")
-            .so_far()?;
-        check.give(exchanged.unwrap_or_default())
+        give_sized(&mut check, "all_to_all_c9", types.iter().map(exchanged).collect())
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let mut dims: Vec<usize> =

@@ -164,10 +164,8 @@ impl Facts for Pad {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x, value] = check::tensors(op)?;
         let mut c = Check::new(op);
-        let mut same_length = true;
-        for name in ["edge_padding_low", "edge_padding_high", "interior_padding"] {
-            same_length &= check::ints(op, name)?.len() == x.rank();
-        }
+        let lists = ["edge_padding_low", "edge_padding_high", "interior_padding"];
+        let same_length = lists.iter().all(|name| op.ints(name).len() == x.rank());
         c.that("pad_c1", value.dtype == x.dtype, "the padding value must have the operand's element type")
             .that("pad_i2", value.rank() == 0, "the padding value must be a scalar")
             .that("pad_c2", same_length, "low, high and interior padding must have a number for each dimension")

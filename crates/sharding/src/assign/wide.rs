@@ -53,22 +53,22 @@ impl Search<'_> {
     /// several candidates.
     pub(super) fn widen(&mut self, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
-        let wide: Vec<AxisRef> = parts.iter().copied().filter(|p| p.size(self.parties.mesh) > 1).collect();
+        let wide: Vec<AxisRef> = parts.iter().copied().filter(|p| p.size(self.input.mesh) > 1).collect();
         if wide.is_empty() || wide.len() > MAX_PARTS {
             return;
         }
-        let is_limited = self.prices.is_product() && !self.parties.rule.all_factors().any(|f| self.is_fixed(f));
+        let is_limited = self.prices.is_product() && !self.input.rule.all_factors().any(|f| self.is_fixed(f));
         let first = best.first.as_ref().expect("nothing split at all is always possible");
         let is_free = first.1.bytes_moved == 0;
-        let all = AxisRef::total_size(self.parties.mesh, &wide);
+        let all = AxisRef::total_size(self.input.mesh, &wide);
         let uses_all = |choice: &Choice| choice.1.shards.0 == all;
         if is_free && (!is_limited || uses_all(first)) || !is_limited && !self.has_displaced_axes() {
             return;
         }
         let orders = self.orders(&wide);
         let mut candidates: Vec<Vec<AxisList>> =
-            self.parties.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
-        let mut bounds = Bounds::new(&self.parties, &candidates, self.prices);
+            self.input.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
+        let mut bounds = Bounds::new(&self.input, &candidates, self.prices);
         std::mem::swap(&mut self.candidates, &mut candidates);
         std::mem::swap(&mut self.bounds, &mut bounds);
         if !self.search_wide(&parts, is_limited, best) {
@@ -87,8 +87,8 @@ impl Search<'_> {
     /// Changes nothing if the best choice so far moves nothing, if there are too many parts of axes or no others than
     /// `parts`, or if `parts` cannot be written with parts of prime size.
     fn refine(&mut self, parts: &[AxisRef], best: &mut Best) {
-        let mesh = self.parties.mesh;
-        let is_known = |part: &AxisRef| parts.iter().chain(self.parties.free).any(|known| known.contains(*part));
+        let mesh = self.input.mesh;
+        let is_known = |part: &AxisRef| parts.iter().chain(self.input.free).any(|known| known.contains(*part));
         let fine: Vec<AxisRef> = mesh.prime_parts().into_iter().filter(is_known).collect();
         let first = best.first.as_ref().expect("there is a choice").clone();
         let is_cut = |part: &AxisRef| {
@@ -99,8 +99,8 @@ impl Search<'_> {
             return;
         }
         let orders = self.orders(&fine);
-        self.candidates = self.parties.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
-        self.bounds = Bounds::new(&self.parties, &self.candidates, self.prices);
+        self.candidates = self.input.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
+        self.bounds = Bounds::new(&self.input, &self.candidates, self.prices);
         let mut wide = Wide::new(self, &fine);
         wide.limit = Some(self.computed(&first.0));
         wide.most = self.moved(&first);
@@ -113,7 +113,7 @@ impl Search<'_> {
 
     /// Returns the price of a choice without that of the op's work.
     fn moved(&self, choice: &Choice) -> u64 {
-        choice.1.total - self.parties.work / choice.1.shards.0 as u64
+        choice.1.total - self.input.work / choice.1.shards.0 as u64
     }
 
     /// Compares the choices among all candidates, and offers them to `best`. `parts` are the parts of axes of which the
@@ -142,7 +142,7 @@ impl Search<'_> {
 
     /// Returns true if a factor is not free to choose, because the program places its sum.
     fn is_fixed(&self, factor: Factor) -> bool {
-        self.parties.summed.contains(&factor)
+        self.input.summed.contains(&factor)
     }
 
     /// Returns true if a tensor has an axis for a factor that has only one candidate.
@@ -154,7 +154,7 @@ impl Search<'_> {
     /// Returns the parts of axes in which all tensors' lists can be written, or `None` if there are more than 64, or if
     /// tensors cut an axis in contradictory ways.
     fn parts(&self) -> Option<Vec<AxisRef>> {
-        let mesh = self.parties.mesh;
+        let mesh = self.input.mesh;
         let lists = self.projection.tensors.iter().flat_map(|t| t.iter());
         let all: Vec<AxisRef> = lists.flat_map(|(_, own)| own.axes.iter().chain(&own.overflow).copied()).collect();
         let mut parts = vec![];
@@ -179,7 +179,7 @@ impl Search<'_> {
     /// the order of each list of several axes that a tensor has for a factor. Parts that continue one another are
     /// merged, and no list is returned twice.
     fn orders(&self, parts: &[AxisRef]) -> Vec<AxisList> {
-        let mesh = self.parties.mesh;
+        let mesh = self.input.mesh;
         let own: Vec<&AxisList> = self
             .projection
             .tensors
@@ -218,7 +218,7 @@ impl Search<'_> {
         if !self.may_split(factor) || self.is_fixed(factor) {
             return candidates;
         }
-        let (size, mesh) = (self.parties.rule.size(factor), self.parties.mesh);
+        let (size, mesh) = (self.input.rule.size(factor), self.input.mesh);
         let is_even = |list: &AxisList| size.is_multiple_of(AxisRef::total_size(mesh, list));
         for list in orders.iter().filter(|list| is_even(list) && self.fits(factor, list)) {
             if !candidates.contains(list) && self.prices.exchanged(factor, list) == Some(0) {
@@ -245,7 +245,7 @@ impl Search<'_> {
     /// Returns the number of elements along all factors that one device computes: the product of the sizes of its
     /// blocks, rounded up where a factor is split unevenly.
     fn computed(&self, picks: &Picks) -> u64 {
-        let rule = self.parties.rule;
+        let rule = self.input.rule;
         let blocks = rule.all_factors().map(|f| rule.size(f).div_ceil(self.shards(f, picks)) as u64);
         blocks.fold(1, u64::saturating_mul)
     }
@@ -266,17 +266,18 @@ struct State {
 
 impl<'a, 'b> Wide<'a, 'b> {
     fn new(search: &'a Search<'b>, parts: &[AxisRef]) -> Wide<'a, 'b> {
-        let AssignInput { rule, mesh, .. } = search.parties;
+        let AssignInput { rule, mesh, .. } = search.input;
         let bits = |axes: &AxisList| {
             let is_used = |part: AxisRef| axes.iter().any(|a| a.contains(part));
             parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()
         };
         let candidates = |f: Factor| -> Vec<Candidate> {
-            let of = |axes: &AxisList| {
-                let shards = AxisRef::total_size(mesh, axes);
-                Candidate { used: bits(axes), shards: shards as u64, block: rule.size(f).div_ceil(shards) as u64 }
+            let of = |(axes, &shards): (&AxisList, &usize)| Candidate {
+                used: bits(axes),
+                shards: shards as u64,
+                block: rule.size(f).div_ceil(shards) as u64,
             };
-            search.candidates[f.index()].iter().map(of).collect()
+            search.candidates[f.index()].iter().zip(search.bounds.all_shards(f)).map(of).collect()
         };
         let sizes: Vec<usize> = rule.all_factors().map(|f| rule.size(f)).collect();
         let product = |sizes: &[usize]| sizes.iter().fold(1, |n: u64, &size| n.saturating_mul(size as u64));
@@ -348,9 +349,9 @@ impl<'a, 'b> Wide<'a, 'b> {
         let search = self.search;
         let decided = &self.decided[state.count];
         let most = self.most;
-        let work = search.parties.work / self.shards;
-        let second = best.second.as_ref().map_or(u64::MAX, |(_, cost)| cost.total);
-        let is_beaten = |spent: u64| spent >= most || spent + work > second;
+        let work = search.input.work / self.shards;
+        let limit = best.limit();
+        let is_beaten = |spent: u64| spent >= most || spent + work > limit;
         let bounds: u64 = decided.iter().map(|&index| search.bounds.of(index, picks)).sum();
         if is_beaten(spent.bytes + spent.starts + bounds) {
             return;

@@ -14,8 +14,8 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let given: Vec<_> = shardings.iter().map(|s| (*s != "-").then(|| sharding(&mesh, s))).collect();
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
     let free: Vec<AxisRef> = mesh.all_axes().collect();
-    let parties = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free };
-    let a = assign(parties, &Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo });
+    let input = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free };
+    let a = assign(input, &Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo });
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
     let conflicts: Vec<_> =
         a.conflicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();

@@ -44,7 +44,8 @@ impl Schedule {
     ///
     /// # Errors
     ///
-    /// Those of [`scalar`](crate::scalar) with the dtype `i32`, and those of the schedule.
+    /// The same errors as [`scalar`](crate::scalar) with the dtype `i32`, and those of the function that returned the
+    /// schedule.
     #[track_caller]
     pub fn at(&self, step: impl Operand) -> Array {
         let at = context::caller(Location::caller());

@@ -3,7 +3,7 @@
 use super::{Format, Wanted};
 use crate::{Error, Result};
 use shardwise_base::compare::indices;
-use shardwise_base::{Diagnostic, Loc, did_you_mean};
+use shardwise_base::{Diagnostic, Loc, counted, did_you_mean};
 use shardwise_files::npz::{Mismatch, numpy_name};
 use shardwise_ir::TensorType;
 use std::collections::BTreeSet;
@@ -193,7 +193,7 @@ fn with_facts(diagnostic: Diagnostic, facts: Vec<String>) -> Diagnostic {
 }
 
 fn missing(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
-    let leaves = counted(n, "leaf", "leaves");
+    let leaves = if n == 1 { "1 leaf".to_string() } else { format!("{n} leaves") };
     Diagnostic::error("tensor-missing", loc, format!("{} has no tensors for {leaves}", path.display()))
         .help("a leaf is read from the tensor of its name, which is its path in the tree with dots")
 }
@@ -239,10 +239,5 @@ fn unused(path: &Path, names: &[&str], loc: &Loc) -> Diagnostic {
 }
 
 fn tensors(n: usize) -> String {
-    counted(n, "tensor", "tensors")
-}
-
-/// Formats a number of things: `1 leaf`, `2 leaves`.
-fn counted(n: usize, one: &str, many: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+    counted(n, "tensor")
 }

@@ -25,24 +25,29 @@ use std::sync::Arc;
 /// The largest number of layouts that are changed one after the other before the price must have fallen.
 const MAX_STEPS: usize = 64;
 
+/// The number of steps in the stage that looks at all sites.
+const FEW_STEPS: usize = 2;
+
 /// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can rule
 /// out a long one that saves more. In a large function, the effort of the first stage is spent after few sites. Short
 /// chains are then tried at all sites, and at last long ones again.
-const STAGES: [Stage; 3] = [
-    Stage { most_steps: MAX_STEPS, avoids_rises: true, effort: 0.3 },
-    Stage { most_steps: 2, avoids_rises: false, effort: 0.6 },
-    Stage { most_steps: MAX_STEPS, avoids_rises: true, effort: 1.0 },
-];
+const STAGES: [Stage; 3] =
+    [Stage { is_far: true, effort: 0.3 }, Stage { is_far: false, effort: 0.6 }, Stage { is_far: true, effort: 1.0 }];
 
 /// The limits of a stage.
 #[derive(Clone, Copy)]
 struct Stage {
-    /// The largest number of layouts that are changed one after the other.
-    most_steps: usize,
-    /// True if changes that raise the price are made only when no other change is left.
-    avoids_rises: bool,
+    /// True if up to [`MAX_STEPS`] layouts are changed one after the other, those that raise the price only when no other
+    /// change is left. Otherwise [`FEW_STEPS`] layouts are changed, the dearest first.
+    is_far: bool,
     /// The part of the effort of the whole search that is spent when the stage ends.
     effort: f64,
+}
+
+impl Stage {
+    fn most_steps(self) -> usize {
+        if self.is_far { MAX_STEPS } else { FEW_STEPS }
+    }
 }
 
 /// How far the surroundings of a site reach, in sites.
@@ -90,8 +95,8 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, O
     let sites = prices.sites;
     let before = prices.all_current().clone();
     let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
-    let effort = (prices.effort, limits.effort.0 + limits.effort.1 * sites.sites.len());
-    let mut search = Search { prices, limits, most_work, effort, stage: STAGES[0], is_cut: false };
+    let effort_before = prices.effort;
+    let mut search = Search { prices, limits, most_work, effort_before, stage: STAGES[0], is_cut: false };
     let left = search.run();
     let layout = |g: Group| prices.layout(prices.current(g));
     let changed = |g: &Group| !layout(*g).same_layout(prices.layout(before[*g]));
@@ -124,8 +129,8 @@ struct Search<'p, 'a> {
     limits: Limits,
     /// The most work of ops other than products.
     most_work: u64,
-    /// The effort before the search, and the effort that the search may make.
-    effort: (usize, usize),
+    /// The effort before the search.
+    effort_before: usize,
     stage: Stage,
     /// True if a change was not tried because the effort of the stage ended.
     is_cut: bool,
@@ -141,9 +146,8 @@ impl Search<'_, '_> {
             for stage in STAGES {
                 self.stage = stage;
                 left = self.rounds();
-                let is_far = stage.most_steps == MAX_STEPS;
-                is_first_round &= !is_far || left.as_ref().is_some_and(|left| left.is_first_round);
-                if is_far && left.is_none() {
+                is_first_round &= !stage.is_far || left.as_ref().is_some_and(|left| left.is_first_round);
+                if stage.is_far && left.is_none() {
                     break;
                 }
             }
@@ -175,8 +179,9 @@ impl Search<'_, '_> {
 
     /// Returns true if the effort of the stage is spent.
     fn is_spent(&self) -> bool {
-        let (before, most) = self.effort;
-        (self.prices.effort - before) as f64 >= most as f64 * self.stage.effort
+        let (of_function, of_site) = self.limits.effort;
+        let most = of_function + of_site * self.prices.sites.sites.len();
+        (self.prices.effort - self.effort_before) as f64 >= most as f64 * self.stage.effort
     }
 
     /// Tries changes at all sites that move something, the dearest first.
@@ -293,12 +298,10 @@ impl Search<'_, '_> {
         // The changes that raised the price since the last one that was made.
         let mut refused: FxHashSet<Change> = FxHashSet::default();
         let mut seed = seed.into_iter();
-        while changes.len() < self.stage.most_steps {
+        while changes.len() < self.stage.most_steps() {
             budget::poll();
             let of_seed = seed.next().map(|change| (change, true));
-            let Some(((group, layout), may_rise)) = of_seed.or_else(|| next.pop(self.stage.avoids_rises)) else {
-                break;
-            };
+            let Some(((group, layout), may_rise)) = of_seed.or_else(|| next.pop(self.stage.is_far)) else { break };
             if !self.may_change(group, layout) || changes.iter().any(|(done, _)| *done == group) {
                 continue;
             }
@@ -606,7 +609,7 @@ impl<'a> Tensors<'a> {
 #[derive(Default)]
 struct Queue {
     first: BinaryHeap<Next>,
-    /// Those that were taken out of `first` and may have raised the price.
+    /// The changes that were taken out of `first` with the condition that they do not raise the price.
     later: BinaryHeap<Next>,
 }
 
