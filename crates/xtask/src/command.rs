@@ -90,17 +90,48 @@ fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option
     Ok(Some(child.wait()?))
 }
 
-/// Builds the `shardwise` command with these flags of `cargo build`, and returns its path. `folder` is the folder in
-/// the target folder in which a build with these flags places it. Fails if the build does.
-pub fn build_ours(flags: &[&str], folder: &str) -> Result<PathBuf> {
-    let flags = [&["-p", "shardwise-cli"], flags].concat();
-    Ok(build(&flags)?.join(folder).join("shardwise"))
+/// How a program is built.
+#[derive(Clone, Copy)]
+pub enum Profile {
+    Dev,
+    Release,
+}
+
+impl Profile {
+    /// The profile with which this program is built. Most of another program of the workspace is then built already.
+    pub const OWN: Self = if cfg!(debug_assertions) { Self::Dev } else { Self::Release };
+
+    /// Returns the flags of `cargo build`.
+    pub fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Dev => &[],
+            Self::Release => &["--release"],
+        }
+    }
+
+    /// Returns the folder in the target folder.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Dev => "debug",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// Builds the `shardwise` command, and returns its path. Fails if the build does.
+pub fn build_ours(profile: Profile) -> Result<PathBuf> {
+    build_command(profile, &[])
 }
 
 /// Builds the `shardwise` command with optimizations and Shardy's passes, and returns its path. Fails if the build
 /// does.
 pub fn build_ours_with_shardy() -> Result<PathBuf> {
-    build_ours(&["--release", "--features", "shardy"], "release")
+    build_command(Profile::Release, &["--features", "shardy"])
+}
+
+fn build_command(profile: Profile, flags: &[&str]) -> Result<PathBuf> {
+    let flags = [&["-p", "shardwise-cli", "--bin", "shardwise"], profile.flags(), flags].concat();
+    Ok(build(&flags)?.join(profile.folder()).join("shardwise"))
 }
 
 /// Builds examples of the library without optimizations, and returns the folder that contains them. Fails if the build
@@ -111,12 +142,19 @@ pub fn build_examples(names: &[&str]) -> Result<PathBuf> {
     Ok(build(&flags)?.join("debug/examples"))
 }
 
-/// Builds with these flags, and returns the target folder. Fails if the build does.
+/// Builds the program that runs the cases of `cargo xtask fuzz`, and returns its path. Fails if the build does.
+pub fn build_worker() -> Result<PathBuf> {
+    let flags = [&["-p", "shardwise-check", "--bin", "fuzz-worker"], Profile::OWN.flags()].concat();
+    Ok(build(&flags)?.join(Profile::OWN.folder()).join("fuzz-worker"))
+}
+
+/// Builds with these flags, and returns the target folder. Fails if the build does. `xtask` is among the selected
+/// packages: dependencies then have the features with which it was built, and are not built a second time.
 fn build(flags: &[&str]) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--quiet"]).args(flags).current_dir(repo::root());
+    cargo.args(["build", "--quiet", "-p", "xtask"]).args(flags).current_dir(repo::root());
     run_shown(cargo)?;
-    Ok(std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from))
+    Ok(repo::target())
 }
 
 /// Runs a command and shows its output. Returns an error if it fails.

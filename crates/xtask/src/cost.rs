@@ -9,6 +9,7 @@
 //! corpus.
 
 use crate::bench::median;
+use crate::command::Profile;
 use crate::table::Table;
 use crate::{command, repo};
 use anyhow::{Context, Result, ensure};
@@ -51,7 +52,7 @@ struct Row {
 /// Compares the command as built here with another one. Returns a table. The second value is always true. Fails if a
 /// command cannot be built or run, or if a program of `testdata/cost` does not state its number of calls.
 pub fn run(options: &Options) -> Result<(String, bool)> {
-    let ours = command::build_ours(&["--release"], "release")?;
+    let ours = command::build_ours(Profile::Release)?;
     let commands = [&options.against, &ours];
     let rows: Vec<Row> = rows()?.into_iter().filter(|row| row.name().contains(&options.only)).collect();
     let measured: Vec<Result<[f64; 2]>> = match options.rounds {

@@ -3,7 +3,7 @@
 //! A worker that dies or hangs is a finding of its current case. Another worker continues with the next case. Every
 //! finding is printed with its seed, and its program is kept under `target/fuzz`.
 
-use crate::command::run_shown;
+use crate::command::{self, run_shown};
 use crate::repo;
 use crate::table::Table;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -62,7 +62,8 @@ const MAX_VIRTUAL_KIB: u64 = 2 << 20;
 
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let kinds = kinds(&options.kind)?;
-    let worker = options.worker.clone().map_or_else(|| build(options.sanitize), Ok)?;
+    let build = if options.sanitize { build_with_sanitizer } else { command::build_worker };
+    let worker = options.worker.clone().map_or_else(build, Ok)?;
     let corpus = corpus(&worker)?;
     let campaign = Campaign {
         options,
@@ -88,23 +89,16 @@ fn kinds(name: &str) -> Result<Vec<CaseKind>> {
     Ok(vec![name.parse().map_err(|e: String| anyhow!(e))?])
 }
 
-/// Builds the worker, and returns its path. Fails if the build does.
-fn build(sanitize: bool) -> Result<PathBuf> {
+/// Builds the worker with optimizations and the address sanitizer, and returns its path. Fails if the build does.
+fn build_with_sanitizer() -> Result<PathBuf> {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let folder = repo::target().join("asan");
     let mut cargo = Command::new("cargo");
+    cargo.arg("+nightly").env("RUSTFLAGS", "-Zsanitizer=address").env("CARGO_TARGET_DIR", &folder);
+    cargo.args(["build", "--release", "--quiet", "-p", "shardwise-check", "--bin", "fuzz-worker", "--target", TARGET]);
     cargo.current_dir(repo::root());
-    let own = std::env::var_os("CARGO_TARGET_DIR").map_or(repo::root().join("target"), PathBuf::from);
-    let mut folder = own.join("release");
-    if sanitize {
-        folder = own.join("asan").join(TARGET).join("release");
-        cargo.arg("+nightly").env("RUSTFLAGS", "-Zsanitizer=address").env("CARGO_TARGET_DIR", own.join("asan"));
-    }
-    cargo.args(["build", "--release", "--quiet", "-p", "shardwise-check", "--bin", "fuzz-worker"]);
-    if sanitize {
-        cargo.args(["--target", TARGET]);
-    }
     run_shown(cargo)?;
-    Ok(folder.join("fuzz-worker"))
+    Ok(folder.join(TARGET).join("release/fuzz-worker"))
 }
 
 /// Returns the number and the hash of the programs from which a worker makes mutants. Fails if the worker cannot be

@@ -10,6 +10,11 @@ pub fn root() -> PathBuf {
     manifest.ancestors().nth(2).expect("this crate is in crates/xtask").to_path_buf()
 }
 
+/// Returns the folder in which cargo builds.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
+}
+
 /// Returns a folder under `target/`. Creates it if it does not exist. Fails if it cannot be created.
 pub fn target_dir(name: &str) -> Result<PathBuf> {
     let dir = root().join("target").join(name);

@@ -3,7 +3,7 @@
 //! The files are read from a fetched copy of the project, and are not part of this repository. Each part of a file is a
 //! program. The reason of a failure is the code of its diagnostic, and the op if there is one.
 
-use crate::command::{self, Outcome, in_parallel};
+use crate::command::{self, Outcome, Profile, in_parallel};
 use crate::table::Table;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -79,7 +79,7 @@ const NAN: &str = "it expects a NaN to be equal to itself (StableHLO #2497)";
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub fn run(options: &Options) -> Result<(String, bool)> {
-    let command = command::build_ours(&[], "debug")?;
+    let command = command::build_ours(Profile::Dev)?;
     let mut files = vec![];
     collect(&options.path, &mut files)?;
     let reports = in_parallel(&files, |file| run_file(&command, file, &options.engine));

@@ -1,6 +1,7 @@
 //! `command.md`: the help of the `shardwise` command and of its subcommands.
 
 use super::{MADE, Page};
+use crate::command::Profile;
 use crate::{command, repo};
 use anyhow::{Result, ensure};
 use std::process::Command;
@@ -22,11 +23,14 @@ pub fn page() -> Result<Page> {
 /// command cannot be built or run.
 fn help(arguments: &[&str]) -> Result<String> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--quiet", "--package", "shardwise-cli"]).current_dir(repo::root());
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    cargo.arg("--").args(arguments).arg("--help").env("COLUMNS", "100").env_remove("CARGO_TARGET_TMPDIR");
+    cargo.args(["run", "--quiet", "--package", "shardwise-cli"]).args(Profile::OWN.flags());
+    cargo
+        .current_dir(repo::root())
+        .arg("--")
+        .args(arguments)
+        .arg("--help")
+        .env("COLUMNS", "100")
+        .env_remove("CARGO_TARGET_TMPDIR");
     let outcome = command::run(cargo, "", LIMIT)?;
     ensure!(
         outcome.is_success(),

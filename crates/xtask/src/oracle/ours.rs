@@ -4,6 +4,7 @@
 use super::check::{Check, Verdict, Verdicts};
 use super::judge::{Job, Request};
 use super::programs::Program;
+use crate::command::Profile;
 use crate::{command, repo};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -13,9 +14,9 @@ use std::time::Duration;
 /// The time limit for one program and one check.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Builds the `shardwise` command with optimizations, and returns its path. Fails if the build does.
+/// Builds the `shardwise` command with the profile of this program, and returns its path. Fails if the build does.
 pub fn build() -> Result<PathBuf> {
-    command::build_ours(&["--release"], "release")
+    command::build_ours(Profile::OWN)
 }
 
 /// Runs our command for all programs and checks. Returns a verdict for each call that fails, and the jobs for the

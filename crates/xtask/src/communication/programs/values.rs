@@ -1,7 +1,7 @@
 //! Compares the values of the partitioned programs with those of the whole programs: `shardwise run --check`.
 
 use super::export::Exported;
-use crate::command;
+use crate::command::{self, Profile};
 use anyhow::Result;
 use std::process::Command;
 use std::time::Duration;
@@ -12,11 +12,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Runs the programs on random inputs, partitioned and whole. Returns a line for each program whose values differ or
 /// that does not run. Fails if the command cannot be built or started.
 pub fn check(programs: &[&Exported]) -> Result<Vec<String>> {
-    // The command is built as this one is, so that most of it is built already.
-    let shardwise = match cfg!(debug_assertions) {
-        true => command::build_ours(&[], "debug")?,
-        false => command::build_ours(&["--release"], "release")?,
-    };
+    let shardwise = command::build_ours(Profile::OWN)?;
     let outcomes = command::in_parallel(programs, |program| {
         let mut run = Command::new(&shardwise);
         run.arg("run").arg(program.program()).args(["--random", "1", "--check"]);
