@@ -1,0 +1,12 @@
+//! Timelines: what each device, worker and link does at each time of a run of a program.
+//!
+//! There are two makers of a [`Timeline`]: an engine that measures a run, and the simulator that predicts one. Both have the
+//! same tables, files and pictures. This crate knows neither of them, and no op.
+#![forbid(unsafe_code)]
+#![warn(missing_docs, missing_debug_implementations)]
+
+mod timeline;
+
+pub use timeline::{
+    Lane, LaneIndex, LaneKind, Maker, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
+};

@@ -1,0 +1,198 @@
+//! The timeline of one run of a program: its lanes, its spans, and the memory in use.
+
+use shardwise_base::{EntityVec, Loc, entity};
+
+/// A time or a duration, in 10^-12 seconds. Zero is the start of the first instruction.
+pub type Picoseconds = u64;
+
+entity! {
+    /// A lane of a timeline.
+    pub LaneIndex "lane"
+}
+
+entity! {
+    /// A span of a timeline.
+    pub SpanIndex "span"
+}
+
+/// One run of a program: who does what at which time. What its maker does not know is absent, never zero.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise_view::{Lane, LaneKind, Maker, Span, SpanKind, Timeline};
+///
+/// let mut timeline = Timeline::new("matmul.mlir", Maker::Predicted { machine: "TPU v5e 2x4".into() });
+/// let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
+/// timeline.spans.push(Span::new(core, "dot_general", SpanKind::Compute, 0..222_500_000));
+/// assert_eq!(timeline.end(), 222_500_000);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// The name of the program: its file or its function.
+    pub program: String,
+    /// How the times were obtained.
+    pub maker: Maker,
+    /// The number of devices that run the program.
+    pub device_count: usize,
+    /// The lanes, in the order in which they are shown.
+    pub lanes: EntityVec<LaneIndex, Lane>,
+    /// The spans, in the order of their starts. A span that is inside of another one in its lane follows it.
+    pub spans: EntityVec<SpanIndex, Span>,
+    /// The memory in use from each of these times on, in the order of the times. Empty if it is not known.
+    pub memory: Vec<MemoryUse>,
+}
+
+/// How the times of a timeline were obtained.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Maker {
+    /// An engine ran the program and measured it.
+    Measured {
+        /// The engine and the machine: `host, 2 workers`.
+        machine: String,
+    },
+    /// A simulator predicted them.
+    Predicted {
+        /// The simulated machine: `TPU v5e 2x4`.
+        machine: String,
+    },
+}
+
+/// A resource that does one thing at a time, apart from spans inside of spans.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lane {
+    /// The name, such as `worker 0` or `link x+`.
+    pub name: String,
+    /// What the resource is.
+    pub kind: LaneKind,
+}
+
+/// What a lane is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LaneKind {
+    /// The instructions of a program, of which each serves all devices.
+    Program,
+    /// The unit of a device that computes.
+    Core,
+    /// A directed link between devices, or all links of a device along one axis in one direction.
+    Link,
+    /// A thread of the host engine.
+    Worker,
+}
+
+/// What a span is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum SpanKind {
+    /// Ops that compute or move data within a device.
+    Compute,
+    /// A collective: data moves between devices.
+    Collective,
+    /// A loop or a branch. The spans inside of it have their own entries.
+    Control,
+    /// The lane waits for another one.
+    Wait,
+}
+
+/// A period in which a lane is busy with one thing.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// The lane in which it is shown.
+    pub lane: LaneIndex,
+    /// What is shown: `dot_general`, `fused(multiply, add)`.
+    pub name: String,
+    /// What it is.
+    pub kind: SpanKind,
+    /// The start, at most [`Span::end`].
+    pub start: Picoseconds,
+    /// The end.
+    pub end: Picoseconds,
+    /// The full names of the ops that ran, more than one if they were fused: `stablehlo.dot_general`.
+    pub ops: Vec<String>,
+    /// The place in the program that made the ops, with the scopes in which it did.
+    pub loc: Loc,
+    /// The types of the results: `f32[128,256]`.
+    pub shape: Option<String>,
+    /// The layout of the first result: `<@mesh, [{"data"}, {}]>`.
+    pub sharding: Option<String>,
+    /// For a collective, the reason why it is there.
+    pub reason: Option<String>,
+    /// The turn of the innermost loop that it is inside of, from 0.
+    pub turn: Option<u64>,
+    /// The number of runs that the span stands for. It is 1 unless runs of small instructions are shown as one span.
+    pub runs: u64,
+    /// The number of devices that the span serves. It counts once in sums of times.
+    pub devices: usize,
+    /// How much is done.
+    pub work: Work,
+    /// The spans for whose ends it waits.
+    pub after: Vec<SpanIndex>,
+}
+
+/// How much a span does, for each device that it serves.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Work {
+    /// The number of additions and multiplications.
+    pub flops: Option<u64>,
+    /// The bytes that are read from and written to the memory of the device.
+    pub memory_bytes: Option<u64>,
+    /// The bytes that a device receives from others.
+    pub received_bytes: Option<u64>,
+    /// The least time at the limits of the machine: its peak rate, its memory and its links.
+    pub least_time: Option<Picoseconds>,
+}
+
+/// The memory that is in use on a device from a time on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryUse {
+    /// From when on.
+    pub start: Picoseconds,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
+impl Timeline {
+    /// Returns a timeline of one device without lanes and spans.
+    pub fn new(program: impl Into<String>, maker: Maker) -> Timeline {
+        Timeline {
+            program: program.into(),
+            maker,
+            device_count: 1,
+            lanes: EntityVec::new(),
+            spans: EntityVec::new(),
+            memory: vec![],
+        }
+    }
+
+    /// Returns the time at which the last span ends, or 0 if there is none.
+    pub fn end(&self) -> Picoseconds {
+        self.spans.iter().map(|span| span.end).max().unwrap_or(0)
+    }
+}
+
+impl Span {
+    /// Returns a span of one run on one device, of which nothing else is known.
+    pub fn new(lane: LaneIndex, name: impl Into<String>, kind: SpanKind, time: std::ops::Range<Picoseconds>) -> Span {
+        Span {
+            lane,
+            name: name.into(),
+            kind,
+            start: time.start,
+            end: time.end,
+            ops: vec![],
+            loc: Loc::UNKNOWN,
+            shape: None,
+            sharding: None,
+            reason: None,
+            turn: None,
+            runs: 1,
+            devices: 1,
+            work: Work::default(),
+            after: vec![],
+        }
+    }
+
+    /// Returns the duration.
+    pub fn duration(&self) -> Picoseconds {
+        self.end - self.start
+    }
+}
