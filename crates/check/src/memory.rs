@@ -79,9 +79,9 @@ fn measured(local: &Module, inputs: &[Literal], donated: &[usize]) -> Result<Mea
         let predicted = program.memory(donated).expect("the host engine plans");
         assert_eq!(account.in_use(), predicted.argument_bytes + predicted.constant_bytes, "what is there before");
         account.reset_peak();
-        let (_results, rows) = program.profile(args)?;
+        let (_results, profile) = program.profile(args)?;
         drop(lent);
-        Ok(Measured { predicted, counted: account.peak(), rows })
+        Ok(Measured { predicted, counted: account.peak(), rows: profile.instructions })
     };
     budget.run(measure).unwrap_or_else(|stop| Err(stop.diagnostic(&shardwise_base::Loc::UNKNOWN).into()))
 }

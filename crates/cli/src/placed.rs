@@ -1,7 +1,7 @@
 //! Compiled programs whose inputs are on the devices.
 
 use shardwise_base::{Diagnostics, Literal};
-use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, InstructionTime};
+use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, RunProfile};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ impl Placed {
         Ok(self.execute()?.iter().map(|r| r.to_literal()).collect())
     }
 
-    pub fn profile(&self) -> Result<Vec<InstructionTime>, Diagnostics> {
+    pub fn profile(&self) -> Result<RunProfile, Diagnostics> {
         Ok(self.program.profile(self.lent())?.1)
     }
 

@@ -51,7 +51,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
         say!("median of {}: {:?}", counted(n, "run"), inputs.median(n)?);
     }
     if args.profile {
-        say!("{}", times_table(&inputs.profile()?));
+        say!("{}", times_table(&inputs.profile()?.instructions));
     }
     Ok(())
 }

@@ -8,12 +8,14 @@
 #![forbid(unsafe_code)]
 
 pub mod layout;
+mod profile;
+
+pub use profile::{InstructionRun, InstructionTime, RunProfile};
 
 use layout::ShardBox;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attr, Attrs, Func, Module, TensorType, Type};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A global array type and its layout on the mesh; the array is on one device if the sharding is `None`.
 #[derive(Clone, PartialEq, Debug)]
@@ -114,23 +116,6 @@ pub enum Argument {
     Donated(ArrayHandle),
 }
 
-/// How long one instruction of a program took.
-#[derive(Clone, Debug)]
-pub struct InstructionTime {
-    /// The name of the op that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
-    pub name: String,
-    pub loc: shardwise_base::Loc,
-    /// The number of instructions (loops and branches) that it is inside of.
-    pub depth: usize,
-    /// How often it ran. A run on all devices counts once.
-    pub count: u64,
-    /// The total time of all runs. That of a loop or a branch includes the instructions inside.
-    pub total: Duration,
-    pub is_collective: bool,
-    /// True if it was run by the op's reference evaluation because there is no kernel for it.
-    pub is_fallback: bool,
-}
-
 /// The memory of one run of a program, in bytes of all devices together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunMemory {
@@ -169,12 +154,12 @@ pub trait Executable: Send + Sync {
     /// devices that should hold equal parts of a result do not.
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
-    /// Executes the program as [`Executable::execute`] does. Returns its results, and the time of each instruction. The
-    /// list of times is empty if the engine measures none.
+    /// Executes the program as [`Executable::execute`] does. Returns its results, and the times of its instructions. The
+    /// profile has no instructions if the engine measures none.
     ///
     /// # Errors
     /// Fails as [`Executable::execute`] does.
-    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics>;
+    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, RunProfile), Diagnostics>;
 }
 
 /// An engine that runs programs.

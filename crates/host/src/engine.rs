@@ -1,18 +1,18 @@
 //! The embedded engine as an implementation of the engine trait.
 
-use crate::gang::{Given, Predicted, Run, check, fill, lower};
+use crate::gang::{Given, Predicted, Run, StepRun, StepTimes, check, fill, lower};
 use crate::memory::{Buffer, Guard, Memory};
-use crate::plan::{Code, Plan, Points, StepKind};
-use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
+use crate::plan::{Code, Plan, Points, Step, StepKind};
+use crate::pool::Workers;
+use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop, counted};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, NewArray, RunMemory, ShardedType,
-    Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionRun, InstructionTime, NewArray, RunMemory,
+    RunProfile, ShardedType, Signature, layout,
 };
 use shardwise_ir::{Func, Module, TensorType, verify};
 use shardwise_ops::reducer::nothings;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 /// An engine that runs virtual devices on the cores of this machine.
 ///
@@ -218,9 +218,6 @@ impl Engine for HostEngine {
     }
 }
 
-/// For each step of a plan, by [`Step::id`](crate::plan::Step), how often it ran and its total time.
-type StepTimes = Vec<(u64, Duration)>;
-
 struct Program {
     engine: HostEngine,
     module: Module,
@@ -289,7 +286,7 @@ impl Program {
         Err(Run::refused(&self.plan, &self.module, self.func(), &given, &predicted, &Stop::Memory(e)))
     }
 
-    fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, StepTimes), Diagnostics> {
+    fn run(&self, args: Vec<Argument>, profile: bool) -> Result<(Vec<ArrayHandle>, Option<StepTimes>), Diagnostics> {
         let buffers = args.into_iter().enumerate().map(|(i, a)| self.bind(a, i)).collect::<Result<Vec<_>, _>>()?;
         self.admit(&buffers)?;
         let _guarding = Guard::of(&self.engine.memory).enter();
@@ -298,7 +295,7 @@ impl Program {
             run = run.with_profile();
         }
         let results = run.run(buffers)?;
-        let times = run.profile.take().unwrap_or_default();
+        let times = run.times.take();
         let slots = self.plan.code.results.iter();
         let arrays = results.into_iter().zip(&self.signature.outputs).zip(slots).map(|((buffers, ty), slot)| {
             let from = &self.plan.slots[*slot].points;
@@ -340,35 +337,68 @@ impl Executable for Program {
         Ok(self.run(args, false)?.0)
     }
 
-    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics> {
+    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, RunProfile), Diagnostics> {
         let (arrays, times) = self.run(args, true)?;
-        let mut rows = vec![];
-        collect_rows(&self.plan.code, 0, &times, &mut rows);
-        Ok((arrays, rows))
+        let times = times.expect("the times are measured");
+        let mut rows =
+            Rows { plan: &self.plan, times: &times, instructions: vec![], of_step: vec![0; times.totals.len()] };
+        rows.collect(&self.plan.code, 0);
+        let runs = times.runs.iter().map(|run| rows.run(run)).collect();
+        let machine = format!("host, {}", counted(Workers::global().count(), "worker"));
+        let device_count = self.module.main_mesh().map_or(1, |mesh| mesh.size());
+        Ok((arrays, RunProfile { machine, device_count, instructions: rows.instructions, runs }))
     }
 }
 
-/// Appends a row for each step of `code`, which is inside of `depth` steps, each followed by the rows of the steps
-/// inside of it.
-fn collect_rows(code: &Code, depth: usize, times: &[(u64, Duration)], rows: &mut Vec<InstructionTime>) {
-    for step in &code.steps {
-        let (count, total) = times[step.id];
+/// The instructions of a profile, which are the steps of the plan.
+struct Rows<'a> {
+    plan: &'a Plan,
+    times: &'a StepTimes,
+    instructions: Vec<InstructionTime>,
+    /// For each step, by its `id`, the index of its instruction.
+    of_step: Vec<usize>,
+}
+
+impl Rows<'_> {
+    /// Appends a row for each step of `code`, which is inside of `depth` steps, each followed by the rows of the steps
+    /// inside of it.
+    fn collect(&mut self, code: &Code, depth: usize) {
+        for step in &code.steps {
+            self.of_step[step.id] = self.instructions.len();
+            self.instructions.push(self.instruction(step, depth));
+            step.kind.blocks().into_iter().for_each(|inner| self.collect(inner, depth + 1));
+        }
+    }
+
+    fn instruction(&self, step: &Step, depth: usize) -> InstructionTime {
+        let (count, total) = self.times.totals[step.id];
         let is_collective = match &step.kind {
-            StepKind::Kernel(k) => k.is_collective(),
+            StepKind::Kernel(kernel) => kernel.is_collective(),
             StepKind::Permute(_) | StepKind::Exchange { .. } => true,
             _ => false,
         };
-        let is_fallback = matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Exchange { .. });
-        rows.push(InstructionTime {
+        let is_control = !step.kind.blocks().is_empty();
+        let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
+        let bytes = slots.fold(0u64, |sum, slot| sum.saturating_add(self.plan.slots[slot].bytes as u64));
+        let shapes: Vec<String> = step.outputs.iter().map(|&slot| self.plan.slots[slot].ty.short()).collect();
+        InstructionTime {
             name: step.name.clone(),
             loc: step.loc.clone(),
+            shape: shapes.join(", "),
             depth,
             count,
             total,
+            memory_bytes: (!is_control && !matches!(step.kind, StepKind::Alias | StepKind::Permute(_)))
+                .then_some(bytes),
             is_collective,
-            is_fallback,
-        });
-        step.kind.blocks().into_iter().for_each(|c| collect_rows(c, depth + 1, times, rows));
+            is_control,
+            is_fallback: matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Exchange { .. }),
+        }
+    }
+
+    fn run(&self, run: &StepRun) -> InstructionRun {
+        let StepRun { step, start, end, turn, bytes_in_use } = *run;
+        InstructionRun { instruction: self.of_step[step], start, end, turn, bytes_in_use }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionTime, NewArray, RunMemory, ShardedType,
-    Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, NewArray, RunMemory, RunProfile, ShardedType, Signature,
+    layout,
 };
 use shardwise_ir::Module;
 use std::any::Any;
@@ -147,8 +147,8 @@ impl Executable for Program {
         results.map(|(i, (shards, ty))| self.gather(i, shards, ty)).collect()
     }
 
-    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, Vec<InstructionTime>), Diagnostics> {
-        Ok((self.execute(args)?, vec![]))
+    fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, RunProfile), Diagnostics> {
+        Ok((self.execute(args)?, RunProfile::default()))
     }
 }
 

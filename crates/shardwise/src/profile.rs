@@ -2,12 +2,13 @@
 
 use crate::ambient::scoped;
 use crate::{Result, Returns, SourceLocation};
-use shardwise_engine::InstructionTime;
+use shardwise_engine::{InstructionTime, RunProfile};
+use shardwise_view::{Maker, Timeline};
 use std::fmt;
 use std::time::Duration;
 
 scoped! {
-    static TIMES: Option<Vec<InstructionTime>> = None;
+    static RUNS: Option<Vec<(String, RunProfile)>> = None;
 }
 
 /// Runs `f` twice: first to compile its programs, then to time each of their instructions. The profile has the times of
@@ -18,25 +19,29 @@ scoped! {
 /// Those of `f`, if it returns `Result`.
 pub fn profile<R: Returns>(f: impl Fn() -> R) -> Result<Profile> {
     f().finish()?;
-    TIMES.with(Some(vec![]), || {
+    RUNS.with(Some(vec![]), || {
         f().finish()?;
-        Ok(Profile { rows: TIMES.take().unwrap_or_default().into_iter().map(Instruction::of).collect() })
+        let runs = RUNS.take().unwrap_or_default();
+        let rows = runs.iter().flat_map(|(_, run)| &run.instructions).map(Instruction::of).collect();
+        Ok(Profile { rows, runs })
     })
 }
 
 /// Returns true if the programs that this thread runs are timed.
 pub(crate) fn is_on() -> bool {
-    TIMES.read(Option::is_some)
+    RUNS.read(Option::is_some)
 }
 
-pub(crate) fn add(rows: Vec<InstructionTime>) {
-    TIMES.update(|times| times.iter_mut().for_each(|t| t.extend(rows.iter().cloned())));
+/// Adds a run of the program `name` to the profile that is being made.
+pub(crate) fn add(name: &str, run: RunProfile) {
+    RUNS.update(|runs| runs.get_or_insert_default().push((name.to_string(), run)));
 }
 
 /// The instructions that ran, in the order of the programs. Formats as a table.
 #[derive(Clone, Debug)]
 pub struct Profile {
     rows: Vec<Instruction>,
+    runs: Vec<(String, RunProfile)>,
 }
 
 /// An instruction of a profile.
@@ -59,10 +64,9 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    fn of(t: InstructionTime) -> Instruction {
-        let source = SourceLocation::of(&t.loc);
-        let InstructionTime { name, depth, total, count, is_collective, .. } = t;
-        Instruction { name, source, depth, total, count, is_collective }
+    fn of(t: &InstructionTime) -> Instruction {
+        let InstructionTime { name, loc, depth, total, count, is_collective, .. } = t.clone();
+        Instruction { name, source: SourceLocation::of(&loc), depth, total, count, is_collective }
     }
 }
 
@@ -70,6 +74,20 @@ impl Profile {
     /// Returns the sum of the times of all instructions. Those inside loops and branches count as a part of these.
     pub fn total(&self) -> Duration {
         self.rows.iter().filter(|r| r.depth == 0).map(|r| r.total).sum()
+    }
+
+    /// Returns the times at which the instructions ran. The programs follow each other; the times between them are not
+    /// part of the timeline.
+    pub fn timeline(&self) -> Timeline {
+        let mut names: Vec<&str> = self.runs.iter().map(|(name, _)| name.as_str()).collect();
+        names.dedup();
+        let mut runs = self.runs.iter().map(|(name, run)| run.timeline(name));
+        let Some(mut timeline) = runs.next() else {
+            return Timeline::new("", Maker::Measured { machine: String::new() });
+        };
+        runs.for_each(|next| timeline.append(next));
+        timeline.program = names.join(", ");
+        timeline
     }
 }
 

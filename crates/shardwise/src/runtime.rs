@@ -32,8 +32,13 @@ impl Compiled {
             return Ok(self.executable.execute(args)?);
         }
         let (results, times) = self.executable.profile(args)?;
-        profile::add(times);
+        profile::add(self.name(), times);
         Ok(results)
+    }
+
+    /// Returns the name of the program: that of its module.
+    pub fn name(&self) -> &str {
+        &self.source.name
     }
 
     pub fn text(&self) -> String {

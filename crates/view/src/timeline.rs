@@ -39,8 +39,11 @@ pub struct Timeline {
     pub lanes: EntityVec<LaneIndex, Lane>,
     /// The spans, in the order of their starts. A span that is inside of another one in its lane follows it.
     pub spans: EntityVec<SpanIndex, Span>,
-    /// The memory in use from each of these times on, in the order of the times. Empty if it is not known.
+    /// The memory in use from each of these times on, in the order of the times: of one device if it is predicted, and of
+    /// all devices together if it is measured. Empty if it is not known.
     pub memory: Vec<MemoryUse>,
+    /// What a reader must know beside the times, one sentence each: which runs are not listed, what is an estimate.
+    pub notes: Vec<String>,
 }
 
 /// How the times of a timeline were obtained.
@@ -141,7 +144,7 @@ pub struct Work {
     pub least_time: Option<Picoseconds>,
 }
 
-/// The memory that is in use on a device from a time on.
+/// The memory that is in use from a time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryUse {
     /// From when on.
@@ -160,7 +163,33 @@ impl Timeline {
             lanes: EntityVec::new(),
             spans: EntityVec::new(),
             memory: vec![],
+            notes: vec![],
         }
+    }
+
+    /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the numbers
+    /// of devices differ, the larger one is that of both.
+    pub fn append(&mut self, next: Timeline) {
+        let begin = self.end();
+        let lanes: Vec<LaneIndex> = next.lanes.iter().map(|lane| self.lane(lane)).collect();
+        let first = self.spans.len();
+        for span in next.spans.iter() {
+            let mut span = span.clone();
+            span.lane = lanes[span.lane.index()];
+            span.start += begin;
+            span.end += begin;
+            span.after.iter_mut().for_each(|i| *i = SpanIndex::new(first + i.index()));
+            self.spans.push(span);
+        }
+        self.memory.extend(next.memory.iter().map(|usage| MemoryUse { start: usage.start + begin, ..*usage }));
+        self.notes.extend(next.notes);
+        self.device_count = self.device_count.max(next.device_count);
+    }
+
+    /// Returns the lane that equals this one. Adds it if there is none.
+    fn lane(&mut self, lane: &Lane) -> LaneIndex {
+        let known = self.lanes.keys().find(|&i| self.lanes[i] == *lane);
+        known.unwrap_or_else(|| self.lanes.push(lane.clone()))
     }
 
     /// Returns the time at which the last span ends, or 0 if there is none.

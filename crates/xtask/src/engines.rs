@@ -134,6 +134,6 @@ fn is_evaluated(op: Opcode, module: &Module, engine: &HostEngine) -> Option<bool
         engine.put(&Literal::zeros(ty.ty.dtype, ty.ty.shape.clone()), ty).map(Argument::Lent)
     };
     let args = inputs.iter().map(zeros).collect::<Result<Vec<_>, _>>().ok()?;
-    let (_, steps) = program.profile(args).ok()?;
-    Some(steps.iter().any(|s| s.is_fallback && s.name == op.name()))
+    let (_, profile) = program.profile(args).ok()?;
+    Some(profile.instructions.iter().any(|s| s.is_fallback && s.name == op.name()))
 }

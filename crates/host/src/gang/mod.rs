@@ -13,9 +13,11 @@ mod fallback;
 mod literal;
 mod lower;
 mod run;
+mod times;
 
 pub use check::check;
 pub use literal::fill;
 pub use lower::lower;
 pub use run::Run;
 pub use run::predict::{Given, Predicted};
+pub use times::{StepRun, StepTimes};

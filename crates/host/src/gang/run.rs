@@ -7,6 +7,7 @@ pub mod predict;
 
 use super::fallback;
 use super::literal::fill;
+use super::times::StepTimes;
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use crate::plan::*;
 use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Literal, Loc, Stop, budget};
@@ -16,7 +17,6 @@ use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
 
 /// The reason why a run ended early.
 pub enum RunError {
@@ -52,8 +52,8 @@ pub struct Run<'a> {
     pub memory: &'a Memory,
     values: EntityVec<Slot, Vec<Option<Buffer>>>,
     running: Option<Step<'a>>,
-    /// For each step of the plan, by its `id`, how often it ran and its total time, if they are measured.
-    pub profile: Option<Vec<(u64, Duration)>>,
+    /// The times of the steps, if they are measured.
+    pub times: Option<StepTimes>,
 }
 
 /// The largest number of arrays that a message about memory lists.
@@ -72,12 +72,12 @@ impl<'a> Run<'a> {
     /// Returns a run of the plan that has not started.
     pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory) -> Run<'a> {
         let values = EntityVec::filled(plan.slots.len(), vec![]);
-        Run { plan, module, func, memory, values, running: None, profile: None }
+        Run { plan, module, func, memory, values, running: None, times: None }
     }
 
     /// Returns the run, set to measure the time of each step.
     pub fn with_profile(mut self) -> Run<'a> {
-        self.profile = Some(vec![(0, Duration::ZERO); self.plan.step_count]);
+        self.times = Some(StepTimes::new(self.plan.step_count));
         self
     }
 
@@ -142,12 +142,11 @@ impl<'a> Run<'a> {
     fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
         for step in &code.steps {
             self.fuel(step);
-            let start = self.profile.is_some().then(Instant::now);
+            let begun = self.times.as_mut().map(|times| times.begin(step.id));
             self.step(step, selected)?;
             self.clear(&step.drops);
-            if let (Some(start), Some(profile)) = (start, &mut self.profile) {
-                profile[step.id].0 += 1;
-                profile[step.id].1 += start.elapsed();
+            if let (Some(begun), Some(times)) = (begun, &mut self.times) {
+                times.end(step.id, begun);
             }
         }
         Ok(())
@@ -371,6 +370,7 @@ impl<'a> Run<'a> {
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
         self.enter_loop(step, body, selected);
+        let outer = self.times.as_mut().and_then(|times| times.turn.replace(0));
         loop {
             self.fuel(step);
             self.bind(&body.params, &cond.params, selected);
@@ -381,7 +381,9 @@ impl<'a> Run<'a> {
             self.clear(&cond.params);
             self.steps(body, selected)?;
             self.hand_over(body, &body.params, selected);
+            self.times.iter_mut().for_each(StepTimes::next_turn);
         }
+        self.times.iter_mut().for_each(|times| times.turn = outer);
         self.clear(&cond.params);
         self.leave_loop(step, body, selected);
         Ok(())

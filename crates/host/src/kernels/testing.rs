@@ -22,7 +22,8 @@ pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
         let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}\n{source}"));
         let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
         let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
-        let (got, took) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
+        let (got, profile) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
+        let took = profile.instructions;
         assert_eq!(got.len(), want.len());
         for (got, want) in got.iter().map(|r| r.to_literal()).zip(&want) {
             assert_eq!(got.to_dense().raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
