@@ -198,6 +198,53 @@ impl Timeline {
     }
 }
 
+impl Maker {
+    /// Returns the description of the machine.
+    pub fn machine(&self) -> &str {
+        match self {
+            Maker::Measured { machine } | Maker::Predicted { machine } => machine,
+        }
+    }
+
+    /// Returns how the times were obtained: `measured` or `predicted`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Maker::Measured { .. } => "measured",
+            Maker::Predicted { .. } => "predicted",
+        }
+    }
+}
+
+impl LaneKind {
+    /// All kinds, in the order in which they are shown.
+    pub const ALL: [LaneKind; 4] = [LaneKind::Program, LaneKind::Core, LaneKind::Link, LaneKind::Worker];
+
+    /// Returns the name of the kind in files and pages, such as `core`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LaneKind::Program => "program",
+            LaneKind::Core => "core",
+            LaneKind::Link => "link",
+            LaneKind::Worker => "worker",
+        }
+    }
+}
+
+impl SpanKind {
+    /// All kinds.
+    pub const ALL: [SpanKind; 4] = [SpanKind::Compute, SpanKind::Collective, SpanKind::Control, SpanKind::Wait];
+
+    /// Returns the name of the kind in files and pages, such as `compute`.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpanKind::Compute => "compute",
+            SpanKind::Collective => "collective",
+            SpanKind::Control => "control",
+            SpanKind::Wait => "wait",
+        }
+    }
+}
+
 impl Span {
     /// Returns a span of one run on one device, of which nothing else is known.
     pub fn new(lane: LaneIndex, name: impl Into<String>, kind: SpanKind, time: std::ops::Range<Picoseconds>) -> Span {
@@ -223,5 +270,12 @@ impl Span {
     /// Returns the duration.
     pub fn duration(&self) -> Picoseconds {
         self.end - self.start
+    }
+
+    /// Returns the least time at the limits of the machine as a share of the duration. It is 1 where the machine is
+    /// used as well as possible. Returns `None` if the least time is not known or if the span has no duration.
+    pub fn achieved_share(&self) -> Option<f64> {
+        let least = self.work.least_time? as f64;
+        (self.end > self.start).then(|| least / self.duration() as f64)
     }
 }

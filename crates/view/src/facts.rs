@@ -1,0 +1,45 @@
+//! The facts of a span, in the one order and under the names that all files have.
+
+use crate::Span;
+
+/// A fact of a span.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Fact {
+    Text(String),
+    Number(u64),
+    Share(f64),
+}
+
+/// Returns what is known about a span apart from its lane, its name and the spans for which it waits. Numbers of times
+/// are in picoseconds.
+pub(crate) fn facts(span: &Span) -> Vec<(&'static str, Fact)> {
+    let text = |value: &Option<String>| value.clone().map(Fact::Text);
+    let number = |value: Option<u64>| value.map(Fact::Number);
+    let scope = span.loc.scope();
+    let work = &span.work;
+    let rows = [
+        ("kind", Some(Fact::Text(span.kind.name().into()))),
+        ("start_ps", number(Some(span.start))),
+        ("duration_ps", number(Some(span.duration()))),
+        ("ops", (!span.ops.is_empty()).then(|| Fact::Text(span.ops.join(", ")))),
+        ("source", source(span).map(Fact::Text)),
+        ("scope", (!scope.is_empty()).then_some(Fact::Text(scope))),
+        ("shape", text(&span.shape)),
+        ("sharding", text(&span.sharding)),
+        ("reason", text(&span.reason)),
+        ("turn", number(span.turn)),
+        ("runs", number(Some(span.runs).filter(|&runs| runs != 1))),
+        ("devices", number(Some(span.devices as u64).filter(|&devices| devices != 1))),
+        ("flops", number(work.flops)),
+        ("memory_bytes", number(work.memory_bytes)),
+        ("received_bytes", number(work.received_bytes)),
+        ("least_time_ps", number(work.least_time)),
+        ("achieved_share", span.achieved_share().map(Fact::Share)),
+    ];
+    rows.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
+}
+
+/// Returns the file, line and column of a span, such as `a.mlir:3:5`, or `None` if they are not known.
+pub(crate) fn source(span: &Span) -> Option<String> {
+    span.loc.file_pos().map(|pos| format!("{}:{}:{}", pos.file, pos.line, pos.column))
+}

@@ -1,0 +1,126 @@
+//! The spans of a timeline by instruction: one row for all of its runs, in all lanes.
+
+use crate::facts::source;
+use crate::nesting::Nesting;
+use crate::{LaneIndex, LaneKind, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
+use std::collections::HashMap;
+
+/// An instruction of a program with all of its runs in a timeline.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Instruction {
+    /// What identifies it among the instructions of all timelines of the program.
+    pub key: InstructionKey,
+    /// The name that is shown: `dot_general`, `fused(multiply, add)`.
+    pub name: String,
+    /// What it is.
+    pub kind: SpanKind,
+    /// The number of loops and branches that it is inside of.
+    pub depth: usize,
+    /// The time of all runs, on average over the lanes of instructions. That of a loop or a branch includes the
+    /// instructions inside of it, which have entries of their own.
+    pub time: Picoseconds,
+    /// The number of runs in the lane that runs it most often.
+    pub runs: u64,
+    /// The least time of all runs at the limits of the machine as a share of their duration. Known if the least times
+    /// of all runs are.
+    pub achieved_share: Option<f64>,
+    /// The bytes that a device reads and writes in all runs, on average over the lanes. Known if those of all runs are.
+    pub memory_bytes: Option<u64>,
+    /// The bytes that a device receives in all runs, on average over the lanes. Known if those of all runs are.
+    pub received_bytes: Option<u64>,
+    /// Its spans, in the order of time.
+    pub spans: Vec<SpanIndex>,
+}
+
+/// What identifies an instruction of a program in all timelines of the program.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct InstructionKey {
+    /// The full names of its ops, joined by commas, or the name that is shown if they are not known.
+    pub ops: String,
+    /// The place in the program, such as `a.mlir:3:5`, if it is known.
+    pub source: Option<String>,
+    /// The name scopes, joined by `/`. Empty if there are none.
+    pub scope: String,
+    /// Its number among the instructions with the same ops, source and scope, from 0.
+    pub order: usize,
+}
+
+impl Timeline {
+    /// Returns the instructions of the program, in the order of their first runs. They are the spans of the lanes of
+    /// the program, or of the cores if there are no such lanes, or else of the workers. Spans are runs of the same
+    /// instruction if they have the same ops and the same place in the program. If there are several such spans in one
+    /// turn of a loop, they are several instructions, in the order of time.
+    pub fn instructions(&self) -> Vec<Instruction> {
+        let lanes = self.lanes_of_first(&[LaneKind::Program, LaneKind::Core, LaneKind::Worker]);
+        let nesting = Nesting::of(self);
+        let mut keyed: Vec<(SpanIndex, InstructionKey)> = vec![];
+        for &lane in &lanes {
+            keyed.extend(self.keys(&nesting, lane));
+        }
+        keyed.sort_by_key(|&(span, _)| span);
+        let mut places: HashMap<InstructionKey, usize> = HashMap::new();
+        let mut rows: Vec<(InstructionKey, Vec<SpanIndex>)> = vec![];
+        for (span, key) in keyed {
+            let place = *places.entry(key).or_insert_with_key(|key| {
+                rows.push((key.clone(), vec![]));
+                rows.len() - 1
+            });
+            rows[place].1.push(span);
+        }
+        rows.into_iter().map(|(key, spans)| self.instruction(&nesting, lanes.len() as u64, key, spans)).collect()
+    }
+
+    /// Returns the keys of the spans of a lane. The order is counted within the innermost span around each span, and
+    /// from 0 again where the turn changes. Spans outside of loops are counted apart from those in turns.
+    fn keys(&self, nesting: &Nesting, lane: LaneIndex) -> Vec<(SpanIndex, InstructionKey)> {
+        let mut turns: HashMap<(Option<SpanIndex>, bool), Turn> = HashMap::new();
+        let of = |&index: &SpanIndex| {
+            let span = &self.spans[index];
+            let turn = turns.entry((nesting.parents[index], span.turn.is_some())).or_default();
+            if turn.number != span.turn {
+                *turn = Turn { number: span.turn, counts: HashMap::new() };
+            }
+            let mut key = key_of(span);
+            let count = turn.counts.entry(key.clone()).or_default();
+            key.order = *count;
+            *count += 1;
+            (index, key)
+        };
+        nesting.lanes[lane].iter().map(of).collect()
+    }
+
+    fn instruction(&self, nesting: &Nesting, lanes: u64, key: InstructionKey, spans: Vec<SpanIndex>) -> Instruction {
+        let of = |&index: &SpanIndex| &self.spans[index];
+        let first = of(&spans[0]);
+        let sum = |fact: fn(&Span) -> Option<u64>| spans.iter().map(of).map(fact).sum::<Option<u64>>();
+        let time = sum(|span| Some(span.duration())).unwrap_or(0);
+        let mut runs: HashMap<LaneIndex, u64> = HashMap::new();
+        spans.iter().map(of).for_each(|span| *runs.entry(span.lane).or_default() += span.runs);
+        Instruction {
+            key,
+            name: first.name.clone(),
+            kind: first.kind,
+            depth: nesting.depths[spans[0]],
+            time: time / lanes,
+            runs: runs.values().copied().max().unwrap_or(0),
+            achieved_share: sum(|span| span.work.least_time).filter(|_| time > 0).map(|t| t as f64 / time as f64),
+            memory_bytes: sum(|span| span.work.memory_bytes).map(|bytes| bytes / lanes),
+            received_bytes: sum(|span| span.work.received_bytes).map(|bytes| bytes / lanes),
+            spans,
+        }
+    }
+}
+
+/// The spans of one turn of a loop so far.
+#[derive(Default)]
+struct Turn {
+    number: Option<u64>,
+    /// The number of spans with each key, whose order is 0.
+    counts: HashMap<InstructionKey, usize>,
+}
+
+/// Returns the key of a span, with the order 0.
+fn key_of(span: &Span) -> InstructionKey {
+    let ops = if span.ops.is_empty() { span.name.clone() } else { span.ops.join(", ") };
+    InstructionKey { ops, source: source(span), scope: span.loc.scope(), order: 0 }
+}

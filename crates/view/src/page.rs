@@ -1,0 +1,351 @@
+//! A timeline as one page that needs no network and no other files.
+//!
+//! The data is JSON in an element of its own. It has one row for each set of equal facts, to which spans refer by
+//! number, and tables of strings, so that a span of a loop takes few bytes. A program is not trusted: its texts are in
+//! the data only, from where the script inserts them as text, and in the parts for browsers without scripts, where they
+//! are escaped.
+
+use crate::{Span, SpanIndex, SpanKind, Timeline};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPTS: [&str; 2] = [include_str!("page/model.js"), include_str!("page/page.js")];
+
+/// The number of instructions in the text for browsers without scripts.
+const FALLBACK_INSTRUCTIONS: usize = 200;
+
+/// The number that stands for a fact that is not known.
+const UNKNOWN: i64 = -1;
+
+impl Timeline {
+    /// Returns a page that shows the timeline in any browser, without a network.
+    ///
+    /// It has the lanes, which can be zoomed and searched, the facts of each span, a table of communication, the memory
+    /// in use and a roofline. If `program` is given, the page shows this text beside the timeline. A span belongs to a
+    /// line of it if its location is in the file [`Timeline::program`].
+    pub fn to_html(&self, program: Option<&str>) -> String {
+        filled(PAGE, |name| match name {
+            "title" => escaped(&self.title()),
+            "style" => STYLE.into(),
+            "fallback" => escaped(&self.text(FALLBACK_INSTRUCTIONS)),
+            "data" => in_script(&self.page_data(program).to_string()),
+            "script" => SCRIPTS.concat(),
+            _ => unreachable!("the page has no part {name}"),
+        })
+    }
+
+    /// Returns the data of the page. What is not known is -1.
+    fn page_data(&self, program: Option<&str>) -> Value {
+        let mut strings = Numbered::default();
+        let mut rows = Numbered::default();
+        let of_spans: Vec<usize> =
+            self.spans.iter().map(|span| rows.number(&self.row(span, program, &mut strings))).collect();
+        json!({
+            "title": self.title(),
+            "summary": self.summary(),
+            "end": self.end(),
+            "lanes": self.lanes.iter().map(|lane| (&lane.name, lane.kind.name())).collect::<Vec<_>>(),
+            "rows": Row::columns(&rows.items),
+            "spans": self.span_columns(&of_spans),
+            "memory": self.memory.iter().flat_map(|used| [used.start, used.bytes]).collect::<Vec<_>>(),
+            "lines": program.map(|text| text.lines().collect::<Vec<_>>()),
+            "strings": strings.items,
+        })
+    }
+
+    /// Returns the facts of a span.
+    fn row(&self, span: &Span, program: Option<&str>, strings: &mut Numbered<String>) -> Row {
+        let name = strings.number(span.name.as_str()) as i64;
+        let mut text = |text: Option<&str>| match text {
+            Some(text) if !text.is_empty() => strings.number(text) as i64,
+            _ => UNKNOWN,
+        };
+        let number = |number: Option<u64>| number.map_or(UNKNOWN, |n| i64::try_from(n).unwrap_or(i64::MAX));
+        let pos = span.loc.file_pos();
+        let kind = SpanKind::ALL.iter().position(|&kind| kind == span.kind).unwrap_or(0);
+        Row([
+            name,
+            kind as i64,
+            text(Some(&span.ops.join(", "))),
+            text(pos.map(|pos| &*pos.file)),
+            pos.map_or(UNKNOWN, |pos| pos.line.into()),
+            pos.map_or(UNKNOWN, |pos| pos.column.into()),
+            text(Some(&span.loc.scope())),
+            text(span.shape.as_deref()),
+            text(span.sharding.as_deref()),
+            text(span.reason.as_deref()),
+            number(span.work.flops),
+            number(span.work.memory_bytes),
+            number(span.work.received_bytes),
+            number(span.work.least_time),
+            number(Some(span.runs)),
+            span.devices as i64,
+            program.and_then(|_| self.text_line(span)).map_or(UNKNOWN, i64::from),
+        ])
+    }
+
+    /// Returns the line of the program's file at which a span was made, or `None` if it was made elsewhere.
+    fn text_line(&self, span: &Span) -> Option<u32> {
+        let pos = span.loc.file_pos()?;
+        let is_end_of =
+            |end: &str, path: &str| path.strip_suffix(end).is_some_and(|s| s.is_empty() || s.ends_with('/'));
+        (is_end_of(&pos.file, &self.program) || is_end_of(&self.program, &pos.file)).then_some(pos.line)
+    }
+
+    /// Returns the columns of the spans. A start is the difference to the start of the span before it.
+    fn span_columns(&self, rows: &[usize]) -> Value {
+        let starts = self.spans.iter().scan(0, |last, span| {
+            let from_last = span.start - *last;
+            *last = span.start;
+            Some(from_last)
+        });
+        let after = |index: SpanIndex| self.spans[index].after.iter().flat_map(move |b| [index.index(), b.index()]);
+        let turn = |span: &Span| span.turn.map_or(UNKNOWN, |turn| i64::try_from(turn).unwrap_or(i64::MAX));
+        let has_turns = self.spans.iter().any(|span| span.turn.is_some());
+        json!({
+            "lane": self.spans.iter().map(|span| span.lane.index()).collect::<Vec<_>>(),
+            "row": rows,
+            "start": starts.collect::<Vec<_>>(),
+            "duration": self.spans.iter().map(Span::duration).collect::<Vec<_>>(),
+            "turn": has_turns.then(|| self.spans.iter().map(turn).collect::<Vec<_>>()),
+            "after": self.spans.keys().flat_map(after).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The facts of a span that other spans may share, in the order of [`COLUMNS`]. Texts are numbers of strings.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Row([i64; COLUMNS.len()]);
+
+const COLUMNS: [&str; 17] = [
+    "name",
+    "kind",
+    "ops",
+    "file",
+    "line",
+    "column",
+    "scope",
+    "shape",
+    "sharding",
+    "reason",
+    "flops",
+    "memory_bytes",
+    "received_bytes",
+    "least_time",
+    "runs",
+    "devices",
+    "text_line",
+];
+
+impl Row {
+    fn columns(rows: &[Row]) -> Value {
+        let column = |i: usize| rows.iter().map(|row| row.0[i]).collect::<Vec<_>>();
+        COLUMNS.iter().enumerate().map(|(i, name)| (name.to_string(), Value::from(column(i)))).collect()
+    }
+}
+
+/// Different items, numbered in the order in which they came first.
+struct Numbered<T> {
+    numbers: HashMap<T, usize>,
+    items: Vec<T>,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Numbered<T> {
+        Numbered { numbers: HashMap::new(), items: vec![] }
+    }
+}
+
+impl<T: Eq + Hash + Clone> Numbered<T> {
+    /// Returns the number of an item, which is added if it is new.
+    fn number<Q>(&mut self, item: &Q) -> usize
+    where
+        Q: Hash + Eq + ToOwned<Owned = T> + ?Sized,
+        T: std::borrow::Borrow<Q>,
+    {
+        if let Some(&number) = self.numbers.get(item) {
+            return number;
+        }
+        self.items.push(item.to_owned());
+        self.numbers.insert(item.to_owned(), self.items.len() - 1);
+        self.items.len() - 1
+    }
+}
+
+/// Replaces each `{{name}}` of a template by `part(name)`. What is inserted is not searched.
+fn filled(template: &str, part: impl Fn(&str) -> String) -> String {
+    let mut pieces = template.split("{{");
+    let mut page = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        let (name, rest) = piece.split_once("}}").expect("a part of the page has an end");
+        page.push_str(&part(name));
+        page.push_str(rest);
+    }
+    page
+}
+
+/// Escapes a text for HTML, in elements and in attributes.
+fn escaped(text: &str) -> String {
+    let replace = |c: char| match c {
+        '&' => "&amp;".into(),
+        '<' => "&lt;".into(),
+        '>' => "&gt;".into(),
+        '"' => "&quot;".into(),
+        '\'' => "&#39;".into(),
+        c => String::from(c),
+    };
+    text.chars().map(replace).collect()
+}
+
+/// Escapes JSON so that it can be inside of a `script` element, where `</script>` and `<!--` would have a meaning. The
+/// separators of lines and paragraphs are escaped for readers that take JSON for JavaScript.
+fn in_script(json: &str) -> String {
+    let replace = |c: char| match c {
+        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => format!("\\u{:04x}", c as u32),
+        c => String::from(c),
+    };
+    json.chars().map(replace).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::tests::{Seen, SeenTimeline};
+    use crate::{Lane, LaneKind, Maker, generated};
+    use shardwise_base::Loc;
+    use std::collections::BTreeMap;
+
+    /// Returns the parts of a page: all before the data, the data, and all after it.
+    fn parts(html: &str) -> (&str, Value, &str) {
+        let (before, rest) = html.split_once(r#"<script type="application/json" id="data">"#).unwrap();
+        let (data, after) = rest.split_once("</script>").unwrap();
+        (before, serde_json::from_str(data).unwrap(), after)
+    }
+
+    /// Reads the data of a page back, as its script does.
+    pub(crate) fn seen(html: &str) -> SeenTimeline {
+        let data = parts(html).1;
+        let numbers =
+            |value: &Value| -> Vec<i64> { value.as_array().unwrap().iter().map(|v| v.as_i64().unwrap()).collect() };
+        let spans = &data["spans"];
+        let columns = ["lane", "row", "start", "duration"].map(|name| numbers(&spans[name]));
+        let mut open: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        let mut start = 0;
+        let mut seen = BTreeMap::new();
+        for i in 0..columns[0].len() {
+            let [lane, row, from_last, duration] = [0, 1, 2, 3].map(|column: usize| columns[column][i]);
+            start += from_last;
+            let mut span = row_of(&data, row as usize, start, duration);
+            if let Some(turn) = spans["turn"].get(i).filter(|turn| turn.as_i64() != Some(-1)) {
+                span.facts.insert("turn".into(), turn.to_string());
+            }
+            let lane_data = &data["lanes"][lane as usize];
+            span.lane = (lane_data[1].as_str().unwrap().into(), lane_data[0].as_str().unwrap().into());
+            let around = open.entry(lane).or_default();
+            around.retain(|&end| end > start);
+            span.depth = around.len();
+            around.push(start + duration);
+            seen.insert(i, span);
+        }
+        for pair in numbers(&spans["after"]).chunks(2) {
+            seen.get_mut(&(pair[0] as usize)).unwrap().after.push(pair[1] as usize);
+        }
+        let memory = numbers(&data["memory"]).chunks(2).map(|pair| (pair[0] as u64, pair[1] as u64)).collect();
+        (seen, memory)
+    }
+
+    fn row_of(data: &Value, row: usize, start: i64, duration: i64) -> Seen {
+        let number = |name: &str| data["rows"][name][row].as_i64().filter(|&n| n != UNKNOWN);
+        let text = |name: &str| number(name).map(|n| data["strings"][n as usize].as_str().unwrap().to_string());
+        let file = number("line").map(|_| text("file").unwrap_or_default());
+        let (line, column) = (number("line").unwrap_or(0), number("column").unwrap_or(0));
+        let least = number("least_time");
+        let share = least.filter(|_| duration > 0).map(|least| least as f64 / duration as f64);
+        let shown = |number: Option<i64>| number.map(|n| n.to_string());
+        let facts = [
+            ("kind", Some(SpanKind::ALL[number("kind").unwrap() as usize].name().to_string())),
+            ("start_ps", Some(start.to_string())),
+            ("duration_ps", Some(duration.to_string())),
+            ("ops", text("ops")),
+            ("source", file.map(|file| format!("{file}:{line}:{column}"))),
+            ("scope", text("scope")),
+            ("shape", text("shape")),
+            ("sharding", text("sharding")),
+            ("reason", text("reason")),
+            ("runs", shown(number("runs").filter(|&n| n != 1))),
+            ("devices", shown(number("devices").filter(|&n| n != 1))),
+            ("flops", shown(number("flops"))),
+            ("memory_bytes", shown(number("memory_bytes"))),
+            ("received_bytes", shown(number("received_bytes"))),
+            ("least_time_ps", shown(least)),
+            ("achieved_share", share.map(|share| share.to_string())),
+        ];
+        let facts = facts.into_iter().filter_map(|(name, fact)| Some((name.into(), fact?))).collect();
+        Seen { name: text("name").unwrap_or_default(), facts, ..Seen::default() }
+    }
+
+    /// A page has the elements of the template and no others, whatever the names are, and names no address.
+    #[test]
+    fn programs_cannot_add_elements() {
+        let tags = |html: &str| (html.matches('<').count(), html.matches("<script").count());
+        let plain = Timeline::new("a", Maker::Measured { machine: "m".into() }).to_html(Some(""));
+        assert_eq!(tags(parts(&plain).0).1, 0);
+        for seed in 0..100 {
+            let html = generated::timeline(seed).to_html(Some("</script><!--<script>\u{2028}&{{data}}"));
+            let ((before, data, after), (before_plain, _, after_plain)) = (parts(&html), parts(&plain));
+            assert_eq!(tags(before), tags(before_plain), "seed {seed}");
+            assert_eq!(after, after_plain, "seed {seed}");
+            assert_eq!(data["lines"][0], "</script><!--<script>\u{2028}&{{data}}");
+            assert!(!html.contains("://") && !html.contains('\u{2028}') == !before.contains('\u{2028}'));
+        }
+    }
+
+    #[test]
+    fn scripts_insert_texts_as_text() {
+        let script = SCRIPTS.concat();
+        for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "import("] {
+            assert!(!script.contains(word), "{word}");
+        }
+        assert_eq!(PAGE.matches("{{").count(), 5);
+    }
+
+    #[test]
+    fn lines_belong_to_the_file_of_the_program() {
+        let of = |program: &str, file: &str| {
+            let mut timeline = Timeline::new(program, Maker::Measured { machine: "m".into() });
+            let lane = timeline.lanes.push(Lane { name: "c".into(), kind: LaneKind::Core });
+            let span = Span::new(lane, "dot", SpanKind::Compute, 0..1);
+            timeline.spans.push(Span { loc: Loc::file(file, 7, 1), ..span });
+            parts(&timeline.to_html(Some("text"))).1["rows"]["text_line"][0].as_i64().unwrap()
+        };
+        let same = [("a.mlir", "a.mlir"), ("a.mlir", "dir/a.mlir"), ("dir/a.mlir", "a.mlir")];
+        assert_eq!(same.map(|(program, file)| of(program, file)), [7, 7, 7]);
+        let others = [("a.mlir", "b.mlir"), ("a.mlir", "aa.mlir"), ("main", "src/lib.rs"), ("a.mlir", "")];
+        assert_eq!(others.map(|(program, file)| of(program, file)), [UNKNOWN; 4]);
+    }
+
+    /// A span of a loop takes less than 32 bytes, and one whose facts differ from all others less than 128.
+    #[test]
+    fn pages_of_many_spans_are_small() {
+        let size = |has_loop: bool| {
+            let mut timeline = Timeline::new("a.mlir", Maker::Predicted { machine: "m".into() });
+            let lane = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
+            let empty = timeline.to_html(None).len();
+            for i in 0..50_000 {
+                let mut span =
+                    Span::new(lane, "dot_general", SpanKind::Compute, i * 2_345_678..i * 2_345_678 + 2_000_000);
+                span.ops = vec!["stablehlo.dot_general".into()];
+                span.loc = Loc::file("a.mlir", if has_loop { 7 } else { i as u32 }, 5);
+                span.work.flops = Some(if has_loop { 1 << 30 } else { 1_000_000 + i });
+                span.turn = has_loop.then_some(i);
+                timeline.spans.push(span);
+            }
+            (timeline.to_html(None).len() - empty) / 50_000
+        };
+        let sizes = (size(true), size(false));
+        assert!(sizes.0 < 36 && sizes.1 < 96, "{sizes:?}");
+    }
+}

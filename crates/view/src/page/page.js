@@ -1,0 +1,619 @@
+// The page: canvases, panels, the mouse and the keyboard. Texts of the program are inserted as text, never as HTML.
+
+const get = (id) => document.getElementById(id);
+const model = decode(JSON.parse(get("data").textContent));
+const totals = sums(model);
+const ROW = 18;
+const GUTTER = 130;
+const AXIS = 22;
+const view = { from: 0, to: model.end, top: 0, selected: -1, found: null, marked: null };
+
+/** Returns a new element with a class and a text, both of which may be missing. */
+function element(name, className, content) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (content !== undefined) made.textContent = content;
+  return made;
+}
+
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** Returns the context of a canvas with the size in which it is shown, cleared. */
+function cleared(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  return { context, width, height };
+}
+
+let isPending = false;
+
+function redraw() {
+  if (isPending) return;
+  isPending = true;
+  requestAnimationFrame(() => {
+    isPending = false;
+    drawLanes();
+    drawMemory();
+    drawText();
+  });
+}
+
+// Lanes
+
+const tops = [];
+let lanesHeight = AXIS;
+for (const tracks of model.tracks) {
+  tops.push(lanesHeight);
+  lanesHeight += tracks.length * ROW + 8;
+}
+
+const span = () => view.to - view.from;
+const pixel = (time, width) => GUTTER + ((time - view.from) / span()) * (width - GUTTER);
+const time = (x, width) => view.from + ((x - GUTTER) / (width - GUTTER)) * span();
+
+function drawLanes() {
+  const { context, width, height } = cleared(get("lanes"));
+  const colors = [...KINDS, "on-span"].map(color);
+  view.top = Math.min(Math.max(0, view.top), Math.max(0, lanesHeight - height));
+  drawAxis(context, width, height);
+  context.save();
+  context.beginPath();
+  context.rect(0, AXIS, width, height - AXIS);
+  context.clip();
+  model.tracks.forEach((tracks, lane) => {
+    const top = tops[lane] - view.top;
+    if (top + tracks.length * ROW + 8 < AXIS || top > height) return;
+    tracks.forEach((track, depth) => drawTrack(context, track, top + 4 + depth * ROW, width, colors));
+    context.fillStyle = color("line");
+    context.fillRect(0, top + tracks.length * ROW + 7, width, 1);
+    drawLabel(context, lane, top, tracks.length);
+  });
+  if (view.selected >= 0) drawSelected(context, width);
+  context.restore();
+}
+
+function drawAxis(context, width, height) {
+  for (const at of ticks(view.from, view.to, Math.max(2, (width - GUTTER) / 110))) {
+    const x = pixel(at, width);
+    context.fillStyle = color("line");
+    context.fillRect(x, AXIS - 6, 1, height);
+    context.fillStyle = color("faint");
+    context.fillText(timeText(at), x + 3, AXIS / 2);
+  }
+}
+
+function drawLabel(context, lane, top, rows) {
+  context.fillStyle = color("panel");
+  context.fillRect(0, top, GUTTER - 4, rows * ROW + 7);
+  context.fillStyle = color("text");
+  context.fillText(fitting(model.data.lanes[lane][0], GUTTER - 12), 6, top + 4 + ROW / 2);
+}
+
+/** Returns the start of a text that fits into a width in pixels. A character takes about 6 pixels. */
+function fitting(name, width) {
+  const room = Math.floor(width / 6);
+  if (room < 2) return "";
+  return name.length <= room ? name : `${name.slice(0, room - 1)}\u2026`;
+}
+
+function drawTrack(context, track, y, width, colors) {
+  visible(model, track, view.from, view.to, width - GUTTER, (index, left, right) => {
+    const row = model.row[index];
+    context.globalAlpha = view.found && !view.found[row] ? 0.2 : 1;
+    context.fillStyle = colors[model.data.rows.kind[row]];
+    context.fillRect(GUTTER + left, y, Math.max(1, right - left - 0.5), ROW - 2);
+    if (view.marked && view.marked.has(row)) outline(context, GUTTER + left, y, right - left, color("text"), 1);
+    if (right - left > 24) {
+      const label = fitting(text(model, model.data.rows.name[row]), right - left - 6);
+      context.fillStyle = colors[KINDS.length];
+      context.fillText(label, GUTTER + left + 3, y + ROW / 2 - 1);
+    }
+    context.globalAlpha = 1;
+  });
+}
+
+function outline(context, x, y, width, style, thickness) {
+  context.strokeStyle = style;
+  context.lineWidth = thickness;
+  context.strokeRect(x, y, Math.max(1, width), ROW - 2);
+}
+
+const yOf = (index) => tops[model.lane[index]] - view.top + 4 + model.depth[index] * ROW;
+
+/** Outlines the selected span, and draws lines from the spans for which it waits and to those that wait for it. */
+function drawSelected(context, width) {
+  const box = (index) => [pixel(model.start[index], width), pixel(model.end_of[index], width)];
+  const line = (from, to) => {
+    context.strokeStyle = color("focus");
+    context.lineWidth = 1;
+    context.beginPath();
+    context.moveTo(Math.max(GUTTER, box(from)[1]), yOf(from) + ROW / 2);
+    context.lineTo(Math.max(GUTTER, box(to)[0]), yOf(to) + ROW / 2);
+    context.stroke();
+  };
+  const [left, right] = box(view.selected);
+  if (right >= GUTTER && left <= width) {
+    const start = Math.max(GUTTER, left);
+    outline(context, start, yOf(view.selected), Math.min(right, width) - start, color("focus"), 2);
+  }
+  (model.after.get(view.selected) || []).slice(0, 100).forEach((waited) => line(waited, view.selected));
+  (model.before.get(view.selected) || []).slice(0, 100).forEach((waiting) => line(view.selected, waiting));
+}
+
+/** Returns the span at a point of the canvas, or -1. */
+function hit(x, y, width) {
+  if (x < GUTTER || y < AXIS) return -1;
+  const lane = tops.findLastIndex((top) => top - view.top <= y);
+  if (lane < 0) return -1;
+  const track = model.tracks[lane][Math.floor((y - tops[lane] + view.top - 4) / ROW)];
+  return track === undefined ? -1 : spanAt(model, track, time(x, width), (2 * span()) / (width - GUTTER));
+}
+
+// Moving
+
+function show(from, to) {
+  const length = Math.min(Math.max(to - from, Math.min(1000, model.end)), model.end);
+  view.from = Math.min(Math.max(0, from), model.end - length);
+  view.to = view.from + length;
+  redraw();
+}
+
+/** Changes the period by a factor, and keeps a time where it is. */
+function zoom(factor, about = (view.from + view.to) / 2) {
+  show(about - (about - view.from) * factor, about + (view.to - about) * factor);
+}
+
+const pan = (share) => show(view.from + share * span(), view.to + share * span());
+const fit = () => show(0, model.end);
+
+function scrollLanes(by) {
+  view.top += by;
+  redraw();
+}
+
+/** Moves to a span if it cannot be seen. */
+function reveal(index) {
+  const [from, to] = [model.start[index], model.end_of[index]];
+  if (to < view.from || from > view.to) show((from + to) / 2 - span() / 2, (from + to) / 2 + span() / 2);
+  const height = get("lanes").clientHeight;
+  const y = yOf(index);
+  if (y < AXIS || y + ROW > height) view.top += y - height / 2;
+}
+
+// The selected span
+
+function select(index, marked = null) {
+  view.selected = index;
+  view.marked = marked;
+  get("facts").replaceChildren();
+  if (index < 0) {
+    get("status").textContent = "Nothing is selected.";
+  } else {
+    const facts = describe(index);
+    get("status").textContent = facts.slice(0, 2).map(([, value]) => value).join(", ");
+    for (const [label, value] of facts) get("facts").append(element("dt", "", label), element("dd", "", value));
+    reveal(index);
+    scrollToLine(model.data.rows.text_line[model.row[index]]);
+  }
+  redraw();
+}
+
+/** Returns what is known about a span, as pairs of a label and a text. */
+function describe(index) {
+  const row = model.row[index];
+  const duration = model.end_of[index] - model.start[index];
+  const known = (name, format = String) => {
+    const value = fact(model, row, name);
+    return value === null ? null : format(value);
+  };
+  const named = (name) => text(model, model.data.rows[name][row]);
+  const least = fact(model, row, "least_time");
+  const rate = (name, unit) => (value) => {
+    const each = duration > 0 ? `, ${countText((value * 1e12) / duration, unit)}/s` : "";
+    return `${countText(value, name)}${each}`;
+  };
+  const turn = model.turn && model.turn[index] >= 0 ? String(model.turn[index]) : null;
+  const facts = [
+    ["name", named("name")],
+    ["time", `${timeText(duration)} from ${timeText(model.start[index])}`],
+    ["lane", model.data.lanes[model.lane[index]][0]],
+    ["kind", KINDS[model.data.rows.kind[row]]],
+    ["ops", named("ops")],
+    ["source", source(model, row)],
+    ["scope", named("scope")],
+    ["shape", named("shape")],
+    ["sharding", named("sharding")],
+    ["reason", named("reason")],
+    ["turn", turn],
+    ["runs", model.data.rows.runs[row] === 1 ? null : known("runs")],
+    ["devices", model.data.rows.devices[row] === 1 ? null : known("devices")],
+    ["operations", known("flops", rate("flop", "flop"))],
+    ["memory", known("memory_bytes", rate("B", "B"))],
+    ["received", known("received_bytes", rate("B", "B"))],
+    ["least time", least === null ? null : timeText(least)],
+    ["share of the limit", least === null || duration === 0 ? null : percentText(least / duration)],
+    ["waits for", (model.after.get(index) || []).slice(0, 8).map(nameOf).join(", ") || null],
+    ["awaited by", (model.before.get(index) || []).slice(0, 8).map(nameOf).join(", ") || null],
+    ["in all", totals[row].spans > 1 ? `${totals[row].spans} spans, ${timeText(totals[row].time)}` : null],
+  ];
+  return facts.filter(([, value]) => value !== null);
+}
+
+const nameOf = (index) => text(model, model.data.rows.name[model.row[index]]);
+
+/** Selects the span before or after the selected one in its track. */
+function step(by) {
+  if (view.selected < 0) {
+    if (model.count > 0) select(0);
+    return;
+  }
+  const track = model.tracks[model.lane[view.selected]][model.depth[view.selected]];
+  const next = track[track.indexOf(view.selected) + by];
+  if (next !== undefined) select(next);
+}
+
+// The program
+
+const LINE = 18;
+const lines = model.data.lines || [];
+const rowsOfLine = new Map();
+model.data.rows.text_line.forEach((line, row) => {
+  if (line > 0 && line <= lines.length) push(rowsOfLine, line, row);
+});
+
+/** Returns the time of the spans of a line as text. Loops and branches do not count. */
+function lineTime(line) {
+  const rows = (rowsOfLine.get(line) || []).filter((row) => KINDS[model.data.rows.kind[row]] !== "control");
+  const sum = rows.reduce((all, row) => all + totals[row].time, 0);
+  return sum > 0 ? timeText(sum) : "";
+}
+
+/** Makes elements for the lines that can be seen. */
+function drawText() {
+  if (lines.length === 0) return;
+  const box = get("text");
+  const selected = view.selected < 0 ? 0 : model.data.rows.text_line[model.row[view.selected]];
+  const first = Math.max(0, Math.floor(box.scrollTop / LINE) - 10);
+  const last = Math.min(lines.length, first + Math.ceil(box.clientHeight / LINE) + 20);
+  const made = [element("div")];
+  made[0].style.height = `${lines.length * LINE}px`;
+  for (let i = first; i < last; i++) made.push(lineElement(i + 1, i + 1 === selected));
+  box.replaceChildren(...made);
+}
+
+function lineElement(line, isSelected) {
+  const made = element("div", "line");
+  made.style.top = `${(line - 1) * LINE}px`;
+  made.setAttribute("role", "option");
+  made.setAttribute("aria-selected", String(isSelected));
+  made.append(element("span", "number", `${lineTime(line)} ${line}`), document.createTextNode(lines[line - 1]));
+  if (isSelected) made.classList.add("marked");
+  if (rowsOfLine.has(line)) {
+    made.classList.add("spans");
+    made.addEventListener("click", () => selectLine(line));
+  }
+  return made;
+}
+
+/** Selects the first span of a line, and marks all of them. */
+function selectLine(line) {
+  const rows = rowsOfLine.get(line) || [];
+  const firsts = rows.map((row) => model.first[row]).filter((index) => index >= 0);
+  if (firsts.length === 0) return;
+  select(Math.min(...firsts), new Set(rows));
+  const count = rows.reduce((all, row) => all + totals[row].spans, 0);
+  get("status").textContent = `Line ${line} has ${count} ${count === 1 ? "span" : "spans"}. The first one is shown.`;
+}
+
+function scrollToLine(line) {
+  const box = get("text");
+  const y = (line - 1) * LINE;
+  if (line > 0 && (y < box.scrollTop || y + LINE > box.scrollTop + box.clientHeight)) {
+    box.scrollTop = y - box.clientHeight / 2;
+  }
+}
+
+/** Selects the next line with spans, downwards or upwards. */
+function stepLine(by) {
+  const selected = view.selected < 0 ? 0 : model.data.rows.text_line[model.row[view.selected]];
+  const known = [...rowsOfLine.keys()].sort((a, b) => a - b);
+  const next = by > 0 ? known.find((line) => line > selected) : known.findLast((line) => line < selected);
+  if (next !== undefined) selectLine(next);
+}
+
+// Memory
+
+/** Returns the largest use of memory in each pixel of a period, or -1 where it is not known. */
+function memoryPeaks(from, to, width) {
+  const memory = model.data.memory;
+  const peaks = new Float64Array(Math.max(1, Math.floor(width))).fill(-1);
+  for (let i = 0; i < memory.length; i += 2) {
+    const until = i + 2 < memory.length ? memory[i + 2] : model.end;
+    if (until < from || memory[i] > to) continue;
+    const place = (at) => Math.min(peaks.length - 1, Math.max(0, Math.floor(((at - from) / (to - from)) * width)));
+    for (let x = place(memory[i]); x <= place(until); x++) peaks[x] = Math.max(peaks[x], memory[i + 1]);
+  }
+  return peaks;
+}
+
+function drawMemory() {
+  if (model.data.memory.length === 0) return;
+  const { context, width, height } = cleared(get("memory"));
+  const peak = Math.max(1, ...memoryPeaks(0, model.end, 1));
+  const peaks = memoryPeaks(view.from, view.to, width - GUTTER);
+  context.fillStyle = color("compute");
+  peaks.forEach((bytes, x) => {
+    const tall = bytes < 0 ? 0 : (bytes / peak) * (height - 16);
+    context.fillRect(GUTTER + x, height - tall, 1, tall);
+  });
+  context.fillStyle = color("text");
+  context.fillText("memory in use", 6, 12);
+  context.fillText(`peak ${sizeText(peak)}`, 6, 28);
+}
+
+// Roofline
+
+const points = roofline(model, totals);
+let placed = [];
+
+function drawRoofline() {
+  if (points.length === 0) return;
+  const { context, width, height } = cleared(get("roof"));
+  const roof = limits(model);
+  const all = roof ? [...points, { intensity: roof.flops / roof.bytes, rate: roof.flops }] : points;
+  const range = (key) => {
+    const values = all.map((point) => Math.log10(point[key]));
+    return [values.reduce((a, b) => Math.min(a, b)) - 0.5, values.reduce((a, b) => Math.max(a, b)) + 0.5];
+  };
+  const [[left, right], [low, high]] = [range("intensity"), range("rate")];
+  const x = (log) => 70 + ((log - left) / (right - left)) * (width - 80);
+  const y = (log) => height - 30 - ((log - low) / (high - low)) * (height - 40);
+  drawGrid(context, { left, right, low, high, x, y, width, height });
+  if (roof) drawRoof(context, roof, { left, right, low, x, y });
+  const colors = KINDS.map(color);
+  placed = points.map((point) => ({ row: point.row, x: x(Math.log10(point.intensity)), y: y(Math.log10(point.rate)) }));
+  for (const point of placed) {
+    context.fillStyle = colors[model.data.rows.kind[point.row]];
+    context.beginPath();
+    context.arc(point.x, point.y, 4, 0, 2 * Math.PI);
+    context.fill();
+  }
+}
+
+function drawGrid(context, at) {
+  for (let n = Math.ceil(at.left); n <= at.right; n++) {
+    context.fillStyle = color("line");
+    context.fillRect(at.x(n), 10, 1, at.height - 40);
+    context.fillStyle = color("faint");
+    context.fillText(countText(10 ** n, "").trim(), at.x(n) - 8, at.height - 20);
+  }
+  for (let n = Math.ceil(at.low); n <= at.high; n++) {
+    context.fillStyle = color("line");
+    context.fillRect(70, at.y(n), at.width - 80, 1);
+    context.fillStyle = color("faint");
+    context.fillText(countText(10 ** n, "flop/s"), 4, at.y(n));
+  }
+  context.fillText("operations for each byte of memory", 70, at.height - 6);
+}
+
+/** Draws the limits of the machine, as far as the least times of the spans show them. */
+function drawRoof(context, roof, at) {
+  const ridge = Math.log10(roof.flops / roof.bytes);
+  const start = Math.max(at.left, at.low - Math.log10(roof.bytes));
+  context.strokeStyle = color("text");
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.moveTo(at.x(start), at.y(Math.log10(roof.bytes) + start));
+  context.lineTo(at.x(ridge), at.y(Math.log10(roof.flops)));
+  context.lineTo(at.x(at.right), at.y(Math.log10(roof.flops)));
+  context.stroke();
+}
+
+/** Returns the row of the point of the roofline that is nearest to a place, or -1. */
+function nearestPoint(x, y) {
+  const distance = (point) => Math.hypot(point.x - x, point.y - y);
+  const near = placed.filter((point) => distance(point) < 9).sort((a, b) => distance(a) - distance(b));
+  return near.length === 0 ? -1 : near[0].row;
+}
+
+// Communication
+
+const MAX_ROWS = 200;
+
+function fillCommunication() {
+  const rows = model.data.rows.kind.flatMap((kind, row) => (KINDS[kind] === "collective" ? [row] : []));
+  if (rows.length === 0) return;
+  rows.sort((a, b) => totals[b].time - totals[a].time);
+  const heading = element("tr");
+  const columns = ["time", "share", "spans", "received", "share of the limit", "instruction", "source", "reason"];
+  columns.forEach((name, i) => heading.append(element("th", i < 5 ? "number" : "", name)));
+  get("collectives").append(heading, ...rows.slice(0, MAX_ROWS).map(communicationRow));
+  get("more").textContent = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more` : "";
+  get("communication").hidden = false;
+}
+
+function communicationRow(row) {
+  const { spans, time } = totals[row];
+  const [bytes, least] = [fact(model, row, "received_bytes"), fact(model, row, "least_time")];
+  const made = element("tr");
+  const numbers = [
+    timeText(time),
+    percentText(time / model.end),
+    String(spans),
+    bytes === null ? "" : sizeText(bytes * spans),
+    least === null || time === 0 ? "" : percentText((least * spans) / time),
+  ];
+  numbers.forEach((value) => made.append(element("td", "number", value)));
+  const button = element("button", "", text(model, model.data.rows.name[row]));
+  button.type = "button";
+  button.addEventListener("click", () => select(model.first[row], new Set([row])));
+  const cell = element("td");
+  cell.append(button);
+  const reason = text(model, model.data.rows.reason[row]) || "";
+  made.append(cell, element("td", "", source(model, row) || ""), element("td", "", reason));
+  return made;
+}
+
+// The mouse and the keyboard
+
+function tip(index, x, y) {
+  const box = get("tip");
+  box.hidden = index < 0;
+  if (index < 0) return;
+  box.textContent = describe(index).slice(0, 10).map(([label, value]) => `${label}: ${value}`).join("\n");
+  box.style.left = `${Math.min(x + 14, window.innerWidth - box.offsetWidth - 8)}px`;
+  box.style.top = `${Math.min(y + 14, window.innerHeight - box.offsetHeight - 8)}px`;
+}
+
+function listenToMouse() {
+  const canvas = get("lanes");
+  let drag = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    drag = { x: event.clientX, y: event.clientY, from: view.from, to: view.to, top: view.top, moved: false };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag === null) {
+      tip(hit(event.offsetX, event.offsetY, canvas.clientWidth), event.clientX, event.clientY);
+      return;
+    }
+    const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
+    drag.moved = drag.moved || Math.hypot(dx, dy) > 4;
+    if (!drag.moved) return;
+    tip(-1);
+    const by = (dx / (canvas.clientWidth - GUTTER)) * (drag.to - drag.from);
+    view.top = drag.top - dy;
+    show(drag.from - by, drag.to - by);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (drag !== null && !drag.moved) select(hit(event.offsetX, event.offsetY, canvas.clientWidth));
+    drag = null;
+  });
+  canvas.addEventListener("pointercancel", () => { drag = null; });
+  canvas.addEventListener("pointerleave", () => tip(-1));
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    if (event.shiftKey) scrollLanes(event.deltaY || event.deltaX);
+    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / canvas.clientWidth);
+    else zoom(Math.exp(event.deltaY * 0.002), time(Math.max(GUTTER, event.offsetX), canvas.clientWidth));
+  }, { passive: false });
+  listenToRoofline();
+}
+
+function listenToRoofline() {
+  const canvas = get("roof");
+  canvas.addEventListener("pointermove", (event) => {
+    const row = nearestPoint(event.offsetX, event.offsetY);
+    tip(row < 0 ? -1 : model.first[row], event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerleave", () => tip(-1));
+  canvas.addEventListener("click", (event) => {
+    const row = nearestPoint(event.offsetX, event.offsetY);
+    if (row >= 0) select(model.first[row], new Set([row]));
+  });
+}
+
+function zoomToSelected() {
+  if (view.selected < 0) return;
+  const [from, to] = [model.start[view.selected], model.end_of[view.selected]];
+  show(from - 0.1 * (to - from), to + 0.1 * (to - from));
+}
+
+const KEYS = {
+  w: () => zoom(0.7), "+": () => zoom(0.7), "=": () => zoom(0.7), s: () => zoom(1 / 0.7), "-": () => zoom(1 / 0.7),
+  a: () => pan(-0.15), ArrowLeft: () => pan(-0.15), d: () => pan(0.15), ArrowRight: () => pan(0.15),
+  ArrowUp: () => scrollLanes(-3 * ROW), ArrowDown: () => scrollLanes(3 * ROW),
+  ",": () => step(-1), ".": () => step(1), f: zoomToSelected, 0: fit, Escape: () => select(-1),
+  "/": () => get("search").focus(),
+};
+
+function listenToKeys() {
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target instanceof HTMLInputElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+    const inText = get("text").contains(event.target) && event.key.startsWith("Arrow");
+    const action = inText ? { ArrowDown: () => stepLine(1), ArrowUp: () => stepLine(-1) }[event.key] : KEYS[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+  const input = get("search");
+  input.addEventListener("input", () => {
+    const wanted = input.value.trim().toLowerCase();
+    view.found = wanted === "" ? null : search(model, wanted);
+    redraw();
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") nextFound();
+    if (event.key === "Escape") get("lanes").focus();
+  });
+}
+
+/** Selects the next span that the search has found. */
+function nextFound() {
+  if (!view.found) return;
+  for (let n = 1; n <= model.count; n++) {
+    const index = (view.selected + n) % model.count;
+    if (view.found[model.row[index]]) {
+      select(index);
+      return;
+    }
+  }
+  get("status").textContent = "No span has this text.";
+}
+
+function toggleTheme() {
+  const root = document.documentElement;
+  const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const isDark = (root.dataset.theme || preferred) === "dark";
+  root.dataset.theme = isDark ? "light" : "dark";
+  redraw();
+  drawRoofline();
+}
+
+// The start
+
+function fillHeader() {
+  get("title").textContent = model.data.title;
+  for (const [label, value] of model.data.summary) {
+    const pair = element("div");
+    pair.append(element("dt", "", label), element("dd", "", value));
+    get("summary").append(pair);
+  }
+  for (const kind of KINDS) {
+    const mark = element("i");
+    mark.style.background = `var(--${kind})`;
+    const entry = element("span");
+    entry.append(mark, document.createTextNode(kind));
+    get("legend").append(entry);
+  }
+}
+
+function start() {
+  fillHeader();
+  fillCommunication();
+  get("memory").hidden = model.data.memory.length === 0;
+  get("roofline").hidden = points.length === 0;
+  get("program").hidden = lines.length === 0;
+  get("timeline").classList.toggle("wide", lines.length === 0);
+  get("zoom-in").addEventListener("click", () => zoom(0.7));
+  get("zoom-out").addEventListener("click", () => zoom(1 / 0.7));
+  get("fit").addEventListener("click", fit);
+  get("theme").addEventListener("click", toggleTheme);
+  get("text").addEventListener("scroll", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { redraw(); drawRoofline(); });
+  new ResizeObserver(() => { redraw(); drawRoofline(); }).observe(document.body);
+  listenToMouse();
+  listenToKeys();
+  redraw();
+  drawRoofline();
+}
+
+start();

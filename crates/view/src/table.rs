@@ -1,0 +1,102 @@
+//! Tables of text, and numbers as people read them.
+
+use crate::Picoseconds;
+
+/// Lines of cells that are aligned in columns.
+pub(crate) struct Table {
+    /// True for each column that is aligned at the right.
+    right: Vec<bool>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Returns a table with a heading. The columns whose heading starts with `>` are aligned at the right.
+    pub fn new(heading: &[&str]) -> Table {
+        let right = heading.iter().map(|cell| cell.starts_with('>')).collect();
+        Table { right, rows: vec![heading.iter().map(|cell| cell.trim_start_matches('>').into()).collect()] }
+    }
+
+    /// Adds a row. Control characters in its cells are escaped. Spaces at the start of a cell are kept.
+    pub fn push(&mut self, row: Vec<String>) {
+        debug_assert_eq!(row.len(), self.right.len());
+        self.rows.push(row.iter().map(|cell| printable(cell)).collect());
+    }
+
+    /// Returns the lines. A column without a cell below its heading is left out.
+    pub fn lines(&self) -> Vec<String> {
+        let is_used = |column: usize| self.rows.iter().skip(1).any(|row| !row[column].is_empty());
+        let columns: Vec<usize> = (0..self.right.len()).filter(|&column| is_used(column)).collect();
+        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = columns.iter().map(|&column| width(column)).collect();
+        let line = |row: &Vec<String>| {
+            let cells = columns.iter().zip(&widths).map(|(&column, &width)| match self.right[column] {
+                true => format!("{:>width$}", row[column]),
+                false => format!("{:<width$}", row[column]),
+            });
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
+        };
+        self.rows.iter().map(line).collect()
+    }
+}
+
+/// Returns a text without control characters: they are escaped, so that a terminal does not obey them.
+pub(crate) fn printable(text: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
+    text.chars().map(escaped).collect()
+}
+
+/// Returns a time as text with four digits, such as `222.5 us`.
+pub(crate) fn time(time: Picoseconds) -> String {
+    const UNITS: [&str; 5] = ["ps", "ns", "us", "ms", "s"];
+    let (mut value, mut unit) = (time as f64, 0);
+    // 999.95 would be printed as 1000.0.
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// Returns a number of bytes as text, such as `12.5 KiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value.fract() == 0.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// Returns a share as text, such as `28.6 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Returns the text of a fact, or an empty one if it is not known.
+pub(crate) fn known<T>(fact: Option<T>, text: impl Fn(T) -> String) -> String {
+    fact.map(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_units() {
+        let times = [0, 999, 1_500, 999_949_999, 999_950_000, 222_500_000, 3_600_000_000_000_000];
+        assert_eq!(times.map(time), ["0 ps", "999 ps", "1.5 ns", "999.9 us", "1.0 ms", "222.5 us", "3600.0 s"]);
+        assert_eq!([0, 1023, 1024, 1_500_000].map(size), ["0 B", "1023 B", "1 KiB", "1.4 MiB"]);
+        assert_eq!(percent(0.2864), "28.6 %");
+    }
+
+    #[test]
+    fn columns_without_facts_are_left_out() {
+        let mut table = Table::new(&[">time", "bytes", "name"]);
+        table.push(vec!["1".into(), String::new(), "a\u{1b}[31m\n".into()]);
+        table.push(vec!["12345".into(), String::new(), "  b".into()]);
+        assert_eq!(table.lines(), [" time  name", "    1  a\\u{1b}[31m\\n", "12345    b"]);
+    }
+}

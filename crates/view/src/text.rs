@@ -1,0 +1,115 @@
+//! A timeline as text: a summary, a table of instructions, and the critical path.
+
+use crate::table::{Table, known, percent, printable, size, time};
+use crate::{Instruction, Picoseconds, SpanIndex, SpanKind, Timeline};
+use shardwise_base::counted;
+use std::fmt;
+
+/// The critical path is printed up to this number of lines.
+const MAX_PATH_LINES: usize = 40;
+
+impl Timeline {
+    /// Returns the facts about the whole run, each with a label. What is not known is left out.
+    pub(crate) fn summary(&self) -> Vec<(&'static str, String)> {
+        let end = self.end();
+        let exposed = self.exposed_communication();
+        let of_end = |part: Picoseconds| format!("{}, {}", time(part), percent(part as f64 / end as f64));
+        let peak = |peak: crate::MemoryUse| format!("{} at {}", size(peak.bytes), time(peak.start));
+        let rows = [
+            ("time", Some(time(end))),
+            ("computing", self.compute_utilization().map(percent)),
+            ("only communicating or waiting", (exposed > 0).then(|| of_end(exposed))),
+            ("links in use", self.link_utilization().map(percent)),
+            ("peak memory", self.peak_memory().map(peak)),
+        ];
+        rows.into_iter().filter_map(|(label, value)| Some((label, value?))).collect()
+    }
+
+    /// Returns the program, how the times were obtained, the machine and the number of devices, in one line.
+    pub(crate) fn title(&self) -> String {
+        let devices = counted(self.device_count, "device");
+        let maker = self.maker.name();
+        printable(&format!("{}, {maker} on {}, {devices}", self.program, self.maker.machine()))
+    }
+
+    /// Returns the text without the last line break, with at most `limit` instructions.
+    pub(crate) fn text(&self, limit: usize) -> String {
+        let mut lines = vec![self.title()];
+        let summary = self.summary();
+        let width = summary.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+        lines.extend(summary.into_iter().map(|(label, value)| format!("{label:<width$}  {value}")));
+        let instructions = self.instructions();
+        if !instructions.is_empty() {
+            lines.push(String::new());
+            lines.extend(self.table(&instructions[..instructions.len().min(limit)]));
+        }
+        if instructions.len() > limit {
+            lines.push(format!("and {} more", counted(instructions.len() - limit, "instruction")));
+        }
+        lines.extend(self.path_lines());
+        lines.join("\n")
+    }
+
+    fn table(&self, instructions: &[Instruction]) -> Vec<String> {
+        let heading =
+            [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">of the limit", "kind"];
+        let mut table = Table::new(&heading);
+        for row in instructions {
+            table.push(vec![
+                time(row.time),
+                known((self.end() > 0).then(|| row.time as f64 / self.end() as f64), percent),
+                row.runs.to_string(),
+                format!("{}{}", "  ".repeat(row.depth), row.name),
+                row.key.source.clone().unwrap_or_default(),
+                known(row.memory_bytes, size),
+                known(row.received_bytes, size),
+                known(row.achieved_share, percent),
+                if row.kind == SpanKind::Compute { String::new() } else { row.kind.name().into() },
+            ]);
+        }
+        table.lines()
+    }
+
+    /// Returns the lines of the critical path. Spans of the same name that follow each other in a lane are one line.
+    /// Returns none if the path is not known.
+    fn path_lines(&self) -> Vec<String> {
+        let path = self.critical_path();
+        if path.is_empty() {
+            return vec![];
+        }
+        let is_same = |a: &SpanIndex, b: &SpanIndex| {
+            let (a, b) = (&self.spans[*a], &self.spans[*b]);
+            (a.lane, &a.name) == (b.lane, &b.name)
+        };
+        let parts: Vec<&[SpanIndex]> = path.chunk_by(is_same).collect();
+        let mut table = Table::new(&[">start", ">time", ">spans", "instruction", "lane", "source"]);
+        parts.iter().take(MAX_PATH_LINES).for_each(|part| table.push(self.path_row(part)));
+        let mut lines = vec![String::new(), format!("critical path of {}:", counted(path.len(), "span"))];
+        lines.extend(table.lines());
+        if parts.len() > MAX_PATH_LINES {
+            lines.push(format!("and {} more", counted(parts.len() - MAX_PATH_LINES, "line")));
+        }
+        lines
+    }
+
+    fn path_row(&self, part: &[SpanIndex]) -> Vec<String> {
+        let first = &self.spans[part[0]];
+        let duration = part.iter().map(|&span| self.spans[span].duration()).sum();
+        vec![
+            time(first.start),
+            time(duration),
+            if part.len() == 1 { String::new() } else { part.len().to_string() },
+            first.name.clone(),
+            self.lane_of(part[0]).name.clone(),
+            crate::facts::source(first).unwrap_or_default(),
+        ]
+    }
+}
+
+/// Prints a summary, a table of the instructions in the order of time, and the critical path if the spans say for what
+/// they wait. What is not known is left out.
+impl fmt::Display for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(usize::MAX))
+    }
+}
