@@ -26,6 +26,7 @@ mod signal;
 mod source;
 mod stages;
 mod text;
+mod timelines;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use out::Output;
@@ -135,9 +136,10 @@ struct RunArgs {
     /// Run N times and print the median time.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     repeat: Option<usize>,
-    /// Print the time of each instruction.
-    #[arg(long)]
-    profile: bool,
+    /// Print the time of each instruction in one more run. With FILE, write when each one ran: a page (.html), or a
+    /// trace for Perfetto (.pftrace), Chrome (.json) or XProf (.xplane.pb).
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    profile: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "host")]
     engine: EngineName,
 }

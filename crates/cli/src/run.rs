@@ -1,7 +1,7 @@
 //! `shardwise run`: runs a program and prints or writes its results.
 
 use crate::placed::Placed;
-use crate::{EngineName, RunArgs, check, memory, npz, parts, random};
+use crate::{EngineName, RunArgs, check, memory, npz, parts, random, timelines};
 use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::compare::element_text;
 use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop, counted};
@@ -21,6 +21,7 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         apart_from_source(path, &args.source.file)?;
         npz::check_writable(path)?;
     }
+    timelines::check(args.profile.as_deref())?;
     let module = args.source.read()?;
     let ran = Stop::catch(|| run_module(args, &module));
     let ran = ran.unwrap_or_else(|stop| Err(stop.diagnostic(&module.loc).into()));
@@ -50,8 +51,9 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
     if let Some(n) = args.repeat {
         say!("median of {}: {:?}", counted(n, "run"), inputs.median(n)?);
     }
-    if args.profile {
-        say!("{}", times_table(&inputs.profile()?.instructions));
+    if let Some(target) = &args.profile {
+        let timeline = inputs.profile()?.timeline(&args.source.file.display().to_string());
+        timelines::show(&timeline, target, &args.source)?;
     }
     Ok(())
 }
@@ -60,7 +62,7 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
 fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> {
     if let Some(path) = &args.outputs {
         npz::write_results(path, results)?;
-    } else if args.check.is_none() && args.repeat.is_none() && !args.profile {
+    } else if args.check.is_none() && args.repeat.is_none() && args.profile.is_none() {
         print_results(results);
     }
     Ok(())

@@ -79,6 +79,15 @@ impl Source {
         Ok((name, source))
     }
 
+    /// Returns the text of the program, or `None` if it came from standard input, which cannot be read twice. Fails if
+    /// the file cannot be read.
+    pub fn text_again(&self) -> Result<Option<Text>, Diagnostics> {
+        if self.file == Path::new("-") {
+            return Ok(None);
+        }
+        Ok(Some(self.named_text()?.1))
+    }
+
     /// Partitions the program, prints its warnings, and writes its stages if `--dump` is set. Fails if a pass does, or
     /// if a stage cannot be written.
     pub fn partition(&self, module: &Module) -> Result<Partitioned, Diagnostics> {
