@@ -23,6 +23,7 @@ mod placed;
 mod random;
 mod run;
 mod signal;
+mod simulate;
 mod source;
 mod stages;
 mod text;
@@ -32,6 +33,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use out::Output;
 use shardwise_base::budget::default_max_bytes;
 use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Loc};
+use shardwise_sim::Overlap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -81,6 +83,8 @@ enum Command {
     Propagate(PropagateArgs),
     /// Print the program of one device, with its collectives.
     Partition(PartitionArgs),
+    /// Predict when each instruction runs on a machine that need not be here.
+    Simulate(SimulateArgs),
     /// Run passes by name, and print the result.
     Opt(OptArgs),
 }
@@ -188,6 +192,46 @@ struct PartitionArgs {
     format: Format,
 }
 
+#[derive(Args)]
+struct SimulateArgs {
+    #[command(flatten)]
+    source: Source,
+    /// The machine and its grid of chips: `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, `h100:2x8` for two nodes
+    /// of eight GPUs. The default is what the program's mesh states.
+    #[arg(long, value_name = "MACHINE")]
+    topology: Option<String>,
+    /// The collectives that run beside other ops.
+    #[arg(long, value_enum, default_value = "off")]
+    overlap: OverlapName,
+    /// Print JSON, with all facts of each span.
+    #[arg(long)]
+    json: bool,
+    /// Write the timeline into FILE: a page (.html), or a trace for Perfetto (.pftrace), Chrome (.json) or XProf
+    /// (.xplane.pb).
+    #[arg(long, value_name = "FILE", require_equals = true)]
+    profile: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OverlapName {
+    /// Those that the program starts asynchronously.
+    Off,
+    /// Also those that compilers for the machine make asynchronous.
+    Auto,
+    /// All.
+    Force,
+}
+
+impl From<OverlapName> for Overlap {
+    fn from(name: OverlapName) -> Overlap {
+        match name {
+            OverlapName::Off => Overlap::Off,
+            OverlapName::Auto => Overlap::Auto,
+            OverlapName::Force => Overlap::Force,
+        }
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
     /// A table for people to read.
@@ -259,6 +303,7 @@ fn command(command: Command) -> Result<(), String> {
         Command::Run(args) => run::run(&args).map_err(|e| e.to_string()),
         Command::Propagate(args) => stages::propagate(&args).map_err(|e| e.to_string()),
         Command::Partition(args) => stages::partition(&args).map_err(|e| e.to_string()),
+        Command::Simulate(args) => simulate::simulate(&args).map_err(|e| e.to_string()),
         Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
     }
 }

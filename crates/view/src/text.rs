@@ -9,7 +9,7 @@ use std::fmt;
 const MAX_PATH_LINES: usize = 40;
 
 impl Timeline {
-    /// Returns the facts about the whole run, each with a label. What is not known is left out.
+    /// Returns the facts about the whole run and the notes, each with a label. What is not known is left out.
     pub(crate) fn summary(&self) -> Vec<(&'static str, String)> {
         let end = self.end();
         let exposed = self.exposed_communication();
@@ -22,7 +22,8 @@ impl Timeline {
             ("links in use", self.link_utilization().map(percent)),
             ("peak memory", self.peak_memory().map(peak)),
         ];
-        rows.into_iter().filter_map(|(label, value)| Some((label, value?))).collect()
+        let notes = self.notes.iter().map(|note| ("note", Some(printable(note))));
+        rows.into_iter().chain(notes).filter_map(|(label, value)| Some((label, value?))).collect()
     }
 
     /// Returns the program, how the times were obtained, the machine and the number of devices, in one line.

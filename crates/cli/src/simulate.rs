@@ -1,0 +1,78 @@
+//! `shardwise simulate`: predicts how long a program takes on a machine that need not be here.
+
+use crate::{SimulateArgs, timelines};
+use serde_json::{Value, json};
+use shardwise_base::{Diagnostic, Diagnostics};
+use shardwise_ir::Module;
+use shardwise_sim::{Machine, Options, Summary, Topology};
+use shardwise_view::{Span, SpanKind, Timeline};
+
+pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
+    let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
+    timelines::check(args.profile.as_deref())?;
+    let module = args.source.read()?;
+    let topology = stated.map_or_else(|| of_program(&module), Ok)?;
+    let local = args.source.partition(&module)?.module;
+    let mut timeline = shardwise_sim::simulate(&local, &topology, &Options { overlap: args.overlap.into() })?;
+    timeline.program = args.source.file.display().to_string();
+    if let Some(target) = &args.profile {
+        timelines::show(&timeline, target, &args.source)?;
+    }
+    if args.json {
+        say!("{:#}", json(&timeline, &topology));
+    } else if args.profile.as_deref() != Some(timelines::PRINTED.as_ref()) {
+        say!("{timeline}");
+    }
+    Ok(())
+}
+
+/// Returns the topology that the program's mesh states. Fails if it states none, or one that is not known.
+fn of_program(module: &Module) -> Result<Topology, Diagnostics> {
+    let stated = module.main_mesh().and_then(|mesh| Topology::of_mesh(mesh));
+    stated.unwrap_or_else(|| Err(no_topology(module).into()))
+}
+
+fn no_topology(module: &Module) -> Diagnostic {
+    let machines: Vec<&str> = Machine::all().iter().map(|machine| machine.name).collect();
+    Diagnostic::error("topology-missing", &module.loc, "neither the command nor the mesh states a machine")
+        .facts(format!("machines: {}", machines.join(", ")))
+        .help("state the machine and its grid of chips: `--topology v5e:2x4`")
+}
+
+/// Returns the times and the totals for other programs. What is not known is `null`.
+fn json(timeline: &Timeline, topology: &Topology) -> Value {
+    let summary = Summary::of(timeline, topology);
+    json!({
+        "topology": topology.to_string(),
+        "step_us": microseconds(timeline.end()),
+        "flops": summary.flops,
+        "utilization": summary.utilization,
+        "peak_bytes": summary.peak_bytes,
+        "capacity_bytes": summary.capacity_bytes,
+        "fits": summary.fits(),
+        "notes": timeline.notes,
+        "spans": timeline.spans.iter().map(|span| of_span(timeline, span)).collect::<Vec<_>>(),
+    })
+}
+
+fn of_span(timeline: &Timeline, span: &Span) -> Value {
+    json!({
+        "lane": timeline.lanes[span.lane].name,
+        "name": span.name,
+        "op": span.ops.join(", "),
+        "start_us": microseconds(span.start),
+        "end_us": microseconds(span.end),
+        "is_collective": span.kind == SpanKind::Collective,
+        "runs": span.runs,
+        "turn": span.turn,
+        "source": span.loc.file_pos().map(|at| format!("{}:{}:{}", at.file, at.line, at.column)),
+        "flops": span.work.flops,
+        "memory_bytes": span.work.memory_bytes,
+        "received_bytes": span.work.received_bytes,
+        "reason": span.reason,
+    })
+}
+
+fn microseconds(picoseconds: u64) -> f64 {
+    picoseconds as f64 / 1e6
+}
