@@ -213,7 +213,8 @@ fn in_script(json: &str) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::tests::{Seen, SeenTimeline};
+    use crate::facts::Fact;
+    use crate::tests::{Seen, SeenTimeline, fact_text};
     use crate::{Lane, LaneKind, Maker, generated};
     use shardwise_base::Loc;
     use std::collections::BTreeMap;
@@ -281,7 +282,7 @@ pub(crate) mod tests {
             ("memory_bytes", shown(number("memory_bytes"))),
             ("received_bytes", shown(number("received_bytes"))),
             ("least_time_ps", shown(least)),
-            ("achieved_share", share.map(|share| share.to_string())),
+            ("achieved_share", share.map(|share| fact_text(&Fact::Share(share)))),
         ];
         let facts = facts.into_iter().filter_map(|(name, fact)| Some((name.into(), fact?))).collect();
         Seen { name: text("name").unwrap_or_default(), facts, ..Seen::default() }
