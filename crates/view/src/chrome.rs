@@ -130,7 +130,7 @@ fn microseconds_of_nanoseconds(time: u64) -> Value {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::tests::{Seen, SeenTimeline};
+    use crate::tests::{Seen, SeenTimeline, fact_text};
     use std::collections::BTreeMap;
 
     /// Reads a file back. Spans are nested by their times, in the order of the file.
@@ -162,7 +162,10 @@ pub(crate) mod tests {
             assert!(around.iter().all(|&last| end <= last / 1000));
             let depth = around.len();
             around.push(exact("start_ps") + exact("duration_ps"));
-            let text = |value: &Value| value.as_str().map_or(value.to_string(), String::from);
+            let text = |value: &Value| match (value.as_str(), value.as_u64(), value.as_f64()) {
+                (None, None, Some(share)) => fact_text(&Fact::Share(share)),
+                (text, _, _) => text.map_or(value.to_string(), String::from),
+            };
             let facts = facts.iter().map(|(name, value)| (name.clone(), text(value))).collect();
             let name = event["name"].as_str().unwrap().into();
             spans.insert(number, Seen { lane, name, depth, facts, after: vec![] });

@@ -51,7 +51,12 @@ impl Timeline {
     /// instruction if they have the same ops and the same place in the program. If there are several such spans in one
     /// turn of a loop, they are several instructions, in the order of time.
     pub fn instructions(&self) -> Vec<Instruction> {
-        let lanes = self.lanes_of_first(&[LaneKind::Program, LaneKind::Core, LaneKind::Worker]);
+        self.instructions_of(&[LaneKind::Program, LaneKind::Core, LaneKind::Worker])
+    }
+
+    /// Returns the instructions of the lanes of the first of these kinds that has lanes.
+    pub(crate) fn instructions_of(&self, kinds: &[LaneKind]) -> Vec<Instruction> {
+        let lanes = self.lanes_of_first(kinds);
         let nesting = Nesting::of(self);
         let mut keyed: Vec<(SpanIndex, InstructionKey)> = vec![];
         for &lane in &lanes {

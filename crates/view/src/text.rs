@@ -1,7 +1,7 @@
 //! A timeline as text: a summary, a table of instructions, and the critical path.
 
 use crate::table::{Table, known, percent, printable, size, time};
-use crate::{Instruction, Picoseconds, SpanIndex, SpanKind, Timeline};
+use crate::{Instruction, LaneKind, Picoseconds, SpanIndex, SpanKind, Timeline};
 use shardwise_base::counted;
 use std::fmt;
 
@@ -39,16 +39,25 @@ impl Timeline {
         let summary = self.summary();
         let width = summary.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
         lines.extend(summary.into_iter().map(|(label, value)| format!("{label:<width$}  {value}")));
-        let instructions = self.instructions();
-        if !instructions.is_empty() {
-            lines.push(String::new());
-            lines.extend(self.table(&instructions[..instructions.len().min(limit)]));
+        lines.extend(self.table_lines("", &self.instructions(), limit));
+        let transfers = self.instructions_of(&[LaneKind::Link]);
+        lines.extend(self.table_lines("on the links, on average:", &transfers, limit));
+        lines.extend(self.path_lines());
+        lines.join("\n")
+    }
+
+    /// Returns the lines of a table with a title. Returns none if there are no instructions.
+    fn table_lines(&self, title: &str, instructions: &[Instruction], limit: usize) -> Vec<String> {
+        if instructions.is_empty() {
+            return vec![];
         }
+        let mut lines = vec![String::new()];
+        lines.extend((!title.is_empty()).then(|| title.into()));
+        lines.extend(self.table(&instructions[..instructions.len().min(limit)]));
         if instructions.len() > limit {
             lines.push(format!("and {} more", counted(instructions.len() - limit, "instruction")));
         }
-        lines.extend(self.path_lines());
-        lines.join("\n")
+        lines
     }
 
     fn table(&self, instructions: &[Instruction]) -> Vec<String> {
