@@ -269,6 +269,11 @@ impl Block {
         Pattern { steps, extra_s: extra_s + far, link_load: load * shared, efficiency, network_load: 0.0, links }
     }
 
+    /// Returns the bytes on a link in an all-to-all, for each byte that a device sends.
+    fn all_to_all(&self, topology: &Topology) -> f64 {
+        self.axes.iter().map(BlockAxis::all_to_all).fold(0.0, f64::max) * topology.devices_per_chip() as f64
+    }
+
     /// Returns the number of steps of an all-gather, and the bytes on a link for each byte of the whole array.
     fn gathered(&self, topology: &Topology) -> (f64, f64) {
         let n = self.chips as f64;

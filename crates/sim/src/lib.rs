@@ -10,10 +10,22 @@
 #![warn(missing_docs, missing_debug_implementations)]
 
 mod collective;
+mod frame;
+mod fuse;
+mod group;
 mod machine;
+mod memory;
+mod op;
+mod order;
 mod placement;
 mod route;
+mod schedule;
+mod simulate;
+mod summary;
 mod topology;
+mod transfer;
 
 pub use machine::{Constants, Fact, Machine};
+pub use simulate::{Options, Overlap, simulate};
+pub use summary::Summary;
 pub use topology::Topology;
