@@ -119,6 +119,8 @@ pub struct Span {
     pub sharding: Option<String>,
     /// For a collective, the reason why it is there.
     pub reason: Option<String>,
+    /// What the maker assumed about the times, or does not know about them.
+    pub note: Option<String>,
     /// The turn of the innermost loop that it is inside of, from 0.
     pub turn: Option<u64>,
     /// The number of runs that the span stands for. It is 1 unless runs of small instructions are shown as one span.
@@ -259,6 +261,7 @@ impl Span {
             shape: None,
             sharding: None,
             reason: None,
+            note: None,
             turn: None,
             runs: 1,
             devices: 1,

@@ -1,0 +1,458 @@
+//! The times of collectives: a latency for each step and hop, and the bytes on the link that has the most.
+//!
+//! n is the number of chips along an axis, V the bytes of the whole array on a group, and W the rate of a link in one
+//! direction.
+//!
+//! | collective | ring | line |
+//! |---|---|---|
+//! | all-gather, reduce-scatter | V (n-1) / 2nW in n/2 steps | V (n-1) / nW in n-1 steps |
+//! | all-reduce | twice that | twice that |
+//! | all-to-all of B bytes a chip | B n / 8W | B n / 4W |
+//! | broadcast | V / 2W | V / W |
+//!
+//! Over several axes the links of all axes are used at once: V (N-1) / NW divided by the number of directions of all
+//! axes, two for a ring and one for a line. Permutes, and groups that are no blocks of the grid, are routed message by
+//! message ([`crate::route`]).
+//!
+//! Sources: scaling book, sharding.md and gpus.md. The sum of latency and bytes fits measurements better than the larger
+//! of both, which the book uses.
+
+use crate::route::{LinkSet, Loads};
+use crate::{Machine, Topology};
+
+/// What a collective does, as far as its time depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Exchange {
+    /// All-gather or reduce-scatter. The bytes are those of the whole array.
+    Gather,
+    /// The bytes are those of the array on one device.
+    AllReduce,
+    /// The bytes are those that a device has.
+    AllToAll,
+    /// From one device to all or from all to one. The bytes are those of the array.
+    Broadcast,
+}
+
+/// The fraction of a link's rate that applies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Efficiency {
+    Ring,
+    Line,
+    Permute,
+}
+
+/// The time of a collective as a function of its bytes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Pattern {
+    /// The number of steps, each with [`crate::machine::Constants::step_latency_s`].
+    pub(crate) steps: f64,
+    /// The time beside steps and bytes.
+    pub(crate) extra_s: f64,
+    /// The bytes on the link that has the most, for each byte of the collective.
+    pub(crate) link_load: f64,
+    pub(crate) efficiency: Efficiency,
+    /// The bytes of a device over the network between pods, for each byte of the collective.
+    pub(crate) network_load: f64,
+    pub(crate) links: LinkSet,
+}
+
+impl Pattern {
+    const NOTHING: Pattern = Pattern {
+        steps: 0.0,
+        extra_s: 0.0,
+        link_load: 0.0,
+        efficiency: Efficiency::Line,
+        network_load: 0.0,
+        links: LinkSet::EMPTY,
+    };
+
+    /// Returns the predicted time for a number of bytes.
+    pub(crate) fn seconds(&self, machine: &Machine, bytes: f64) -> f64 {
+        let c = &machine.constants;
+        let efficiency = match self.efficiency {
+            Efficiency::Ring => c.ring_efficiency,
+            Efficiency::Line => c.line_efficiency,
+            Efficiency::Permute => c.permute_efficiency,
+        };
+        let inside =
+            self.steps * c.step_latency_s + self.extra_s + self.link_load * bytes / (c.link_bytes_per_s * efficiency);
+        let is_between = self.network_load > 0.0;
+        let between = if is_between { c.nic_latency_s + self.network_load * bytes / c.nic_bytes_per_s } else { 0.0 };
+        // The switches of a node and the network work at the same time on different parts.
+        if machine.is_switched() { inside.max(between) } else { inside + between }
+    }
+
+    /// Returns the time at the nominal rates of the links, without latency.
+    pub(crate) fn least_seconds(&self, machine: &Machine, bytes: f64) -> f64 {
+        let c = &machine.constants;
+        bytes * (self.link_load / c.link_bytes_per_s).max(self.network_load / c.nic_bytes_per_s)
+    }
+
+    fn worst(self, other: Pattern) -> Pattern {
+        Pattern {
+            steps: self.steps.max(other.steps),
+            extra_s: self.extra_s.max(other.extra_s),
+            link_load: self.link_load.max(other.link_load),
+            efficiency: if self.link_load >= other.link_load { self.efficiency } else { other.efficiency },
+            network_load: self.network_load.max(other.network_load),
+            links: self.links.with(other.links),
+        }
+    }
+}
+
+/// Returns the pattern of an exchange in these groups of devices, which all run at the same time.
+pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
+    let mut found = Pattern::NOTHING;
+    let mut irregular = vec![];
+    for group in groups.iter().filter(|g| g.len() > 1) {
+        let (inner, pods) = inner_members(topology, group);
+        let network = network(exchange, group.len(), pods);
+        let inside = match topology.machine().is_switched() {
+            true => Some(switched(topology, inner.len(), exchange)),
+            false => Block::of(topology, &inner).map(|block| block.pattern(topology, exchange)),
+        };
+        let links = if pods > 1 { LinkSet::network() } else { LinkSet::EMPTY };
+        found = found.worst(Pattern { network_load: network, links, ..Pattern::NOTHING });
+        match inside {
+            Some(inside) => found = found.worst(inside),
+            None => irregular.push(inner),
+        }
+    }
+    if irregular.is_empty() { found } else { found.worst(routed(topology, &irregular, exchange)) }
+}
+
+/// Returns the pattern of a permutation by pairs of source and target.
+pub(crate) fn permute_pattern(topology: &Topology, pairs: &[(usize, usize)]) -> Pattern {
+    let c = &topology.machine().constants;
+    let (inside, across): (Vec<_>, Vec<_>) =
+        pairs.iter().filter(|(a, b)| a != b).partition(|(a, b)| topology.pod(*a) == topology.pod(*b));
+    let mut found = Pattern { efficiency: Efficiency::Permute, ..Pattern::NOTHING };
+    if !across.is_empty() {
+        found.network_load = 1.0;
+        found.links = LinkSet::network();
+    }
+    if inside.is_empty() {
+        return found;
+    }
+    if topology.machine().is_switched() {
+        let links = found.links.with(LinkSet::both(0));
+        return Pattern { extra_s: c.permute_latency_s, link_load: 1.0, links, ..found };
+    }
+    let mut loads = Loads::new(topology);
+    inside.iter().for_each(|&&(from, to)| loads.add(from, to, 1.0));
+    let extra_s = c.permute_latency_s + c.hop_latency_s * loads.hops.saturating_sub(1) as f64;
+    Pattern { extra_s, link_load: loads.most(), links: found.links.with(loads.used), ..found }
+}
+
+/// Returns the members of a group in the pod of the first one, and the number of pods that the group is in.
+fn inner_members(topology: &Topology, group: &[usize]) -> (Vec<usize>, usize) {
+    let pod = topology.pod(group[0]);
+    let inner: Vec<usize> = group.iter().copied().filter(|&device| topology.pod(device) == pod).collect();
+    let mut pods: Vec<usize> = group.iter().map(|&device| topology.pod(device)).collect();
+    pods.sort_unstable();
+    pods.dedup();
+    (inner, pods.len())
+}
+
+/// Returns the bytes of a device over the network for each byte of the exchange, in a group of `members` in `pods`.
+fn network(exchange: Exchange, members: usize, pods: usize) -> f64 {
+    let (members, pods) = (members as f64, pods as f64);
+    let gathered = (pods - 1.0) / members;
+    match exchange {
+        Exchange::Gather => gathered,
+        Exchange::AllReduce => 2.0 * gathered,
+        Exchange::AllToAll => (pods - 1.0) / pods,
+        Exchange::Broadcast => {
+            if pods > 1.0 {
+                pods / members
+            } else {
+                0.0
+            }
+        }
+    }
+}
+
+/// Returns the pattern within a node whose devices are connected by switches.
+fn switched(topology: &Topology, members: usize, exchange: Exchange) -> Pattern {
+    let rest = (members as f64 - 1.0) / members as f64;
+    let load = match exchange {
+        Exchange::Gather | Exchange::AllToAll => rest,
+        Exchange::AllReduce => 2.0 * rest,
+        Exchange::Broadcast => 1.0,
+    };
+    let steps = members as f64 - 1.0;
+    let extra_s = if members > 1 { topology.machine().constants.permute_latency_s } else { 0.0 };
+    let links = if members > 1 { LinkSet::both(0) } else { LinkSet::EMPTY };
+    Pattern { steps, extra_s, link_load: load, efficiency: Efficiency::Ring, network_load: 0.0, links }
+}
+
+/// An axis of a block: the chips of a group along one dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct BlockAxis {
+    dim: usize,
+    size: usize,
+    is_ring: bool,
+    /// The distance between neighbours. The groups in between share the links.
+    stride: usize,
+}
+
+impl BlockAxis {
+    /// Returns the number of directions from which a chip receives different data.
+    fn directions(&self) -> f64 {
+        if self.is_ring { 2.0 } else { 1.0 }
+    }
+
+    fn steps(&self) -> usize {
+        if self.is_ring { self.size / 2 } else { self.size - 1 }
+    }
+
+    /// Returns the bytes on a link in an all-to-all along the axis, for each byte that a chip sends.
+    fn all_to_all(&self) -> f64 {
+        let n = self.size;
+        let pairs = if self.is_ring { (n * n - n % 2) as f64 / 8.0 } else { (n / 2 * n.div_ceil(2)) as f64 };
+        pairs / n as f64
+    }
+}
+
+/// The chips of a group if they are a block of the grid: all combinations of evenly spaced coordinates.
+#[derive(Clone, PartialEq, Debug)]
+struct Block {
+    axes: Vec<BlockAxis>,
+    chips: usize,
+    /// The number of groups like this one that use the same chips.
+    groups_per_chip: f64,
+}
+
+impl Block {
+    /// Returns the block of these devices of one pod, or `None` if they are none.
+    fn of(topology: &Topology, members: &[usize]) -> Option<Block> {
+        let mut chips: Vec<Vec<usize>> = members.iter().map(|&device| topology.coordinates(device)).collect();
+        chips.sort_unstable();
+        chips.dedup();
+        let axes: Vec<BlockAxis> =
+            (0..topology.grid().len()).map(|dim| axis(topology, &chips, dim)).collect::<Option<Vec<_>>>()?;
+        let axes: Vec<BlockAxis> = axes.into_iter().filter(|axis| axis.size > 1).collect();
+        let cores = members.len() / chips.len();
+        let is_block = axes.iter().map(|axis| axis.size).product::<usize>() == chips.len();
+        let groups_per_chip = topology.devices_per_chip() as f64 / cores as f64;
+        is_block.then_some(Block { axes, chips: chips.len(), groups_per_chip })
+    }
+
+    /// Returns true if the chips are gathered around one cycle of links: small blocks without wraps, for which JAX has
+    /// ring orders.
+    fn is_cycle(&self) -> bool {
+        let is_plain = self.axes.iter().all(|axis| !axis.is_ring && axis.stride == 1);
+        is_plain && self.axes.len() > 1 && self.chips <= 16 && self.chips.is_multiple_of(2)
+    }
+
+    fn pattern(&self, topology: &Topology, exchange: Exchange) -> Pattern {
+        if self.chips == 1 {
+            return Pattern::NOTHING;
+        }
+        let c = &topology.machine().constants;
+        let stride = self.axes.iter().map(|axis| axis.stride).max().unwrap_or(1);
+        let shared = self.groups_per_chip * stride as f64;
+        let is_rings = self.axes.iter().all(|axis| axis.is_ring);
+        let efficiency = if is_rings { Efficiency::Ring } else { Efficiency::Line };
+        let links = self.axes.iter().fold(LinkSet::EMPTY, |links, axis| links.with(LinkSet::both(axis.dim)));
+        let (steps, load) = self.gathered(topology);
+        let hops: usize = self.axes.iter().map(|axis| axis.steps() * axis.stride).sum();
+        let directions: f64 = self.axes.iter().map(BlockAxis::directions).sum();
+        let once = c.hop_latency_s * (hops - 1) as f64;
+        let (steps, extra_s, load) = match exchange {
+            Exchange::Gather => (steps, 0.0, load),
+            Exchange::AllReduce => (2.0 * steps, 0.0, 2.0 * load),
+            Exchange::AllToAll => (1.0, once, self.all_to_all(topology) / self.groups_per_chip),
+            Exchange::Broadcast => (1.0, once, 1.0 / directions),
+        };
+        let far = c.hop_latency_s * (stride - 1) as f64 * steps;
+        Pattern { steps, extra_s: extra_s + far, link_load: load * shared, efficiency, network_load: 0.0, links }
+    }
+
+    /// Returns the bytes on a link in an all-to-all, for each byte that a device sends.
+    fn all_to_all(&self, topology: &Topology) -> f64 {
+        self.axes.iter().map(BlockAxis::all_to_all).fold(0.0, f64::max) * topology.devices_per_chip() as f64
+    }
+
+    /// Returns the number of steps of an all-gather, and the bytes on a link for each byte of the whole array.
+    fn gathered(&self, topology: &Topology) -> (f64, f64) {
+        let n = self.chips as f64;
+        let rest = (n - 1.0) / n;
+        if self.is_cycle() {
+            let is_two_way = topology.machine().constants.two_way_blocks > 0.0;
+            return if is_two_way { ((n / 2.0).floor(), rest / 2.0) } else { (n - 1.0, rest) };
+        }
+        let directions: f64 = self.axes.iter().map(BlockAxis::directions).sum();
+        (self.axes.iter().map(BlockAxis::steps).sum::<usize>() as f64, rest / directions)
+    }
+}
+
+/// Returns the chips' coordinates along a dimension as an axis, or `None` if they are not evenly spaced.
+fn axis(topology: &Topology, chips: &[Vec<usize>], dim: usize) -> Option<BlockAxis> {
+    let mut at: Vec<usize> = chips.iter().map(|chip| chip[dim]).collect();
+    at.sort_unstable();
+    at.dedup();
+    let stride = at.get(1).map_or(1, |next| next - at[0]);
+    let is_even = at.windows(2).all(|pair| pair[1] - pair[0] == stride);
+    let grid = topology.grid()[dim];
+    let is_ring = topology.wraps(dim) && at.len() * stride == grid && at.len() > 2;
+    is_even.then_some(BlockAxis { dim, size: at.len(), is_ring, stride })
+}
+
+/// Returns the pattern of groups that are no blocks. A gather goes around each group in its order, and every message is
+/// routed.
+fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
+    let c = &topology.machine().constants;
+    let mut loads = Loads::new(topology);
+    let members = groups.iter().map(Vec::len).max().unwrap_or(1);
+    let n = members as f64;
+    for group in groups {
+        for (i, &from) in group.iter().enumerate() {
+            match exchange {
+                Exchange::AllToAll => {
+                    group.iter().filter(|&&to| to != from).for_each(|&to| loads.add(from, to, 1.0 / n));
+                }
+                _ => loads.add(from, group[(i + 1) % group.len()], 1.0),
+            }
+        }
+    }
+    let far = c.hop_latency_s * loads.hops.saturating_sub(1) as f64;
+    let (steps, times) = match exchange {
+        Exchange::Gather => (n - 1.0, (n - 1.0) / n),
+        Exchange::AllReduce => (2.0 * (n - 1.0), 2.0 * (n - 1.0) / n),
+        Exchange::AllToAll | Exchange::Broadcast => (1.0, 1.0),
+    };
+    let link_load = loads.most() * times;
+    let efficiency = Efficiency::Line;
+    Pattern { steps, extra_s: far * steps, link_load, efficiency, network_load: 0.0, links: loads.used }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topology(text: &str) -> Topology {
+        Topology::parse(text).unwrap()
+    }
+
+    /// Returns the bandwidth term of the pattern of one group, in microseconds at the nominal rate.
+    fn nominal(text: &str, group: &[usize], exchange: Exchange, bytes: f64) -> f64 {
+        let topology = topology(text);
+        pattern(&topology, &[group.to_vec()], exchange).least_seconds(topology.machine(), bytes) * 1e6
+    }
+
+    fn close(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 0.03, "{found} is not {expected}");
+    }
+
+    /// Returns the devices of `v4:4x4x4` with z = 0 along x, or along x and y.
+    fn plane(rows: usize) -> Vec<usize> {
+        (0..4 * rows).collect()
+    }
+
+    #[test]
+    fn the_books_answers() {
+        let bytes = 2.0 * 1024.0 * 4096.0;
+        // sharding.md, question 2, on TPU v4 4x4x4.
+        close(nominal("v4:4x4x4", &plane(1), Exchange::Gather, bytes / 4.0), 23.3 * 3.0 / 4.0);
+        close(nominal("v4:4x4x4", &plane(4), Exchange::Gather, bytes), 46.6 * 15.0 / 16.0);
+        close(nominal("v4:4x4x4", &plane(1), Exchange::AllReduce, bytes), 186.4 * 3.0 / 4.0);
+        // Question 3: two hops of about 1 us each.
+        assert_eq!(pattern(&topology("v4:4x4x4"), &[plane(1)], Exchange::Gather).steps, 2.0);
+        // The pop quiz: 377 us if the axis were a ring, and 560 us on the line that it is.
+        let bytes = 2.0 * 2048.0 * 8192.0;
+        close(nominal("v4:4x4x4", &plane(1), Exchange::Gather, bytes), 373.0 * 3.0 / 4.0);
+        close(nominal("v5e:4x2", &plane(1), Exchange::Gather, bytes), 560.0);
+        // gpus.md: an all-gather of 33.5 MB on a node of eight H100.
+        close(nominal("h100:1x8", &[0, 1, 2, 3, 4, 5, 6, 7], Exchange::Gather, bytes), 65.0);
+    }
+
+    #[test]
+    fn a_message_between_corners_uses_two_routes() {
+        // tpus.md, question 5: 188 us for the bytes and 6 us for six hops.
+        let topology = topology("v5e:4x4");
+        let found = permute_pattern(&topology, &[(0, 15)]);
+        close(found.least_seconds(topology.machine(), 1.7e7) * 1e6, 188.0);
+        let mut loads = Loads::new(&topology);
+        loads.add(0, 15, 1.0);
+        assert_eq!((loads.hops, loads.most()), (6, 0.5));
+        // Question 6: 8 GB over eight links to the host.
+        close(8e9 / 8.0 / topology.machine().constants.host_bytes_per_s * 1e3, 66.0);
+    }
+
+    #[test]
+    fn shifts_load_each_link_once() {
+        let cases: [(&str, Vec<usize>, usize); 4] = [
+            ("v5e:4x1", vec![0, 1, 2, 3], 3),
+            // The first row of a mesh of 2x4 on 2x4 chips, in raster order.
+            ("v5e:2x4", vec![0, 1, 2, 3], 2),
+            ("v5e:2x4", vec![0, 1, 3, 2], 1),
+            ("v5e:16x1", (0..16).collect(), 1),
+        ];
+        for (text, ring, hops) in cases {
+            let topology = topology(text);
+            for by in [1, ring.len() - 1] {
+                let mut loads = Loads::new(&topology);
+                (0..ring.len()).for_each(|i| loads.add(ring[i], ring[(i + by) % ring.len()], 1.0));
+                assert_eq!((loads.most(), loads.hops), (1.0, hops), "{text} {ring:?} by {by}");
+            }
+        }
+    }
+
+    /// The closed formulas of all-to-alls are what routing every message gives.
+    #[test]
+    fn all_to_alls_are_routed_messages() {
+        for (text, count) in [("v5e:16x1", 16), ("v5e:4x1", 4), ("v5e:5x1", 5), ("v4:4x4x4", 64), ("v4:8x4x4", 128)] {
+            let topology = topology(text);
+            let group: Vec<usize> = (0..count).collect();
+            let closed = pattern(&topology, &[group.clone()], Exchange::AllToAll);
+            let routed = routed(&topology, &[group], Exchange::AllToAll);
+            assert!((closed.link_load - routed.link_load).abs() < 1e-9, "{text}: {closed:?} {routed:?}");
+        }
+    }
+
+    /// A gather around a ring in both directions is half of the steps with one shard on each link, the last of an even
+    /// ring with half of one.
+    #[test]
+    fn gathers_are_steps_of_neighbours() {
+        for n in [4, 8, 16] {
+            let topology = topology(&format!("v4:{n}x4x4"));
+            let mut loads = Loads::new(&topology);
+            for i in 0..n {
+                loads.add(i, (i + 1) % n, 1.0);
+                loads.add(i, (i + n - 1) % n, 1.0);
+            }
+            let whole_steps = (n - 1) as f64 / 2.0;
+            let found = pattern(&topology, &[(0..n).collect()], Exchange::Gather);
+            assert_eq!(found.link_load, loads.most() * whole_steps / n as f64);
+            assert_eq!(found.steps, whole_steps.ceil());
+        }
+    }
+
+    #[test]
+    fn pods_are_left_over_the_network_only() {
+        let topology = topology("v5e:4x4*2");
+        let group: Vec<usize> = (0..32).collect();
+        let found = pattern(&topology, &[group], Exchange::Gather);
+        assert_eq!((found.network_load, found.link_load), (1.0 / 32.0, 15.0 / 16.0));
+        let pairs: Vec<(usize, usize)> = (0..16).map(|i| (i, i + 16)).collect();
+        let found = permute_pattern(&topology, &pairs);
+        assert_eq!((found.network_load, found.link_load), (1.0, 0.0));
+    }
+
+    #[test]
+    fn interleaved_groups_share_links() {
+        // Every second chip of a ring of 16: two groups, whose neighbours are two hops apart.
+        let topology = topology("v5e:16x1");
+        let groups = [0, 1].map(|first| (0..8).map(|i| 2 * i + first).collect::<Vec<_>>());
+        let found = pattern(&topology, &groups, Exchange::Gather);
+        let mut loads = Loads::new(&topology);
+        for group in &groups {
+            for i in 0..8 {
+                loads.add(group[i], group[(i + 1) % 8], 1.0);
+                loads.add(group[i], group[(i + 7) % 8], 1.0);
+            }
+        }
+        assert_eq!(found.link_load, loads.most() * 3.5 / 8.0);
+    }
+}

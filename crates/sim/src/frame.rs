@@ -1,0 +1,74 @@
+//! What is known about the values of a function while it is simulated.
+
+use crate::fuse::BlockUses;
+use shardwise_ir::{Body, Type, Value};
+use shardwise_view::{Picoseconds, SpanIndex};
+
+/// The memory that holds a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// The main memory.
+    Memory,
+    /// The memory from which the units compute.
+    Fast,
+}
+
+/// A value that an op can use.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Held {
+    /// When it is there.
+    pub(crate) ready: Picoseconds,
+    /// The span that makes it.
+    pub(crate) span: Option<SpanIndex>,
+    pub(crate) place: Place,
+    /// The bytes that are read with it. They are fewer than those of its type if its users compute it.
+    pub(crate) bytes: u64,
+    /// The value whose memory it has.
+    pub(crate) base: Value,
+}
+
+/// The values of a function in one call.
+pub(crate) struct Frame<'m> {
+    pub(crate) body: &'m Body,
+    pub(crate) uses: BlockUses,
+    held: Vec<Option<Held>>,
+}
+
+impl<'m> Frame<'m> {
+    pub(crate) fn new(body: &'m Body) -> Frame<'m> {
+        Frame { body, uses: BlockUses::compute(body), held: vec![None; body.value_count()] }
+    }
+
+    /// Returns a value that is there from `ready` on, in memory of its own.
+    pub(crate) fn own(&self, v: Value, ready: Picoseconds, span: Option<SpanIndex>, place: Place) -> Held {
+        Held { ready, span, place, bytes: self.bytes(v), base: v }
+    }
+
+    pub(crate) fn set(&mut self, v: Value, held: Held) {
+        self.held[v.index()] = Some(held);
+    }
+
+    /// Returns a value. One that was not set is there from the start.
+    pub(crate) fn get(&self, v: Value) -> Held {
+        self.held[v.index()].unwrap_or_else(|| self.own(v, 0, None, Place::Memory))
+    }
+
+    /// Returns the bytes of a value's type.
+    pub(crate) fn bytes(&self, v: Value) -> u64 {
+        bytes(self.body.ty(v))
+    }
+
+    /// Returns when all of these values are there, and the span of the last one.
+    pub(crate) fn ready(&self, values: &[Value]) -> (Picoseconds, Option<SpanIndex>) {
+        let last = values.iter().map(|&v| self.get(v)).max_by_key(|held| held.ready);
+        last.map_or((0, None), |held| (held.ready, held.span))
+    }
+}
+
+fn bytes(ty: &Type) -> u64 {
+    match ty {
+        Type::Tensor(tensor) => tensor.bytes(),
+        Type::Tuple(types) | Type::Future(types) => types.iter().map(bytes).sum(),
+        _ => 0,
+    }
+}

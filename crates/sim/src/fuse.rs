@@ -1,0 +1,201 @@
+//! Which ops of a block run as one: chains of elementwise ops and of ops that only move elements are fused into the op
+//! that uses them, and a product is fused with the elementwise ops that use it.
+//!
+//! An op joins the group of its users if all of them are in one group. So only the last op of a group is used outside
+//! of it, and no group depends on itself.
+
+use crate::op::Product;
+use shardwise_base::EntityVec;
+use shardwise_ir::{Op, OpView, Value};
+use shardwise_ops::collective::CollectiveView;
+use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
+use std::collections::{HashMap, HashSet};
+
+/// Ops of at most this many elements, and of no more operands, are left to the scalar unit.
+const SCALAR_ELEMENTS: usize = 64;
+
+/// A part of a block that is scheduled as a whole.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Item {
+    /// Ops that run as one, in program order. The last one makes the results.
+    Group(Vec<Op>),
+    /// An op that takes no time: a constant, a reshape, arithmetic on scalars, or a value that its users compute.
+    Free(Op),
+    /// A collective, control flow, or a call.
+    Engine(Op),
+}
+
+impl Item {
+    /// Returns the op whose results the item makes.
+    pub(crate) fn root(&self) -> Op {
+        match self {
+            Item::Group(ops) => *ops.last().expect("a group has an op"),
+            Item::Free(op) | Item::Engine(op) => *op,
+        }
+    }
+}
+
+/// How an op takes part in fusion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// The engine runs it, or it moves data between devices.
+    Engine,
+    /// It takes no time wherever it is.
+    Free,
+    /// It takes no time, and values are fused through it.
+    Bitcast,
+    /// It takes no time if all of its users are groups, which then compute it themselves.
+    FreeInGroups,
+    /// It can be fused into its user.
+    Fusible,
+    Product,
+    Other,
+}
+
+/// Returns the items of a block without its terminator, in program order.
+pub(crate) fn items(block: OpView<'_>, ops: &[Op], uses: &BlockUses) -> Vec<Item> {
+    let kinds: HashMap<Op, Kind> = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
+    let mut roots: HashMap<Op, Op> = HashMap::new();
+    let mut has_product: HashMap<Op, bool> = HashMap::new();
+    let mut free: HashSet<Op> = HashSet::new();
+    for &op in ops.iter().rev() {
+        let view = block.at(op);
+        let kind = kinds[&op];
+        match kind {
+            Kind::Engine => continue,
+            Kind::Free => {
+                free.insert(op);
+                continue;
+            }
+            _ => {}
+        }
+        let users = uses.roots_of(&view, &roots);
+        let is_of_one = users.as_ref().is_some_and(|users| users.len() == 1);
+        if kind == Kind::Bitcast && !is_of_one || kind == Kind::FreeInGroups && users.is_some() && !is_of_one {
+            free.insert(op);
+            continue;
+        }
+        let joined = match users.as_deref() {
+            Some(&[root]) if joins(kind, has_product[&root], kinds[&root]) => Some(root),
+            _ => None,
+        };
+        let root = joined.unwrap_or(op);
+        roots.insert(op, root);
+        *has_product.entry(root).or_default() |= kind == Kind::Product;
+    }
+    collect(ops, &kinds, &roots, &free)
+}
+
+/// Returns true if an op of this kind joins the group of its only user.
+fn joins(kind: Kind, has_product: bool, root: Kind) -> bool {
+    match kind {
+        Kind::Fusible | Kind::FreeInGroups | Kind::Bitcast => true,
+        Kind::Product => !has_product && matches!(root, Kind::Fusible | Kind::FreeInGroups),
+        _ => false,
+    }
+}
+
+fn collect(ops: &[Op], kinds: &HashMap<Op, Kind>, roots: &HashMap<Op, Op>, free: &HashSet<Op>) -> Vec<Item> {
+    let mut groups: HashMap<Op, Vec<Op>> = HashMap::new();
+    for &op in ops {
+        if let Some(&root) = roots.get(&op) {
+            groups.entry(root).or_default().push(op);
+        }
+    }
+    let item = |&op: &Op| match kinds[&op] {
+        Kind::Engine => Some(Item::Engine(op)),
+        _ if free.contains(&op) => Some(Item::Free(op)),
+        _ => groups.remove(&op).map(Item::Group),
+    };
+    ops.iter().filter_map(item).collect()
+}
+
+fn kind(view: &OpView<'_>) -> Kind {
+    let opcode = Opcode::of_view(view);
+    let facts = opcode.facts();
+    match facts.semantics(view) {
+        Semantics::Control => return Kind::Engine,
+        Semantics::Identity => return Kind::Free,
+        Semantics::Collective if CollectiveView::of(view).is_some() || !view.regions().is_empty() => {
+            return Kind::Engine;
+        }
+        Semantics::Collective if matches!(opcode, Opcode::AsyncDone) => return Kind::Engine,
+        // The number of a device, or of a replica.
+        Semantics::Collective => return Kind::Free,
+        Semantics::Pure => {}
+    }
+    if opcode == Opcode::CustomCall {
+        return Kind::Other;
+    }
+    if view.operands().is_empty() && facts.effects(view) == Effects::Pure {
+        return if opcode == Opcode::Constant { Kind::Free } else { Kind::FreeInGroups };
+    }
+    if view.regions().is_empty()
+        && elements(view, view.operands()).max(elements(view, view.results())) <= SCALAR_ELEMENTS
+    {
+        return Kind::Free;
+    }
+    match () {
+        () if is_bitcast(view) => Kind::Bitcast,
+        () if is_fusible(view) && facts.propagation_class(view) == PropagationClass::Broadcast => Kind::FreeInGroups,
+        () if is_fusible(view) => Kind::Fusible,
+        () if Product::of(view).is_some() => Kind::Product,
+        () => Kind::Other,
+    }
+}
+
+/// Returns the elements of all tensors among some values.
+fn elements(view: &OpView<'_>, values: &[Value]) -> usize {
+    values.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.size()).sum()
+}
+
+/// Returns true if an op computes each element of its results from few elements of its operands: it is elementwise, or
+/// it moves elements in an order that it knows.
+fn is_fusible(view: &OpView<'_>) -> bool {
+    let facts = Opcode::of_view(view).facts();
+    let class = facts.propagation_class(view);
+    let moves = facts.cost(view).flops == 0.0
+        && (facts.linear(view) == Linear::Jointly || class == PropagationClass::DynamicSlice);
+    view.regions().is_empty()
+        && facts.effects(view) == Effects::Pure
+        && (class == PropagationClass::Elementwise || moves)
+}
+
+/// Returns true if an op moves elements and keeps their order, so that its result is its operand under another shape.
+pub(crate) fn is_bitcast(view: &OpView<'_>) -> bool {
+    let facts = Opcode::of_view(view).facts();
+    if facts.propagation_class(view) != PropagationClass::PassThrough || view.operands().len() != 1 {
+        return false;
+    }
+    let rule = facts.rule(view);
+    let keeps_order = rule.rule().is_some_and(|rule| rule.operands[0].factors().eq(rule.results[0].factors()));
+    keeps_order && elements(view, view.operands()) == elements(view, view.results())
+}
+
+/// The uses of the values of a function.
+pub(crate) struct BlockUses(EntityVec<Value, Vec<Op>>);
+
+impl BlockUses {
+    /// Collects the ops that use each value. An op in a region counts itself, not the op that has the region.
+    pub(crate) fn compute(body: &shardwise_ir::Body) -> BlockUses {
+        let mut uses = EntityVec::filled(body.value_count(), vec![]);
+        for op in body.walk() {
+            for &v in &body[op].operands {
+                let list: &mut Vec<Op> = &mut uses[v];
+                if list.last() != Some(&op) {
+                    list.push(op);
+                }
+            }
+        }
+        BlockUses(uses)
+    }
+
+    /// Returns the roots of the groups that use the results of an op, sorted, or `None` if another op uses one.
+    fn roots_of(&self, view: &OpView<'_>, roots: &HashMap<Op, Op>) -> Option<Vec<Op>> {
+        let users = view.results().iter().flat_map(|&v| &self.0[v]);
+        let mut found: Vec<Op> = users.map(|user| roots.get(user).copied()).collect::<Option<_>>()?;
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
+    }
+}

@@ -1,0 +1,335 @@
+//! Machines as data. Each constant has its source, and says whether the source was checked for this machine.
+//!
+//! The table is `data/machines.txt`. A machine of one's own is a text of the same form ([`Machine::parse`]).
+
+use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// A constant of a machine, with its source.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fact {
+    /// The value, in the unit that the constant's name ends with.
+    pub value: f64,
+    /// Where the value comes from.
+    pub source: Arc<str>,
+    /// False if the source was not checked, or if the value is that of another machine.
+    pub is_verified: bool,
+}
+
+/// Declares the constants of a machine.
+macro_rules! constants {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        /// The constants of a machine. Rates and sizes are those of one device.
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct Constants {
+            $($(#[$doc])* pub $name: f64,)*
+        }
+
+        /// The names of all constants.
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+        impl Constants {
+            /// Returns the constants with these values, or the name of one that has none.
+            fn of(facts: &BTreeMap<&'static str, Fact>) -> Result<Constants, &'static str> {
+                let value = |name| facts.get(name).map(|fact| fact.value).ok_or(name);
+                Ok(Constants { $($name: value(stringify!($name))?,)* })
+            }
+        }
+    };
+}
+
+constants! {
+    /// The number of dimensions of the torus, or 0 if switches connect the devices.
+    torus_dims
+    /// The size that an axis must have to wrap around, or 0.
+    wrap_axis
+    /// If not 0, all axes wrap around where each size is a multiple of this.
+    wrap_multiple
+    /// If not 0, all axes wrap around where each size is this.
+    wrap_all
+    /// The number of devices on a chip.
+    devices_per_chip
+    /// The number of chips of a host, or of devices in a switch's domain.
+    host_chips
+    /// Cycles per second.
+    clock_hz
+    /// Multiply-adds of bf16 numbers in a cycle.
+    macs_per_cycle
+    /// The rows and columns of a weight tile.
+    mxu_tile
+    /// The fraction of the multiply-adds that large products reach.
+    mxu_efficiency
+    /// The cycles to load a weight tile.
+    push_cycles
+    /// The fraction of these cycles that is not hidden behind the products with the previous tile.
+    push_exposed
+    /// The number of matrix units.
+    matrix_units
+    /// The published peak rate of bf16.
+    peak_flops
+    /// The number of bf16 products for one of f32, at default precision.
+    passes_f32
+    /// The same at high precision.
+    passes_f32_high
+    /// The same at the highest precision.
+    passes_f32_highest
+    /// The number of bf16 products for one of int32. Like the others, it is 0 if vector units compute it.
+    passes_int32
+    /// The number of bf16 products for one of int8.
+    passes_int8
+    /// The number of bf16 products for one of an 8-bit float.
+    passes_fp8
+    /// The number of bf16 products for one of f64.
+    passes_f64
+    /// The cycles that a product takes beside its multiply-adds.
+    dot_cycles
+    /// The same for int32.
+    dot_cycles_int32
+    /// The cycles to store 8x128 results that are rounded to 16 bits or fewer.
+    store_cycles_bf16
+    /// The cycles to store 8x128 results of 32 bits.
+    store_cycles_f32
+    /// The rate of the vector units in f32.
+    vector_flops_per_s
+    /// The size of the main memory.
+    hbm_bytes
+    /// The rate of the main memory.
+    hbm_bytes_per_s
+    /// The fraction of this rate that large copies reach.
+    hbm_efficiency
+    /// The size of the memory from which the units compute: VMEM, or the last cache of a GPU.
+    vmem_bytes
+    /// Its rate.
+    vmem_bytes_per_s
+    /// The time until the first bytes of a window arrive, and until the last ones are stored.
+    dma_latency_s
+    /// The time that each further window adds.
+    window_s
+    /// 1 if the largest argument that fits is in VMEM when the program starts.
+    prefetches
+    /// The rate of a link in one direction. With switches, that of a device.
+    link_bytes_per_s
+    /// The time that each step of a collective adds.
+    step_latency_s
+    /// The time that each further hop adds.
+    hop_latency_s
+    /// The fraction of a link's rate that collectives reach where no axis wraps around.
+    line_efficiency
+    /// The same on rings.
+    ring_efficiency
+    /// The same for permutes.
+    permute_efficiency
+    /// The time that a permute takes beside its bytes.
+    permute_latency_s
+    /// 1 if blocks without wraps are gathered in both directions around a cycle of their links.
+    two_way_blocks
+    /// The time for which the first asynchronous collective waits for all devices.
+    barrier_s
+    /// The fraction by which ops that run beside a transfer are slower.
+    contention
+    /// 1 if all-reduces, reduce-scatters and all-to-alls may run beside other ops.
+    async_reductions
+    /// The rate between a chip and its host.
+    host_bytes_per_s
+    /// The rate of a device to other pods or nodes.
+    nic_bytes_per_s
+    /// The latency to other pods or nodes.
+    nic_latency_s
+}
+
+/// A kind of chip with its memories and links.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise_sim::Machine;
+///
+/// let v5e = Machine::find("v5e").unwrap();
+/// assert_eq!(v5e.constants.clock_hz, 1.5e9);
+/// assert!(v5e.fact("clock_hz").unwrap().source.contains("TensorCore"));
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Machine {
+    /// The name in topologies: `v5e`.
+    pub name: Arc<str>,
+    /// The full name: `TPU v5e`.
+    pub title: Arc<str>,
+    /// The values of the constants.
+    pub constants: Constants,
+    facts: BTreeMap<&'static str, Fact>,
+}
+
+/// The machines of `data/machines.txt`.
+static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
+    let text = include_str!("../data/machines.txt");
+    let machines = Machine::parse(text, "machines.txt").expect("the table of machines is well formed");
+    machines.into_iter().map(Arc::new).collect()
+});
+
+impl Machine {
+    /// Returns the machine with this name. The prefixes `tpu-`, `tpu` and `gpu-` are ignored, and so is case.
+    ///
+    /// # Errors
+    /// Fails if there is none (`machine-unknown`).
+    pub fn find(name: &str) -> Result<Arc<Machine>, Diagnostics> {
+        let lower = name.to_lowercase();
+        let is_named = |m: &&Arc<Machine>| {
+            *m.name == *lower || ["tpu-", "tpu", "gpu-"].iter().any(|p| lower.strip_prefix(p) == Some(&m.name))
+        };
+        Machine::all().iter().find(is_named).cloned().ok_or_else(|| unknown_machine(name).into())
+    }
+
+    /// Returns all machines that are known.
+    pub fn all() -> &'static [Arc<Machine>] {
+        &MACHINES
+    }
+
+    /// Returns a constant with its source, or `None` if there is no constant of this name.
+    pub fn fact(&self, name: &str) -> Option<&Fact> {
+        self.facts.get(name)
+    }
+
+    /// Returns all constants with their sources, sorted by name.
+    pub fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
+        self.facts.iter().map(|(name, fact)| (*name, fact))
+    }
+
+    /// Returns true if switches connect the devices.
+    pub fn is_switched(&self) -> bool {
+        self.constants.torus_dims == 0.0
+    }
+
+    /// Reads machines from a text of the form of `data/machines.txt`. `file` is its name for messages.
+    ///
+    /// # Errors
+    /// Fails if a line cannot be read, or if a machine lacks a constant (`machine-text`).
+    pub fn parse(text: &str, file: &str) -> Result<Vec<Machine>, Diagnostics> {
+        let mut sections: Vec<Section> = vec![];
+        for (i, line) in text.lines().enumerate() {
+            let loc = Loc::file(file, i as u32 + 1, 1);
+            let line = line.trim();
+            if let Some(head) = line.strip_prefix("chip ") {
+                let section = Section::parse(head, &sections, loc)?;
+                sections.push(section);
+            } else if !line.is_empty() && !line.starts_with('#') {
+                let section = sections.last_mut().ok_or_else(|| bad_line(&loc, "a constant before the first chip"))?;
+                let (name, fact) = parse_fact(line, &loc)?;
+                section.facts.insert(name, fact);
+            }
+        }
+        sections.into_iter().filter(|s| !s.name.starts_with('_')).map(|s| Ok(s.finish()?)).collect()
+    }
+}
+
+/// A section of a text of machines.
+struct Section {
+    name: Arc<str>,
+    title: Arc<str>,
+    facts: BTreeMap<&'static str, Fact>,
+    loc: Loc,
+}
+
+impl Section {
+    /// Reads `NAME "TITLE"` or `NAME "TITLE" like OTHER`.
+    fn parse(head: &str, before: &[Section], loc: Loc) -> Result<Section, Diagnostic> {
+        let mut parts = head.split('"');
+        let (name, title, rest) = match (parts.next(), parts.next(), parts.next()) {
+            (Some(name), Some(title), Some(rest)) => (name.trim(), title, rest.trim()),
+            _ => return Err(bad_line(&loc, "a chip needs a name and a title in quotes")),
+        };
+        let mut facts = BTreeMap::new();
+        if let Some(like) = rest.strip_prefix("like ") {
+            let like = before.iter().find(|s| *s.name == *like.trim());
+            let like = like.ok_or_else(|| bad_line(&loc, "no chip of this name comes before"))?;
+            facts = like.facts.clone();
+            // What is known of one machine is an assumption about another one.
+            let is_general = like.name.starts_with('_');
+            facts.values_mut().for_each(|fact| fact.is_verified &= is_general);
+        }
+        Ok(Section { name: name.into(), title: title.into(), facts, loc })
+    }
+
+    fn finish(self) -> Result<Machine, Diagnostic> {
+        let constants = Constants::of(&self.facts)
+            .map_err(|missing| bad_line(&self.loc, &format!("`{}` lacks the constant `{missing}`", self.name)))?;
+        Ok(Machine { name: self.name, title: self.title, constants, facts: self.facts })
+    }
+}
+
+/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`.
+fn parse_fact(line: &str, loc: &Loc) -> Result<(&'static str, Fact), Diagnostic> {
+    let (left, source) = line.split_once('|').ok_or_else(|| bad_line(loc, "a constant needs a source after `|`"))?;
+    let (source, is_verified) = match source.strip_prefix('?') {
+        Some(source) => (source, false),
+        None => (source, true),
+    };
+    let words: Vec<&str> = left.split_whitespace().collect();
+    let &[name, value] = &words[..] else { return Err(bad_line(loc, "a constant needs a name and a value")) };
+    let Some(known) = NAMES.iter().find(|known| **known == name) else {
+        let near = did_you_mean(name, NAMES.iter().copied());
+        let error = bad_line(loc, &format!("there is no constant `{name}`"));
+        return Err(near.map_or(error.clone(), |near| error.help(format!("did you mean `{near}`?"))));
+    };
+    let value: f64 = value.parse().map_err(|_| bad_line(loc, &format!("`{value}` is not a number")))?;
+    if !(value.is_finite() && value >= 0.0) || source.trim().is_empty() {
+        return Err(bad_line(loc, "a constant needs a finite value of at least 0, and a source"));
+    }
+    Ok((known, Fact { value, source: source.trim().into(), is_verified }))
+}
+
+fn bad_line(loc: &Loc, message: &str) -> Diagnostic {
+    Diagnostic::error("machine-text", loc, message)
+        .expected("`chip NAME \"TITLE\" like OTHER` or `CONSTANT VALUE | SOURCE`")
+}
+
+fn unknown_machine(name: &str) -> Diagnostic {
+    let names = || Machine::all().iter().map(|m| &*m.name);
+    let d = Diagnostic::error("machine-unknown", &Loc::UNKNOWN, format!("there is no machine `{name}`"));
+    let d = match did_you_mean(name, names()) {
+        Some(near) => d.help(format!("did you mean `{near}`?")),
+        None => d,
+    };
+    d.help(format!("the machines are {}", names().collect::<Vec<_>>().join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_and_units_make_the_published_peaks() {
+        for machine in Machine::all() {
+            let c = &machine.constants;
+            let computed = 2.0 * c.macs_per_cycle * c.clock_hz;
+            // The peak of TPU7x implies a clock that libtpu does not know.
+            let tolerance = if &*machine.name == "7x" { 0.15 } else { 0.01 };
+            assert!((computed / c.peak_flops - 1.0).abs() < tolerance, "{}: {computed}", machine.name);
+        }
+    }
+
+    #[test]
+    fn mistakes_in_a_text_have_a_line() {
+        let cases = [
+            ("clock_hz 1 | a clock", "before the first chip"),
+            ("chip a", "title"),
+            ("chip a \"A\"\nclock 1 | a clock", "no constant `clock`"),
+            ("chip a \"A\"\nclock_hz x | a clock", "not a number"),
+            ("chip a \"A\"\nclock_hz 1", "source"),
+            ("chip a \"A\" like b", "no chip"),
+            ("chip a \"A\"\nclock_hz 1 | a clock", "lacks the constant"),
+        ];
+        for (text, expected) in cases {
+            let error = Machine::parse(text, "own.txt").unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("own.txt:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_from_another_machine_is_not_verified() {
+        let h200 = Machine::find("h200").unwrap();
+        assert!(!h200.fact("peak_flops").unwrap().is_verified);
+        assert!(h200.fact("hbm_bytes").unwrap().is_verified);
+        assert!(Machine::find("h20O").unwrap_err().to_string().contains("did you mean `h200`?"));
+    }
+}

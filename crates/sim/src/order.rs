@@ -1,0 +1,26 @@
+//! The final order of a timeline's spans.
+
+use crate::memory::curve;
+use shardwise_base::EntityVec;
+use shardwise_view::{Picoseconds, Span, SpanIndex, Timeline};
+use std::cmp::Reverse;
+
+/// Returns the timeline with these spans in the order of their starts, outer ones first, and the memory after these
+/// changes.
+pub(crate) fn finish(timeline: Timeline, spans: Vec<Span>, memory: Vec<(Picoseconds, i64)>) -> Timeline {
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by_key(|&i| (spans[i].start, Reverse(spans[i].end), i));
+    let mut place = vec![SpanIndex::new(0); spans.len()];
+    order.iter().enumerate().for_each(|(to, &from)| place[from] = SpanIndex::new(to));
+    let mut by_place: Vec<Option<Span>> = spans.into_iter().map(Some).collect();
+    let sorted: EntityVec<SpanIndex, Span> = order
+        .into_iter()
+        .map(|i| {
+            let mut span = by_place[i].take().expect("each span has one place");
+            span.after.iter_mut().for_each(|before| *before = place[before.index()]);
+            span.after.sort_unstable();
+            span
+        })
+        .collect();
+    Timeline { spans: sorted, memory: curve(memory), ..timeline }
+}

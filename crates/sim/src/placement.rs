@@ -1,0 +1,180 @@
+//! Which device of a topology is at each position of a mesh: the order in which JAX lays out meshes.
+//!
+//! Small slices have orders of their own, in which the devices form a ring. On all others, an axis of the mesh is laid
+//! along one or more whole dimensions of the grid where the sizes allow it, the last axis first.
+//!
+//! Source of the orders and of the rule: jax, `mesh_utils.py`.
+
+use crate::Topology;
+use shardwise_base::Mesh;
+
+const RING_2X2: [usize; 4] = [0, 1, 3, 2];
+const RING_2X4: [usize; 8] = [0, 1, 2, 3, 7, 6, 5, 4];
+const RING_4X4: [usize; 16] = [0, 1, 2, 3, 7, 6, 5, 9, 10, 11, 15, 14, 13, 12, 8, 4];
+const RING_2X2X2: [usize; 8] = [0, 1, 3, 2, 6, 7, 5, 4];
+/// The ring of the cores of 2x2 chips with two cores each.
+const RING_CORES: [usize; 8] = [0, 1, 2, 3, 6, 7, 4, 5];
+
+/// Returns the device at each position of the mesh, which has as many devices as the topology. A mesh with a list of
+/// devices is laid out as the list says.
+pub(crate) fn placement(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
+    if let Some(ids) = &mesh.device_ids {
+        return ids.iter().map(|&id| id.min(mesh.size() - 1)).collect();
+    }
+    let sizes: Vec<usize> = mesh.axes.iter().map(|axis| axis.size).collect();
+    match ring_order(topology, &sizes) {
+        Some(order) => order.to_vec(),
+        None => along_dimensions(topology, &sizes),
+    }
+}
+
+/// Returns the order of a slice that has its own, for a mesh of these sizes.
+fn ring_order(topology: &Topology, sizes: &[usize]) -> Option<&'static [usize]> {
+    if topology.device_count() != topology.devices_per_pod() {
+        return None;
+    }
+    let whole = sizes.contains(&topology.device_count());
+    match (&*topology.machine().name, topology.grid()) {
+        ("v5e", [2, 2]) => Some(&RING_2X2),
+        ("v5e", [2, 4] | [4, 2]) => Some(&RING_2X4),
+        ("v5e", [4, 4]) if whole => Some(&RING_4X4),
+        ("v5p", [2, 2, 2]) => Some(&RING_2X2X2),
+        ("v2" | "v3", [2, 2]) | ("7x", [2, 2, 1]) => Some(&RING_CORES),
+        _ => None,
+    }
+}
+
+/// A part of a dimension of the grid of devices, or all of it.
+#[derive(Clone, Copy)]
+struct Part {
+    size: usize,
+    /// The distance between the numbers of neighbours.
+    stride: usize,
+}
+
+/// Lays each axis along whole dimensions, preferably several, and along parts of dimensions where that fails.
+fn along_dimensions(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
+    let mut free = dimensions(topology);
+    let mut axes: Vec<Vec<Part>> =
+        sizes.iter().map(|&size| if size == 1 { vec![] } else { vec![Part { size, stride: 0 }] }).collect();
+    let order: Vec<usize> = (0..sizes.len()).rev().filter(|&i| sizes[i] > 1).collect();
+    let mut later = vec![];
+    for &i in &order {
+        match whole_dimensions(&free, sizes[i]) {
+            Some(chosen) => {
+                axes[i] = chosen.iter().map(|&d| free[d]).collect();
+                chosen.iter().for_each(|&d| free[d].size = 1);
+            }
+            None => later.push(i),
+        }
+    }
+    for i in later {
+        axes[i] = parts(&mut free, sizes[i]);
+    }
+    let strides: Vec<Vec<Part>> = axes;
+    (0..sizes.iter().product()).map(|p| device_at(p, sizes, &strides)).collect()
+}
+
+/// Returns the dimensions of the grid of devices: pods, x, y, z and cores.
+fn dimensions(topology: &Topology) -> Vec<Part> {
+    let pods = topology.device_count() / topology.devices_per_pod();
+    let cores = topology.devices_per_chip();
+    let mut all = vec![Part { size: pods, stride: topology.devices_per_pod() }];
+    let mut stride = cores;
+    for &size in topology.grid() {
+        all.push(Part { size, stride });
+        stride *= size;
+    }
+    all.push(Part { size: cores, stride: 1 });
+    all
+}
+
+/// Returns the first set of dimensions of this size in all, among those with the most dimensions, at most three.
+fn whole_dimensions(free: &[Part], size: usize) -> Option<Vec<usize>> {
+    let subsets = 1..1usize << free.len();
+    let members = |set: usize| (0..free.len()).filter(|d| set >> d & 1 == 1).collect::<Vec<_>>();
+    let fits = |set: &Vec<usize>| {
+        set.iter().all(|&d| free[d].size > 1) && set.iter().map(|&d| free[d].size).product::<usize>() == size
+    };
+    let sets = subsets.map(members).filter(|set| set.len() <= 3).filter(fits);
+    sets.min_by_key(|set| (usize::MAX - set.len(), set.clone()))
+}
+
+/// Takes parts of this size in all from the dimensions, the last dimension first.
+fn parts(free: &mut [Part], mut size: usize) -> Vec<Part> {
+    let mut taken = vec![];
+    for part in free.iter_mut().rev() {
+        let common = gcd(size, part.size);
+        if common > 1 {
+            taken.push(Part { size: common, stride: part.stride });
+            *part = Part { size: part.size / common, stride: part.stride * common };
+            size /= common;
+        }
+    }
+    taken.reverse();
+    taken
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Returns the device at position `p` of a mesh whose axes are laid along these parts.
+fn device_at(p: usize, sizes: &[usize], axes: &[Vec<Part>]) -> usize {
+    let (mut rest, mut device) = (p, 0);
+    for (&size, parts) in sizes.iter().zip(axes).rev() {
+        let mut coordinate = rest % size;
+        rest /= size;
+        for part in parts.iter().rev() {
+            device += coordinate % part.size * part.stride;
+            coordinate /= part.size;
+        }
+    }
+    device
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coordinates(topology: &str, axes: &[(&str, usize)]) -> Vec<Vec<usize>> {
+        let topology = Topology::parse(topology).unwrap();
+        let mesh = Mesh::new("mesh", axes.iter().copied()).unwrap();
+        topology.placement(&mesh).unwrap().into_iter().map(|d| topology.coordinates(d)).collect()
+    }
+
+    #[test]
+    fn eight_chips_are_laid_out_as_jax_does() {
+        // The coordinates that JAX prints for `make_mesh((2, 4))` on v5e:2x4.
+        let expected = [[0, 0], [1, 0], [0, 1], [1, 1], [1, 3], [0, 3], [1, 2], [0, 2]].map(|c: [usize; 2]| c.to_vec());
+        assert_eq!(coordinates("v5e:2x4", &[("X", 2), ("Y", 4)]), expected);
+    }
+
+    #[test]
+    fn axes_take_whole_dimensions_where_they_can() {
+        // The last axis is laid along x and y, which leaves z for the first one.
+        let at = coordinates("v5p:4x4x8", &[("data", 8), ("model", 16)]);
+        assert_eq!((&at[1][..], &at[4][..], &at[16][..]), (&[0, 1, 0][..], &[1, 0, 0][..], &[0, 0, 1][..]));
+        let at = coordinates("v5e:16x16", &[("data", 16), ("model", 16)]);
+        assert_eq!((&at[1][..], &at[16][..]), (&[1, 0][..], &[0, 1][..]));
+    }
+
+    #[test]
+    fn every_device_has_one_position() {
+        let meshes: [(&str, &[(&str, usize)]); 6] = [
+            ("v5e:4x4", &[("a", 2), ("b", 2), ("c", 4)]),
+            ("v5e:8x8", &[("a", 2), ("b", 2), ("c", 16)]),
+            ("v5e:4x4*2", &[("pod", 2), ("b", 16)]),
+            ("7x:4x4x4", &[("a", 8), ("b", 16)]),
+            ("h100:2x8", &[("a", 4), ("b", 4)]),
+            ("v4:3x5x2", &[("a", 6), ("b", 5)]),
+        ];
+        for (topology, axes) in meshes {
+            let topology = Topology::parse(topology).unwrap();
+            let mesh = Mesh::new("mesh", axes.iter().copied()).unwrap();
+            let mut found = topology.placement(&mesh).unwrap();
+            found.sort_unstable();
+            assert_eq!(found, (0..topology.device_count()).collect::<Vec<_>>(), "{topology}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Routes of messages over the directed links of a torus, and the bytes on each link.
+
+use crate::Topology;
+
+/// Directed links by dimension and direction: bit `2 * dim` is the direction in which coordinates grow, and the next
+/// one the opposite direction. The last bit is the network between pods.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct LinkSet(u8);
+
+impl LinkSet {
+    pub(crate) const EMPTY: LinkSet = LinkSet(0);
+    const NETWORK: LinkSet = LinkSet(1 << 7);
+
+    /// Returns both directions of a dimension.
+    pub(crate) fn both(dim: usize) -> LinkSet {
+        LinkSet(0b11 << (2 * dim))
+    }
+
+    pub(crate) fn network() -> LinkSet {
+        LinkSet::NETWORK
+    }
+
+    fn one(dim: usize, is_up: bool) -> LinkSet {
+        LinkSet(1 << (2 * dim + usize::from(!is_up)))
+    }
+
+    pub(crate) fn with(self, other: LinkSet) -> LinkSet {
+        LinkSet(self.0 | other.0)
+    }
+
+    pub(crate) fn overlaps(self, other: LinkSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Returns the name of a lane: `links x+ y-`.
+    pub(crate) fn name(self, is_switched: bool) -> String {
+        let names = match is_switched {
+            true => ["switch", "switch", "", "", "", "", "", "network"],
+            false => ["x+", "x-", "y+", "y-", "z+", "z-", "", "network"],
+        };
+        let mut used: Vec<&str> = (0..8).filter(|bit| self.0 >> bit & 1 == 1).map(|bit| names[bit]).collect();
+        used.dedup();
+        format!("links {}", used.join(" "))
+    }
+}
+
+/// The bytes on each directed link, for messages that all move at the same time.
+pub(crate) struct Loads<'t> {
+    topology: &'t Topology,
+    /// By device, dimension and direction. The cores of a chip share its links.
+    links: Vec<f64>,
+    /// The largest number of hops of a message.
+    pub(crate) hops: usize,
+    pub(crate) used: LinkSet,
+}
+
+impl<'t> Loads<'t> {
+    pub(crate) fn new(topology: &'t Topology) -> Loads<'t> {
+        let links = topology.device_count() / topology.devices_per_chip() * topology.grid().len() * 2;
+        Loads { topology, links: vec![0.0; links], hops: 0, used: LinkSet::default() }
+    }
+
+    /// Adds a message between devices of one pod. Half of it goes by the dimensions in their order, and half in the
+    /// opposite order.
+    pub(crate) fn add(&mut self, from: usize, to: usize, bytes: f64) {
+        let dims = self.topology.grid().len();
+        let ends = [from, to].map(|device| self.topology.coordinates(device));
+        let moving = (0..dims).filter(|&d| ends[0][d] != ends[1][d]).count();
+        if moving > 1 {
+            self.walk(from, &ends, (0..dims).rev(), bytes / 2.0);
+        }
+        self.walk(from, &ends, 0..dims, if moving > 1 { bytes / 2.0 } else { bytes });
+    }
+
+    /// Adds bytes to the links on the way between two chips, one dimension after the other.
+    fn walk(&mut self, from: usize, ends: &[Vec<usize>; 2], dims: impl Iterator<Item = usize>, bytes: f64) {
+        let mut at = ends[0].clone();
+        let mut hops = 0;
+        for dim in dims {
+            let (distance, is_up) = self.way(at[dim], ends[1][dim], dim);
+            let size = self.topology.grid()[dim];
+            for _ in 0..distance {
+                let link = self.link(from, &at, dim, is_up);
+                self.links[link] += bytes;
+                at[dim] = if is_up { (at[dim] + 1) % size } else { (at[dim] + size - 1) % size };
+            }
+            hops += distance;
+            if distance > 0 {
+                self.used = self.used.with(LinkSet::one(dim, is_up));
+            }
+        }
+        self.hops = self.hops.max(hops);
+    }
+
+    /// Returns the number of hops along a dimension, and whether coordinates grow on the way. Where both ways around a
+    /// ring are equally long, every second chip uses the other one.
+    fn way(&self, from: usize, to: usize, dim: usize) -> (usize, bool) {
+        let size = self.topology.grid()[dim];
+        let up = (to + size - from) % size;
+        match self.topology.wraps(dim) {
+            false => (from.abs_diff(to), to > from),
+            true if 2 * up == size => (up, from.is_multiple_of(2)),
+            true => (up.min(size - up), 2 * up < size),
+        }
+    }
+
+    fn link(&self, device: usize, at: &[usize], dim: usize, is_up: bool) -> usize {
+        let grid = self.topology.grid();
+        let chip = at.iter().zip(grid).rev().fold(0, |chip, (c, size)| chip * size + c);
+        let chip = chip + self.topology.pod(device) * grid.iter().product::<usize>();
+        (chip * grid.len() + dim) * 2 + usize::from(!is_up)
+    }
+
+    /// Returns the bytes on the link that has the most.
+    pub(crate) fn most(&self) -> f64 {
+        self.links.iter().copied().fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,144 @@
+//! The order in which the items of a block are issued.
+
+use crate::frame::Frame;
+use crate::fuse::Item;
+use shardwise_base::EntityVec;
+use shardwise_ir::{OpView, Value};
+use shardwise_ops::{Effects, Opcode};
+use shardwise_view::Picoseconds;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// The items of a block, with what each of them waits for.
+pub(crate) struct Plan {
+    pub(crate) items: Vec<Item>,
+    /// The values from outside of each item that it uses, sorted.
+    pub(crate) inputs: Vec<Vec<Value>>,
+    /// The number of items that each item waits for.
+    waits: Vec<usize>,
+    /// The items that wait for each item.
+    dependents: Vec<Vec<usize>>,
+}
+
+impl Plan {
+    /// Returns the plan of the items of the block that `block` is in. Items with effects stay in their order.
+    pub(crate) fn new(block: OpView<'_>, items: Vec<Item>) -> Plan {
+        let inputs: Vec<Vec<Value>> = items.iter().map(|item| inputs(block, item)).collect();
+        let mut maker: EntityVec<Value, Option<usize>> = EntityVec::filled(block.body.value_count(), None);
+        for (i, item) in items.iter().enumerate() {
+            block.body[item.root()].results.iter().for_each(|&v| maker[v] = Some(i));
+        }
+        let mut plan =
+            Plan { waits: vec![0; items.len()], dependents: vec![vec![]; items.len()], inputs: vec![], items: vec![] };
+        let mut last_ordered = None;
+        for (i, item) in items.iter().enumerate() {
+            let mut before: BTreeSet<usize> = inputs[i].iter().filter_map(|&v| maker[v]).collect();
+            let root = block.at(item.root());
+            if Opcode::of_view(&root).facts().effects(&root) == Effects::Ordered {
+                before.extend(last_ordered.replace(i));
+            }
+            plan.waits[i] = before.len();
+            before.into_iter().for_each(|j| plan.dependents[j].push(i));
+        }
+        Plan { items, inputs, ..plan }
+    }
+}
+
+fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
+    let ops = match item {
+        Item::Group(ops) => &ops[..],
+        Item::Free(op) | Item::Engine(op) => std::slice::from_ref(op),
+    };
+    let mut made: Vec<Value> = ops.iter().flat_map(|&op| block.body[op].results.iter().copied()).collect();
+    made.sort_unstable();
+    let mut used: Vec<Value> = vec![];
+    for &op in ops {
+        used.extend(&block.body[op].operands);
+        if !block.body[op].regions.is_empty() {
+            used.extend(block.at(op).captured());
+        }
+    }
+    used.sort_unstable();
+    used.dedup();
+    used.retain(|v| made.binary_search(v).is_err());
+    used
+}
+
+/// The items of a block that can be issued.
+pub(crate) enum Queue {
+    /// In the order of the program.
+    InOrder(usize),
+    /// First what does not need the core, then the first item in the order of the program among those that could start
+    /// first.
+    ByReadiness(Ready),
+}
+
+/// Items for which no other item has to be issued before.
+#[derive(Default)]
+pub(crate) struct Ready {
+    waits: Vec<usize>,
+    /// Items that do not need the core.
+    beside: BinaryHeap<Reverse<usize>>,
+    /// Items whose inputs are there.
+    available: BinaryHeap<Reverse<usize>>,
+    /// Items whose inputs will be there at a time.
+    later: BinaryHeap<Reverse<(Picoseconds, usize)>>,
+}
+
+impl Queue {
+    /// Returns the queue of a plan. `is_beside` says which items do not need the core.
+    pub(crate) fn new(plan: &Plan, is_in_order: bool, frame: &Frame<'_>, is_beside: &dyn Fn(usize) -> bool) -> Queue {
+        if is_in_order {
+            return Queue::InOrder(0);
+        }
+        let mut ready = Ready { waits: plan.waits.clone(), ..Ready::default() };
+        (0..plan.items.len()).filter(|&i| plan.waits[i] == 0).for_each(|i| ready.push(i, plan, frame, is_beside));
+        Queue::ByReadiness(ready)
+    }
+
+    /// Returns the next item, or `None` if all have been issued.
+    pub(crate) fn next(&mut self, plan: &Plan, core_free: Picoseconds) -> Option<usize> {
+        match self {
+            Queue::InOrder(next) => {
+                let i = *next;
+                *next += 1;
+                (i < plan.items.len()).then_some(i)
+            }
+            Queue::ByReadiness(ready) => ready.next(core_free),
+        }
+    }
+
+    /// Adds the items that waited for item `i` only, which was issued.
+    pub(crate) fn issued(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, is_beside: &dyn Fn(usize) -> bool) {
+        let Queue::ByReadiness(ready) = self else { return };
+        for &j in &plan.dependents[i] {
+            ready.waits[j] -= 1;
+            if ready.waits[j] == 0 {
+                ready.push(j, plan, frame, is_beside);
+            }
+        }
+    }
+}
+
+impl Ready {
+    fn push(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, is_beside: &dyn Fn(usize) -> bool) {
+        match is_beside(i) {
+            true => self.beside.push(Reverse(i)),
+            false => self.later.push(Reverse((frame.ready(&plan.inputs[i]).0, i))),
+        }
+    }
+
+    fn next(&mut self, core_free: Picoseconds) -> Option<usize> {
+        if let Some(Reverse(i)) = self.beside.pop() {
+            return Some(i);
+        }
+        while let Some(&Reverse((time, i))) = self.later.peek()
+            && time <= core_free
+        {
+            self.later.pop();
+            self.available.push(Reverse(i));
+        }
+        let available = self.available.pop().map(|Reverse(i)| i);
+        available.or_else(|| self.later.pop().map(|Reverse((_, i))| i))
+    }
+}

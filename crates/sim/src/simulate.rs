@@ -1,0 +1,594 @@
+//! The simulator: when each op of a per-device program runs on one device, and when its collectives use the links.
+//!
+//! The core of the device runs one group of fused ops at a time. A collective holds the links that it uses, so that
+//! those with common links follow each other. A synchronous collective also holds the core. An asynchronous one lets it
+//! run on, and the first op that needs its result waits.
+//!
+//! With [`Overlap::Off`] everything is issued in the order of the program. Otherwise the core takes the first op, in the
+//! order of the program, among those that could start first, and collectives start as soon as their operands are there.
+
+use crate::collective::Pattern;
+use crate::frame::{Frame, Held, Place};
+use crate::fuse::{Item, items};
+use crate::group::{result_place, work};
+use crate::route::LinkSet;
+use crate::schedule::{Plan, Queue};
+use crate::transfer::{Transfer, is_asynchronous, pattern_of};
+use crate::{Topology, memory, order};
+use shardwise_base::{Diagnostic, Diagnostics, Mesh, Positions};
+use shardwise_ir::{Module, Op, OpView, Region, Value};
+use shardwise_ops::collective::CollectiveView;
+use shardwise_ops::control::{taken_branch, trip_count};
+use shardwise_ops::{Opcode, calls};
+use shardwise_view::{Lane, LaneIndex, LaneKind, Maker, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work};
+use std::sync::Arc;
+
+/// Which collectives run beside other ops.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Overlap {
+    /// Those that the program starts with `async_start`.
+    #[default]
+    Off,
+    /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them asynchronous.
+    Auto,
+    /// All.
+    Force,
+}
+
+/// Options of the simulator.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Which collectives run beside other ops.
+    pub overlap: Overlap,
+}
+
+/// The number of turns of a loop that are listed one by one.
+const LISTED_TURNS: u64 = 2;
+
+/// The number of ops that the name of a group lists.
+const LISTED_OPS: usize = 4;
+
+/// Predicts the timeline of a localized module on a topology. One device stands for all.
+///
+/// # Errors
+/// Fails if the module has no function (`module-main`), if its mesh has another number of devices than the topology
+/// (`topology-mesh`), or if a function calls itself.
+pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
+    let main = module.main().ok_or_else(|| no_main(module))?;
+    calls::refuse_recursion(module)?;
+    let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
+    let mesh = module.main_mesh().cloned().unwrap_or_else(one);
+    let placement = if mesh.axes.is_empty() { vec![0] } else { topology.placement(&mesh)? };
+    let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
+    let mut timeline = Timeline::new(&*module.name, maker);
+    timeline.device_count = mesh.size();
+    let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
+    let mut simulator = Simulator {
+        module,
+        topology,
+        positions: mesh.positions(),
+        mesh,
+        placement,
+        overlap: options.overlap,
+        core,
+        lanes: vec![],
+        patterns: vec![],
+        spans: vec![],
+        memory: vec![],
+        state: State::default(),
+        timeline,
+        turn: None,
+    };
+    simulator.run_main(&main.body);
+    Ok(order::finish(simulator.timeline, simulator.spans, simulator.memory))
+}
+
+/// The state from which branches start.
+#[derive(Clone, Default)]
+struct State {
+    /// When the core is free.
+    core_free: Picoseconds,
+    /// When each set of links that was used is free.
+    links: Vec<(LinkSet, Picoseconds)>,
+    /// The periods of the transfers that may still run beside the core.
+    transfers: Vec<(Picoseconds, Picoseconds)>,
+    /// True after the first asynchronous collective.
+    has_met: bool,
+}
+
+pub(crate) struct Simulator<'m> {
+    module: &'m Module,
+    pub(crate) topology: &'m Topology,
+    pub(crate) mesh: Arc<Mesh>,
+    positions: Positions,
+    /// The physical device at each position of the mesh.
+    placement: Vec<usize>,
+    overlap: Overlap,
+    core: LaneIndex,
+    lanes: Vec<(LinkSet, LaneIndex)>,
+    /// The patterns of the collectives so far.
+    patterns: Vec<(CollectiveView, Pattern)>,
+    /// The spans in the order in which they are found. A [`SpanIndex`] is an index of this list until the end.
+    spans: Vec<Span>,
+    /// Changes of the memory in use.
+    memory: Vec<(Picoseconds, i64)>,
+    state: State,
+    timeline: Timeline,
+    /// The turn of the innermost loop.
+    turn: Option<u64>,
+}
+
+/// When an item ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Done {
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+}
+
+fn no_main(module: &Module) -> Diagnostic {
+    Diagnostic::error("module-main", &module.loc, "the module has no functions")
+        .help("add the function to run: `func.func public @main`")
+}
+
+pub(crate) fn picoseconds(seconds: f64) -> Picoseconds {
+    // A cast from a float saturates, and no time is negative.
+    (seconds * 1e12).round() as Picoseconds
+}
+
+impl<'m> Simulator<'m> {
+    /// Returns the physical device of a device of the program.
+    pub(crate) fn physical(&self, device: usize) -> usize {
+        let position = self.positions.of(device).unwrap_or(0);
+        self.placement[position.min(self.placement.len() - 1)]
+    }
+
+    fn run_main(&mut self, body: &'m shardwise_ir::Body) {
+        let mut frame = Frame::new(body);
+        for &v in body.args() {
+            frame.set(v, frame.own(v, 0, None, Place::Memory));
+            self.memory.push((0, frame.bytes(v) as i64));
+        }
+        self.prefetch(&mut frame);
+        self.block(&mut frame, body.entry(), true);
+    }
+
+    /// Marks the largest argument that fits as present in the fast memory.
+    fn prefetch(&self, frame: &mut Frame<'m>) {
+        let c = &self.topology.machine().constants;
+        let fits = |v: &Value| frame.bytes(*v) as f64 <= c.vmem_bytes / 2.0;
+        let args = frame.body.args().iter().copied().filter(fits);
+        let largest = args.max_by_key(|&v| (frame.bytes(v), std::cmp::Reverse(v)));
+        if let Some(v) = largest.filter(|_| c.prefetches > 0.0) {
+            frame.set(v, Held { place: Place::Fast, ..frame.get(v) });
+        }
+    }
+
+    /// Simulates a block whose arguments are set in the frame. Returns the values that it returns.
+    fn block(&mut self, frame: &mut Frame<'m>, region: Region, is_main: bool) -> Vec<Value> {
+        let body = frame.body;
+        let Some((&terminator, ops)) = body[region].ops.split_last() else { return vec![] };
+        let block = self.module.view(body, terminator);
+        let plan = Plan::new(block, items(block, ops, &frame.uses));
+        let results = block.operands().to_vec();
+        let is_beside = |simulator: &Self, i: usize| simulator.is_beside(&block, &plan.items[i]);
+        let beside: Vec<bool> = (0..plan.items.len()).map(|i| is_beside(self, i)).collect();
+        let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &|i| beside[i]);
+        let mut done = vec![Done { start: 0, end: 0 }; plan.items.len()];
+        while let Some(i) = queue.next(&plan, self.state.core_free) {
+            let is_result = is_main && block.body[plan.items[i].root()].results.iter().any(|v| results.contains(v));
+            done[i] = self.item(frame, &plan, i, is_result);
+            queue.issued(i, &plan, frame, &|i| beside[i]);
+        }
+        let end = frame.ready(&results).0.max(self.state.core_free);
+        memory::account(&mut self.memory, block, frame, &plan, &done, (&results, end, is_main));
+        results
+    }
+
+    /// Returns true if an item does not need the core when collectives may overlap.
+    fn is_beside(&self, block: &OpView<'_>, item: &Item) -> bool {
+        let view = block.at(item.root());
+        match item {
+            Item::Group(_) => false,
+            Item::Free(_) => true,
+            Item::Engine(_) => match Opcode::of_view(&view) {
+                Opcode::AsyncStart | Opcode::AsyncDone => true,
+                Opcode::While | Opcode::Case | Opcode::If | Opcode::Call => false,
+                _ => CollectiveView::of(&view).is_none_or(|collective| self.overlaps(&collective)),
+            },
+        }
+    }
+
+    /// Returns true if a collective that the program does not start explicitly runs beside the core.
+    fn overlaps(&self, collective: &CollectiveView) -> bool {
+        let has_async_reductions = self.topology.machine().constants.async_reductions > 0.0;
+        match self.overlap {
+            Overlap::Off => false,
+            Overlap::Auto => is_asynchronous(&collective.kind, has_async_reductions),
+            Overlap::Force => true,
+        }
+    }
+
+    fn item(&mut self, frame: &mut Frame<'m>, plan: &Plan, i: usize, is_result: bool) -> Done {
+        let inputs = &plan.inputs[i];
+        match &plan.items[i] {
+            Item::Group(ops) => self.group(frame, ops, inputs, is_result),
+            Item::Free(op) => self.free(frame, *op, inputs),
+            Item::Engine(op) => {
+                let view = self.module.view(frame.body, *op);
+                match Opcode::of_view(&view) {
+                    Opcode::While => self.while_loop(frame, &view, inputs),
+                    Opcode::Case | Opcode::If => self.branch(frame, &view, inputs),
+                    Opcode::Call => self.call(frame, &view, inputs),
+                    Opcode::AsyncStart => self.start(frame, &view, inputs),
+                    Opcode::AsyncDone => self.wait_for(frame, *op, inputs),
+                    _ => match CollectiveView::of(&view) {
+                        Some(collective) => {
+                            let is_async = self.overlaps(&collective);
+                            self.collective(frame, &view, &collective, inputs, is_async)
+                        }
+                        None => self.free(frame, *op, inputs),
+                    },
+                }
+            }
+        }
+    }
+
+    /// Sets the results of an op that takes no time.
+    fn free(&mut self, frame: &mut Frame<'m>, op: Op, inputs: &[Value]) -> Done {
+        let (ready, span) = frame.ready(inputs);
+        let view = self.module.view(frame.body, op);
+        let first = inputs.first().map(|&v| frame.get(v));
+        for (i, &v) in view.results().iter().enumerate() {
+            let like = view.operands().get(i).map(|&v| frame.get(v)).or(first);
+            let own = frame.own(v, ready, span, Place::Fast);
+            // Users compute the value from what the operands hold.
+            let held = like.map_or(own, |like| Held { ready, span, bytes: like.bytes.min(own.bytes), ..like });
+            frame.set(v, held);
+        }
+        Done { start: ready, end: ready }
+    }
+
+    fn group(&mut self, frame: &mut Frame<'m>, ops: &[Op], inputs: &[Value], is_result: bool) -> Done {
+        let root = self.module.view(frame.body, *ops.last().expect("a group has an op"));
+        let machine = self.topology.machine();
+        let bytes = root.results().iter().map(|&v| frame.bytes(v)).sum();
+        let place = result_place(machine, bytes, is_result);
+        let work = work(root, ops, frame, place);
+        let (start, end) = self.on_core(frame, inputs, picoseconds(work.seconds(machine)));
+        let mut span = self.span(&root, self.core, SpanKind::Compute, start, end);
+        let views: Vec<OpView<'_>> = ops.iter().map(|&op| root.at(op)).collect();
+        span.name = group_name(&views);
+        span.ops = views.iter().map(|view| view.name().to_string()).collect();
+        span.work = Work {
+            flops: Some(work.flops() as u64),
+            memory_bytes: Some((work.hbm_in + work.hbm_out) as u64),
+            received_bytes: None,
+            least_time: Some(picoseconds(work.least_seconds(machine))),
+        };
+        if let Some(call) = views.iter().find(|view| Opcode::of_view(view) == Opcode::CustomCall) {
+            span.note = Some(unknown_cost(call));
+            (span.work.flops, span.work.least_time) = (None, None);
+        }
+        let index = self.push(frame, span, inputs);
+        for &v in root.results() {
+            frame.set(v, frame.own(v, end, Some(index), place));
+        }
+        Done { start, end }
+    }
+
+    /// Runs something on the core as soon as its inputs are there. Returns its start and end.
+    fn on_core(&mut self, frame: &Frame<'m>, inputs: &[Value], time: Picoseconds) -> (Picoseconds, Picoseconds) {
+        let start = self.wait(frame, inputs);
+        let end = start + time + self.contention(start, time);
+        self.state.core_free = end;
+        (start, end)
+    }
+
+    /// Waits on the core until the inputs are there. Returns when they are.
+    fn wait(&mut self, frame: &Frame<'m>, inputs: &[Value]) -> Picoseconds {
+        let (ready, cause) = frame.ready(inputs);
+        let start = self.state.core_free.max(ready);
+        if start > self.state.core_free
+            && let Some(cause) = cause
+        {
+            let name = format!("wait for {}", self.spans[cause.index()].name);
+            self.push_wait(name, start, Some(cause));
+        }
+        self.state.core_free = start;
+        start
+    }
+
+    fn push_wait(&mut self, name: String, end: Picoseconds, cause: Option<SpanIndex>) {
+        let mut span = Span::new(self.core, name, SpanKind::Wait, self.state.core_free..end);
+        (span.devices, span.turn) = (self.mesh.size(), self.turn);
+        span.after = cause.into_iter().collect();
+        self.spans.push(span);
+    }
+
+    /// Returns the time by which the transfers beside it slow down something on the core: a fraction of its time, and
+    /// at most the time for which they run beside it.
+    fn contention(&mut self, start: Picoseconds, time: Picoseconds) -> Picoseconds {
+        self.state.transfers.retain(|&(_, end)| end > start);
+        let beside = |&(from, to): &(Picoseconds, Picoseconds)| to.min(start + time).saturating_sub(from.max(start));
+        let beside: Picoseconds = self.state.transfers.iter().map(beside).sum();
+        let slower = self.topology.machine().constants.contention * time as f64;
+        beside.min(slower.round() as Picoseconds)
+    }
+
+    fn collective(
+        &mut self,
+        frame: &mut Frame<'m>,
+        view: &OpView<'m>,
+        collective: &CollectiveView,
+        inputs: &[Value],
+        is_async: bool,
+    ) -> Done {
+        let pattern = self.pattern(collective);
+        let machine = self.topology.machine();
+        let transfer = Transfer::of(view, collective, self.mesh.size());
+        let time = picoseconds(pattern.seconds(machine, transfer.bytes as f64));
+        if is_async {
+            self.meet();
+        }
+        let ready = match is_async {
+            true => frame.ready(inputs).0,
+            false => self.wait(frame, inputs),
+        };
+        let ready = if self.overlap == Overlap::Off { ready.max(self.state.core_free) } else { ready };
+        let start = self.links_free(pattern.links).max(ready).max(self.met_at(is_async));
+        let end = start + time;
+        let lane = self.lane(pattern.links);
+        let mut span = self.span(view, lane, SpanKind::Collective, start, end);
+        span.work.received_bytes = Some(transfer.received);
+        span.work.least_time = Some(picoseconds(pattern.least_seconds(machine, transfer.bytes as f64)));
+        span.note = transfer.is_bound.then(|| "the bytes are known only at run time: an upper bound".to_string());
+        let index = self.push(frame, span, inputs);
+        self.state.links.retain(|(links, _)| *links != pattern.links);
+        self.state.links.push((pattern.links, end));
+        match is_async {
+            true => self.state.transfers.push((start, end)),
+            false => {
+                self.push_wait(format!("wait for {}", short(view)), end, Some(index));
+                self.state.core_free = end;
+            }
+        }
+        for &v in view.results() {
+            let place = result_place(machine, frame.bytes(v), false);
+            frame.set(v, frame.own(v, end, Some(index), place));
+        }
+        Done { start, end }
+    }
+
+    /// Lets the core wait for the other devices before the first asynchronous collective.
+    fn meet(&mut self) {
+        let barrier = picoseconds(self.topology.machine().constants.barrier_s);
+        if !self.state.has_met && self.mesh.size() > 1 {
+            let end = self.state.core_free + barrier;
+            self.push_wait("wait for all devices".into(), end, None);
+            (self.state.core_free, self.state.has_met) = (end, true);
+            self.state.links.push((LinkSet::EMPTY, end));
+        }
+    }
+
+    /// Returns when the devices had met, for an asynchronous collective.
+    fn met_at(&self, is_async: bool) -> Picoseconds {
+        let met = self.state.links.iter().find(|(links, _)| *links == LinkSet::EMPTY);
+        met.filter(|_| is_async).map_or(0, |&(_, time)| time)
+    }
+
+    fn links_free(&self, links: LinkSet) -> Picoseconds {
+        let common = self.state.links.iter().filter(|(other, _)| other.overlaps(links));
+        common.map(|&(_, time)| time).max().unwrap_or(0)
+    }
+
+    fn pattern(&mut self, collective: &CollectiveView) -> Pattern {
+        let key = CollectiveView { channel: 0, ..collective.clone() };
+        if let Some((_, pattern)) = self.patterns.iter().find(|(known, _)| *known == key) {
+            return pattern.clone();
+        }
+        let pattern = pattern_of(self, &key);
+        self.patterns.push((key, pattern.clone()));
+        pattern
+    }
+
+    fn lane(&mut self, links: LinkSet) -> LaneIndex {
+        if let Some(&(_, lane)) = self.lanes.iter().find(|(known, _)| *known == links) {
+            return lane;
+        }
+        let name = links.name(self.topology.machine().is_switched());
+        let lane = self.timeline.lanes.push(Lane { name, kind: LaneKind::Link });
+        self.lanes.push((links, lane));
+        lane
+    }
+
+    /// Simulates an asynchronous start. The op inside of it runs beside the core.
+    fn start(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
+        let region = view.regions()[0];
+        for (&arg, &operand) in view.body[region].args.iter().zip(view.operands()) {
+            frame.set(arg, frame.get(operand));
+        }
+        let inner = view.at(view.body[region].ops[0]);
+        let done = match CollectiveView::of(&inner) {
+            Some(collective) => self.collective(frame, &inner, &collective, inputs, true),
+            None => self.group(frame, &[inner.op], inputs, false),
+        };
+        let held = frame.get(inner.result(0));
+        frame.set(view.result(0), Held { base: view.result(0), ..held });
+        done
+    }
+
+    /// Simulates an asynchronous done, for which the core waits if the order is that of the program.
+    fn wait_for(&mut self, frame: &mut Frame<'m>, op: Op, inputs: &[Value]) -> Done {
+        if self.overlap == Overlap::Off {
+            self.wait(frame, inputs);
+        }
+        self.free(frame, op, inputs)
+    }
+
+    fn while_loop(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
+        let (start, outer_turn) = (self.wait(frame, inputs), self.turn);
+        let trips = trip_count(view);
+        let control = self.push_control(view, frame, inputs);
+        let [cond, body] = [view.regions()[0], view.regions()[1]];
+        let mut carried: Vec<Held> = view.operands().iter().map(|&v| frame.get(v)).collect();
+        let (mut period, mut first_span) = (0, self.spans.len());
+        for turn in 0..trips.unwrap_or(1).min(LISTED_TURNS) {
+            (self.turn, first_span) = (Some(turn), self.spans.len());
+            let before = self.state.core_free;
+            for region in [cond, body] {
+                let args = view.body[region].args.iter();
+                args.zip(&carried)
+                    .for_each(|(&v, held)| frame.set(v, Held { bytes: frame.bytes(v), base: v, ..*held }));
+                let results = self.block(frame, region, false);
+                if region == body {
+                    carried = results.iter().map(|&v| Held { place: Place::Memory, ..frame.get(v) }).collect();
+                }
+            }
+            period = self.state.core_free - before;
+        }
+        self.turn = outer_turn;
+        let rest = trips.unwrap_or(1).saturating_sub(LISTED_TURNS);
+        let shift = if rest > 0 { self.further_turns(view, rest, period, first_span) } else { 0 };
+        let last = carried.iter().map(|held| held.ready + shift).max().unwrap_or(0);
+        let end = self.state.core_free.max(if trips == Some(0) { start } else { last });
+        self.close_control(control, end, trips.is_none().then(|| "the number of turns is not known: one is assumed"));
+        for (&v, held) in view.results().iter().zip(carried) {
+            let ready = if rest > 0 { held.ready + shift } else { held.ready };
+            frame.set(v, Held { ready, bytes: frame.bytes(v), base: v, place: Place::Memory, span: held.span });
+        }
+        Done { start, end }
+    }
+
+    /// Adds one span for the turns that are not listed, each like the last one, whose spans are those from `first` on.
+    /// Returns their time.
+    fn further_turns(&mut self, view: &OpView<'m>, rest: u64, period: Picoseconds, first: usize) -> Picoseconds {
+        let shift = period.saturating_mul(rest);
+        let start = self.state.core_free;
+        let mut span = self.span(view, self.core, SpanKind::Control, start, start.saturating_add(shift));
+        span.name = format!("turns {LISTED_TURNS} to {}", LISTED_TURNS + rest - 1);
+        (span.shape, span.runs) = (None, rest);
+        span.note = Some("each turn like the one before".into());
+        span.work = total(&self.spans[first..], rest);
+        self.spans.push(span);
+        self.state.core_free = start.saturating_add(shift);
+        self.state.links.iter_mut().for_each(|(_, free)| *free = free.saturating_add(shift));
+        self.state.transfers.iter_mut().for_each(|(from, to)| (*from, *to) = (*from + shift, *to + shift));
+        shift
+    }
+
+    /// Simulates a conditional. Where the program does not decide it, the branch that takes longest is taken.
+    fn branch(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
+        let start = self.wait(frame, inputs);
+        let control = self.push_control(view, frame, inputs);
+        let known = taken_branch(view);
+        let regions: Vec<Region> = known.map_or_else(|| view.regions().to_vec(), |region| vec![region]);
+        let (state, span_count, memory_count) = (self.state.clone(), self.spans.len(), self.memory.len());
+        let mut dearest: Option<(Picoseconds, State, Vec<Span>, Vec<(Picoseconds, i64)>, Vec<Held>)> = None;
+        for region in regions {
+            self.state = state.clone();
+            let results = self.block(frame, region, false);
+            let end = frame.ready(&results).0.max(self.state.core_free);
+            let held = results.iter().map(|&v| frame.get(v)).collect();
+            let (spans, memory) = (self.spans.split_off(span_count), self.memory.split_off(memory_count));
+            if dearest.as_ref().is_none_or(|known| end > known.0) {
+                dearest = Some((end, self.state.clone(), spans, memory, held));
+            }
+        }
+        let Some((end, state, spans, memory, held)) = dearest else { return Done { start, end: start } };
+        self.state = state;
+        self.spans.extend(spans);
+        self.memory.extend(memory);
+        self.close_control(control, end, known.is_none().then(|| "of all branches, the one that takes longest"));
+        for (&v, held) in view.results().iter().zip(held) {
+            frame.set(v, Held { base: v, ..held });
+        }
+        Done { start, end }
+    }
+
+    fn call(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
+        let Some(callee) = calls::callee(view) else { return self.free(frame, view.op, inputs) };
+        let start = self.wait(frame, inputs);
+        let control = self.push_control(view, frame, inputs);
+        let body = &self.module[callee].body;
+        let mut inner = Frame::new(body);
+        for (&arg, &operand) in body.args().iter().zip(view.operands()) {
+            inner.set(arg, Held { base: arg, ..frame.get(operand) });
+        }
+        let results = self.block(&mut inner, body.entry(), false);
+        let end = inner.ready(&results).0.max(self.state.core_free);
+        self.close_control(control, end, None);
+        for (&v, &result) in view.results().iter().zip(&results) {
+            frame.set(v, Held { base: v, ..inner.get(result) });
+        }
+        Done { start, end }
+    }
+
+    fn push_control(&mut self, view: &OpView<'m>, frame: &Frame<'m>, inputs: &[Value]) -> usize {
+        let now = self.state.core_free;
+        let span = self.span(view, self.core, SpanKind::Control, now, now);
+        self.push(frame, span, inputs).index()
+    }
+
+    fn close_control(&mut self, span: usize, end: Picoseconds, note: Option<&str>) {
+        self.spans[span].end = end;
+        self.spans[span].note = note.map(str::to_string);
+    }
+
+    fn span(&self, view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, start: Picoseconds, end: Picoseconds) -> Span {
+        let mut span = Span::new(lane, short(view), kind, start..end);
+        span.ops = vec![view.name().to_string()];
+        span.loc = view.loc().clone();
+        let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
+        let types: Vec<String> = types.map(|tensor| tensor.short()).collect();
+        span.shape = (!types.is_empty()).then(|| types.join(", "));
+        span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
+        span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
+        (span.turn, span.devices) = (self.turn, self.mesh.size());
+        span
+    }
+
+    /// Adds a span that waits for the spans of its inputs.
+    fn push(&mut self, frame: &Frame<'m>, mut span: Span, inputs: &[Value]) -> SpanIndex {
+        span.after = inputs.iter().filter_map(|&v| frame.get(v).span).collect();
+        span.after.sort_unstable();
+        span.after.dedup();
+        self.spans.push(span);
+        SpanIndex::new(self.spans.len() - 1)
+    }
+}
+
+/// Returns the name of an op without its dialect.
+fn short(view: &OpView<'_>) -> String {
+    let name = view.name();
+    name.split_once('.').map_or(name, |(_, name)| name).to_string()
+}
+
+/// Returns `dot_general`, or `fused(dynamic_slice, dot_general, add)`.
+fn group_name(views: &[OpView<'_>]) -> String {
+    if let [only] = views {
+        return short(only);
+    }
+    let mut names: Vec<String> = views.iter().take(LISTED_OPS).map(short).collect();
+    if views.len() > LISTED_OPS {
+        names.push(format!("{} more", views.len() - LISTED_OPS));
+    }
+    format!("fused({})", names.join(", "))
+}
+
+fn unknown_cost(view: &OpView<'_>) -> String {
+    let target = view.attrs().str("call_target_name").unwrap_or("?").to_string();
+    format!("the cost of `{target}` is not known: the time is that of reading its operands and writing its results")
+}
+
+/// Returns the work of all these spans, `runs` times. What one of them does not know is left out.
+fn total(spans: &[Span], runs: u64) -> Work {
+    let sum = |of: fn(&Work) -> Option<u64>| -> Option<u64> {
+        spans.iter().filter_map(|span| of(&span.work)).reduce(u64::saturating_add).map(|n| n.saturating_mul(runs))
+    };
+    Work {
+        flops: sum(|work| work.flops),
+        memory_bytes: sum(|work| work.memory_bytes),
+        received_bytes: sum(|work| work.received_bytes),
+        least_time: None,
+    }
+}

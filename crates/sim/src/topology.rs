@@ -1,0 +1,249 @@
+//! How chips are interconnected, and which device of a mesh is which chip.
+//!
+//! | text | topology |
+//! |---|---|
+//! | `v5e:2x4` | 2 x 4 chips of TPU v5e, the first dimension is x |
+//! | `v5p:4x4x4` | a cube, with wraps by the machine's rules |
+//! | `v5e:16x16*2` | two pods of 16 x 16 chips, over the data centre's network |
+//! | `h100:2x8` | two nodes of 8 GPUs |
+//!
+//! Chips are numbered with x first: chip 1 of `v5e:2x4` is at x = 1, y = 0. Devices are numbered by pod, then chip, then
+//! core, as in JAX.
+
+use crate::Machine;
+use crate::placement::placement;
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh};
+use std::fmt;
+use std::sync::Arc;
+
+/// The largest number of devices.
+const MAX_DEVICES: usize = 1 << 17;
+
+/// A number of chips of one kind, and how they are interconnected.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise_sim::Topology;
+///
+/// let pods = Topology::parse("v5e:16x16*2").unwrap();
+/// assert_eq!(pods.device_count(), 512);
+/// assert_eq!(pods.to_string(), "v5e:16x16*2");
+/// assert!(Topology::parse("v5f:2x4").unwrap_err().to_string().contains("did you mean `v5e`?"));
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Topology {
+    machine: Arc<Machine>,
+    /// The number of chips along each dimension of a pod, x first. With switches, the number of devices of a node.
+    grid: Vec<usize>,
+    /// The number of pods, or of nodes.
+    pods: usize,
+}
+
+impl Topology {
+    /// Reads a topology such as `v5e:2x4`, see the module's table.
+    ///
+    /// # Errors
+    /// Fails if there is no such machine (`machine-unknown`), or if the grid is not one of it (`topology-grid`).
+    pub fn parse(text: &str) -> Result<Topology, Diagnostics> {
+        let Some((name, grid)) = text.split_once(':') else { return Err(bad_grid(text, None).into()) };
+        let machine = Machine::find(name)?;
+        let (grid, pods) = grid.split_once('*').unwrap_or((grid, "1"));
+        let sizes: Option<Vec<usize>> = grid.split('x').map(|n| n.parse().ok()).collect();
+        let (Some(sizes), Ok(pods)) = (sizes, pods.parse()) else { return Err(bad_grid(text, Some(&machine)).into()) };
+        Topology::new(machine, &sizes, pods)
+    }
+
+    /// Returns the topology that a mesh states, or `None` if it states none.
+    ///
+    /// # Errors
+    /// Fails as [`Topology::parse`] does.
+    pub fn of_mesh(mesh: &Mesh) -> Option<Result<Topology, Diagnostics>> {
+        let stated = mesh.topology.as_ref()?;
+        Some(Machine::find(&stated.kind).and_then(|machine| Topology::new(machine, &stated.grid, 1)))
+    }
+
+    /// Returns a topology of `pods` pods with these numbers of chips. With switches, the sizes are the number of nodes
+    /// and the number of devices of each.
+    ///
+    /// # Errors
+    /// Fails if the machine has no such grid (`topology-grid`).
+    pub fn new(machine: Arc<Machine>, sizes: &[usize], pods: usize) -> Result<Topology, Diagnostics> {
+        let dims = machine.constants.torus_dims as usize;
+        let expected = if machine.is_switched() { 2 } else { dims };
+        let chips = sizes.iter().try_fold(pods, |n, &size| n.checked_mul(size));
+        let devices = chips.and_then(|n| n.checked_mul(machine.constants.devices_per_chip as usize));
+        let is_domain = !machine.is_switched() || sizes.last() <= Some(&(machine.constants.host_chips as usize));
+        let is_possible = devices.is_some_and(|n| (1..=MAX_DEVICES).contains(&n));
+        if sizes.len() != expected || !is_possible || !is_domain {
+            let text = Grid(sizes, pods).to_string();
+            return Err(bad_grid(&format!("{}:{text}", machine.name), Some(&machine)).into());
+        }
+        let (grid, pods) = match machine.is_switched() {
+            true => (vec![sizes[1]], sizes[0] * pods),
+            false => (sizes.to_vec(), pods),
+        };
+        Ok(Topology { machine, grid, pods })
+    }
+
+    /// Returns the machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Returns the same topology of another machine, such as one with calibrated constants.
+    pub fn with_machine(&self, machine: Arc<Machine>) -> Topology {
+        Topology { machine, ..self.clone() }
+    }
+
+    /// Returns the number of devices.
+    pub fn device_count(&self) -> usize {
+        self.devices_per_pod() * self.pods
+    }
+
+    /// Returns the number of chips of a pod along each dimension, x first.
+    pub(crate) fn grid(&self) -> &[usize] {
+        &self.grid
+    }
+
+    /// Returns the number of devices of a pod.
+    pub(crate) fn devices_per_pod(&self) -> usize {
+        self.grid.iter().product::<usize>() * self.devices_per_chip()
+    }
+
+    pub(crate) fn devices_per_chip(&self) -> usize {
+        self.machine.constants.devices_per_chip as usize
+    }
+
+    /// Returns the pod of a device.
+    pub(crate) fn pod(&self, device: usize) -> usize {
+        device / self.devices_per_pod()
+    }
+
+    /// Returns the coordinates of a device's chip in its pod, x first.
+    pub(crate) fn coordinates(&self, device: usize) -> Vec<usize> {
+        let mut rest = device % self.devices_per_pod() / self.devices_per_chip();
+        let mut next = |size: &usize| {
+            let c = rest % size;
+            rest /= size;
+            c
+        };
+        self.grid.iter().map(&mut next).collect()
+    }
+
+    /// Returns true if dimension `dim` is a ring.
+    pub(crate) fn wraps(&self, dim: usize) -> bool {
+        let c = &self.machine.constants;
+        let is_cubes = c.wrap_multiple > 0.0 && self.grid.iter().all(|&n| n.is_multiple_of(c.wrap_multiple as usize));
+        let is_full = c.wrap_all > 0.0 && self.grid.iter().all(|&n| n == c.wrap_all as usize);
+        self.grid[dim] > 2 && (is_cubes || is_full || self.grid[dim] == c.wrap_axis as usize)
+    }
+
+    /// Returns the physical device at each position of a mesh.
+    ///
+    /// # Errors
+    /// Fails if the mesh has another number of devices (`topology-mesh`).
+    pub(crate) fn placement(&self, mesh: &Mesh) -> Result<Vec<usize>, Diagnostics> {
+        match mesh.size() == self.device_count() {
+            true => Ok(placement(self, mesh)),
+            false => Err(misfit(self, mesh).into()),
+        }
+    }
+}
+
+/// Prints `v5e:16x16*2`.
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.machine.is_switched() {
+            true => write!(f, "{}:{}", self.machine.name, Grid(&[self.pods, self.grid[0]], 1)),
+            false => write!(f, "{}:{}", self.machine.name, Grid(&self.grid, self.pods)),
+        }
+    }
+}
+
+/// Prints sizes as `16x16*2`.
+struct Grid<'a>(&'a [usize], usize);
+
+impl fmt::Display for Grid<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, size) in self.0.iter().enumerate() {
+            write!(f, "{}{size}", if i > 0 { "x" } else { "" })?;
+        }
+        if self.1 != 1 { write!(f, "*{}", self.1) } else { Ok(()) }
+    }
+}
+
+fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
+    let d = Diagnostic::error("topology-grid", &Loc::UNKNOWN, format!("`{text}` is no topology"));
+    let Some(machine) = machine else {
+        let names: Vec<&str> = Machine::all().iter().map(|m| &*m.name).collect();
+        return d
+            .help("write a machine and its grid: `v5e:2x4`, `v5p:4x4x4`, `h100:2x8`, or `v5e:16x16*2` for two pods")
+            .help(format!("the machines are {}", names.join(", ")));
+    };
+    let most = machine.constants.host_chips;
+    let expected = match machine.constants.torus_dims as usize {
+        0 => format!("the number of nodes and of devices in each, at most {most}: `{}:2x{most}`", machine.name),
+        2 => format!("two sizes of at least 1: `{}:2x4`, or `{}:16x16*2` for two pods", machine.name, machine.name),
+        _ => format!("three sizes of at least 1: `{}:2x2x1`, or `{}:4x4x4*2` for two pods", machine.name, machine.name),
+    };
+    d.expected(expected).note(format!("a topology has at most {MAX_DEVICES} devices"))
+}
+
+fn misfit(topology: &Topology, mesh: &Mesh) -> Diagnostic {
+    let (own, wanted) = (topology.device_count(), mesh.size());
+    let message = format!("the mesh has {wanted} devices, and the topology `{topology}` has {own}");
+    let cores = topology.devices_per_chip();
+    let d = Diagnostic::error("topology-mesh", &Loc::UNKNOWN, message).mesh(mesh);
+    let d = if cores > 1 { d.note(format!("each chip of {topology} has {cores} devices")) } else { d };
+    d.help("choose a topology with as many devices as the mesh")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wraps(text: &str) -> Vec<bool> {
+        let topology = Topology::parse(text).unwrap();
+        (0..topology.grid.len()).map(|d| topology.wraps(d)).collect()
+    }
+
+    #[test]
+    fn axes_wrap_by_the_rules_of_the_machine() {
+        assert_eq!(wraps("v5e:2x4"), [false, false]);
+        assert_eq!(wraps("v5e:8x16"), [false, true]);
+        assert_eq!(wraps("v6e:16x16"), [true, true]);
+        assert_eq!(wraps("v4:4x4x4"), [true, true, true]);
+        assert_eq!(wraps("v5p:4x4x8"), [true, true, true]);
+        assert_eq!(wraps("v5p:2x2x4"), [false, false, false]);
+        assert_eq!(wraps("v2:16x16"), [true, true]);
+        assert_eq!(wraps("v3:16x16"), [false, false]);
+    }
+
+    #[test]
+    fn malformed_topologies_are_explained() {
+        for text in [
+            "v5e",
+            "v5e:",
+            "v5e:2",
+            "v5e:2x4x2",
+            "v5e:0x4",
+            "v5e:2x-4",
+            "v5e:2x4*0",
+            "v5e:2x4*",
+            "v4:2x2",
+            "h100:2x9",
+            "v5e:99999x99999",
+            "v5e:18446744073709551615x2",
+        ] {
+            let error = Topology::parse(text).unwrap_err().to_string();
+            assert!(error.contains("topology-grid"), "{text}: {error}");
+        }
+        assert!(Topology::parse("a100:2x8").unwrap_err().to_string().contains("the machines are v2"));
+        for text in ["v5e:2x4", "7x:2x2x1", "h100:2x8", "gb200:1x72", "v5p:4x4x8*4"] {
+            assert_eq!(Topology::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(Topology::parse("tpu-v5e:2x4").unwrap().device_count(), 8);
+        assert_eq!(Topology::parse("7x:2x2x1").unwrap().device_count(), 8);
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of predictions.
+
+mod programs;
+mod seed;
