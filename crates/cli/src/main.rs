@@ -208,8 +208,8 @@ struct SimulateArgs {
     json: bool,
     /// Write the timeline into FILE: a page (.html), or a trace for Perfetto (.pftrace), Chrome (.json) or XProf
     /// (.xplane.pb).
-    #[arg(long, value_name = "FILE", require_equals = true)]
-    profile: Option<PathBuf>,
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -9,21 +9,17 @@ use shardwise_view::{Span, SpanKind, Timeline};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
-    timelines::check(args.profile.as_deref())?;
+    timelines::check(args.output.as_deref())?;
     let module = args.source.read()?;
     let topology = stated.map_or_else(|| of_program(&module), Ok)?;
     let local = args.source.partition(&module)?.module;
     let mut timeline = shardwise_sim::simulate(&local, &topology, &Options { overlap: args.overlap.into() })?;
     timeline.program = args.source.file.display().to_string();
-    if let Some(target) = &args.profile {
-        timelines::show(&timeline, target, &args.source)?;
-    }
     if args.json {
         say!("{:#}", json(&timeline, &topology));
-    } else if args.profile.as_deref() != Some(timelines::PRINTED.as_ref()) {
-        say!("{timeline}");
+        return Ok(());
     }
-    Ok(())
+    timelines::show(&timeline, args.output.as_deref().unwrap_or(timelines::PRINTED.as_ref()), &args.source)
 }
 
 /// Returns the topology that the program's mesh states. Fails if it states none, or one that is not known.
@@ -33,7 +29,7 @@ fn of_program(module: &Module) -> Result<Topology, Diagnostics> {
 }
 
 fn no_topology(module: &Module) -> Diagnostic {
-    let machines: Vec<&str> = Machine::all().iter().map(|machine| machine.name).collect();
+    let machines: Vec<&str> = Machine::all().iter().map(|machine| &*machine.name).collect();
     Diagnostic::error("topology-missing", &module.loc, "neither the command nor the mesh states a machine")
         .facts(format!("machines: {}", machines.join(", ")))
         .help("state the machine and its grid of chips: `--topology v5e:2x4`")

@@ -10,10 +10,12 @@ use crate::runtime::{self, Compiled as Executable};
 use crate::spec::{self, AnySpec, SpecFor};
 use crate::trace::Finished;
 use crate::tree::{self, Form, Tree};
-use crate::{Diagnostic, Error, Key, Mesh, Result, context, eager, explicit, limits, mesh, mistakes, trace};
+use crate::{Diagnostic, Error, Key, Mesh, Result, Topology, context, eager, explicit, limits, mesh, mistakes, trace};
 use shardwise_base::{self as base, Loc};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::{Module, TensorType};
+use shardwise_sim::Overlap;
+use shardwise_view::Timeline;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -803,6 +805,28 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     /// Returns the memory that a call needs.
     pub fn memory(&self) -> Memory {
         self.ready.executable().memory(&self.given_away)
+    }
+
+    /// Predicts when each op runs on a machine that need not be here. Only collectives that the program starts
+    /// asynchronously run beside other ops ([`Compiled::simulate_with`]).
+    ///
+    /// # Errors
+    ///
+    /// `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid` if the machine
+    /// has no such grid.
+    #[track_caller]
+    pub fn simulate(&self, topology: &Topology) -> Result<Timeline> {
+        self.simulate_with(topology, Overlap::Off)
+    }
+
+    /// Predicts when each op runs on a machine, with these collectives beside other ops.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Compiled::simulate`].
+    #[track_caller]
+    pub fn simulate_with(&self, topology: &Topology, overlap: Overlap) -> Result<Timeline> {
+        self.ready.executable().simulate(topology, overlap, Location::caller())
     }
 }
 

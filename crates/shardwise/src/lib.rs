@@ -67,6 +67,7 @@ mod shape;
 mod shard_map;
 mod spec;
 mod tensors;
+pub mod topology;
 mod trace;
 mod transform;
 pub mod tree;
@@ -88,7 +89,7 @@ pub use function::{
 };
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
-pub use mesh::{Axis, Client, Communicate, Device, Mesh, Topology, get_mesh, set_mesh, with_mesh};
+pub use mesh::{Axis, Client, Communicate, Device, Mesh, get_mesh, set_mesh, with_mesh};
 pub use ops::{AsArray, Dim, Dims, Either, Keep, Operand, keep, select};
 pub use profile::{Instruction, Profile, profile};
 pub use program::{
@@ -102,6 +103,7 @@ pub use shardwise_macros::Tree;
 pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
+pub use topology::Topology;
 pub use transform::{
     AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, DerivativeKind, Grad, HasAux,
     Hessian, Jacfwd, Jacrev, Linearized, Loss, Nth, Positions, Pullback, Remat, Residual, Reverse, Transform,
@@ -111,6 +113,8 @@ pub use transform::{
 pub use tree::{MapLeaves, Path, Tree};
 
 pub use shardwise_base::{CancelToken, bf16, f16};
+pub use shardwise_view as timeline;
+pub use shardwise_view::Timeline;
 
 extern crate self as shardwise;
 
@@ -158,7 +162,7 @@ pub mod prelude {
     pub use crate::explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
-    pub use crate::mesh::{Axis, Client, Communicate, Mesh, Topology, get_mesh, set_mesh, with_mesh};
+    pub use crate::mesh::{Axis, Client, Communicate, Mesh, get_mesh, set_mesh, with_mesh};
     pub use crate::nn;
     pub use crate::ops::{keep, select};
     pub use crate::optim::{self, Optimizer};
@@ -168,6 +172,7 @@ pub mod prelude {
     pub use crate::shape::{INFER, concatenate, stack};
     pub use crate::shard_map::{ShardMap, shard_map};
     pub use crate::spec::shard;
+    pub use crate::topology::Topology;
     pub use crate::tree::{self, Tree};
     pub use crate::{P, einsum};
     pub use shardwise_macros::Tree;

@@ -107,8 +107,8 @@ impl Mesh {
     }
 
     /// Sets the topology that connects the devices.
-    pub fn with_topology(self, topology: &Topology) -> Mesh {
-        Mesh(Arc::new(base::Mesh { topology: Some(topology.0.clone()), ..base::Mesh::clone(&self.0) }))
+    pub fn with_topology(self, topology: &crate::Topology) -> Mesh {
+        Mesh(Arc::new(base::Mesh { topology: Some(topology.of_mesh()), ..base::Mesh::clone(&self.0) }))
     }
 
     /// Returns the axes, major to minor.
@@ -251,26 +251,5 @@ impl Client {
     /// Returns the name of the engine that runs programs.
     pub fn platform(&self) -> &str {
         crate::runtime::engine().name()
-    }
-}
-
-/// The interconnect of the devices.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Topology(base::Topology);
-
-impl Topology {
-    /// Returns a two-dimensional torus of TPU v5e chips.
-    pub fn tpu_v5e(grid: [usize; 2]) -> Topology {
-        Topology(base::Topology { kind: "tpu-v5e".into(), grid: grid.into() })
-    }
-
-    /// Returns a three-dimensional torus of TPU v5p chips.
-    pub fn tpu_v5p(grid: [usize; 3]) -> Topology {
-        Topology(base::Topology { kind: "tpu-v5p".into(), grid: grid.into() })
-    }
-
-    /// Returns `nodes` nodes of `per_node` H100 GPUs, where all GPUs of a node are connected with each other.
-    pub fn gpu_h100(nodes: usize, per_node: usize) -> Topology {
-        Topology(base::Topology { kind: "h100".into(), grid: vec![nodes, per_node] })
     }
 }

@@ -5,6 +5,7 @@ use crate::{Result, Returns, SourceLocation};
 use shardwise_engine::{InstructionTime, RunProfile};
 use shardwise_view::{Maker, Timeline};
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 scoped! {
@@ -88,6 +89,16 @@ impl Profile {
         runs.for_each(|next| timeline.append(next));
         timeline.program = names.join(", ");
         timeline
+    }
+
+    /// Writes the timeline to a file, completely or not at all: a page (`.html`), or a trace for Perfetto (`.pftrace`),
+    /// Chrome (`.json`) or XProf (`.xplane.pb`).
+    ///
+    /// # Errors
+    ///
+    /// `timeline-format` for another extension, and `timeline-unwritable` if the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        Ok(self.timeline().save(path, None)?)
     }
 }
 

@@ -3,13 +3,15 @@
 use crate::array::{self, Array, ArrayType};
 use crate::error::{Diagnostic as Mistake, SourceLocation};
 use crate::runtime::{self, Compiled};
-use crate::{Error, Result, context, limits, mistakes};
+use crate::{Error, Result, Topology, context, limits, mistakes};
 use shardwise_base::compare::{self, Elements, Mismatch, Tolerance, compare_one};
 use shardwise_base::{DType, Diagnostic, Literal, counted};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::Module;
 use shardwise_ops::collective::{self, Groups};
+use shardwise_sim::Overlap;
 use shardwise_spmd::explain::axis_names;
+use shardwise_view::Timeline;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -419,6 +421,28 @@ impl CompiledProgram {
     /// Returns the per-device program as StableHLO text.
     pub fn as_text(&self) -> String {
         self.compiled.text()
+    }
+
+    /// Predicts when each op runs on a machine that need not be here. Only collectives that the program starts
+    /// asynchronously run beside other ops ([`CompiledProgram::simulate_with`]).
+    ///
+    /// # Errors
+    ///
+    /// `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid` if the machine
+    /// has no such grid.
+    #[track_caller]
+    pub fn simulate(&self, topology: &Topology) -> Result<Timeline> {
+        self.simulate_with(topology, Overlap::Off)
+    }
+
+    /// Predicts when each op runs on a machine, with these collectives beside other ops.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CompiledProgram::simulate`].
+    #[track_caller]
+    pub fn simulate_with(&self, topology: &Topology, overlap: Overlap) -> Result<Timeline> {
+        self.compiled.simulate(topology, overlap, Location::caller())
     }
 }
 

@@ -3,14 +3,17 @@
 use crate::cache::{Cache, constant_bytes, program_bytes};
 use crate::function::Memory;
 use crate::program::Communication;
-use crate::{Error, Result, limits, profile};
+use crate::{Error, Result, Topology, limits, profile};
 use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, ShardedType, Signature};
 use shardwise_host::HostEngine;
 use shardwise_ir::text::PrintOptions;
 use shardwise_ir::{Body, Module, TensorType};
+use shardwise_sim::Overlap;
 use shardwise_spmd::Partitioned;
+use shardwise_view::Timeline;
 use std::collections::HashMap;
+use std::panic::Location;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// A program that can run, and the modules from which it was made.
@@ -52,6 +55,11 @@ impl Compiled {
     /// Returns the warnings of the partitioner.
     pub fn warnings(&self) -> &base::Diagnostics {
         &self.partitioned.warnings
+    }
+
+    /// Predicts when each op runs on a machine. Fails as [`Topology::simulate`] does.
+    pub fn simulate(&self, on: &Topology, overlap: Overlap, at: &'static Location<'static>) -> Result<Timeline> {
+        on.simulate(&self.partitioned.module, overlap, at)
     }
 
     pub fn communication(&self) -> Communication {

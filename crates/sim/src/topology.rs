@@ -96,6 +96,14 @@ impl Topology {
         Topology { machine, ..self.clone() }
     }
 
+    /// Returns the sizes and the number of pods from which [`Topology::new`] makes this topology.
+    pub fn sizes(&self) -> (Vec<usize>, usize) {
+        match self.machine.is_switched() {
+            true => (vec![self.pods, self.grid[0]], 1),
+            false => (self.grid.clone(), self.pods),
+        }
+    }
+
     /// Returns the number of devices.
     pub fn device_count(&self) -> usize {
         self.devices_per_pod() * self.pods
@@ -154,10 +162,8 @@ impl Topology {
 /// Prints `v5e:16x16*2`.
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.machine.is_switched() {
-            true => write!(f, "{}:{}", self.machine.name, Grid(&[self.pods, self.grid[0]], 1)),
-            false => write!(f, "{}:{}", self.machine.name, Grid(&self.grid, self.pods)),
-        }
+        let (sizes, pods) = self.sizes();
+        write!(f, "{}:{}", self.machine.name, Grid(&sizes, pods))
     }
 }
 

@@ -29,6 +29,7 @@ mod ragged;
 mod reference;
 mod residual_cases;
 mod sizes;
+mod timelines;
 mod training_communication;
 mod transform;
 mod transform_manual;

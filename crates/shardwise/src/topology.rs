@@ -1,0 +1,106 @@
+//! Machines, how their chips are interconnected, and predictions of how long programs take on them.
+
+use crate::{Error, Result, context};
+use shardwise_base as base;
+use shardwise_ir::Module;
+use shardwise_sim::{self as sim, Options};
+use shardwise_view::Timeline;
+use std::fmt;
+use std::panic::Location;
+
+pub use shardwise_sim::{Overlap, Summary};
+
+/// A machine: its kind, and how its chips are interconnected.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise::Topology;
+///
+/// assert_eq!(Topology::parse("v5e:2x4")?, Topology::tpu_v5e([2, 4]));
+/// assert_eq!(Topology::gpu_h100(2, 8).to_string(), "h100:2x8");
+/// assert!(Topology::parse("v5e:2by4").is_err());
+/// # Ok::<(), shardwise::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Topology {
+    kind: String,
+    grid: Vec<usize>,
+    pods: usize,
+}
+
+impl Topology {
+    /// Returns a grid of TPU v5e chips. A dimension of 16 chips is a ring.
+    pub fn tpu_v5e(grid: [usize; 2]) -> Topology {
+        Topology { kind: "v5e".into(), grid: grid.into(), pods: 1 }
+    }
+
+    /// Returns a grid of TPU v5p chips. If all dimensions are multiples of 4, they are rings.
+    pub fn tpu_v5p(grid: [usize; 3]) -> Topology {
+        Topology { kind: "v5p".into(), grid: grid.into(), pods: 1 }
+    }
+
+    /// Returns `nodes` nodes of `per_node` H100 GPUs, where all GPUs of a node are connected with each other.
+    pub fn gpu_h100(nodes: usize, per_node: usize) -> Topology {
+        Topology { kind: "h100".into(), grid: vec![nodes, per_node], pods: 1 }
+    }
+
+    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, and `h100:2x8`
+    /// for two nodes of eight GPUs. `shardwise simulate --help` and the error for another machine list the machines.
+    ///
+    /// # Errors
+    ///
+    /// `machine-unknown` if there is no such machine, and `topology-grid` if it has no such grid.
+    #[track_caller]
+    pub fn parse(text: &str) -> Result<Topology> {
+        let read = sim::Topology::parse(text).map_err(|found| at_caller(found, Location::caller()))?;
+        let (grid, pods) = read.sizes();
+        Ok(Topology { kind: read.machine().name.to_string(), grid, pods })
+    }
+
+    /// Returns the totals of a timeline that was predicted for this topology.
+    ///
+    /// # Errors
+    ///
+    /// `topology-grid` if the machine has no such grid.
+    #[track_caller]
+    pub fn summary(&self, timeline: &Timeline) -> Result<Summary> {
+        Ok(Summary::of(timeline, &self.checked(Location::caller())?))
+    }
+
+    /// Returns what a mesh keeps of the topology: not the number of pods.
+    pub(crate) fn of_mesh(&self) -> base::Topology {
+        base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone() }
+    }
+
+    fn checked(&self, at: &'static Location<'static>) -> Result<sim::Topology> {
+        sim::Topology::parse(&self.to_string()).map_err(|found| at_caller(found, at))
+    }
+
+    /// Predicts when each op of a per-device program runs. Fails if the machine has no such grid, or if the mesh has
+    /// another number of devices.
+    pub(crate) fn simulate(
+        &self,
+        local: &Module,
+        overlap: Overlap,
+        at: &'static Location<'static>,
+    ) -> Result<Timeline> {
+        let topology = self.checked(at)?;
+        sim::simulate(local, &topology, &Options { overlap }).map_err(|found| at_caller(found, at))
+    }
+}
+
+/// Prints the notation that [`Topology::parse`] reads.
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.grid.iter().map(usize::to_string).collect();
+        write!(f, "{}:{}", self.kind, sizes.join("x"))?;
+        if self.pods > 1 { write!(f, "*{}", self.pods) } else { Ok(()) }
+    }
+}
+
+/// Returns the error, at the caller's line where it has no place.
+fn at_caller(mut found: base::Diagnostics, at: &'static Location<'static>) -> Error {
+    found.0.iter_mut().filter(|d| d.loc.is_unknown()).for_each(|d| d.loc = context::loc(at));
+    found.into()
+}
