@@ -1,4 +1,5 @@
 //! Tests of predictions.
 
+mod points;
 mod programs;
 mod seed;
