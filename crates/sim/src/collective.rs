@@ -148,7 +148,9 @@ pub(crate) fn permute_pattern(topology: &Topology, pairs: &[(usize, usize)]) -> 
     let extra_s = c.permute_latency_s + c.hop_latency_s * loads.hops.saturating_sub(1) as f64;
     let is_one_chip = |&&&(a, b): &&&(usize, usize)| topology.coordinates(a) == topology.coordinates(b);
     let core_load = if inside.iter().any(|pair| is_one_chip(&pair)) { 1.0 } else { 0.0 };
-    Pattern { extra_s, core_load, link_load: loads.most(), links: found.links.with(loads.used), ..found }
+    let own = if core_load > 0.0 { LinkSet::chip() } else { LinkSet::EMPTY };
+    let links = found.links.with(loads.used).with(own);
+    Pattern { extra_s, core_load, link_load: loads.most(), links, ..found }
 }
 
 /// Returns the members of a group in the pod of the first one, and the number of pods that the group is in.
@@ -257,14 +259,15 @@ impl Block {
     fn pattern(&self, topology: &Topology, exchange: Exchange) -> Pattern {
         let core_load = self.between_cores(exchange);
         if self.chips == 1 {
-            return Pattern { steps: 1.0, core_load, ..Pattern::NOTHING };
+            return Pattern { steps: 1.0, core_load, links: LinkSet::chip(), ..Pattern::NOTHING };
         }
         let c = &topology.machine().constants;
         let stride = self.axes.iter().map(|axis| axis.stride).max().unwrap_or(1);
         let shared = self.groups_per_chip * stride as f64;
         let is_rings = self.axes.iter().all(|axis| axis.is_ring);
         let efficiency = if is_rings { Efficiency::Ring } else { Efficiency::Line };
-        let links = self.axes.iter().fold(LinkSet::EMPTY, |links, axis| links.with(LinkSet::both(axis.dim)));
+        let own = if self.cores > 1 { LinkSet::chip() } else { LinkSet::EMPTY };
+        let links = self.axes.iter().fold(own, |links, axis| links.with(LinkSet::both(axis.dim)));
         let (steps, load) = self.gathered(topology);
         let hops: usize = self.axes.iter().map(|axis| axis.steps() * axis.stride).sum();
         let directions: f64 = self.axes.iter().map(BlockAxis::directions).sum();

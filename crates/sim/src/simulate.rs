@@ -179,7 +179,8 @@ impl<'m> Simulator<'m> {
             done[i] = self.item(frame, &plan, i, is_result, may_overlap);
             queue.issued(i, &plan, frame, &kinds);
         }
-        let end = frame.ready(&results).0.max(self.state.core_free);
+        // What a region starts ends in it.
+        let end = if is_main { frame.ready(&results).0.max(self.state.core_free) } else { self.wait(frame, &results) };
         memory::account(&mut self.memory, block, frame, &plan, &done, (&results, end, is_main));
         results
     }
@@ -445,8 +446,7 @@ impl<'m> Simulator<'m> {
         self.turn = outer_turn;
         let rest = trips.unwrap_or(1).saturating_sub(LISTED_TURNS);
         let shift = if rest > 0 { self.further_turns(view, rest, period, first_span) } else { 0 };
-        let last = carried.iter().map(|held| held.ready + shift).max().unwrap_or(0);
-        let end = self.state.core_free.max(if trips == Some(0) { start } else { last });
+        let end = self.state.core_free;
         self.close_control(control, end, trips.is_none().then(|| "the number of turns is not known: one is assumed"));
         for (&v, held) in view.results().iter().zip(carried) {
             let ready = if rest > 0 { held.ready + shift } else { held.ready };
@@ -483,7 +483,7 @@ impl<'m> Simulator<'m> {
         for region in regions {
             self.state = state.clone();
             let results = self.block(frame, region, false);
-            let end = frame.ready(&results).0.max(self.state.core_free);
+            let end = self.state.core_free;
             let held = results.iter().map(|&v| frame.get(v)).collect();
             let (spans, memory) = (self.spans.split_off(span_count), self.memory.split_off(memory_count));
             if dearest.as_ref().is_none_or(|known| end > known.0) {
@@ -511,7 +511,7 @@ impl<'m> Simulator<'m> {
             inner.set(arg, Held { base: arg, ..frame.get(operand) });
         }
         let results = self.block(&mut inner, body.entry(), false);
-        let end = inner.ready(&results).0.max(self.state.core_free);
+        let end = self.state.core_free;
         self.close_control(control, end, None);
         for (&v, &result) in view.results().iter().zip(&results) {
             frame.set(v, Held { base: v, ..inner.get(result) });
