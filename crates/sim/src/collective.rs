@@ -53,6 +53,8 @@ pub(crate) struct Pattern {
     pub(crate) efficiency: Efficiency,
     /// The bytes of a device over the network between pods, for each byte of the collective.
     pub(crate) network_load: f64,
+    /// The bytes between the devices of a chip, for each byte of the collective.
+    pub(crate) core_load: f64,
     pub(crate) links: LinkSet,
 }
 
@@ -63,6 +65,7 @@ impl Pattern {
         link_load: 0.0,
         efficiency: Efficiency::Line,
         network_load: 0.0,
+        core_load: 0.0,
         links: LinkSet::EMPTY,
     };
 
@@ -74,8 +77,8 @@ impl Pattern {
             Efficiency::Line => c.line_efficiency,
             Efficiency::Permute => c.permute_efficiency,
         };
-        let inside =
-            self.steps * c.step_latency_s + self.extra_s + self.link_load * bytes / (c.link_bytes_per_s * efficiency);
+        let moved = (self.link_load / (c.link_bytes_per_s * efficiency)).max(self.core_load / c.core_bytes_per_s);
+        let inside = self.steps * c.step_latency_s + self.extra_s + bytes * moved;
         let is_between = self.network_load > 0.0;
         let between = if is_between { c.nic_latency_s + self.network_load * bytes / c.nic_bytes_per_s } else { 0.0 };
         // The switches of a node and the network work at the same time on different parts.
@@ -85,7 +88,8 @@ impl Pattern {
     /// Returns the time at the nominal rates of the links, without latency.
     pub(crate) fn least_seconds(&self, machine: &Machine, bytes: f64) -> f64 {
         let c = &machine.constants;
-        bytes * (self.link_load / c.link_bytes_per_s).max(self.network_load / c.nic_bytes_per_s)
+        let inside = (self.link_load / c.link_bytes_per_s).max(self.core_load / c.core_bytes_per_s);
+        bytes * inside.max(self.network_load / c.nic_bytes_per_s)
     }
 
     fn worst(self, other: Pattern) -> Pattern {
@@ -95,6 +99,7 @@ impl Pattern {
             link_load: self.link_load.max(other.link_load),
             efficiency: if self.link_load >= other.link_load { self.efficiency } else { other.efficiency },
             network_load: self.network_load.max(other.network_load),
+            core_load: self.core_load.max(other.core_load),
             links: self.links.with(other.links),
         }
     }
@@ -141,7 +146,11 @@ pub(crate) fn permute_pattern(topology: &Topology, pairs: &[(usize, usize)]) -> 
     let mut loads = Loads::new(topology);
     inside.iter().for_each(|&&(from, to)| loads.add(from, to, 1.0));
     let extra_s = c.permute_latency_s + c.hop_latency_s * loads.hops.saturating_sub(1) as f64;
-    Pattern { extra_s, link_load: loads.most(), links: found.links.with(loads.used), ..found }
+    let is_one_chip = |&&&(a, b): &&&(usize, usize)| topology.coordinates(a) == topology.coordinates(b);
+    let core_load = if inside.iter().any(|pair| is_one_chip(&pair)) { 1.0 } else { 0.0 };
+    let own = if core_load > 0.0 { LinkSet::chip() } else { LinkSet::EMPTY };
+    let links = found.links.with(loads.used).with(own);
+    Pattern { extra_s, core_load, link_load: loads.most(), links, ..found }
 }
 
 /// Returns the members of a group in the pod of the first one, and the number of pods that the group is in.
@@ -183,7 +192,7 @@ fn switched(topology: &Topology, members: usize, exchange: Exchange) -> Pattern 
     let steps = members as f64 - 1.0;
     let extra_s = if members > 1 { topology.machine().constants.permute_latency_s } else { 0.0 };
     let links = if members > 1 { LinkSet::both(0) } else { LinkSet::EMPTY };
-    Pattern { steps, extra_s, link_load: load, efficiency: Efficiency::Ring, network_load: 0.0, links }
+    Pattern { steps, extra_s, link_load: load, efficiency: Efficiency::Ring, links, ..Pattern::NOTHING }
 }
 
 /// An axis of a block: the chips of a group along one dimension.
@@ -219,6 +228,8 @@ impl BlockAxis {
 struct Block {
     axes: Vec<BlockAxis>,
     chips: usize,
+    /// The number of devices of the group on each chip.
+    cores: usize,
     /// The number of groups like this one that use the same chips.
     groups_per_chip: f64,
 }
@@ -235,7 +246,7 @@ impl Block {
         let cores = members.len() / chips.len();
         let is_block = axes.iter().map(|axis| axis.size).product::<usize>() == chips.len();
         let groups_per_chip = topology.devices_per_chip() as f64 / cores as f64;
-        is_block.then_some(Block { axes, chips: chips.len(), groups_per_chip })
+        is_block.then_some(Block { axes, chips: chips.len(), cores, groups_per_chip })
     }
 
     /// Returns true if the chips are gathered around one cycle of links: small blocks without wraps, for which JAX has
@@ -246,15 +257,17 @@ impl Block {
     }
 
     fn pattern(&self, topology: &Topology, exchange: Exchange) -> Pattern {
+        let core_load = self.between_cores(exchange);
         if self.chips == 1 {
-            return Pattern::NOTHING;
+            return Pattern { steps: 1.0, core_load, links: LinkSet::chip(), ..Pattern::NOTHING };
         }
         let c = &topology.machine().constants;
         let stride = self.axes.iter().map(|axis| axis.stride).max().unwrap_or(1);
         let shared = self.groups_per_chip * stride as f64;
         let is_rings = self.axes.iter().all(|axis| axis.is_ring);
         let efficiency = if is_rings { Efficiency::Ring } else { Efficiency::Line };
-        let links = self.axes.iter().fold(LinkSet::EMPTY, |links, axis| links.with(LinkSet::both(axis.dim)));
+        let own = if self.cores > 1 { LinkSet::chip() } else { LinkSet::EMPTY };
+        let links = self.axes.iter().fold(own, |links, axis| links.with(LinkSet::both(axis.dim)));
         let (steps, load) = self.gathered(topology);
         let hops: usize = self.axes.iter().map(|axis| axis.steps() * axis.stride).sum();
         let directions: f64 = self.axes.iter().map(BlockAxis::directions).sum();
@@ -266,7 +279,33 @@ impl Block {
             Exchange::Broadcast => (1.0, once, 1.0 / directions),
         };
         let far = c.hop_latency_s * (stride - 1) as f64 * steps;
-        Pattern { steps, extra_s: extra_s + far, link_load: load * shared, efficiency, network_load: 0.0, links }
+        Pattern {
+            steps,
+            extra_s: extra_s + far,
+            link_load: load * shared,
+            efficiency,
+            core_load,
+            links,
+            ..Pattern::NOTHING
+        }
+    }
+
+    /// Returns the bytes that a device receives from the others of its chip, for each byte of the exchange.
+    fn between_cores(&self, exchange: Exchange) -> f64 {
+        let (cores, members) = (self.cores as f64, (self.cores * self.chips) as f64);
+        let others = (cores - 1.0) / cores;
+        match exchange {
+            Exchange::Gather => others,
+            Exchange::AllReduce => 2.0 * others,
+            Exchange::AllToAll => (cores - 1.0) / members,
+            Exchange::Broadcast => {
+                if self.cores > 1 {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
+        }
     }
 
     /// Returns the bytes on a link in an all-to-all, for each byte that a device sends.
@@ -324,7 +363,7 @@ fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pat
     };
     let link_load = loads.most() * times;
     let efficiency = Efficiency::Line;
-    Pattern { steps, extra_s: far * steps, link_load, efficiency, network_load: 0.0, links: loads.used }
+    Pattern { steps, extra_s: far * steps, link_load, efficiency, links: loads.used, ..Pattern::NOTHING }
 }
 
 #[cfg(test)]

@@ -54,60 +54,87 @@ enum Kind {
 
 /// Returns the items of a block without its terminator, in program order.
 pub(crate) fn items(block: OpView<'_>, ops: &[Op], uses: &BlockUses) -> Vec<Item> {
-    let kinds: HashMap<Op, Kind> = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
-    let mut roots: HashMap<Op, Op> = HashMap::new();
-    let mut has_product: HashMap<Op, bool> = HashMap::new();
-    let mut free: HashSet<Op> = HashSet::new();
-    for &op in ops.iter().rev() {
-        let view = block.at(op);
-        let kind = kinds[&op];
-        match kind {
-            Kind::Engine => continue,
-            Kind::Free => {
-                free.insert(op);
-                continue;
-            }
-            _ => {}
-        }
-        let users = uses.roots_of(&view, &roots);
-        let is_of_one = users.as_ref().is_some_and(|users| users.len() == 1);
-        if kind == Kind::Bitcast && !is_of_one || kind == Kind::FreeInGroups && users.is_some() && !is_of_one {
-            free.insert(op);
-            continue;
-        }
-        let joined = match users.as_deref() {
-            Some(&[root]) if joins(kind, has_product[&root], kinds[&root]) => Some(root),
-            _ => None,
+    let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
+    let mut fusion =
+        Fusion { block, uses, kinds, roots: HashMap::new(), products: HashMap::new(), free: HashSet::new() };
+    ops.iter().rev().for_each(|&op| fusion.add(op));
+    fusion.items(ops)
+}
+
+/// The groups of a block while its ops are added, last to first.
+struct Fusion<'a> {
+    block: OpView<'a>,
+    uses: &'a BlockUses,
+    kinds: HashMap<Op, Kind>,
+    /// The last op of each op's group.
+    roots: HashMap<Op, Op>,
+    /// The product that each group has, or that an op of it uses.
+    products: HashMap<Op, Op>,
+    free: HashSet<Op>,
+}
+
+impl Fusion<'_> {
+    fn add(&mut self, op: Op) {
+        let kind = self.kinds[&op];
+        let view = self.block.at(op);
+        let users = self.uses.roots_of(&view, &self.roots);
+        let is_free = match kind {
+            Kind::Engine => return,
+            Kind::Free => true,
+            Kind::Bitcast => users.as_ref().is_none_or(|users| users.len() != 1),
+            Kind::FreeInGroups => users.as_ref().is_some_and(|users| users.len() != 1),
+            _ => false,
         };
-        let root = joined.unwrap_or(op);
-        roots.insert(op, root);
-        *has_product.entry(root).or_default() |= kind == Kind::Product;
-    }
-    collect(ops, &kinds, &roots, &free)
-}
-
-/// Returns true if an op of this kind joins the group of its only user.
-fn joins(kind: Kind, has_product: bool, root: Kind) -> bool {
-    match kind {
-        Kind::Fusible | Kind::FreeInGroups | Kind::Bitcast => true,
-        Kind::Product => !has_product && matches!(root, Kind::Fusible | Kind::FreeInGroups),
-        _ => false,
-    }
-}
-
-fn collect(ops: &[Op], kinds: &HashMap<Op, Kind>, roots: &HashMap<Op, Op>, free: &HashSet<Op>) -> Vec<Item> {
-    let mut groups: HashMap<Op, Vec<Op>> = HashMap::new();
-    for &op in ops {
-        if let Some(&root) = roots.get(&op) {
-            groups.entry(root).or_default().push(op);
+        if is_free {
+            self.free.insert(op);
+            return;
+        }
+        let product = if kind == Kind::Product { Some(op) } else { self.own_product(&view) };
+        let root = match users.as_deref() {
+            Some(&[root]) if self.joins(kind, product, root) => root,
+            _ => op,
+        };
+        self.roots.insert(op, root);
+        if let Some(product) = product {
+            self.products.entry(root).or_insert(product);
         }
     }
-    let item = |&op: &Op| match kinds[&op] {
-        Kind::Engine => Some(Item::Engine(op)),
-        _ if free.contains(&op) => Some(Item::Free(op)),
-        _ => groups.remove(&op).map(Item::Group),
-    };
-    ops.iter().filter_map(item).collect()
+
+    /// Returns true if an op of this kind, with this product, joins the group of its only user.
+    fn joins(&self, kind: Kind, product: Option<Op>, root: Op) -> bool {
+        let is_elementwise = matches!(self.kinds[&root], Kind::Fusible | Kind::FreeInGroups);
+        let fits = match (product, self.products.get(&root)) {
+            (None, _) => true,
+            (Some(product), Some(&known)) => product == known,
+            (Some(_), None) => is_elementwise,
+        };
+        fits && !matches!(kind, Kind::Other)
+    }
+
+    /// Returns the product that only this op uses, with which it is fused: the last one if there are several, so that
+    /// the others need not wait for it.
+    fn own_product(&self, view: &OpView<'_>) -> Option<Op> {
+        let is_own = |op: &Op| {
+            let is_product = self.kinds.get(op) == Some(&Kind::Product);
+            is_product && self.block.body[*op].results.iter().all(|&v| self.uses.0[v].len() == 1)
+        };
+        view.operands().iter().filter_map(|&v| view.body.def_op(v)).filter(is_own).max()
+    }
+
+    fn items(self, ops: &[Op]) -> Vec<Item> {
+        let mut groups: HashMap<Op, Vec<Op>> = HashMap::new();
+        for &op in ops {
+            if let Some(&root) = self.roots.get(&op) {
+                groups.entry(root).or_default().push(op);
+            }
+        }
+        let item = |&op: &Op| match self.kinds[&op] {
+            Kind::Engine => Some(Item::Engine(op)),
+            _ if self.free.contains(&op) => Some(Item::Free(op)),
+            _ => groups.remove(&op).map(Item::Group),
+        };
+        ops.iter().filter_map(item).collect()
+    }
 }
 
 fn kind(view: &OpView<'_>) -> Kind {

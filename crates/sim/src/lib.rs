@@ -18,6 +18,7 @@ mod memory;
 mod op;
 mod order;
 mod placement;
+mod points;
 mod route;
 mod schedule;
 mod simulate;
@@ -26,6 +27,7 @@ mod topology;
 mod transfer;
 
 pub use machine::{Constants, Fact, Machine};
+pub use points::{Point, points};
 pub use simulate::{Options, Overlap, simulate};
 pub use summary::Summary;
 pub use topology::Topology;

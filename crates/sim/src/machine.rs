@@ -110,6 +110,8 @@ constants! {
     prefetches
     /// The rate of a link in one direction. With switches, that of a device.
     link_bytes_per_s
+    /// The rate between the devices of a chip.
+    core_bytes_per_s
     /// The time that each step of a collective adds.
     step_latency_s
     /// The time that each further hop adds.
@@ -193,6 +195,14 @@ impl Machine {
     /// Returns all constants with their sources, sorted by name.
     pub fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
         self.facts.iter().map(|(name, fact)| (*name, fact))
+    }
+
+    /// Returns the machine with another value for a constant, or `None` if there is no constant of this name.
+    pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
+        let mut machine = self.clone();
+        *machine.facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };
+        machine.constants = Constants::of(&machine.facts).expect("no constant was removed");
+        Some(machine)
     }
 
     /// Returns true if switches connect the devices.

@@ -3,13 +3,18 @@
 use crate::Topology;
 
 /// Directed links by dimension and direction: bit `2 * dim` is the direction in which coordinates grow, and the next
-/// one the opposite direction. The last bit is the network between pods.
+/// one the opposite direction. The last two bits are the links within a chip, and the network between pods.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct LinkSet(u8);
 
 impl LinkSet {
     pub(crate) const EMPTY: LinkSet = LinkSet(0);
     const NETWORK: LinkSet = LinkSet(1 << 7);
+
+    /// Returns the links between the devices of a chip.
+    pub(crate) fn chip() -> LinkSet {
+        LinkSet(1 << 6)
+    }
 
     /// Returns both directions of a dimension.
     pub(crate) fn both(dim: usize) -> LinkSet {
@@ -35,8 +40,8 @@ impl LinkSet {
     /// Returns the name of a lane: `links x+ y-`.
     pub(crate) fn name(self, is_switched: bool) -> String {
         let names = match is_switched {
-            true => ["switch", "switch", "", "", "", "", "", "network"],
-            false => ["x+", "x-", "y+", "y-", "z+", "z-", "", "network"],
+            true => ["switch", "switch", "", "", "", "", "chip", "network"],
+            false => ["x+", "x-", "y+", "y-", "z+", "z-", "chip", "network"],
         };
         let mut used: Vec<&str> = (0..8).filter(|bit| self.0 >> bit & 1 == 1).map(|bit| names[bit]).collect();
         used.dedup();

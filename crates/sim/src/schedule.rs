@@ -64,12 +64,23 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
     used
 }
 
+/// What an item needs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Kind {
+    /// Nothing.
+    Free,
+    /// Links, while the core runs on.
+    Transfer,
+    /// The core.
+    Core,
+}
+
 /// The items of a block that can be issued.
 pub(crate) enum Queue {
     /// In the order of the program.
     InOrder(usize),
-    /// First what does not need the core, then the first item in the order of the program among those that could start
-    /// first.
+    /// First what takes no time, then among the items that could start first the transfers, then the others, in the
+    /// order of the program.
     ByReadiness(Ready),
 }
 
@@ -77,22 +88,22 @@ pub(crate) enum Queue {
 #[derive(Default)]
 pub(crate) struct Ready {
     waits: Vec<usize>,
-    /// Items that do not need the core.
-    beside: BinaryHeap<Reverse<usize>>,
-    /// Items whose inputs are there.
-    available: BinaryHeap<Reverse<usize>>,
+    /// Items that take no time.
+    free: BinaryHeap<Reverse<usize>>,
+    /// Items whose inputs are there, transfers first.
+    available: BinaryHeap<Reverse<(Kind, usize)>>,
     /// Items whose inputs will be there at a time.
-    later: BinaryHeap<Reverse<(Picoseconds, usize)>>,
+    later: BinaryHeap<Reverse<(Picoseconds, Kind, usize)>>,
 }
 
 impl Queue {
-    /// Returns the queue of a plan. `is_beside` says which items do not need the core.
-    pub(crate) fn new(plan: &Plan, is_in_order: bool, frame: &Frame<'_>, is_beside: &dyn Fn(usize) -> bool) -> Queue {
+    /// Returns the queue of a plan, whose items are of these kinds.
+    pub(crate) fn new(plan: &Plan, is_in_order: bool, frame: &Frame<'_>, kinds: &[Kind]) -> Queue {
         if is_in_order {
             return Queue::InOrder(0);
         }
         let mut ready = Ready { waits: plan.waits.clone(), ..Ready::default() };
-        (0..plan.items.len()).filter(|&i| plan.waits[i] == 0).for_each(|i| ready.push(i, plan, frame, is_beside));
+        (0..plan.items.len()).filter(|&i| plan.waits[i] == 0).for_each(|i| ready.push(i, plan, frame, kinds));
         Queue::ByReadiness(ready)
     }
 
@@ -108,37 +119,45 @@ impl Queue {
         }
     }
 
+    /// Returns true if an item other than the one that was returned last could be issued.
+    pub(crate) fn has_more(&self) -> bool {
+        match self {
+            Queue::InOrder(_) => true,
+            Queue::ByReadiness(ready) => !ready.available.is_empty() || !ready.later.is_empty(),
+        }
+    }
+
     /// Adds the items that waited for item `i` only, which was issued.
-    pub(crate) fn issued(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, is_beside: &dyn Fn(usize) -> bool) {
+    pub(crate) fn issued(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, kinds: &[Kind]) {
         let Queue::ByReadiness(ready) = self else { return };
         for &j in &plan.dependents[i] {
             ready.waits[j] -= 1;
             if ready.waits[j] == 0 {
-                ready.push(j, plan, frame, is_beside);
+                ready.push(j, plan, frame, kinds);
             }
         }
     }
 }
 
 impl Ready {
-    fn push(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, is_beside: &dyn Fn(usize) -> bool) {
-        match is_beside(i) {
-            true => self.beside.push(Reverse(i)),
-            false => self.later.push(Reverse((frame.ready(&plan.inputs[i]).0, i))),
+    fn push(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, kinds: &[Kind]) {
+        match kinds[i] {
+            Kind::Free => self.free.push(Reverse(i)),
+            kind => self.later.push(Reverse((frame.ready(&plan.inputs[i]).0, kind, i))),
         }
     }
 
     fn next(&mut self, core_free: Picoseconds) -> Option<usize> {
-        if let Some(Reverse(i)) = self.beside.pop() {
+        if let Some(Reverse(i)) = self.free.pop() {
             return Some(i);
         }
-        while let Some(&Reverse((time, i))) = self.later.peek()
+        while let Some(&Reverse((time, kind, i))) = self.later.peek()
             && time <= core_free
         {
             self.later.pop();
-            self.available.push(Reverse(i));
+            self.available.push(Reverse((kind, i)));
         }
-        let available = self.available.pop().map(|Reverse(i)| i);
-        available.or_else(|| self.later.pop().map(|Reverse((_, i))| i))
+        let available = self.available.pop().map(|Reverse((_, i))| i);
+        available.or_else(|| self.later.pop().map(|Reverse((_, _, i))| i))
     }
 }

@@ -12,7 +12,7 @@ use crate::frame::{Frame, Held, Place};
 use crate::fuse::{Item, items};
 use crate::group::{result_place, work};
 use crate::route::LinkSet;
-use crate::schedule::{Plan, Queue};
+use crate::schedule::{Kind, Plan, Queue};
 use crate::transfer::{Transfer, is_asynchronous, pattern_of};
 use crate::{Topology, memory, order};
 use shardwise_base::{Diagnostic, Diagnostics, Mesh, Positions};
@@ -170,30 +170,36 @@ impl<'m> Simulator<'m> {
         let block = self.module.view(body, terminator);
         let plan = Plan::new(block, items(block, ops, &frame.uses));
         let results = block.operands().to_vec();
-        let is_beside = |simulator: &Self, i: usize| simulator.is_beside(&block, &plan.items[i]);
-        let beside: Vec<bool> = (0..plan.items.len()).map(|i| is_beside(self, i)).collect();
-        let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &|i| beside[i]);
+        let kinds: Vec<Kind> = plan.items.iter().map(|item| self.kind(&block, item)).collect();
+        let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &kinds);
         let mut done = vec![Done { start: 0, end: 0 }; plan.items.len()];
         while let Some(i) = queue.next(&plan, self.state.core_free) {
             let is_result = is_main && block.body[plan.items[i].root()].results.iter().any(|v| results.contains(v));
-            done[i] = self.item(frame, &plan, i, is_result);
-            queue.issued(i, &plan, frame, &|i| beside[i]);
+            let may_overlap = kinds[i] == Kind::Transfer && queue.has_more();
+            done[i] = self.item(frame, &plan, i, is_result, may_overlap);
+            queue.issued(i, &plan, frame, &kinds);
         }
-        let end = frame.ready(&results).0.max(self.state.core_free);
+        // What a region starts ends in it.
+        let end = if is_main { frame.ready(&results).0.max(self.state.core_free) } else { self.wait(frame, &results) };
         memory::account(&mut self.memory, block, frame, &plan, &done, (&results, end, is_main));
         results
     }
 
-    /// Returns true if an item does not need the core when collectives may overlap.
-    fn is_beside(&self, block: &OpView<'_>, item: &Item) -> bool {
+    /// Returns what an item needs, if collectives may overlap.
+    fn kind(&self, block: &OpView<'_>, item: &Item) -> Kind {
         let view = block.at(item.root());
         match item {
-            Item::Group(_) => false,
-            Item::Free(_) => true,
+            Item::Group(_) => Kind::Core,
+            Item::Free(_) => Kind::Free,
             Item::Engine(_) => match Opcode::of_view(&view) {
-                Opcode::AsyncStart | Opcode::AsyncDone => true,
-                Opcode::While | Opcode::Case | Opcode::If | Opcode::Call => false,
-                _ => CollectiveView::of(&view).is_none_or(|collective| self.overlaps(&collective)),
+                Opcode::AsyncStart => Kind::Transfer,
+                Opcode::AsyncDone => Kind::Free,
+                Opcode::While | Opcode::Case | Opcode::If | Opcode::Call => Kind::Core,
+                _ => match CollectiveView::of(&view) {
+                    Some(collective) if self.overlaps(&collective) => Kind::Transfer,
+                    Some(_) => Kind::Core,
+                    None => Kind::Free,
+                },
             },
         }
     }
@@ -208,7 +214,7 @@ impl<'m> Simulator<'m> {
         }
     }
 
-    fn item(&mut self, frame: &mut Frame<'m>, plan: &Plan, i: usize, is_result: bool) -> Done {
+    fn item(&mut self, frame: &mut Frame<'m>, plan: &Plan, i: usize, is_result: bool, may_overlap: bool) -> Done {
         let inputs = &plan.inputs[i];
         match &plan.items[i] {
             Item::Group(ops) => self.group(frame, ops, inputs, is_result),
@@ -222,10 +228,8 @@ impl<'m> Simulator<'m> {
                     Opcode::AsyncStart => self.start(frame, &view, inputs),
                     Opcode::AsyncDone => self.wait_for(frame, *op, inputs),
                     _ => match CollectiveView::of(&view) {
-                        Some(collective) => {
-                            let is_async = self.overlaps(&collective);
-                            self.collective(frame, &view, &collective, inputs, is_async)
-                        }
+                        // What has nothing to run beside it is synchronous, and the core needs not meet the others.
+                        Some(collective) => self.collective(frame, &view, &collective, inputs, may_overlap),
                         None => self.free(frame, *op, inputs),
                     },
                 }
@@ -334,8 +338,8 @@ impl<'m> Simulator<'m> {
             true => frame.ready(inputs).0,
             false => self.wait(frame, inputs),
         };
-        let ready = if self.overlap == Overlap::Off { ready.max(self.state.core_free) } else { ready };
-        let start = self.links_free(pattern.links).max(ready).max(self.met_at(is_async));
+        // An op on the core starts it, before the next one.
+        let start = self.links_free(pattern.links).max(ready).max(self.state.core_free);
         let end = start + time;
         let lane = self.lane(pattern.links);
         let mut span = self.span(view, lane, SpanKind::Collective, start, end);
@@ -366,14 +370,7 @@ impl<'m> Simulator<'m> {
             let end = self.state.core_free + barrier;
             self.push_wait("wait for all devices".into(), end, None);
             (self.state.core_free, self.state.has_met) = (end, true);
-            self.state.links.push((LinkSet::EMPTY, end));
         }
-    }
-
-    /// Returns when the devices had met, for an asynchronous collective.
-    fn met_at(&self, is_async: bool) -> Picoseconds {
-        let met = self.state.links.iter().find(|(links, _)| *links == LinkSet::EMPTY);
-        met.filter(|_| is_async).map_or(0, |&(_, time)| time)
     }
 
     fn links_free(&self, links: LinkSet) -> Picoseconds {
@@ -449,8 +446,7 @@ impl<'m> Simulator<'m> {
         self.turn = outer_turn;
         let rest = trips.unwrap_or(1).saturating_sub(LISTED_TURNS);
         let shift = if rest > 0 { self.further_turns(view, rest, period, first_span) } else { 0 };
-        let last = carried.iter().map(|held| held.ready + shift).max().unwrap_or(0);
-        let end = self.state.core_free.max(if trips == Some(0) { start } else { last });
+        let end = self.state.core_free;
         self.close_control(control, end, trips.is_none().then(|| "the number of turns is not known: one is assumed"));
         for (&v, held) in view.results().iter().zip(carried) {
             let ready = if rest > 0 { held.ready + shift } else { held.ready };
@@ -487,7 +483,7 @@ impl<'m> Simulator<'m> {
         for region in regions {
             self.state = state.clone();
             let results = self.block(frame, region, false);
-            let end = frame.ready(&results).0.max(self.state.core_free);
+            let end = self.state.core_free;
             let held = results.iter().map(|&v| frame.get(v)).collect();
             let (spans, memory) = (self.spans.split_off(span_count), self.memory.split_off(memory_count));
             if dearest.as_ref().is_none_or(|known| end > known.0) {
@@ -515,7 +511,7 @@ impl<'m> Simulator<'m> {
             inner.set(arg, Held { base: arg, ..frame.get(operand) });
         }
         let results = self.block(&mut inner, body.entry(), false);
-        let end = inner.ready(&results).0.max(self.state.core_free);
+        let end = self.state.core_free;
         self.close_control(control, end, None);
         for (&v, &result) in view.results().iter().zip(&results) {
             frame.set(v, Held { base: v, ..inner.get(result) });

@@ -1,4 +1,7 @@
 //! Tests of predictions.
 
+mod control;
+mod corpus;
+mod points;
 mod programs;
 mod seed;

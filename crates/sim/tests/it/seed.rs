@@ -9,9 +9,8 @@
 //! all-gather come from two other ones, of 680 us and 8 us.
 
 use crate::programs::{durations, listing, predict, total};
-use shardwise_sim::{Machine, Options, Overlap, Topology, simulate};
+use shardwise_sim::Overlap;
 use shardwise_view::{LaneKind, SpanKind, Timeline};
-use std::sync::Arc;
 
 const TOPOLOGY: &str = "v5e:2x4";
 
@@ -186,4 +185,22 @@ fn the_variants_are_ranked_as_measured() {
     // Without overlap, the permutes are exposed.
     let exposed = total(&predict(&unidirectional("i32"), TOPOLOGY, Overlap::Off));
     assert!(exposed > uni + 60.0, "{exposed} {uni}");
+}
+
+/// The per-device programs of the published points are those of this file's programs.
+#[test]
+fn the_points_programs_are_these() {
+    let programs = [
+        ("blocking", by_the_compiler("i32", "[{\"X\"}, {\"Y\"}]")),
+        ("collective_matmul", unidirectional("i32")),
+        ("unsharded", by_the_compiler("i32", "[{\"X\"}, {}]")),
+    ];
+    for (name, source) in programs {
+        let path = format!("{}/data/programs/{name}.mlir", env!("CARGO_MANIFEST_DIR"));
+        let printed = shardwise_ir::text::print(&crate::programs::localized(&source), &Default::default());
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &printed).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), printed, "{path}; BLESS=1 rewrites it");
+    }
 }

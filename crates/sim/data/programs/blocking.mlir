@@ -1,0 +1,8 @@
+module {
+  sdy.mesh @mesh = <["X"=2, "Y"=4]>
+  func.func public @main(%arg0: tensor<512x512xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"X"}, {"Y"}]>, shardwise.global_type = tensor<1024x2048xi32>, shardwise.varying = "{X,Y}"}, %arg1: tensor<2048x2048xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"Y"}]>, shardwise.global_type = tensor<2048x8192xi32>, shardwise.varying = "{Y}"}) -> (tensor<512x2048xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"X"}, {"Y"}]>, shardwise.global_type = tensor<1024x8192xi32>}) {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "Y">]>}> {shardwise.reason = {alternative = {bytes_received = 8388608 : ui64, what = "i whole, j over {\22Y\22}, k over {\22X\22}"}, bytes_received = 3145728 : ui64, cause = "operand", consumer = "stablehlo.dot_general", consumer_loc = loc("program.mlir":5:3), factor = "k", index = 0 : i64, lost = "operand 0 [{\22X\22}, {\22Y\22}]", reshard = {from = #sdy.sharding<@mesh, [{"X"}, {"Y"}]>, to = #sdy.sharding<@mesh, [{"X"}, {}]>, type = tensor<1024x2048xi32>}, text = "`dot_general` runs with factor k whole, as operand 1 [{}, {\22Y\22}] has it, and operand 0 is [{\22X\22}, {\22Y\22}]; operand 0 is argument 0 of the function", won = "operand 1 [{}, {\22Y\22}]"}, shardwise.varying = ["{X}"]} : (tensor<512x512xi32>) -> tensor<512x2048xi32>
+    %1 = stablehlo.dot_general %0, %arg1, contracting_dims = [1] x [0] {shardwise.varying = ["{X,Y}"]} : (tensor<512x2048xi32>, tensor<2048x2048xi32>) -> tensor<512x2048xi32>
+    return %1 : tensor<512x2048xi32>
+  }
+}

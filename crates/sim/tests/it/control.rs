@@ -1,0 +1,168 @@
+//! Loops, branches, asynchronous ops, calls of unknown cost, and memory.
+
+use crate::programs::{durations, listing, localized, predict, total};
+use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, points, simulate};
+use shardwise_view::{LaneKind, SpanKind, Timeline};
+use std::sync::Arc;
+
+/// A loop whose turn is a product, `limit` times, or as often as an argument says.
+fn turns(limit: Option<u64>) -> String {
+    let (argument, limit) = match limit {
+        Some(n) => (String::new(), format!("%limit = stablehlo.constant dense<{n}> : tensor<i32>")),
+        None => (", %limit: tensor<i32>".into(), String::new()),
+    };
+    format!(
+        r#"func.func @main(%x: tensor<1024x1024xbf16>{argument}) -> tensor<1024x1024xbf16> {{
+  {limit}
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<1024x1024xbf16>
+  cond {{
+    %1 = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %2 = stablehlo.dot_general %y, %x, contracting_dims = [1] x [0]
+        : (tensor<1024x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2 : tensor<i32>, tensor<1024x1024xbf16>
+  }}
+  return %0#1 : tensor<1024x1024xbf16>
+}}"#
+    )
+}
+
+fn flops(timeline: &Timeline) -> u64 {
+    Summary::of(timeline, &Topology::parse("v5e:1x1").unwrap()).flops
+}
+
+#[test]
+fn a_loop_takes_as_long_as_its_turns() {
+    let at = |n: u64| predict(&turns(Some(n)), "v5e:1x1", Overlap::Off);
+    let (two, three, hundred) = (at(2), at(3), at(100));
+    let turn = total(&three) - total(&two);
+    assert!((total(&hundred) - total(&two) - 98.0 * turn).abs() < 1e-3, "{}", listing(&hundred));
+    assert_eq!(flops(&hundred), 100 * 2 * 1024 * 1024 * 1024);
+    // Two turns are listed, and one span stands for the others.
+    let rest: Vec<u64> = hundred.spans.iter().map(|s| s.runs).filter(|&runs| runs > 1).collect();
+    assert_eq!((rest, hundred.spans.len()), (vec![98], 4), "{}", listing(&hundred));
+    assert_eq!(total(&at(0)), 0.0);
+    let of_turns: Vec<Option<u64>> = two.spans.iter().map(|s| s.turn).collect();
+    assert_eq!(of_turns, [None, Some(0), Some(1)]);
+}
+
+#[test]
+fn a_loop_of_unknown_length_says_so() {
+    let timeline = predict(&turns(None), "v5e:1x1", Overlap::Off);
+    let note = timeline.spans.iter().find_map(|s| s.note.clone()).unwrap();
+    assert!(note.contains("one is assumed"), "{note}");
+    assert_eq!(flops(&timeline), 2 * 1024 * 1024 * 1024);
+}
+
+#[test]
+fn of_two_branches_the_dearer_one_is_taken() {
+    let source = r#"func.func @main(%p: tensor<i1>, %x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = "stablehlo.if"(%p) ({
+    %1 = stablehlo.negate %x : tensor<1024x1024xf32>
+    stablehlo.return %1 : tensor<1024x1024xf32>
+  }, {
+    %1 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+        : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    stablehlo.return %1 : tensor<1024x1024xf32>
+  }) : (tensor<i1>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}"#;
+    let timeline = predict(source, "v5e:1x1", Overlap::Off);
+    let names: Vec<&str> = timeline.spans.iter().map(|s| &*s.name).collect();
+    assert_eq!(names, ["if", "dot_general"]);
+    assert!(timeline.spans.iter().next().unwrap().note.as_ref().unwrap().contains("longest"));
+}
+
+#[test]
+fn a_call_of_unknown_cost_has_a_time_and_a_note() {
+    let source = r#"func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = stablehlo.custom_call @mystery(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}"#;
+    let timeline = predict(source, "v5e:1x1", Overlap::Off);
+    let span = timeline.spans.iter().next().unwrap();
+    assert!(span.note.as_ref().unwrap().contains("`mystery` is not known"));
+    // The argument is in VMEM when the program starts. To write 4 MiB at 737 GB/s takes 5.7 us.
+    assert!((5.7..8.0).contains(&total(&timeline)), "{}", listing(&timeline));
+    assert_eq!(span.work.flops, None);
+}
+
+/// A gather that nothing needs until the product before it is done.
+const ASYNCHRONOUS: &str = r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<4096x1024xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %b: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> tensor<4096x4096xbf16> {
+  %0 = sdy.manual_computation(%a, %b) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{}, {}]>]
+      out_shardings=[<@mesh, [{}, {}]>] manual_axes={"x"}
+      (%s: tensor<1024x1024xbf16>, %w: tensor<4096x4096xbf16>) {
+    %f = "stablehlo.async_start"(%s) ({
+    ^bb0(%t: tensor<1024x1024xbf16>):
+      %g = "stablehlo.all_gather"(%t) <{all_gather_dim = 0 : i64,
+          channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+          replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}>
+          : (tensor<1024x1024xbf16>) -> tensor<4096x1024xbf16>
+      stablehlo.return %g : tensor<4096x1024xbf16>
+    }) : (tensor<1024x1024xbf16>) -> !stablehlo.future<tensor<4096x1024xbf16>>
+    %1 = stablehlo.dot_general %w, %w, contracting_dims = [1] x [0]
+        : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+    %2 = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4096x1024xbf16>>) -> tensor<4096x1024xbf16>
+    %3 = stablehlo.dot_general %2, %2, contracting_dims = [1] x [1]
+        : (tensor<4096x1024xbf16>, tensor<4096x1024xbf16>) -> tensor<4096x4096xbf16>
+    %4 = stablehlo.add %1, %3 : tensor<4096x4096xbf16>
+    sdy.return %4 : tensor<4096x4096xbf16>
+  } : (tensor<4096x1024xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  return %0 : tensor<4096x4096xbf16>
+}"#;
+
+#[test]
+fn what_the_program_starts_runs_beside_the_core() {
+    let timeline = predict(ASYNCHRONOUS, "v5e:4x1", Overlap::Off);
+    let gathers = durations(&timeline, LaneKind::Link, SpanKind::Collective);
+    let waits: f64 = durations(&timeline, LaneKind::Core, SpanKind::Wait).iter().sum();
+    // The product takes 2 * 4096^3 / 197e12 = 700 us, and the gather 3 * (1.8 + 2 MiB / 37.3 GB/s) = 174 us.
+    assert!((gathers[0] - 174.0).abs() < 1.0 && (waits - 3.9).abs() < 0.1, "{}", listing(&timeline));
+    let work: f64 = durations(&timeline, LaneKind::Core, SpanKind::Compute).iter().sum();
+    assert!((total(&timeline) - work - waits).abs() < 1e-3);
+}
+
+#[test]
+fn memory_follows_the_lives_of_values() {
+    // Each array has 4 MiB. The negation writes into the memory of the product, which is used no more.
+    let source = r#"func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+      : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0]
+      : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0]
+      : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %2 : tensor<1024x1024xf32>
+}"#;
+    let timeline = predict(source, "v5e:1x1", Overlap::Off);
+    let mib: Vec<u64> = timeline.memory.iter().map(|memory| memory.bytes >> 20).collect();
+    assert_eq!(mib, [8, 12, 16, 8]);
+    let summary = Summary::of(&timeline, &Topology::parse("v5e:1x1").unwrap());
+    assert!(summary.fits() && summary.peak_bytes == 16 << 20);
+}
+
+#[test]
+fn a_mesh_that_does_not_fit_is_refused() {
+    let module = localized(ASYNCHRONOUS);
+    let topology = Topology::parse("v5e:2x4").unwrap();
+    let error = simulate(&module, &topology, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("the mesh has 4 devices, and the topology `v5e:2x4` has 8"), "{error}");
+}
+
+#[test]
+fn constants_can_be_changed() {
+    let v5e = Machine::find("v5e").unwrap();
+    let slow = v5e.with_constant("link_bytes_per_s", 4.5e9, "a test").unwrap();
+    let topology = Topology::parse("v5e:4x1").unwrap();
+    let module = localized(ASYNCHRONOUS);
+    let time = |topology: &Topology| simulate(&module, topology, &Options::default()).unwrap().end();
+    assert!(time(&topology.with_machine(Arc::new(slow))) > time(&topology));
+    assert!(v5e.with_constant("links", 1.0, "a test").is_none());
+    assert!(points().unwrap().iter().all(|p| p.predicted_us > 0.0));
+}
