@@ -118,6 +118,14 @@ pub(crate) struct Simulator<'m> {
     turn: Option<u64>,
 }
 
+/// What a branch did.
+struct Taken {
+    state: State,
+    spans: Vec<Span>,
+    memory: Vec<(Picoseconds, i64)>,
+    held: Vec<Held>,
+}
+
 /// When an item ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Done {
@@ -447,7 +455,7 @@ impl<'m> Simulator<'m> {
         let rest = trips.unwrap_or(1).saturating_sub(LISTED_TURNS);
         let shift = if rest > 0 { self.further_turns(view, rest, period, first_span) } else { 0 };
         let end = self.state.core_free;
-        self.close_control(control, end, trips.is_none().then(|| "the number of turns is not known: one is assumed"));
+        self.close_control(control, end, trips.is_none().then_some("the number of turns is not known: one is assumed"));
         for (&v, held) in view.results().iter().zip(carried) {
             let ready = if rest > 0 { held.ready + shift } else { held.ready };
             frame.set(v, Held { ready, bytes: frame.bytes(v), base: v, place: Place::Memory, span: held.span });
@@ -479,22 +487,23 @@ impl<'m> Simulator<'m> {
         let known = taken_branch(view);
         let regions: Vec<Region> = known.map_or_else(|| view.regions().to_vec(), |region| vec![region]);
         let (state, span_count, memory_count) = (self.state.clone(), self.spans.len(), self.memory.len());
-        let mut dearest: Option<(Picoseconds, State, Vec<Span>, Vec<(Picoseconds, i64)>, Vec<Held>)> = None;
+        let mut dearest: Option<Taken> = None;
         for region in regions {
             self.state = state.clone();
             let results = self.block(frame, region, false);
-            let end = self.state.core_free;
+            let state = self.state.clone();
             let held = results.iter().map(|&v| frame.get(v)).collect();
             let (spans, memory) = (self.spans.split_off(span_count), self.memory.split_off(memory_count));
-            if dearest.as_ref().is_none_or(|known| end > known.0) {
-                dearest = Some((end, self.state.clone(), spans, memory, held));
+            if dearest.as_ref().is_none_or(|known| state.core_free > known.state.core_free) {
+                dearest = Some(Taken { state, spans, memory, held });
             }
         }
-        let Some((end, state, spans, memory, held)) = dearest else { return Done { start, end: start } };
-        self.state = state;
-        self.spans.extend(spans);
-        self.memory.extend(memory);
-        self.close_control(control, end, known.is_none().then(|| "of all branches, the one that takes longest"));
+        let Some(taken) = dearest else { return Done { start, end: start } };
+        let (end, held) = (taken.state.core_free, taken.held);
+        self.state = taken.state;
+        self.spans.extend(taken.spans);
+        self.memory.extend(taken.memory);
+        self.close_control(control, end, known.is_none().then_some("of all branches, the one that takes longest"));
         for (&v, held) in view.results().iter().zip(held) {
             frame.set(v, Held { base: v, ..held });
         }
