@@ -73,7 +73,7 @@ pub(crate) fn curve(mut changes: Vec<(Picoseconds, i64)>) -> Vec<MemoryUse> {
     changes.sort_unstable();
     let (mut uses, mut bytes): (Vec<MemoryUse>, i64) = (vec![], 0);
     for (start, change) in changes {
-        bytes += change;
+        bytes = bytes.saturating_add(change);
         let now = MemoryUse { start, bytes: bytes.max(0) as u64 };
         match uses.last_mut() {
             Some(last) if last.start == start => *last = now,

@@ -16,7 +16,7 @@ use crate::schedule::{Kind, Plan, Queue};
 use crate::transfer::{Transfer, is_asynchronous, pattern_of};
 use crate::{Topology, memory, order};
 use shardwise_base::{Diagnostic, Diagnostics, Mesh, Positions};
-use shardwise_ir::{Module, Op, OpView, Region, Value};
+use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
@@ -52,10 +52,11 @@ const LISTED_OPS: usize = 4;
 ///
 /// # Errors
 /// Fails if the module has no function (`module-main`), if its mesh has another number of devices than the topology
-/// (`topology-mesh`), or if a function calls itself.
+/// (`topology-mesh`), if a function calls itself, or if the program is one on global values (`simulate-global`).
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
     let main = module.main().ok_or_else(|| no_main(module))?;
     calls::refuse_recursion(module)?;
+    refuse_global(module, &main.body)?;
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
     let mesh = module.main_mesh().cloned().unwrap_or_else(one);
     let placement = if mesh.axes.is_empty() { vec![0] } else { topology.placement(&mesh)? };
@@ -138,6 +139,18 @@ fn no_main(module: &Module) -> Diagnostic {
         .help("add the function to run: `func.func public @main`")
 }
 
+/// Fails if the function has a mark of the partitioner or a manual computation, so that its types are global.
+fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
+    let is_global = |view: &OpView<'_>| {
+        let opcode = Opcode::of_view(view);
+        matches!(opcode, Opcode::ManualComputation | Opcode::ShardingConstraint | Opcode::Reshard)
+    };
+    let mut views = body.walk().into_iter().map(|op| module.view(body, op));
+    let Some(found) = views.find(is_global) else { return Ok(()) };
+    let message = format!("`{}` is an op on global values, and only per-device programs are simulated", found.name());
+    Err(Diagnostic::error("simulate-global", found.loc(), message).help("partition the program first"))
+}
+
 pub(crate) fn picoseconds(seconds: f64) -> Picoseconds {
     // A cast from a float saturates, and no time is negative.
     (seconds * 1e12).round() as Picoseconds
@@ -150,7 +163,7 @@ impl<'m> Simulator<'m> {
         self.placement[position.min(self.placement.len() - 1)]
     }
 
-    fn run_main(&mut self, body: &'m shardwise_ir::Body) {
+    fn run_main(&mut self, body: &'m Body) {
         let mut frame = Frame::new(body);
         for &v in body.args() {
             frame.set(v, frame.own(v, 0, None, Place::Memory));
@@ -206,6 +219,7 @@ impl<'m> Simulator<'m> {
                 _ => match CollectiveView::of(&view) {
                     Some(collective) if self.overlaps(&collective) => Kind::Transfer,
                     Some(_) => Kind::Core,
+                    None if is_host_op(&view) => Kind::Core,
                     None => Kind::Free,
                 },
             },
@@ -238,11 +252,26 @@ impl<'m> Simulator<'m> {
                     _ => match CollectiveView::of(&view) {
                         // What has nothing to run beside it is synchronous, and the core needs not meet the others.
                         Some(collective) => self.collective(frame, &view, &collective, inputs, may_overlap),
+                        None if is_host_op(&view) => self.exchange_with_host(frame, &view, inputs),
                         None => self.free(frame, *op, inputs),
                     },
                 }
             }
         }
+    }
+
+    /// Simulates an op that sends values to the host or receives some. The core waits for it.
+    fn exchange_with_host(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
+        let bytes: u64 = view.operands().iter().chain(view.results()).map(|&v| frame.bytes(v)).sum();
+        let rate = self.topology.machine().constants.host_bytes_per_s;
+        let (start, end) = self.on_core(frame, inputs, picoseconds(bytes as f64 / rate));
+        let mut span = self.span(view, self.core, SpanKind::Compute, start, end);
+        span.note = Some("the time is that of the bytes: how long the host takes is not known".into());
+        let index = self.push(frame, span, inputs);
+        for &v in view.results() {
+            frame.set(v, frame.own(v, end, Some(index), Place::Memory));
+        }
+        Done { start, end }
     }
 
     /// Sets the results of an op that takes no time.
@@ -291,7 +320,7 @@ impl<'m> Simulator<'m> {
     /// Runs something on the core as soon as its inputs are there. Returns its start and end.
     fn on_core(&mut self, frame: &Frame<'m>, inputs: &[Value], time: Picoseconds) -> (Picoseconds, Picoseconds) {
         let start = self.wait(frame, inputs);
-        let end = start + time + self.contention(start, time);
+        let end = start.saturating_add(time).saturating_add(self.contention(start, time));
         self.state.core_free = end;
         (start, end)
     }
@@ -321,8 +350,10 @@ impl<'m> Simulator<'m> {
     /// at most the time for which they run beside it.
     fn contention(&mut self, start: Picoseconds, time: Picoseconds) -> Picoseconds {
         self.state.transfers.retain(|&(_, end)| end > start);
-        let beside = |&(from, to): &(Picoseconds, Picoseconds)| to.min(start + time).saturating_sub(from.max(start));
-        let beside: Picoseconds = self.state.transfers.iter().map(beside).sum();
+        let beside = |&(from, to): &(Picoseconds, Picoseconds)| {
+            to.min(start.saturating_add(time)).saturating_sub(from.max(start))
+        };
+        let beside: Picoseconds = self.state.transfers.iter().map(beside).fold(0, Picoseconds::saturating_add);
         let slower = self.topology.machine().constants.contention * time as f64;
         beside.min(slower.round() as Picoseconds)
     }
@@ -348,7 +379,7 @@ impl<'m> Simulator<'m> {
         };
         // An op on the core starts it, before the next one.
         let start = self.links_free(pattern.links).max(ready).max(self.state.core_free);
-        let end = start + time;
+        let end = start.saturating_add(time);
         let lane = self.lane(pattern.links);
         let mut span = self.span(view, lane, SpanKind::Collective, start, end);
         span.work.received_bytes = Some(transfer.received);
@@ -375,7 +406,7 @@ impl<'m> Simulator<'m> {
     fn meet(&mut self) {
         let barrier = picoseconds(self.topology.machine().constants.barrier_s);
         if !self.state.has_met && self.mesh.size() > 1 {
-            let end = self.state.core_free + barrier;
+            let end = self.state.core_free.saturating_add(barrier);
             self.push_wait("wait for all devices".into(), end, None);
             (self.state.core_free, self.state.has_met) = (end, true);
         }
@@ -457,7 +488,7 @@ impl<'m> Simulator<'m> {
         let end = self.state.core_free;
         self.close_control(control, end, trips.is_none().then_some("the number of turns is not known: one is assumed"));
         for (&v, held) in view.results().iter().zip(carried) {
-            let ready = if rest > 0 { held.ready + shift } else { held.ready };
+            let ready = held.ready.saturating_add(shift);
             frame.set(v, Held { ready, bytes: frame.bytes(v), base: v, place: Place::Memory, span: held.span });
         }
         Done { start, end }
@@ -476,7 +507,10 @@ impl<'m> Simulator<'m> {
         self.spans.push(span);
         self.state.core_free = start.saturating_add(shift);
         self.state.links.iter_mut().for_each(|(_, free)| *free = free.saturating_add(shift));
-        self.state.transfers.iter_mut().for_each(|(from, to)| (*from, *to) = (*from + shift, *to + shift));
+        self.state
+            .transfers
+            .iter_mut()
+            .for_each(|(from, to)| (*from, *to) = (from.saturating_add(shift), to.saturating_add(shift)));
         shift
     }
 
@@ -560,6 +594,10 @@ impl<'m> Simulator<'m> {
         self.spans.push(span);
         SpanIndex::new(self.spans.len() - 1)
     }
+}
+
+fn is_host_op(view: &OpView<'_>) -> bool {
+    matches!(Opcode::of_view(view), Opcode::Send | Opcode::Recv | Opcode::Infeed | Opcode::Outfeed)
 }
 
 /// Returns the name of an op without its dialect.
