@@ -20,7 +20,7 @@
 use crate::route::{LinkSet, Loads};
 use crate::{Machine, Topology};
 
-/// What a collective does, as far as its time depends on it.
+/// The kind of a collective, as far as its time depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Exchange {
     /// All-gather or reduce-scatter. The bytes are those of the whole array.

@@ -1,4 +1,4 @@
-//! What a group of fused ops reads, computes and writes.
+//! The work of a group of fused ops: the bytes that it reads and writes, and its flops.
 
 use crate::Machine;
 use crate::frame::{Frame, Place};

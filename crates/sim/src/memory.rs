@@ -2,8 +2,7 @@
 
 use crate::frame::Frame;
 use crate::fuse::Item;
-use crate::schedule::Plan;
-use crate::simulate::Done;
+use crate::schedule::{Done, Plan};
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::Opcode;
 use shardwise_view::{MemoryUse, Picoseconds};

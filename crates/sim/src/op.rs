@@ -41,7 +41,7 @@ pub(crate) enum Precision {
     Highest,
 }
 
-/// What a fused group of ops does on one device.
+/// The work of a fused group of ops on one device.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Work {
     pub(crate) product: Option<Product>,

@@ -1,4 +1,4 @@
-//! Published measurements, and what the simulator predicts for them.
+//! Published measurements, with the predictions of the simulator for them.
 
 use crate::collective::{Exchange, pattern, permute_pattern};
 use crate::op::{Precision, Product, Work};
@@ -10,7 +10,7 @@ use shardwise_view::{LaneKind, Picoseconds, SpanKind, Timeline};
 /// A published measurement with its prediction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// What was measured: `product 4096 4096 4096 bf16`.
+    /// The subject of the measurement: `product 4096 4096 4096 bf16`.
     pub what: String,
     /// The topology on which it ran.
     pub topology: String,
@@ -22,7 +22,7 @@ pub struct Point {
     pub is_fit: bool,
     /// Where the measurement was published.
     pub source: String,
-    /// What is known about its error.
+    /// A remark on the constants that come from it, or on its error.
     pub note: String,
     /// The predicted time, in microseconds.
     pub predicted_us: f64,
@@ -71,7 +71,7 @@ fn bad(loc: &Loc) -> Diagnostic {
     Diagnostic::error("points-text", loc, "the line is no point").expected("the seven cells that the file's head names")
 }
 
-/// Returns the predicted time in microseconds.
+/// Returns the predicted time in microseconds. Fails if the words name no prediction.
 fn predict(words: &[&str], topology: &Topology, loc: &Loc) -> Result<f64, Diagnostics> {
     let number = |text: &str| text.parse::<f64>().map_err(|_| bad(loc));
     let machine = topology.machine();

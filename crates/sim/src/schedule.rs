@@ -9,6 +9,13 @@ use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
+/// When an item ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Done {
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+}
+
 /// The items of a block, with what each of them waits for.
 pub(crate) struct Plan {
     pub(crate) items: Vec<Item>,
@@ -67,7 +74,7 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
 /// How far behind the first item that was not issued an item may be, so that values do not wait long for their uses.
 const LOOK_AHEAD: usize = 64;
 
-/// What an item needs.
+/// The resource that an item needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
     /// Nothing.

@@ -11,8 +11,9 @@ use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
 use crate::fuse::{Item, items};
 use crate::group::{result_place, work};
+use crate::placement::placement;
 use crate::route::LinkSet;
-use crate::schedule::{Kind, Plan, Queue};
+use crate::schedule::{Done, Kind, Plan, Queue};
 use crate::transfer::{Transfer, is_asynchronous, pattern_of};
 use crate::{Topology, memory, order};
 use shardwise_base::{Diagnostic, Diagnostics, Mesh, Positions};
@@ -59,7 +60,7 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
     refuse_global(module, &main.body)?;
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
     let mesh = module.main_mesh().cloned().unwrap_or_else(one);
-    let placement = if mesh.axes.is_empty() { vec![0] } else { topology.placement(&mesh)? };
+    let placement = if mesh.axes.is_empty() { vec![0] } else { placement(topology, &mesh)? };
     let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
     let mut timeline = Timeline::new(&*module.name, maker);
     timeline.device_count = mesh.size();
@@ -97,10 +98,10 @@ struct State {
     has_met: bool,
 }
 
-pub(crate) struct Simulator<'m> {
+struct Simulator<'m> {
     module: &'m Module,
-    pub(crate) topology: &'m Topology,
-    pub(crate) mesh: Arc<Mesh>,
+    topology: &'m Topology,
+    mesh: Arc<Mesh>,
     positions: Positions,
     /// The physical device at each position of the mesh.
     placement: Vec<usize>,
@@ -119,19 +120,12 @@ pub(crate) struct Simulator<'m> {
     turn: Option<u64>,
 }
 
-/// What a branch did.
+/// The outcome of a branch.
 struct Taken {
     state: State,
     spans: Vec<Span>,
     memory: Vec<(Picoseconds, i64)>,
     held: Vec<Held>,
-}
-
-/// When an item ran.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Done {
-    pub(crate) start: Picoseconds,
-    pub(crate) end: Picoseconds,
 }
 
 fn no_main(module: &Module) -> Diagnostic {
@@ -151,14 +145,14 @@ fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     Err(Diagnostic::error("simulate-global", found.loc(), message).help("partition the program first"))
 }
 
-pub(crate) fn picoseconds(seconds: f64) -> Picoseconds {
+fn picoseconds(seconds: f64) -> Picoseconds {
     // A cast from a float saturates, and no time is negative.
     (seconds * 1e12).round() as Picoseconds
 }
 
 impl<'m> Simulator<'m> {
     /// Returns the physical device of a device of the program.
-    pub(crate) fn physical(&self, device: usize) -> usize {
+    fn physical(&self, device: usize) -> usize {
         let position = self.positions.of(device).unwrap_or(0);
         self.placement[position.min(self.placement.len() - 1)]
     }
@@ -422,7 +416,7 @@ impl<'m> Simulator<'m> {
         if let Some((_, pattern)) = self.patterns.iter().find(|(known, _)| *known == key) {
             return pattern.clone();
         }
-        let pattern = pattern_of(self, &key);
+        let pattern = pattern_of(self.topology, &self.mesh, &|device| self.physical(device), &key);
         self.patterns.push((key, pattern.clone()));
         pattern
     }
