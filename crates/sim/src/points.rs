@@ -105,7 +105,7 @@ fn product(machine: &Machine, [m, k, n]: [f64; 3], dtype: DType) -> f64 {
     let element_bytes = dtype.bits() as f64 / 8.0;
     let is_narrow = dtype.is_integer() && dtype.bits() < 32;
     let result_bytes = if is_narrow { 4.0 } else { element_bytes };
-    let product = Product { batch: 1.0, m, n, k, dtype, precision: Precision::Default, element_bytes };
+    let product = Product { batch: 1.0, m, n, k, dtype, precision: Precision::Default, element_bytes, density: 1.0 };
     let work = Work {
         product: Some(product),
         vector_flops: 0.0,
@@ -129,11 +129,7 @@ fn groups(topology: &Topology, axis: &str) -> Vec<Vec<usize>> {
 }
 
 fn run(name: &str, overlap: &str, topology: &Topology, loc: &Loc) -> Result<Timeline, Diagnostics> {
-    let overlap = match overlap {
-        "off" => Overlap::Off,
-        "auto" => Overlap::Auto,
-        _ => return Err(bad(loc).into()),
-    };
+    let overlap: Overlap = overlap.parse()?;
     let source = PROGRAMS.iter().find(|(known, _)| *known == name).ok_or_else(|| bad(loc))?.1;
     let module = text::parse(name, source, &shardwise_ops::OPS)?;
     simulate(&module, topology, &Options { overlap })

@@ -11,17 +11,20 @@ use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
 use crate::fuse::{Item, items};
 use crate::group::{result_place, work};
+use crate::op::Product;
 use crate::placement::placement;
 use crate::route::LinkSet;
 use crate::schedule::{Done, Kind, Plan, Queue};
 use crate::transfer::{Transfer, is_asynchronous, pattern_of};
 use crate::{Topology, memory, order};
-use shardwise_base::{Diagnostic, Diagnostics, Mesh, Positions};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, did_you_mean};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
 use shardwise_view::{Lane, LaneIndex, LaneKind, Maker, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work};
+use std::collections::BTreeSet;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Which collectives run beside other ops.
@@ -34,6 +37,27 @@ pub enum Overlap {
     Auto,
     /// All.
     Force,
+}
+
+impl FromStr for Overlap {
+    type Err = Diagnostic;
+
+    /// Reads `off`, `auto` or `force`.
+    fn from_str(text: &str) -> Result<Overlap, Diagnostic> {
+        match text {
+            "off" => Ok(Overlap::Off),
+            "auto" => Ok(Overlap::Auto),
+            "force" => Ok(Overlap::Force),
+            _ => Err(unknown_overlap(text)),
+        }
+    }
+}
+
+fn unknown_overlap(text: &str) -> Diagnostic {
+    let d = Diagnostic::error("overlap-unknown", &Loc::UNKNOWN, format!("`{text}` is no way to overlap"));
+    let near = did_you_mean(text, ["off", "auto", "force"]);
+    let d = near.map_or(d.clone(), |near| d.help(format!("did you mean `{near}`?")));
+    d.help("the ways are off, auto and force")
 }
 
 /// Options of the simulator.
@@ -188,8 +212,9 @@ impl<'m> Simulator<'m> {
         let kinds: Vec<Kind> = plan.items.iter().map(|item| self.kind(&block, item)).collect();
         let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &kinds);
         let mut done = vec![Done { start: 0, end: 0 }; plan.items.len()];
+        let returned: BTreeSet<Value> = results.iter().copied().filter(|_| is_main).collect();
         while let Some(i) = queue.next(&plan, self.state.core_free) {
-            let is_result = is_main && block.body[plan.items[i].root()].results.iter().any(|v| results.contains(v));
+            let is_result = block.body[plan.items[i].root()].results.iter().any(|v| returned.contains(v));
             let may_overlap = kinds[i] == Kind::Transfer && queue.has_more();
             done[i] = self.item(frame, &plan, i, is_result, may_overlap);
             queue.issued(i, &plan, frame, &kinds);
@@ -294,6 +319,9 @@ impl<'m> Simulator<'m> {
         let views: Vec<OpView<'_>> = ops.iter().map(|&op| root.at(op)).collect();
         span.name = group_name(&views);
         span.ops = views.iter().map(|view| view.name().to_string()).collect();
+        if let Some(product) = views.iter().find(|view| Product::of(view).is_some()) {
+            span.loc = product.loc().clone();
+        }
         span.work = Work {
             flops: Some(work.flops() as u64),
             memory_bytes: Some((work.hbm_in + work.hbm_out) as u64),
@@ -570,12 +598,13 @@ impl<'m> Simulator<'m> {
     fn span(&self, view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, start: Picoseconds, end: Picoseconds) -> Span {
         let mut span = Span::new(lane, short(view), kind, start..end);
         span.ops = vec![view.name().to_string()];
-        span.loc = view.loc().clone();
+        let reason = view.data().reason.as_ref();
+        span.loc = reason.map_or(view.loc(), |reason| &reason.consumer_loc).clone();
         let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
         let types: Vec<String> = types.map(|tensor| tensor.short()).collect();
         span.shape = (!types.is_empty()).then(|| types.join(", "));
         span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
-        span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
+        span.reason = reason.map(|reason| reason.text.to_string());
         (span.turn, span.devices) = (self.turn, self.mesh.size());
         span
     }
