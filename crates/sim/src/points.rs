@@ -37,6 +37,28 @@ impl Point {
     }
 }
 
+/// How well the points are predicted to which no constant was fitted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Accuracy {
+    /// The number of these points.
+    pub count: usize,
+    /// The median of their errors, as a fraction of the measured time.
+    pub median: f64,
+    /// The error that nine of ten of them do not exceed.
+    pub most: f64,
+}
+
+impl Accuracy {
+    /// Returns the accuracy of these points. Without points that were held back, all numbers are 0.
+    pub fn of(points: &[Point]) -> Accuracy {
+        let mut errors: Vec<f64> = points.iter().filter(|p| !p.is_fit).map(|p| p.error().abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let at = |rank: usize| errors.get(rank).copied().unwrap_or(0.0);
+        let count = errors.len();
+        Accuracy { count, median: at(count / 2), most: at((9 * count).div_ceil(10).saturating_sub(1)) }
+    }
+}
+
 /// The programs that points name.
 const PROGRAMS: [(&str, &str); 3] = [
     ("blocking", include_str!("../data/programs/blocking.mlir")),

@@ -75,6 +75,23 @@ const LISTED_OPS: usize = 4;
 
 /// Predicts the timeline of a localized module on a topology. One device stands for all.
 ///
+/// # Examples
+///
+/// ```
+/// use shardwise_sim::{Options, Summary, Topology, simulate};
+///
+/// let text = "func.func @main(%x: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+///   %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+///       : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+///   return %0 : tensor<4096x4096xbf16>
+/// }";
+/// let module = shardwise_ir::text::parse("product.mlir", text, &shardwise_ops::OPS).unwrap();
+/// let topology = Topology::parse("v5e:1x1").unwrap();
+/// let timeline = simulate(&module, &topology, &Options::default()).unwrap();
+/// let summary = Summary::of(&timeline, &topology);
+/// assert!(summary.fits() && summary.utilization.unwrap() > 0.9);
+/// ```
+///
 /// # Errors
 /// Fails if the module has no function (`module-main`), if its mesh has another number of devices than the topology
 /// (`topology-mesh`), if a function calls itself, or if the program is one on global values (`simulate-global`).
@@ -161,7 +178,8 @@ fn no_main(module: &Module) -> Diagnostic {
 fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     let is_global = |view: &OpView<'_>| {
         let opcode = Opcode::of_view(view);
-        matches!(opcode, Opcode::ManualComputation | Opcode::ShardingConstraint | Opcode::Reshard)
+        matches!(opcode, Opcode::ManualComputation | Opcode::NamedComputation | Opcode::ShardingConstraint)
+            || opcode == Opcode::Reshard
     };
     let mut views = body.walk().into_iter().map(|op| module.view(body, op));
     let Some(found) = views.find(is_global) else { return Ok(()) };
@@ -234,7 +252,7 @@ impl<'m> Simulator<'m> {
             Item::Engine(_) => match Opcode::of_view(&view) {
                 Opcode::AsyncStart => Kind::Transfer,
                 Opcode::AsyncDone => Kind::Free,
-                Opcode::While | Opcode::Case | Opcode::If | Opcode::Call => Kind::Core,
+                Opcode::While | Opcode::Case | Opcode::If | Opcode::Call | Opcode::Composite => Kind::Core,
                 _ => match CollectiveView::of(&view) {
                     Some(collective) if self.overlaps(&collective) => Kind::Transfer,
                     Some(_) => Kind::Core,
@@ -265,7 +283,7 @@ impl<'m> Simulator<'m> {
                 match Opcode::of_view(&view) {
                     Opcode::While => self.while_loop(frame, &view, inputs),
                     Opcode::Case | Opcode::If => self.branch(frame, &view, inputs),
-                    Opcode::Call => self.call(frame, &view, inputs),
+                    Opcode::Call | Opcode::Composite => self.call(frame, &view, inputs),
                     Opcode::AsyncStart => self.start(frame, &view, inputs),
                     Opcode::AsyncDone => self.wait_for(frame, *op, inputs),
                     _ => match CollectiveView::of(&view) {

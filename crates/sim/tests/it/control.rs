@@ -132,6 +132,32 @@ fn what_the_program_starts_runs_beside_the_core() {
 }
 
 #[test]
+fn a_call_takes_as_long_as_its_function() {
+    let product = "stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+      : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}";
+    let head = "(%x: tensor<512x512xf32>) -> tensor<512x512xf32>";
+    let plain = format!("func.func @main{head} {{\n  %0 = {product}");
+    let called = format!(
+        "func.func @main{head} {{
+  %0 = func.call @f(%x) : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}}
+func.func private @f{head} {{\n  %0 = {product}"
+    );
+    let time = |source: &str| {
+        let module = shardwise_ir::text::parse("program.mlir", source, &shardwise_ops::OPS).unwrap();
+        simulate(&module, &Topology::parse("v4:1x1x1").unwrap(), &Options::default()).unwrap()
+    };
+    let (plain, called) = (time(&plain), time(&called));
+    assert_eq!(called.spans.len(), 2, "{}", listing(&called));
+    // The function's result does not know that it is one of the program: it may stay in VMEM.
+    assert!(total(&called) > 0.0 && total(&called) <= total(&plain), "{}", listing(&called));
+    assert_eq!(flops(&called), flops(&plain));
+}
+
+#[test]
 fn a_program_on_global_values_is_refused() {
     let module = shardwise_ir::text::parse("program.mlir", ASYNCHRONOUS, &shardwise_ops::OPS).unwrap();
     let topology = Topology::parse("v5e:4x1").unwrap();
