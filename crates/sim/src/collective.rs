@@ -20,7 +20,7 @@
 use crate::route::{LinkSet, Loads};
 use crate::{Machine, Topology};
 
-/// What a collective does, as far as its time depends on it.
+/// The kind of a collective, as far as its time depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Exchange {
     /// All-gather or reduce-scatter. The bytes are those of the whole array.
@@ -444,7 +444,7 @@ mod tests {
         for (text, count) in [("v5e:16x1", 16), ("v5e:4x1", 4), ("v5e:5x1", 5), ("v4:4x4x4", 64), ("v4:8x4x4", 128)] {
             let topology = topology(text);
             let group: Vec<usize> = (0..count).collect();
-            let closed = pattern(&topology, &[group.clone()], Exchange::AllToAll);
+            let closed = pattern(&topology, std::slice::from_ref(&group), Exchange::AllToAll);
             let routed = routed(&topology, &[group], Exchange::AllToAll);
             assert!((closed.link_load - routed.link_load).abs() < 1e-9, "{text}: {closed:?} {routed:?}");
         }

@@ -1,4 +1,4 @@
-//! What is known about the values of a function while it is simulated.
+//! The values of a function while it is simulated: when they are there, and in which memory.
 
 use crate::fuse::BlockUses;
 use shardwise_ir::{Body, Type, Value};

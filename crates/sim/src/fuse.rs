@@ -226,3 +226,86 @@ impl BlockUses {
         Some(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text;
+
+    /// Returns the groups of a function with this body, each as the names of its ops, with an empty group for an op
+    /// that the engine runs.
+    fn groups(body: &str) -> Vec<String> {
+        let source = format!(
+            "func.func @main(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {{\n{body}\n}}"
+        );
+        let source = source.replace("MATRIX", "tensor<128x128xf32>");
+        let module = text::parse("test", &source, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
+        let body = &module.main().unwrap().body;
+        let (&last, ops) = body[body.entry()].ops.split_last().unwrap();
+        let block = module.view(body, last);
+        let name = |op: &Op| block.at(*op).name().trim_start_matches("stablehlo.").to_string();
+        let shown = |item: Item| match item {
+            Item::Group(ops) => Some(ops.iter().map(name).collect::<Vec<_>>().join(" ")),
+            Item::Free(_) => None,
+            Item::Engine(_) => Some(String::new()),
+        };
+        items(block, ops, &BlockUses::compute(body)).into_iter().filter_map(shown).collect()
+    }
+
+    const DOT: &str = "contracting_dims = [1] x [0] : (MATRIX, MATRIX) -> MATRIX";
+
+    #[test]
+    fn chains_are_one_group() {
+        let chain = "%0 = stablehlo.negate %x : MATRIX
+          %1 = stablehlo.tanh %0 : MATRIX
+          %2 = stablehlo.add %1, %y : MATRIX
+          return %2 : MATRIX";
+        assert_eq!(groups(chain), ["negate tanh add"]);
+        let shared = format!(
+            "%0 = stablehlo.negate %x : MATRIX
+             %1 = stablehlo.tanh %0 : MATRIX
+             %2 = stablehlo.dot_general %0, %1, {DOT}
+             return %2 : MATRIX"
+        );
+        // Both users of the negation are in one group.
+        assert_eq!(groups(&shared), ["negate tanh dot_general"]);
+    }
+
+    #[test]
+    fn a_product_has_what_comes_before_and_after() {
+        let body = format!(
+            "%0 = stablehlo.negate %x : MATRIX
+             %1 = stablehlo.dot_general %0, %y, {DOT}
+             %2 = stablehlo.tanh %1 : MATRIX
+             return %2 : MATRIX"
+        );
+        assert_eq!(groups(&body), ["negate dot_general tanh"]);
+    }
+
+    #[test]
+    fn sums_of_products_are_a_group_for_each_product() {
+        let body = format!(
+            "%0 = stablehlo.dot_general %x, %y, {DOT}
+             %1 = stablehlo.dot_general %y, %x, {DOT}
+             %2 = stablehlo.add %0, %1 : MATRIX
+             %3 = stablehlo.dot_general %x, %x, {DOT}
+             %4 = stablehlo.add %2, %3 : MATRIX
+             return %4 : MATRIX"
+        );
+        assert_eq!(groups(&body), ["dot_general", "dot_general add", "dot_general add"]);
+    }
+
+    #[test]
+    fn what_users_compute_themselves_is_in_no_group() {
+        let body = format!(
+            "%c = stablehlo.constant dense<1.0> : tensor<f32>
+             %0 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> MATRIX
+             %1 = stablehlo.add %x, %0 : MATRIX
+             %2 = stablehlo.multiply %y, %0 : MATRIX
+             %3 = stablehlo.dot_general %1, %2, {DOT}
+             %4 = stablehlo.dot_general %3, %0, {DOT}
+             return %4 : MATRIX"
+        );
+        assert_eq!(groups(&body), ["add multiply dot_general", "dot_general"]);
+    }
+}

@@ -1,4 +1,4 @@
-//! What a group of fused ops reads, computes and writes.
+//! The work of a group of fused ops: the bytes that it reads and writes, and its flops.
 
 use crate::Machine;
 use crate::frame::{Frame, Place};
@@ -47,11 +47,13 @@ pub(crate) fn work(block: OpView<'_>, ops: &[Op], frame: &Frame<'_>, place: Plac
 /// reads as many as its result has.
 fn reads(block: OpView<'_>, ops: &[Op], frame: &Frame<'_>) -> BTreeMap<Value, u64> {
     let mut reads: BTreeMap<Value, u64> = BTreeMap::new();
+    let mut members = ops.to_vec();
+    members.sort_unstable();
     for view in ops.iter().map(|&op| block.at(op)) {
         let cost = Opcode::of_view(&view).facts().cost(&view);
         let most = if cost.flops == 0.0 { written_bytes(&view, frame) } else { u64::MAX };
         for &v in view.operands() {
-            let is_inside = block.body.def_op(v).is_some_and(|op| ops.contains(&op));
+            let is_inside = block.body.def_op(v).is_some_and(|op| members.binary_search(&op).is_ok());
             if !is_inside {
                 let bytes = frame.get(v).bytes.min(most);
                 let known = reads.entry(v).or_default();

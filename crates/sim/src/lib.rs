@@ -27,7 +27,7 @@ mod topology;
 mod transfer;
 
 pub use machine::{Constants, Fact, Machine};
-pub use points::{Point, points};
+pub use points::{Accuracy, Point, points};
 pub use simulate::{Options, Overlap, simulate};
 pub use summary::Summary;
 pub use topology::Topology;

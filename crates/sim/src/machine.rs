@@ -70,9 +70,9 @@ constants! {
     peak_flops
     /// The number of bf16 products for one of f32, at default precision.
     passes_f32
-    /// The same at high precision.
+    /// The number of bf16 products for one of f32, at high precision.
     passes_f32_high
-    /// The same at the highest precision.
+    /// The number of bf16 products for one of f32, at the highest precision.
     passes_f32_highest
     /// The number of bf16 products for one of int32. Like the others, it is 0 if vector units compute it.
     passes_int32
@@ -84,7 +84,7 @@ constants! {
     passes_f64
     /// The cycles that a product takes beside its multiply-adds.
     dot_cycles
-    /// The same for int32.
+    /// The cycles that a product of int32 takes beside its multiply-adds.
     dot_cycles_int32
     /// The cycles to store 8x128 results that are rounded to 16 bits or fewer.
     store_cycles_bf16
@@ -118,9 +118,9 @@ constants! {
     hop_latency_s
     /// The fraction of a link's rate that collectives reach where no axis wraps around.
     line_efficiency
-    /// The same on rings.
+    /// The fraction of a link's rate that collectives reach on rings.
     ring_efficiency
-    /// The same for permutes.
+    /// The fraction of a link's rate that permutes reach.
     permute_efficiency
     /// The time that a permute takes beside its bytes.
     permute_latency_s
@@ -241,7 +241,8 @@ struct Section {
 }
 
 impl Section {
-    /// Reads `NAME "TITLE"` or `NAME "TITLE" like OTHER`.
+    /// Reads `NAME "TITLE"` or `NAME "TITLE" like OTHER`. Fails if the text has another form, or if there is no other
+    /// section of that name before.
     fn parse(head: &str, before: &[Section], loc: Loc) -> Result<Section, Diagnostic> {
         let mut parts = head.split('"');
         let (name, title, rest) = match (parts.next(), parts.next(), parts.next()) {
@@ -267,7 +268,8 @@ impl Section {
     }
 }
 
-/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`.
+/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form, or if there is no such
+/// constant.
 fn parse_fact(line: &str, loc: &Loc) -> Result<(&'static str, Fact), Diagnostic> {
     let (left, source) = line.split_once('|').ok_or_else(|| bad_line(loc, "a constant needs a source after `|`"))?;
     let (source, is_verified) = match source.strip_prefix('?') {

@@ -2,12 +2,11 @@
 
 use crate::frame::Frame;
 use crate::fuse::Item;
-use crate::schedule::Plan;
-use crate::simulate::Done;
+use crate::schedule::{Done, Plan};
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::Opcode;
 use shardwise_view::{MemoryUse, Picoseconds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A block's results, when they are there, and whether it is the program.
 type Ends<'a> = (&'a [Value], Picoseconds, bool);
@@ -22,7 +21,7 @@ pub(crate) fn account(
     (results, end, is_main): Ends<'_>,
 ) {
     let last = last_uses(frame, plan, done);
-    let returned: Vec<Value> = results.iter().map(|&v| frame.get(v).base).collect();
+    let returned: BTreeSet<Value> = results.iter().map(|&v| frame.get(v).base).collect();
     for (i, item) in plan.items.iter().enumerate() {
         let root = block.at(item.root());
         let is_alias = matches!(item, Item::Free(_)) || Opcode::of_view(&root) == Opcode::AsyncDone;
@@ -73,7 +72,7 @@ pub(crate) fn curve(mut changes: Vec<(Picoseconds, i64)>) -> Vec<MemoryUse> {
     changes.sort_unstable();
     let (mut uses, mut bytes): (Vec<MemoryUse>, i64) = (vec![], 0);
     for (start, change) in changes {
-        bytes += change;
+        bytes = bytes.saturating_add(change);
         let now = MemoryUse { start, bytes: bytes.max(0) as u64 };
         match uses.last_mut() {
             Some(last) if last.start == start => *last = now,

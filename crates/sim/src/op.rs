@@ -31,6 +31,9 @@ pub(crate) struct Product {
     pub(crate) precision: Precision,
     /// The bytes of an element of the operands.
     pub(crate) element_bytes: f64,
+    /// The elements of both operands, for each element of the matrices. It is less than 1 for a convolution, whose
+    /// windows overlap.
+    pub(crate) density: f64,
 }
 
 /// The precision that a product of f32 asks for.
@@ -41,7 +44,7 @@ pub(crate) enum Precision {
     Highest,
 }
 
-/// What a fused group of ops does on one device.
+/// The work of a fused group of ops on one device.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Work {
     pub(crate) product: Option<Product>,
@@ -86,7 +89,9 @@ impl Product {
         let dtype = if costs(lhs.dtype) >= costs(rhs.dtype) { lhs.dtype } else { rhs.dtype };
         let m = elements / (batch * n);
         let element_bytes = (lhs.dtype.bits().max(rhs.dtype.bits()) as f64 / 8.0).max(0.5);
-        Some(Product { batch, m, n, k: sums, dtype, precision: precision(view), element_bytes })
+        let density = (lhs.size() + rhs.size()) as f64 / (batch * sums * (m + n));
+        let density = density.min(1.0);
+        Some(Product { batch, m, n, k: sums, dtype, precision: precision(view), element_bytes, density })
     }
 
     /// Returns twice the number of multiply-adds.
@@ -126,13 +131,14 @@ impl Product {
     /// Returns the bytes of the operands that are read if not all of them fit into the fast memory: each part of the
     /// result, as large as fits, needs its rows and columns. Returns 0 if all fit.
     fn traffic(&self, c: &Constants) -> f64 {
-        let operands = self.batch * self.k * (self.m + self.n) * self.element_bytes;
+        let element_bytes = self.element_bytes * self.density;
+        let operands = self.batch * self.k * (self.m + self.n) * element_bytes;
         let results = self.batch * self.m * self.n * 4.0;
         if operands + results <= c.vmem_bytes {
             return 0.0;
         }
         let side = (c.vmem_bytes / 16.0).sqrt();
-        let reads = self.batch * self.m * self.n * self.k * self.element_bytes;
+        let reads = self.batch * self.m * self.n * self.k * element_bytes;
         reads / side.min(self.m) + reads / side.min(self.n)
     }
 }
@@ -239,7 +245,8 @@ mod tests {
 
     fn square(n: f64, dtype: DType, is_in_memory: bool) -> Work {
         let element_bytes = dtype.bits() as f64 / 8.0;
-        let product = Product { batch: 1.0, m: n, n, k: n, dtype, precision: Precision::Default, element_bytes };
+        let product =
+            Product { batch: 1.0, m: n, n, k: n, dtype, precision: Precision::Default, element_bytes, density: 1.0 };
         let bytes = if is_in_memory { n * n * element_bytes } else { 0.0 };
         Work {
             product: Some(product),
@@ -258,7 +265,16 @@ mod tests {
         let v5e = Machine::find("v5e").unwrap();
         let cycles = |dtype: DType, precision: Precision| {
             let mut work = square(0.0, dtype, false);
-            let product = Product { batch: 1.0, m: 512.0, n: 2048.0, k: 512.0, dtype, precision, element_bytes: 4.0 };
+            let product = Product {
+                batch: 1.0,
+                m: 512.0,
+                n: 2048.0,
+                k: 512.0,
+                dtype,
+                precision,
+                element_bytes: 4.0,
+                density: 1.0,
+            };
             work.product = Some(product);
             (work.seconds(&v5e) * v5e.constants.clock_hz).round()
         };
@@ -271,8 +287,16 @@ mod tests {
     fn skinny_products_load_weights_or_store_results() {
         let v5e = Machine::find("v5e").unwrap();
         let time = |m: f64, k: f64, n: f64| {
-            let product =
-                Product { batch: 1.0, m, n, k, dtype: DType::BF16, precision: Precision::Default, element_bytes: 2.0 };
+            let product = Product {
+                batch: 1.0,
+                m,
+                n,
+                k,
+                dtype: DType::BF16,
+                precision: Precision::Default,
+                element_bytes: 2.0,
+                density: 1.0,
+            };
             let mut work = square(0.0, DType::BF16, false);
             (work.product, work.results) = (Some(product), m * n);
             work.seconds(&v5e)

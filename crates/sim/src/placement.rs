@@ -3,10 +3,11 @@
 //! Small slices have orders of their own, in which the devices form a ring. On all others, an axis of the mesh is laid
 //! along one or more whole dimensions of the grid where the sizes allow it, the last axis first.
 //!
-//! Source of the orders and of the rule: jax, `mesh_utils.py`.
+//! Source of the orders and of the rule: jax, `mesh_utils.py`. Where an axis needs a part of a dimension, JAX chooses
+//! among all ways; here the last dimensions are divided first.
 
 use crate::Topology;
-use shardwise_base::Mesh;
+use shardwise_base::{Diagnostic, Loc, Mesh};
 
 const RING_2X2: [usize; 4] = [0, 1, 3, 2];
 const RING_2X4: [usize; 8] = [0, 1, 2, 3, 7, 6, 5, 4];
@@ -15,9 +16,27 @@ const RING_2X2X2: [usize; 8] = [0, 1, 3, 2, 6, 7, 5, 4];
 /// The ring of the cores of 2x2 chips with two cores each.
 const RING_CORES: [usize; 8] = [0, 1, 2, 3, 6, 7, 4, 5];
 
-/// Returns the device at each position of the mesh, which has as many devices as the topology. A mesh with a list of
-/// devices is laid out as the list says.
-pub(crate) fn placement(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
+/// Returns the physical device at each position of a mesh. A mesh with a list of devices is laid out as the list says.
+///
+/// # Errors
+/// Fails if the mesh has another number of devices than the topology (`topology-mesh`).
+pub(crate) fn placement(topology: &Topology, mesh: &Mesh) -> Result<Vec<usize>, Diagnostic> {
+    if mesh.size() != topology.device_count() {
+        return Err(misfit(topology, mesh));
+    }
+    Ok(devices(topology, mesh))
+}
+
+fn misfit(topology: &Topology, mesh: &Mesh) -> Diagnostic {
+    let (own, wanted) = (topology.device_count(), mesh.size());
+    let message = format!("the mesh has {wanted} devices, and the topology `{topology}` has {own}");
+    let cores = topology.devices_per_chip();
+    let d = Diagnostic::error("topology-mesh", &Loc::UNKNOWN, message).mesh(mesh);
+    let d = if cores > 1 { d.note(format!("each chip of {topology} has {cores} devices")) } else { d };
+    d.help("choose a topology with as many devices as the mesh")
+}
+
+fn devices(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
     if let Some(ids) = &mesh.device_ids {
         return ids.iter().map(|&id| id.min(mesh.size() - 1)).collect();
     }
@@ -28,7 +47,7 @@ pub(crate) fn placement(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
     }
 }
 
-/// Returns the order of a slice that has its own, for a mesh of these sizes.
+/// Returns the order of a slice that has its own, for a mesh of these sizes, or `None` if it has none.
 fn ring_order(topology: &Topology, sizes: &[usize]) -> Option<&'static [usize]> {
     if topology.device_count() != topology.devices_per_pod() {
         return None;
@@ -71,8 +90,7 @@ fn along_dimensions(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     for i in later {
         axes[i] = parts(&mut free, sizes[i]);
     }
-    let strides: Vec<Vec<Part>> = axes;
-    (0..sizes.iter().product()).map(|p| device_at(p, sizes, &strides)).collect()
+    (0..sizes.iter().product()).map(|p| device_at(p, sizes, &axes)).collect()
 }
 
 /// Returns the dimensions of the grid of devices: pods, x, y, z and cores.
@@ -90,6 +108,7 @@ fn dimensions(topology: &Topology) -> Vec<Part> {
 }
 
 /// Returns the first set of dimensions of this size in all, among those with the most dimensions, at most three.
+/// Returns `None` if there is no such set.
 fn whole_dimensions(free: &[Part], size: usize) -> Option<Vec<usize>> {
     let subsets = 1..1usize << free.len();
     let members = |set: usize| (0..free.len()).filter(|d| set >> d & 1 == 1).collect::<Vec<_>>();
@@ -140,7 +159,7 @@ mod tests {
     fn coordinates(topology: &str, axes: &[(&str, usize)]) -> Vec<Vec<usize>> {
         let topology = Topology::parse(topology).unwrap();
         let mesh = Mesh::new("mesh", axes.iter().copied()).unwrap();
-        topology.placement(&mesh).unwrap().into_iter().map(|d| topology.coordinates(d)).collect()
+        placement(&topology, &mesh).unwrap().into_iter().map(|d| topology.coordinates(d)).collect()
     }
 
     #[test]
@@ -172,7 +191,7 @@ mod tests {
         for (topology, axes) in meshes {
             let topology = Topology::parse(topology).unwrap();
             let mesh = Mesh::new("mesh", axes.iter().copied()).unwrap();
-            let mut found = topology.placement(&mesh).unwrap();
+            let mut found = placement(&topology, &mesh).unwrap();
             found.sort_unstable();
             assert_eq!(found, (0..topology.device_count()).collect::<Vec<_>>(), "{topology}");
         }

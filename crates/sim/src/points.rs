@@ -1,4 +1,4 @@
-//! Published measurements, and what the simulator predicts for them.
+//! Published measurements, with the predictions of the simulator for them.
 
 use crate::collective::{Exchange, pattern, permute_pattern};
 use crate::op::{Precision, Product, Work};
@@ -10,7 +10,7 @@ use shardwise_view::{LaneKind, Picoseconds, SpanKind, Timeline};
 /// A published measurement with its prediction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// What was measured: `product 4096 4096 4096 bf16`.
+    /// The subject of the measurement: `product 4096 4096 4096 bf16`.
     pub what: String,
     /// The topology on which it ran.
     pub topology: String,
@@ -22,7 +22,7 @@ pub struct Point {
     pub is_fit: bool,
     /// Where the measurement was published.
     pub source: String,
-    /// What is known about its error.
+    /// A remark on the constants that come from it, or on its error.
     pub note: String,
     /// The predicted time, in microseconds.
     pub predicted_us: f64,
@@ -34,6 +34,28 @@ impl Point {
     pub fn error(&self) -> f64 {
         let distance = self.predicted_us - self.measured_us;
         if distance.abs() <= self.rounding_us { 0.0 } else { distance / self.measured_us }
+    }
+}
+
+/// How well the points are predicted to which no constant was fitted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Accuracy {
+    /// The number of these points.
+    pub count: usize,
+    /// The median of their errors, as a fraction of the measured time.
+    pub median: f64,
+    /// The error that nine of ten of them do not exceed.
+    pub most: f64,
+}
+
+impl Accuracy {
+    /// Returns the accuracy of these points. Without points that were held back, all numbers are 0.
+    pub fn of(points: &[Point]) -> Accuracy {
+        let mut errors: Vec<f64> = points.iter().filter(|p| !p.is_fit).map(|p| p.error().abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let at = |rank: usize| errors.get(rank).copied().unwrap_or(0.0);
+        let count = errors.len();
+        Accuracy { count, median: at(count / 2), most: at((9 * count).div_ceil(10).saturating_sub(1)) }
     }
 }
 
@@ -71,7 +93,7 @@ fn bad(loc: &Loc) -> Diagnostic {
     Diagnostic::error("points-text", loc, "the line is no point").expected("the seven cells that the file's head names")
 }
 
-/// Returns the predicted time in microseconds.
+/// Returns the predicted time in microseconds. Fails if the words name no prediction.
 fn predict(words: &[&str], topology: &Topology, loc: &Loc) -> Result<f64, Diagnostics> {
     let number = |text: &str| text.parse::<f64>().map_err(|_| bad(loc));
     let machine = topology.machine();
@@ -105,7 +127,7 @@ fn product(machine: &Machine, [m, k, n]: [f64; 3], dtype: DType) -> f64 {
     let element_bytes = dtype.bits() as f64 / 8.0;
     let is_narrow = dtype.is_integer() && dtype.bits() < 32;
     let result_bytes = if is_narrow { 4.0 } else { element_bytes };
-    let product = Product { batch: 1.0, m, n, k, dtype, precision: Precision::Default, element_bytes };
+    let product = Product { batch: 1.0, m, n, k, dtype, precision: Precision::Default, element_bytes, density: 1.0 };
     let work = Work {
         product: Some(product),
         vector_flops: 0.0,
@@ -129,11 +151,7 @@ fn groups(topology: &Topology, axis: &str) -> Vec<Vec<usize>> {
 }
 
 fn run(name: &str, overlap: &str, topology: &Topology, loc: &Loc) -> Result<Timeline, Diagnostics> {
-    let overlap = match overlap {
-        "off" => Overlap::Off,
-        "auto" => Overlap::Auto,
-        _ => return Err(bad(loc).into()),
-    };
+    let overlap: Overlap = overlap.parse()?;
     let source = PROGRAMS.iter().find(|(known, _)| *known == name).ok_or_else(|| bad(loc))?.1;
     let module = text::parse(name, source, &shardwise_ops::OPS)?;
     simulate(&module, topology, &Options { overlap })

@@ -9,6 +9,13 @@ use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
+/// When an item ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Done {
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+}
+
 /// The items of a block, with what each of them waits for.
 pub(crate) struct Plan {
     pub(crate) items: Vec<Item>,
@@ -64,7 +71,10 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
     used
 }
 
-/// What an item needs.
+/// How far behind the first item that was not issued an item may be, so that values do not wait long for their uses.
+const LOOK_AHEAD: usize = 64;
+
+/// The resource that an item needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
     /// Nothing.
@@ -88,6 +98,11 @@ pub(crate) enum Queue {
 #[derive(Default)]
 pub(crate) struct Ready {
     waits: Vec<usize>,
+    is_issued: Vec<bool>,
+    /// The first item that was not issued.
+    first: usize,
+    /// Items that are too far behind the first one.
+    ahead: BinaryHeap<Reverse<(usize, Kind, Picoseconds)>>,
     /// Items that take no time.
     free: BinaryHeap<Reverse<usize>>,
     /// Items whose inputs are there, transfers first.
@@ -102,7 +117,8 @@ impl Queue {
         if is_in_order {
             return Queue::InOrder(0);
         }
-        let mut ready = Ready { waits: plan.waits.clone(), ..Ready::default() };
+        let is_issued = vec![false; plan.items.len()];
+        let mut ready = Ready { waits: plan.waits.clone(), is_issued, ..Ready::default() };
         (0..plan.items.len()).filter(|&i| plan.waits[i] == 0).for_each(|i| ready.push(i, plan, frame, kinds));
         Queue::ByReadiness(ready)
     }
@@ -130,6 +146,7 @@ impl Queue {
     /// Adds the items that waited for item `i` only, which was issued.
     pub(crate) fn issued(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, kinds: &[Kind]) {
         let Queue::ByReadiness(ready) = self else { return };
+        ready.advance(i);
         for &j in &plan.dependents[i] {
             ready.waits[j] -= 1;
             if ready.waits[j] == 0 {
@@ -141,9 +158,25 @@ impl Queue {
 
 impl Ready {
     fn push(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, kinds: &[Kind]) {
+        let time = frame.ready(&plan.inputs[i]).0;
         match kinds[i] {
             Kind::Free => self.free.push(Reverse(i)),
-            kind => self.later.push(Reverse((frame.ready(&plan.inputs[i]).0, kind, i))),
+            kind if i > self.first + LOOK_AHEAD => self.ahead.push(Reverse((i, kind, time))),
+            kind => self.later.push(Reverse((time, kind, i))),
+        }
+    }
+
+    /// Records that an item was issued, which may make others the nearest ones.
+    fn advance(&mut self, i: usize) {
+        self.is_issued[i] = true;
+        while self.is_issued.get(self.first) == Some(&true) {
+            self.first += 1;
+        }
+        while let Some(&Reverse((i, kind, time))) = self.ahead.peek()
+            && i <= self.first + LOOK_AHEAD
+        {
+            self.ahead.pop();
+            self.later.push(Reverse((time, kind, i)));
         }
     }
 

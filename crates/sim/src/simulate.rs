@@ -11,16 +11,20 @@ use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
 use crate::fuse::{Item, items};
 use crate::group::{result_place, work};
+use crate::op::Product;
+use crate::placement::placement;
 use crate::route::LinkSet;
-use crate::schedule::{Kind, Plan, Queue};
+use crate::schedule::{Done, Kind, Plan, Queue};
 use crate::transfer::{Transfer, is_asynchronous, pattern_of};
 use crate::{Topology, memory, order};
-use shardwise_base::{Diagnostic, Diagnostics, Mesh, Positions};
-use shardwise_ir::{Module, Op, OpView, Region, Value};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, did_you_mean};
+use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
 use shardwise_view::{Lane, LaneIndex, LaneKind, Maker, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work};
+use std::collections::BTreeSet;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Which collectives run beside other ops.
@@ -33,6 +37,27 @@ pub enum Overlap {
     Auto,
     /// All.
     Force,
+}
+
+impl FromStr for Overlap {
+    type Err = Diagnostic;
+
+    /// Reads `off`, `auto` or `force`.
+    fn from_str(text: &str) -> Result<Overlap, Diagnostic> {
+        match text {
+            "off" => Ok(Overlap::Off),
+            "auto" => Ok(Overlap::Auto),
+            "force" => Ok(Overlap::Force),
+            _ => Err(unknown_overlap(text)),
+        }
+    }
+}
+
+fn unknown_overlap(text: &str) -> Diagnostic {
+    let d = Diagnostic::error("overlap-unknown", &Loc::UNKNOWN, format!("`{text}` is no way to overlap"));
+    let near = did_you_mean(text, ["off", "auto", "force"]);
+    let d = near.map_or(d.clone(), |near| d.help(format!("did you mean `{near}`?")));
+    d.help("the ways are off, auto and force")
 }
 
 /// Options of the simulator.
@@ -50,15 +75,33 @@ const LISTED_OPS: usize = 4;
 
 /// Predicts the timeline of a localized module on a topology. One device stands for all.
 ///
+/// # Examples
+///
+/// ```
+/// use shardwise_sim::{Options, Summary, Topology, simulate};
+///
+/// let text = "func.func @main(%x: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+///   %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+///       : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+///   return %0 : tensor<4096x4096xbf16>
+/// }";
+/// let module = shardwise_ir::text::parse("product.mlir", text, &shardwise_ops::OPS).unwrap();
+/// let topology = Topology::parse("v5e:1x1").unwrap();
+/// let timeline = simulate(&module, &topology, &Options::default()).unwrap();
+/// let summary = Summary::of(&timeline, &topology);
+/// assert!(summary.fits() && summary.utilization.unwrap() > 0.9);
+/// ```
+///
 /// # Errors
 /// Fails if the module has no function (`module-main`), if its mesh has another number of devices than the topology
-/// (`topology-mesh`), or if a function calls itself.
+/// (`topology-mesh`), if a function calls itself, or if the program is one on global values (`simulate-global`).
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
     let main = module.main().ok_or_else(|| no_main(module))?;
     calls::refuse_recursion(module)?;
+    refuse_global(module, &main.body)?;
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
     let mesh = module.main_mesh().cloned().unwrap_or_else(one);
-    let placement = if mesh.axes.is_empty() { vec![0] } else { topology.placement(&mesh)? };
+    let placement = if mesh.axes.is_empty() { vec![0] } else { placement(topology, &mesh)? };
     let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
     let mut timeline = Timeline::new(&*module.name, maker);
     timeline.device_count = mesh.size();
@@ -96,10 +139,10 @@ struct State {
     has_met: bool,
 }
 
-pub(crate) struct Simulator<'m> {
+struct Simulator<'m> {
     module: &'m Module,
-    pub(crate) topology: &'m Topology,
-    pub(crate) mesh: Arc<Mesh>,
+    topology: &'m Topology,
+    mesh: Arc<Mesh>,
     positions: Positions,
     /// The physical device at each position of the mesh.
     placement: Vec<usize>,
@@ -118,11 +161,12 @@ pub(crate) struct Simulator<'m> {
     turn: Option<u64>,
 }
 
-/// When an item ran.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Done {
-    pub(crate) start: Picoseconds,
-    pub(crate) end: Picoseconds,
+/// The outcome of a branch.
+struct Taken {
+    state: State,
+    spans: Vec<Span>,
+    memory: Vec<(Picoseconds, i64)>,
+    held: Vec<Held>,
 }
 
 fn no_main(module: &Module) -> Diagnostic {
@@ -130,19 +174,32 @@ fn no_main(module: &Module) -> Diagnostic {
         .help("add the function to run: `func.func public @main`")
 }
 
-pub(crate) fn picoseconds(seconds: f64) -> Picoseconds {
+/// Fails if the function has a mark of the partitioner or a manual computation, so that its types are global.
+fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
+    let is_global = |view: &OpView<'_>| {
+        let opcode = Opcode::of_view(view);
+        matches!(opcode, Opcode::ManualComputation | Opcode::NamedComputation | Opcode::ShardingConstraint)
+            || opcode == Opcode::Reshard
+    };
+    let mut views = body.walk().into_iter().map(|op| module.view(body, op));
+    let Some(found) = views.find(is_global) else { return Ok(()) };
+    let message = format!("`{}` is an op on global values, and only per-device programs are simulated", found.name());
+    Err(Diagnostic::error("simulate-global", found.loc(), message).help("partition the program first"))
+}
+
+fn picoseconds(seconds: f64) -> Picoseconds {
     // A cast from a float saturates, and no time is negative.
     (seconds * 1e12).round() as Picoseconds
 }
 
 impl<'m> Simulator<'m> {
     /// Returns the physical device of a device of the program.
-    pub(crate) fn physical(&self, device: usize) -> usize {
+    fn physical(&self, device: usize) -> usize {
         let position = self.positions.of(device).unwrap_or(0);
         self.placement[position.min(self.placement.len() - 1)]
     }
 
-    fn run_main(&mut self, body: &'m shardwise_ir::Body) {
+    fn run_main(&mut self, body: &'m Body) {
         let mut frame = Frame::new(body);
         for &v in body.args() {
             frame.set(v, frame.own(v, 0, None, Place::Memory));
@@ -173,8 +230,9 @@ impl<'m> Simulator<'m> {
         let kinds: Vec<Kind> = plan.items.iter().map(|item| self.kind(&block, item)).collect();
         let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &kinds);
         let mut done = vec![Done { start: 0, end: 0 }; plan.items.len()];
+        let returned: BTreeSet<Value> = results.iter().copied().filter(|_| is_main).collect();
         while let Some(i) = queue.next(&plan, self.state.core_free) {
-            let is_result = is_main && block.body[plan.items[i].root()].results.iter().any(|v| results.contains(v));
+            let is_result = block.body[plan.items[i].root()].results.iter().any(|v| returned.contains(v));
             let may_overlap = kinds[i] == Kind::Transfer && queue.has_more();
             done[i] = self.item(frame, &plan, i, is_result, may_overlap);
             queue.issued(i, &plan, frame, &kinds);
@@ -194,10 +252,11 @@ impl<'m> Simulator<'m> {
             Item::Engine(_) => match Opcode::of_view(&view) {
                 Opcode::AsyncStart => Kind::Transfer,
                 Opcode::AsyncDone => Kind::Free,
-                Opcode::While | Opcode::Case | Opcode::If | Opcode::Call => Kind::Core,
+                Opcode::While | Opcode::Case | Opcode::If | Opcode::Call | Opcode::Composite => Kind::Core,
                 _ => match CollectiveView::of(&view) {
                     Some(collective) if self.overlaps(&collective) => Kind::Transfer,
                     Some(_) => Kind::Core,
+                    None if is_host_op(&view) => Kind::Core,
                     None => Kind::Free,
                 },
             },
@@ -224,17 +283,32 @@ impl<'m> Simulator<'m> {
                 match Opcode::of_view(&view) {
                     Opcode::While => self.while_loop(frame, &view, inputs),
                     Opcode::Case | Opcode::If => self.branch(frame, &view, inputs),
-                    Opcode::Call => self.call(frame, &view, inputs),
+                    Opcode::Call | Opcode::Composite => self.call(frame, &view, inputs),
                     Opcode::AsyncStart => self.start(frame, &view, inputs),
                     Opcode::AsyncDone => self.wait_for(frame, *op, inputs),
                     _ => match CollectiveView::of(&view) {
                         // What has nothing to run beside it is synchronous, and the core needs not meet the others.
                         Some(collective) => self.collective(frame, &view, &collective, inputs, may_overlap),
+                        None if is_host_op(&view) => self.exchange_with_host(frame, &view, inputs),
                         None => self.free(frame, *op, inputs),
                     },
                 }
             }
         }
+    }
+
+    /// Simulates an op that sends values to the host or receives some. The core waits for it.
+    fn exchange_with_host(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
+        let bytes: u64 = view.operands().iter().chain(view.results()).map(|&v| frame.bytes(v)).sum();
+        let rate = self.topology.machine().constants.host_bytes_per_s;
+        let (start, end) = self.on_core(frame, inputs, picoseconds(bytes as f64 / rate));
+        let mut span = self.span(view, self.core, SpanKind::Compute, start, end);
+        span.note = Some("the time is that of the bytes: how long the host takes is not known".into());
+        let index = self.push(frame, span, inputs);
+        for &v in view.results() {
+            frame.set(v, frame.own(v, end, Some(index), Place::Memory));
+        }
+        Done { start, end }
     }
 
     /// Sets the results of an op that takes no time.
@@ -263,6 +337,9 @@ impl<'m> Simulator<'m> {
         let views: Vec<OpView<'_>> = ops.iter().map(|&op| root.at(op)).collect();
         span.name = group_name(&views);
         span.ops = views.iter().map(|view| view.name().to_string()).collect();
+        if let Some(product) = views.iter().find(|view| Product::of(view).is_some()) {
+            span.loc = product.loc().clone();
+        }
         span.work = Work {
             flops: Some(work.flops() as u64),
             memory_bytes: Some((work.hbm_in + work.hbm_out) as u64),
@@ -283,7 +360,7 @@ impl<'m> Simulator<'m> {
     /// Runs something on the core as soon as its inputs are there. Returns its start and end.
     fn on_core(&mut self, frame: &Frame<'m>, inputs: &[Value], time: Picoseconds) -> (Picoseconds, Picoseconds) {
         let start = self.wait(frame, inputs);
-        let end = start + time + self.contention(start, time);
+        let end = start.saturating_add(time).saturating_add(self.contention(start, time));
         self.state.core_free = end;
         (start, end)
     }
@@ -313,8 +390,10 @@ impl<'m> Simulator<'m> {
     /// at most the time for which they run beside it.
     fn contention(&mut self, start: Picoseconds, time: Picoseconds) -> Picoseconds {
         self.state.transfers.retain(|&(_, end)| end > start);
-        let beside = |&(from, to): &(Picoseconds, Picoseconds)| to.min(start + time).saturating_sub(from.max(start));
-        let beside: Picoseconds = self.state.transfers.iter().map(beside).sum();
+        let beside = |&(from, to): &(Picoseconds, Picoseconds)| {
+            to.min(start.saturating_add(time)).saturating_sub(from.max(start))
+        };
+        let beside: Picoseconds = self.state.transfers.iter().map(beside).fold(0, Picoseconds::saturating_add);
         let slower = self.topology.machine().constants.contention * time as f64;
         beside.min(slower.round() as Picoseconds)
     }
@@ -340,7 +419,7 @@ impl<'m> Simulator<'m> {
         };
         // An op on the core starts it, before the next one.
         let start = self.links_free(pattern.links).max(ready).max(self.state.core_free);
-        let end = start + time;
+        let end = start.saturating_add(time);
         let lane = self.lane(pattern.links);
         let mut span = self.span(view, lane, SpanKind::Collective, start, end);
         span.work.received_bytes = Some(transfer.received);
@@ -367,7 +446,7 @@ impl<'m> Simulator<'m> {
     fn meet(&mut self) {
         let barrier = picoseconds(self.topology.machine().constants.barrier_s);
         if !self.state.has_met && self.mesh.size() > 1 {
-            let end = self.state.core_free + barrier;
+            let end = self.state.core_free.saturating_add(barrier);
             self.push_wait("wait for all devices".into(), end, None);
             (self.state.core_free, self.state.has_met) = (end, true);
         }
@@ -383,7 +462,7 @@ impl<'m> Simulator<'m> {
         if let Some((_, pattern)) = self.patterns.iter().find(|(known, _)| *known == key) {
             return pattern.clone();
         }
-        let pattern = pattern_of(self, &key);
+        let pattern = pattern_of(self.topology, &self.mesh, &|device| self.physical(device), &key);
         self.patterns.push((key, pattern.clone()));
         pattern
     }
@@ -447,9 +526,9 @@ impl<'m> Simulator<'m> {
         let rest = trips.unwrap_or(1).saturating_sub(LISTED_TURNS);
         let shift = if rest > 0 { self.further_turns(view, rest, period, first_span) } else { 0 };
         let end = self.state.core_free;
-        self.close_control(control, end, trips.is_none().then(|| "the number of turns is not known: one is assumed"));
+        self.close_control(control, end, trips.is_none().then_some("the number of turns is not known: one is assumed"));
         for (&v, held) in view.results().iter().zip(carried) {
-            let ready = if rest > 0 { held.ready + shift } else { held.ready };
+            let ready = held.ready.saturating_add(shift);
             frame.set(v, Held { ready, bytes: frame.bytes(v), base: v, place: Place::Memory, span: held.span });
         }
         Done { start, end }
@@ -468,7 +547,10 @@ impl<'m> Simulator<'m> {
         self.spans.push(span);
         self.state.core_free = start.saturating_add(shift);
         self.state.links.iter_mut().for_each(|(_, free)| *free = free.saturating_add(shift));
-        self.state.transfers.iter_mut().for_each(|(from, to)| (*from, *to) = (*from + shift, *to + shift));
+        self.state
+            .transfers
+            .iter_mut()
+            .for_each(|(from, to)| (*from, *to) = (from.saturating_add(shift), to.saturating_add(shift)));
         shift
     }
 
@@ -479,22 +561,23 @@ impl<'m> Simulator<'m> {
         let known = taken_branch(view);
         let regions: Vec<Region> = known.map_or_else(|| view.regions().to_vec(), |region| vec![region]);
         let (state, span_count, memory_count) = (self.state.clone(), self.spans.len(), self.memory.len());
-        let mut dearest: Option<(Picoseconds, State, Vec<Span>, Vec<(Picoseconds, i64)>, Vec<Held>)> = None;
+        let mut dearest: Option<Taken> = None;
         for region in regions {
             self.state = state.clone();
             let results = self.block(frame, region, false);
-            let end = self.state.core_free;
+            let state = self.state.clone();
             let held = results.iter().map(|&v| frame.get(v)).collect();
             let (spans, memory) = (self.spans.split_off(span_count), self.memory.split_off(memory_count));
-            if dearest.as_ref().is_none_or(|known| end > known.0) {
-                dearest = Some((end, self.state.clone(), spans, memory, held));
+            if dearest.as_ref().is_none_or(|known| state.core_free > known.state.core_free) {
+                dearest = Some(Taken { state, spans, memory, held });
             }
         }
-        let Some((end, state, spans, memory, held)) = dearest else { return Done { start, end: start } };
-        self.state = state;
-        self.spans.extend(spans);
-        self.memory.extend(memory);
-        self.close_control(control, end, known.is_none().then(|| "of all branches, the one that takes longest"));
+        let Some(taken) = dearest else { return Done { start, end: start } };
+        let (end, held) = (taken.state.core_free, taken.held);
+        self.state = taken.state;
+        self.spans.extend(taken.spans);
+        self.memory.extend(taken.memory);
+        self.close_control(control, end, known.is_none().then_some("of all branches, the one that takes longest"));
         for (&v, held) in view.results().iter().zip(held) {
             frame.set(v, Held { base: v, ..held });
         }
@@ -533,12 +616,13 @@ impl<'m> Simulator<'m> {
     fn span(&self, view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, start: Picoseconds, end: Picoseconds) -> Span {
         let mut span = Span::new(lane, short(view), kind, start..end);
         span.ops = vec![view.name().to_string()];
-        span.loc = view.loc().clone();
+        let reason = view.data().reason.as_ref();
+        span.loc = reason.map_or(view.loc(), |reason| &reason.consumer_loc).clone();
         let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
         let types: Vec<String> = types.map(|tensor| tensor.short()).collect();
         span.shape = (!types.is_empty()).then(|| types.join(", "));
         span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
-        span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
+        span.reason = reason.map(|reason| reason.text.to_string());
         (span.turn, span.devices) = (self.turn, self.mesh.size());
         span
     }
@@ -551,6 +635,10 @@ impl<'m> Simulator<'m> {
         self.spans.push(span);
         SpanIndex::new(self.spans.len() - 1)
     }
+}
+
+fn is_host_op(view: &OpView<'_>) -> bool {
+    matches!(Opcode::of_view(view), Opcode::Send | Opcode::Recv | Opcode::Infeed | Opcode::Outfeed)
 }
 
 /// Returns the name of an op without its dialect.

@@ -11,7 +11,6 @@
 //! core, as in JAX.
 
 use crate::Machine;
-use crate::placement::placement;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh};
 use std::fmt;
 use std::sync::Arc;
@@ -146,17 +145,6 @@ impl Topology {
         let is_full = c.wrap_all > 0.0 && self.grid.iter().all(|&n| n == c.wrap_all as usize);
         self.grid[dim] > 2 && (is_cubes || is_full || self.grid[dim] == c.wrap_axis as usize)
     }
-
-    /// Returns the physical device at each position of a mesh.
-    ///
-    /// # Errors
-    /// Fails if the mesh has another number of devices (`topology-mesh`).
-    pub(crate) fn placement(&self, mesh: &Mesh) -> Result<Vec<usize>, Diagnostics> {
-        match mesh.size() == self.device_count() {
-            true => Ok(placement(self, mesh)),
-            false => Err(misfit(self, mesh).into()),
-        }
-    }
 }
 
 /// Prints `v5e:16x16*2`.
@@ -194,15 +182,6 @@ fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
         _ => format!("three sizes of at least 1: `{}:2x2x1`, or `{}:4x4x4*2` for two pods", machine.name, machine.name),
     };
     d.expected(expected).note(format!("a topology has at most {MAX_DEVICES} devices"))
-}
-
-fn misfit(topology: &Topology, mesh: &Mesh) -> Diagnostic {
-    let (own, wanted) = (topology.device_count(), mesh.size());
-    let message = format!("the mesh has {wanted} devices, and the topology `{topology}` has {own}");
-    let cores = topology.devices_per_chip();
-    let d = Diagnostic::error("topology-mesh", &Loc::UNKNOWN, message).mesh(mesh);
-    let d = if cores > 1 { d.note(format!("each chip of {topology} has {cores} devices")) } else { d };
-    d.help("choose a topology with as many devices as the mesh")
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What a collective of the program moves, and its pattern on the topology.
+//! The bytes that a collective of the program moves, and its pattern on the topology.
 
+use crate::Topology;
 use crate::collective::{Exchange, Pattern, pattern, permute_pattern};
-use crate::simulate::Simulator;
+use shardwise_base::Mesh;
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 use shardwise_sharding::cost::CollectiveCost;
@@ -38,23 +39,27 @@ impl Transfer {
     }
 }
 
-/// Returns the pattern of a collective on the simulator's topology.
-pub(crate) fn pattern_of(simulator: &Simulator<'_>, collective: &CollectiveView) -> Pattern {
-    let physical = |device: usize| simulator.physical(device);
+/// Returns the pattern of a collective of a program on `mesh`, whose devices are these physical ones.
+pub(crate) fn pattern_of(
+    topology: &Topology,
+    mesh: &Mesh,
+    physical: &dyn Fn(usize) -> usize,
+    collective: &CollectiveView,
+) -> Pattern {
     let exchange = match &collective.kind {
         CollectiveKind::CollectivePermute { permutation } => {
-            let pairs = permutation.to_device_pairs(&simulator.mesh).into_iter();
+            let pairs = permutation.to_device_pairs(mesh).into_iter();
             let pairs: Vec<(usize, usize)> = pairs.map(|(from, to)| (physical(from), physical(to))).collect();
-            return permute_pattern(simulator.topology, &pairs);
+            return permute_pattern(topology, &pairs);
         }
         CollectiveKind::AllGather { .. } | CollectiveKind::ReduceScatter { .. } => Exchange::Gather,
         CollectiveKind::AllReduce { .. } => Exchange::AllReduce,
         CollectiveKind::AllToAll { .. } | CollectiveKind::RaggedAllToAll => Exchange::AllToAll,
         CollectiveKind::CollectiveBroadcast | CollectiveKind::CollectiveReduce { .. } => Exchange::Broadcast,
     };
-    let groups = collective.groups.to_dense(simulator.mesh.size());
+    let groups = collective.groups.to_dense(mesh.size());
     let groups: Vec<Vec<usize>> = groups.iter().map(|g| g.iter().map(|&device| physical(device)).collect()).collect();
-    pattern(simulator.topology, &groups, exchange)
+    pattern(topology, &groups, exchange)
 }
 
 /// Returns true if compilers for the machine start collectives of this kind and wait for them later.

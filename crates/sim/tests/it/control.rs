@@ -46,6 +46,9 @@ fn a_loop_takes_as_long_as_its_turns() {
     let rest: Vec<u64> = hundred.spans.iter().map(|s| s.runs).filter(|&runs| runs > 1).collect();
     assert_eq!((rest, hundred.spans.len()), (vec![98], 4), "{}", listing(&hundred));
     assert_eq!(total(&at(0)), 0.0);
+    // A time that cannot be represented is the largest one.
+    let long = turns(Some(1 << 62)).replace("tensor<i32>", "tensor<i64>");
+    assert_eq!(predict(&long, "v5e:1x1", Overlap::Off).end(), u64::MAX);
     let of_turns: Vec<Option<u64>> = two.spans.iter().map(|s| s.turn).collect();
     assert_eq!(of_turns, [None, Some(0), Some(1)]);
 }
@@ -126,6 +129,40 @@ fn what_the_program_starts_runs_beside_the_core() {
     assert!((gathers[0] - 174.0).abs() < 1.0 && (waits - 3.9).abs() < 0.1, "{}", listing(&timeline));
     let work: f64 = durations(&timeline, LaneKind::Core, SpanKind::Compute).iter().sum();
     assert!((total(&timeline) - work - waits).abs() < 1e-3);
+}
+
+#[test]
+fn a_call_takes_as_long_as_its_function() {
+    let product = "stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+      : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}";
+    let head = "(%x: tensor<512x512xf32>) -> tensor<512x512xf32>";
+    let plain = format!("func.func @main{head} {{\n  %0 = {product}");
+    let called = format!(
+        "func.func @main{head} {{
+  %0 = func.call @f(%x) : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}}
+func.func private @f{head} {{\n  %0 = {product}"
+    );
+    let time = |source: &str| {
+        let module = shardwise_ir::text::parse("program.mlir", source, &shardwise_ops::OPS).unwrap();
+        simulate(&module, &Topology::parse("v4:1x1x1").unwrap(), &Options::default()).unwrap()
+    };
+    let (plain, called) = (time(&plain), time(&called));
+    assert_eq!(called.spans.len(), 2, "{}", listing(&called));
+    // The function's result does not know that it is one of the program: it may stay in VMEM.
+    assert!(total(&called) > 0.0 && total(&called) <= total(&plain), "{}", listing(&called));
+    assert_eq!(flops(&called), flops(&plain));
+}
+
+#[test]
+fn a_program_on_global_values_is_refused() {
+    let module = shardwise_ir::text::parse("program.mlir", ASYNCHRONOUS, &shardwise_ops::OPS).unwrap();
+    let topology = Topology::parse("v5e:4x1").unwrap();
+    let error = simulate(&module, &topology, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("simulate-global") && error.contains("sdy.manual_computation"), "{error}");
 }
 
 #[test]
