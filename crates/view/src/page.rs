@@ -189,25 +189,31 @@ fn filled(template: &str, part: impl Fn(&str) -> String) -> String {
 
 /// Escapes a text for HTML, in elements and in attributes.
 fn escaped(text: &str) -> String {
-    let replace = |c: char| match c {
-        '&' => "&amp;".into(),
-        '<' => "&lt;".into(),
-        '>' => "&gt;".into(),
-        '"' => "&quot;".into(),
-        '\'' => "&#39;".into(),
-        c => String::from(c),
-    };
-    text.chars().map(replace).collect()
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 /// Escapes JSON so that it can be inside of a `script` element, where `</script>` and `<!--` would have a meaning. The
 /// separators of lines and paragraphs are escaped for readers that take JSON for JavaScript.
 fn in_script(json: &str) -> String {
-    let replace = |c: char| match c {
-        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => format!("\\u{:04x}", c as u32),
-        c => String::from(c),
-    };
-    json.chars().map(replace).collect()
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", c as u32)),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const CASES: u64 = 400;
 
-/// What a file says about a span.
+/// A span as a file describes it.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Seen {
     /// The kind and the name of the lane.
@@ -24,7 +24,7 @@ pub(crate) struct Seen {
     pub after: Vec<usize>,
 }
 
-/// What a file says about a timeline: its spans by number, and the memory in use.
+/// A timeline as a file describes it: its spans by number, and the memory in use.
 pub(crate) type SeenTimeline = (BTreeMap<usize, Seen>, Vec<(u64, u64)>);
 
 /// Returns what a file should say.

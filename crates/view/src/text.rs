@@ -63,10 +63,11 @@ impl Timeline {
         let heading =
             [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">of the limit", "kind"];
         let mut table = Table::new(&heading);
+        let end = self.end();
         for row in instructions {
             table.push(vec![
                 time(row.time),
-                known((self.end() > 0).then(|| row.time as f64 / self.end() as f64), percent),
+                known((end > 0).then(|| row.time as f64 / end as f64), percent),
                 row.runs.to_string(),
                 format!("{}{}", "  ".repeat(row.depth), row.name),
                 row.key.source.clone().unwrap_or_default(),

@@ -63,11 +63,11 @@ pub enum Maker {
 pub struct Lane {
     /// The name, such as `worker 0` or `link x+`.
     pub name: String,
-    /// What the resource is.
+    /// The kind of the resource.
     pub kind: LaneKind,
 }
 
-/// What a lane is.
+/// The kind of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LaneKind {
     /// The instructions of a program, of which each serves all devices.
@@ -80,7 +80,7 @@ pub enum LaneKind {
     Worker,
 }
 
-/// What a span is.
+/// The kind of a span.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SpanKind {
     /// Ops that compute or move data within a device.
@@ -98,9 +98,9 @@ pub enum SpanKind {
 pub struct Span {
     /// The lane in which it is shown.
     pub lane: LaneIndex,
-    /// What is shown: `dot_general`, `fused(multiply, add)`.
+    /// The name that is shown: `dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// What it is.
+    /// The kind of thing that the lane does.
     pub kind: SpanKind,
     /// The start, at most [`Span::end`].
     pub start: Picoseconds,

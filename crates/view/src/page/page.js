@@ -285,12 +285,14 @@ function drawText() {
   const made = [element("div")];
   made[0].style.height = `${lines.length * LINE}px`;
   for (let i = first; i < last; i++) made.push(lineElement(i + 1, i + 1 === selected));
+  box.setAttribute("aria-activedescendant", selected > 0 ? `line-${selected}` : "");
   box.replaceChildren(...made);
 }
 
 function lineElement(line, isSelected) {
   const made = element("div", "line");
   made.style.top = `${(line - 1) * LINE}px`;
+  made.id = `line-${line}`;
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isSelected));
   made.append(element("span", "number", `${lineTime(line)} ${line}`), document.createTextNode(lines[line - 1]));
@@ -379,7 +381,11 @@ function drawRoofline() {
   if (roof) drawRoof(context, roof, { left, right, low, x, y });
   const colors = KINDS.map(color);
   placed = points.map((point) => ({ row: point.row, x: x(Math.log10(point.intensity)), y: y(Math.log10(point.rate)) }));
+  const drawn = new Set();
   for (const point of placed) {
+    const place = `${Math.round(point.x)} ${Math.round(point.y)}`;
+    if (drawn.has(place)) continue;
+    drawn.add(place);
     context.fillStyle = colors[model.data.rows.kind[point.row]];
     context.beginPath();
     context.arc(point.x, point.y, 4, 0, 2 * Math.PI);
@@ -538,7 +544,10 @@ function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target instanceof HTMLInputElement;
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
-    const inText = get("text").contains(event.target) && event.key.startsWith("Arrow");
+    // The arrows belong to the canvas and to the program only, so that they scroll the page elsewhere.
+    const isArrow = event.key.startsWith("Arrow");
+    if (isArrow && event.target !== get("lanes") && event.target !== get("text")) return;
+    const inText = isArrow && event.target === get("text");
     const action = inText ? { ArrowDown: () => stepLine(1), ArrowUp: () => stepLine(-1) }[event.key] : KEYS[event.key];
     if (!action) return;
     event.preventDefault();
@@ -598,6 +607,7 @@ function fillHeader() {
 
 function start() {
   fillHeader();
+  get("lanes").style.height = `${Math.min(Math.max(lanesHeight + 8, 120), 480)}px`;
   fillCommunication();
   get("memory").hidden = model.data.memory.length === 0;
   get("roofline").hidden = points.length === 0;
