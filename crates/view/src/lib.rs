@@ -28,5 +28,5 @@ pub use diff::{Diff, DiffRow};
 pub use instructions::{Instruction, InstructionKey};
 pub use save::Format;
 pub use timeline::{
-    Lane, LaneIndex, LaneKind, Maker, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
+    Lane, LaneIndex, LaneKind, Maker, MemoryPart, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
 };

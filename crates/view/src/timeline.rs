@@ -41,6 +41,8 @@ pub struct Timeline {
     pub spans: EntityVec<SpanIndex, Span>,
     /// The memory in use from each of these times on, in the order of the times. Empty if it is not known.
     pub memory: Vec<MemoryUse>,
+    /// The values that are in memory where its use is highest, the largest first. Empty if they are not known.
+    pub at_peak: Vec<MemoryPart>,
 }
 
 /// How the times of a timeline were obtained.
@@ -150,6 +152,17 @@ pub struct MemoryUse {
     pub bytes: u64,
 }
 
+/// A value, or several of one line, in the memory of a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryPart {
+    /// The name that is shown: `dot_general`, `argument 1`.
+    pub name: String,
+    /// The place in the program that made the value.
+    pub loc: Loc,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
 impl Timeline {
     /// Returns a timeline of one device without lanes and spans.
     pub fn new(program: impl Into<String>, maker: Maker) -> Timeline {
@@ -160,6 +173,7 @@ impl Timeline {
             lanes: EntityVec::new(),
             spans: EntityVec::new(),
             memory: vec![],
+            at_peak: vec![],
         }
     }
 

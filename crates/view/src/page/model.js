@@ -181,12 +181,23 @@ const sizeText = (bytes) => withUnit(bytes, 1024, ["B", "KiB", "MiB", "GiB", "Ti
 const countText = (count, unit) => withUnit(count, 1000, ["", "k", "M", "G", "T", "P"].map((prefix) => prefix + unit));
 const percentText = (share) => `${(100 * share).toFixed(1)} %`;
 
-/** Returns times of the form 1, 2 or 5 times a power of ten that divide a period into about `parts` parts. */
+/** Returns a time as text that differs from that of a time `step` away. */
+function exactText(time, step) {
+  let [size, unit] = [1, 0];
+  while (time >= 1000 * size && unit < 4) {
+    size *= 1000;
+    unit++;
+  }
+  const digits = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
+  return `${(time / size).toFixed(Math.min(digits, 15))} ${["ps", "ns", "us", "ms", "s"][unit]}`;
+}
+
+/** Returns a step of 1, 2 or 5 times a power of ten that divides a period into `parts` parts at most, and its multiples. */
 function ticks(from, to, parts) {
   const rough = (to - from) / parts;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((n) => n * power).find((s) => s >= rough) || 10 * power;
   const times = [];
   for (let n = Math.ceil(from / step); n * step <= to; n++) times.push(n * step);
-  return times;
+  return { step, times };
 }

@@ -6,6 +6,8 @@ const totals = sums(model);
 const ROW = 18;
 const GUTTER = 130;
 const AXIS = 22;
+/** Tables have at most this number of rows. */
+const MAX_ROWS = 200;
 const view = { from: 0, to: model.end, top: 0, selected: -1, found: null, marked: null };
 
 /** Returns a new element with a class and a text, both of which may be missing. */
@@ -14,6 +16,25 @@ function element(name, className, content) {
   if (className) made.className = className;
   if (content !== undefined) made.textContent = content;
   return made;
+}
+
+/** Returns a button with a text that calls a function. */
+function pressed(content, action) {
+  const button = element("button", "", content);
+  button.type = "button";
+  button.addEventListener("click", action);
+  return button;
+}
+
+/** Returns the first row of a table, of whose columns the first `numbers` ones have numbers. */
+function headingRow(names, numbers) {
+  const row = element("tr");
+  names.forEach((name, i) => {
+    const cell = element("th", i < numbers ? "number" : "", name);
+    cell.setAttribute("scope", "col");
+    row.append(cell);
+  });
+  return row;
 }
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -80,12 +101,13 @@ function drawLanes() {
 }
 
 function drawAxis(context, width, height) {
-  for (const at of ticks(view.from, view.to, Math.max(2, (width - GUTTER) / 110))) {
+  const { step, times } = ticks(view.from, view.to, Math.max(2, (width - GUTTER) / 110));
+  for (const at of times) {
     const x = pixel(at, width);
     context.fillStyle = color("line");
     context.fillRect(x, AXIS - 6, 1, height);
     context.fillStyle = color("faint");
-    context.fillText(timeText(at), x + 3, AXIS / 2);
+    context.fillText(exactText(at, step), x + 3, AXIS / 2);
   }
 }
 
@@ -222,7 +244,7 @@ function describe(index) {
   const turn = model.turn && model.turn[index] >= 0 ? String(model.turn[index]) : null;
   const facts = [
     ["name", named("name")],
-    ["time", `${timeText(duration)} from ${timeText(model.start[index])}`],
+    ["time", `${timeText(duration)} from ${exactText(model.start[index], Math.max(1, duration / 10))}`],
     ["lane", model.data.lanes[model.lane[index]][0]],
     ["kind", KINDS[model.data.rows.kind[row]]],
     ["ops", named("ops")],
@@ -360,6 +382,24 @@ function drawMemory() {
   context.fillText(`peak ${sizeText(peak)}`, 6, 28);
 }
 
+/** Fills the table of the values that are in memory at the peak. */
+function fillPeak() {
+  const parts = model.data.at_peak;
+  if (parts.length === 0) return;
+  const whole = parts.reduce((sum, [bytes]) => sum + bytes, 0);
+  get("parts").append(headingRow(["bytes", "share", "value", "source"], 2));
+  for (const [bytes, name, place, line] of parts.slice(0, MAX_ROWS)) {
+    const made = element("tr");
+    made.append(element("td", "number", sizeText(bytes)), element("td", "number", percentText(bytes / whole)));
+    made.append(element("td", "", name));
+    const cell = element("td", "", rowsOfLine.has(line) ? "" : place || "");
+    if (rowsOfLine.has(line)) cell.append(pressed(place, () => selectLine(line)));
+    made.append(cell);
+    get("parts").append(made);
+  }
+  get("peak").hidden = false;
+}
+
 // Roofline
 
 const points = roofline(model, totals);
@@ -431,16 +471,12 @@ function nearestPoint(x, y) {
 
 // Communication
 
-const MAX_ROWS = 200;
-
 function fillCommunication() {
   const rows = model.data.rows.kind.flatMap((kind, row) => (KINDS[kind] === "collective" ? [row] : []));
   if (rows.length === 0) return;
   rows.sort((a, b) => totals[b].time - totals[a].time);
-  const heading = element("tr");
   const columns = ["time", "share", "spans", "received", "share of the limit", "instruction", "source", "reason"];
-  columns.forEach((name, i) => heading.append(element("th", i < 5 ? "number" : "", name)));
-  get("collectives").append(heading, ...rows.slice(0, MAX_ROWS).map(communicationRow));
+  get("collectives").append(headingRow(columns, 5), ...rows.slice(0, MAX_ROWS).map(communicationRow));
   get("more").textContent = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more` : "";
   get("communication").hidden = false;
 }
@@ -457,11 +493,8 @@ function communicationRow(row) {
     least === null || time === 0 ? "" : percentText((least * spans) / time),
   ];
   numbers.forEach((value) => made.append(element("td", "number", value)));
-  const button = element("button", "", text(model, model.data.rows.name[row]));
-  button.type = "button";
-  button.addEventListener("click", () => select(model.first[row], new Set([row])));
   const cell = element("td");
-  cell.append(button);
+  cell.append(pressed(nameOf(model.first[row]), () => select(model.first[row], new Set([row]))));
   const reason = text(model, model.data.rows.reason[row]) || "";
   made.append(cell, element("td", "", source(model, row) || ""), element("td", "", reason));
   return made;
@@ -609,6 +642,7 @@ function start() {
   fillHeader();
   get("lanes").style.height = `${Math.min(Math.max(lanesHeight + 8, 120), 480)}px`;
   fillCommunication();
+  fillPeak();
   get("memory").hidden = model.data.memory.length === 0;
   get("roofline").hidden = points.length === 0;
   get("program").hidden = lines.length === 0;
