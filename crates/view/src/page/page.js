@@ -81,7 +81,7 @@ const time = (x, width) => view.from + ((x - GUTTER) / (width - GUTTER)) * span(
 
 function drawLanes() {
   const { context, width, height } = cleared(get("lanes"));
-  const colors = [...KINDS, "on-span"].map(color);
+  const colors = [...KINDS, "on-span", "text"].map(color);
   view.top = Math.min(Math.max(0, view.top), Math.max(0, lanesHeight - height));
   drawAxis(context, width, height);
   context.save();
@@ -131,10 +131,10 @@ function drawTrack(context, track, y, width, colors) {
     context.globalAlpha = view.found && !view.found[row] ? 0.2 : 1;
     context.fillStyle = colors[model.data.rows.kind[row]];
     context.fillRect(GUTTER + left, y, Math.max(1, right - left - 0.5), ROW - 2);
-    if (view.marked && view.marked.has(row)) outline(context, GUTTER + left, y, right - left, color("text"), 1);
+    if (view.marked && view.marked.has(row)) outline(context, GUTTER + left, y, right - left, colors[5], 1);
     if (right - left > 24) {
       const label = fitting(text(model, model.data.rows.name[row]), right - left - 6);
-      context.fillStyle = colors[KINDS.length];
+      context.fillStyle = colors[4];
       context.fillText(label, GUTTER + left + 3, y + ROW / 2 - 1);
     }
     context.globalAlpha = 1;
@@ -290,12 +290,7 @@ model.data.rows.text_line.forEach((line, row) => {
   if (line > 0 && line <= lines.length) push(rowsOfLine, line, row);
 });
 
-/** Returns the time of the spans of a line as text. Loops and branches do not count. */
-function lineTime(line) {
-  const rows = (rowsOfLine.get(line) || []).filter((row) => KINDS[model.data.rows.kind[row]] !== "control");
-  const sum = rows.reduce((all, row) => all + totals[row].time, 0);
-  return sum > 0 ? timeText(sum) : "";
-}
+const lineTimes = timesOfLines(model);
 
 /** Makes elements for the lines that can be seen. */
 function drawText() {
@@ -317,7 +312,7 @@ function lineElement(line, isSelected) {
   made.id = `line-${line}`;
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isSelected));
-  made.append(element("span", "number", `${lineTime(line)} ${line}`), document.createTextNode(lines[line - 1]));
+  made.append(element("span", "number", `${lineTimes.has(line) ? timeText(lineTimes.get(line)) : ""} ${line}`), document.createTextNode(lines[line - 1]));
   if (isSelected) made.classList.add("marked");
   if (rowsOfLine.has(line)) {
     made.classList.add("spans");
@@ -471,10 +466,11 @@ function nearestPoint(x, y) {
 
 // Communication
 
+/** Fills the table of collectives, whose times and bytes are averages over the lanes that have them. */
 function fillCommunication() {
   const rows = model.data.rows.kind.flatMap((kind, row) => (KINDS[kind] === "collective" ? [row] : []));
   if (rows.length === 0) return;
-  rows.sort((a, b) => totals[b].time - totals[a].time);
+  rows.sort((a, b) => totals[b].time / totals[b].lanes - totals[a].time / totals[a].lanes);
   const columns = ["time", "share", "spans", "received", "share of the limit", "instruction", "source", "reason"];
   get("collectives").append(headingRow(columns, 5), ...rows.slice(0, MAX_ROWS).map(communicationRow));
   get("more").textContent = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more` : "";
@@ -482,14 +478,14 @@ function fillCommunication() {
 }
 
 function communicationRow(row) {
-  const { spans, time } = totals[row];
+  const { spans, time, lanes } = totals[row];
   const [bytes, least] = [fact(model, row, "received_bytes"), fact(model, row, "least_time")];
   const made = element("tr");
   const numbers = [
-    timeText(time),
-    percentText(time / model.end),
+    timeText(time / lanes),
+    percentText(time / lanes / model.end),
     String(spans),
-    bytes === null ? "" : sizeText(bytes * spans),
+    bytes === null ? "" : sizeText((bytes * spans) / lanes),
     least === null || time === 0 ? "" : percentText((least * spans) / time),
   ];
   numbers.forEach((value) => made.append(element("td", "number", value)));
