@@ -15,21 +15,21 @@ impl Timeline {
     /// and a flow leads to each span from each span for which it waits. What is known about a span is in its arguments,
     /// with the exact times in picoseconds.
     pub fn to_chrome_json(&self) -> String {
-        let mut events: Vec<Value> = self.chrome_metadata();
-        events.extend(self.spans_outside_first().into_iter().map(|span| self.chrome_span(span)));
+        let spans = self.spans_outside_first().into_iter().map(|span| self.chrome_span(span));
         // A flow belongs to the event that is open at its time, so that it must come later than the event.
-        events.extend(self.spans.keys().flat_map(|span| self.chrome_flows(span)));
-        events.extend(self.memory.iter().map(|used| {
+        let flows = self.spans.keys().flat_map(|span| self.chrome_flows(span));
+        let memory = self.memory.iter().map(|used| {
             let place = json!({ "pid": pid(LaneKind::Core), "ts": microseconds(used.start) });
             event("C", "memory", place, json!({ "bytes": used.bytes }))
-        }));
+        });
         let head = json!({
             "program": self.program,
             "maker": self.maker.name(),
             "machine": self.maker.machine(),
             "devices": self.device_count,
         });
-        let lines: Vec<String> = events.iter().map(Value::to_string).collect();
+        let events = self.chrome_metadata().into_iter().chain(spans).chain(flows).chain(memory);
+        let lines: Vec<String> = events.map(|event| event.to_string()).collect();
         format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{head},\"traceEvents\":[\n{}\n]}}\n", lines.join(",\n"))
     }
 

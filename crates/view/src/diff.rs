@@ -38,11 +38,11 @@ pub struct Diff {
 /// An instruction in two timelines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DiffRow {
-    /// What identifies it.
+    /// The ops and the place that identify it.
     pub key: InstructionKey,
     /// The name that is shown.
     pub name: String,
-    /// What it is. The times of loops and branches include those of the instructions inside of them.
+    /// The kind of its spans. The times of loops and branches include those of the instructions inside of them.
     pub kind: SpanKind,
     /// The time of all runs in the first timeline. `None` if it is not in there.
     pub first: Option<Picoseconds>,

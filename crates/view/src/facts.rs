@@ -1,6 +1,7 @@
 //! The facts of a span, in the one order and under the names that all files have.
 
 use crate::Span;
+use shardwise_base::Loc;
 
 /// A fact of a span.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,5 +42,10 @@ pub(crate) fn facts(span: &Span) -> Vec<(&'static str, Fact)> {
 
 /// Returns the file, line and column of a span, such as `a.mlir:3:5`, or `None` if they are not known.
 pub(crate) fn source(span: &Span) -> Option<String> {
-    span.loc.file_pos().map(|pos| format!("{}:{}:{}", pos.file, pos.line, pos.column))
+    place(&span.loc)
+}
+
+/// Returns the file, line and column of a location, or `None` if they are not known.
+pub(crate) fn place(loc: &Loc) -> Option<String> {
+    loc.file_pos().map(|pos| format!("{}:{}:{}", pos.file, pos.line, pos.column))
 }

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 /// An instruction of a program with all of its runs in a timeline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Instruction {
-    /// What identifies it among the instructions of all timelines of the program.
+    /// The ops and the place that identify it in all timelines of the program.
     pub key: InstructionKey,
     /// The name that is shown: `dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// What it is.
+    /// The kind of its spans.
     pub kind: SpanKind,
     /// The number of loops and branches that it is inside of.
     pub depth: usize,
@@ -32,7 +32,7 @@ pub struct Instruction {
     pub spans: Vec<SpanIndex>,
 }
 
-/// What identifies an instruction of a program in all timelines of the program.
+/// The ops of an instruction and its place, which identify it in all timelines of the program.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstructionKey {
     /// The full names of its ops, joined by commas, or the name that is shown if they are not known.

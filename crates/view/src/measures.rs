@@ -1,4 +1,4 @@
-//! What a timeline says as a whole: utilisation, exposed communication, the critical path, the peak of the memory; and
+//! Facts about a whole timeline: utilisation, exposed communication, the critical path, the peak of the memory; and
 //! the invariants of timelines.
 
 use crate::nesting::{Nesting, length, length_outside, union};

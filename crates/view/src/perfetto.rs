@@ -1,7 +1,8 @@
 //! Perfetto's traces (`.pftrace`): packets with descriptors of tracks, and with the starts and ends of slices.
 //!
 //! A kind of lanes is a process, and a lane is a thread. Perfetto counts nanoseconds. Times are rounded down, which
-//! keeps their order and so the nesting; the exact times are annotations. Names are stated once, in the first packet.
+//! keeps their order and so the nesting; the exact times are annotations. Names and texts are stated once, in the first
+//! packet.
 //!
 //! The numbers of the fields are those of Perfetto's public definitions (`protos/perfetto/trace`).
 
@@ -41,6 +42,8 @@ struct InternedData {
     event_names: Vec<InternedName>,
     #[prost(message, repeated, tag = "3")]
     debug_annotation_names: Vec<InternedName>,
+    #[prost(message, repeated, tag = "29")]
+    debug_annotation_string_values: Vec<InternedName>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -115,7 +118,7 @@ struct TrackEvent {
 struct DebugAnnotation {
     #[prost(uint64, tag = "1")]
     name_iid: u64,
-    #[prost(oneof = "AnnotationValue", tags = "3, 5, 6")]
+    #[prost(oneof = "AnnotationValue", tags = "3, 5, 17")]
     value: Option<AnnotationValue>,
 }
 
@@ -125,8 +128,9 @@ enum AnnotationValue {
     Number(u64),
     #[prost(double, tag = "5")]
     Share(f64),
-    #[prost(string, tag = "6")]
-    Text(String),
+    /// The number of a text that the first packet states.
+    #[prost(uint64, tag = "17")]
+    Text(u64),
 }
 
 /// The types of events on a track.
@@ -269,12 +273,13 @@ struct Names {
     events: Numbers,
     categories: Numbers,
     annotations: Numbers,
+    texts: Numbers,
 }
 
 impl Names {
     fn annotation(&mut self, (name, fact): (&str, Fact)) -> DebugAnnotation {
         let value = match fact {
-            Fact::Text(text) => AnnotationValue::Text(text),
+            Fact::Text(text) => AnnotationValue::Text(self.texts.get(&text)),
             Fact::Number(number) => AnnotationValue::Number(number),
             Fact::Share(share) => AnnotationValue::Share(share),
         };
@@ -286,6 +291,7 @@ impl Names {
             event_categories: self.categories.into_names(),
             event_names: self.events.into_names(),
             debug_annotation_names: self.annotations.into_names(),
+            debug_annotation_string_values: self.texts.into_names(),
         }
     }
 }
@@ -384,7 +390,7 @@ pub(crate) mod tests {
             let fact = match annotation.value.clone().unwrap() {
                 AnnotationValue::Number(number) => Fact::Number(number),
                 AnnotationValue::Share(share) => Fact::Share(share),
-                AnnotationValue::Text(text) => Fact::Text(text),
+                AnnotationValue::Text(iid) => Fact::Text(name(&names.debug_annotation_string_values, iid)),
             };
             (name(&names.debug_annotation_names, annotation.name_iid), fact_text(&fact))
         };
@@ -424,6 +430,8 @@ pub(crate) mod tests {
                 &name(3, 2, "start_ps"),
                 &name(3, 3, "duration_ps"),
                 &name(3, 4, "span"),
+                // Field 29 takes two bytes: 29 << 3 | 2 is 234, which is 106 + 128.
+                &[&[234, 1], &name(0, 1, "compute")[1..]].concat(),
             ],
         );
         // Field 60 takes two bytes: 60 << 3 | 2 is 482, which is 226 + 128 * 3 - 128.
@@ -438,7 +446,8 @@ pub(crate) mod tests {
             11,
             &[
                 &message(3, &[&[1]]),
-                &message(4, &[&[1 << 3, 1], &message(6, &[b"compute"])]),
+                // Field 17 takes two bytes: 17 << 3 is 136, which is 8 + 128.
+                &message(4, &[&[1 << 3, 1, 136, 1, 1]]),
                 &message(4, &[&[1 << 3, 2, 3 << 3, 0xe8, 7]]),
                 &message(4, &[&[1 << 3, 3, 3 << 3, 0xd0, 15]]),
                 &message(4, &[&[1 << 3, 4, 3 << 3, 0]]),

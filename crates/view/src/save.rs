@@ -52,7 +52,11 @@ impl Format {
 impl Timeline {
     /// Returns the contents of a file of the timeline. `program` is the text of the program, which a page shows beside
     /// the timeline.
+    ///
+    /// # Panics
+    /// Panics in debug builds if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn to_bytes(&self, format: Format, program: Option<&str>) -> Vec<u8> {
+        debug_assert_eq!(self.check(), Ok(()));
         match format {
             Format::Html => self.to_html(program).into_bytes(),
             Format::Chrome => self.to_chrome_json().into_bytes(),

@@ -41,8 +41,14 @@ impl Table {
 
 /// Returns a text without control characters: they are escaped, so that a terminal does not obey them.
 pub(crate) fn printable(text: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
-    text.chars().map(escaped).collect()
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => printable.extend(c.escape_default()),
+            false => printable.push(c),
+        }
+    }
+    printable
 }
 
 /// Returns a time as text with four digits, such as `222.5 us`.

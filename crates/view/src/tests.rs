@@ -2,7 +2,7 @@
 
 use crate::facts::{Fact, facts};
 use crate::nesting::Nesting;
-use crate::{Lane, LaneKind, Maker, MemoryUse, Span, SpanIndex, SpanKind, Timeline, Work, generated};
+use crate::{Lane, LaneKind, Maker, MemoryPart, MemoryUse, Span, SpanIndex, SpanKind, Timeline, Work, generated};
 use crate::{chrome, page, perfetto, xspace};
 use expect_test::{Expect, expect};
 use shardwise_base::Loc;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const CASES: u64 = 400;
 
-/// What a file says about a span.
+/// A span as a file describes it.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Seen {
     /// The kind and the name of the lane.
@@ -24,7 +24,7 @@ pub(crate) struct Seen {
     pub after: Vec<usize>,
 }
 
-/// What a file says about a timeline: its spans by number, and the memory in use.
+/// A timeline as a file describes it: its spans by number, and the memory in use.
 pub(crate) type SeenTimeline = (BTreeMap<usize, Seen>, Vec<(u64, u64)>);
 
 /// Returns what a file should say.
@@ -159,6 +159,10 @@ fn collective_matmul() -> Timeline {
         MemoryUse { start: 4_000_000, bytes: 41 << 20 },
         MemoryUse { start: 90_000_000, bytes: 40 << 20 },
     ];
+    timeline.at_peak = vec![
+        MemoryPart { name: "argument 1".into(), loc: Loc::UNKNOWN, bytes: 30 << 20 },
+        MemoryPart { name: "dot_general".into(), loc: Loc::file("matmul.mlir", 5, 3), bytes: 11 << 20 },
+    ];
     timeline
 }
 
@@ -200,6 +204,11 @@ fn text_of_a_prediction() {
             on the links, on average:
                time   share  runs  instruction         source           received  of the limit  kind
             90.0 us  36.9 %     3  collective_permute  matmul.mlir:4:3     3 MiB        66.7 %  collective
+
+            in memory at the peak:
+             bytes   share  value        source
+            30 MiB  73.2 %  argument 1
+            11 MiB  26.8 %  dot_general  matmul.mlir:5:3
 
             critical path of 5 spans:
              start      time  spans  instruction  lane  source

@@ -1,9 +1,13 @@
 //! A timeline as text: a summary, a table of instructions, and the critical path.
 
+use crate::facts::{place, source};
 use crate::table::{Table, known, percent, printable, size, time};
 use crate::{Instruction, LaneKind, Picoseconds, SpanIndex, SpanKind, Timeline};
 use shardwise_base::counted;
 use std::fmt;
+
+/// The values in memory at the peak are printed up to this number.
+const MAX_PARTS: usize = 20;
 
 /// The critical path is printed up to this number of lines.
 const MAX_PATH_LINES: usize = 40;
@@ -42,6 +46,7 @@ impl Timeline {
         lines.extend(self.table_lines("", &self.instructions(), limit));
         let transfers = self.instructions_of(&[LaneKind::Link]);
         lines.extend(self.table_lines("on the links, on average:", &transfers, limit));
+        lines.extend(self.peak_lines());
         lines.extend(self.path_lines());
         lines.join("\n")
     }
@@ -64,10 +69,11 @@ impl Timeline {
         let heading =
             [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">of the limit", "kind"];
         let mut table = Table::new(&heading);
+        let end = self.end();
         for row in instructions {
             table.push(vec![
                 time(row.time),
-                known((self.end() > 0).then(|| row.time as f64 / self.end() as f64), percent),
+                known((end > 0).then(|| row.time as f64 / end as f64), percent),
                 row.runs.to_string(),
                 format!("{}{}", "  ".repeat(row.depth), row.name),
                 row.key.source.clone().unwrap_or_default(),
@@ -78,6 +84,26 @@ impl Timeline {
             ]);
         }
         table.lines()
+    }
+
+    /// Returns the lines of the values that are in memory at the peak. Returns none if they are not known.
+    fn peak_lines(&self) -> Vec<String> {
+        if self.at_peak.is_empty() {
+            return vec![];
+        }
+        let peak = self.peak_memory().map(|peak| peak.bytes).filter(|&bytes| bytes > 0);
+        let mut table = Table::new(&[">bytes", ">share", "value", "source"]);
+        for part in self.at_peak.iter().take(MAX_PARTS) {
+            let share = peak.map(|peak| part.bytes as f64 / peak as f64);
+            let source = place(&part.loc).unwrap_or_default();
+            table.push(vec![size(part.bytes), known(share, percent), part.name.clone(), source]);
+        }
+        let mut lines = vec![String::new(), "in memory at the peak:".into()];
+        lines.extend(table.lines());
+        if self.at_peak.len() > MAX_PARTS {
+            lines.push(format!("and {} more", counted(self.at_peak.len() - MAX_PARTS, "value")));
+        }
+        lines
     }
 
     /// Returns the lines of the critical path. Spans of the same name that follow each other in a lane are one line.
@@ -111,7 +137,7 @@ impl Timeline {
             if part.len() == 1 { String::new() } else { part.len().to_string() },
             first.name.clone(),
             self.lane_of(part[0]).name.clone(),
-            crate::facts::source(first).unwrap_or_default(),
+            source(first).unwrap_or_default(),
         ]
     }
 }

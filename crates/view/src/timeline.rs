@@ -44,6 +44,8 @@ pub struct Timeline {
     pub memory: Vec<MemoryUse>,
     /// What a reader must know beside the times, one sentence each: which runs are not listed, what is an estimate.
     pub notes: Vec<String>,
+    /// The values that are in memory where its use is highest, the largest first. Empty if they are not known.
+    pub at_peak: Vec<MemoryPart>,
 }
 
 /// How the times of a timeline were obtained.
@@ -66,11 +68,11 @@ pub enum Maker {
 pub struct Lane {
     /// The name, such as `worker 0` or `link x+`.
     pub name: String,
-    /// What the resource is.
+    /// The kind of the resource.
     pub kind: LaneKind,
 }
 
-/// What a lane is.
+/// The kind of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LaneKind {
     /// The instructions of a program, of which each serves all devices.
@@ -83,7 +85,7 @@ pub enum LaneKind {
     Worker,
 }
 
-/// What a span is.
+/// The kind of a span.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SpanKind {
     /// Ops that compute or move data within a device.
@@ -101,9 +103,9 @@ pub enum SpanKind {
 pub struct Span {
     /// The lane in which it is shown.
     pub lane: LaneIndex,
-    /// What is shown: `dot_general`, `fused(multiply, add)`.
+    /// The name that is shown: `dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// What it is.
+    /// The kind of thing that the lane does.
     pub kind: SpanKind,
     /// The start, at most [`Span::end`].
     pub start: Picoseconds,
@@ -155,6 +157,17 @@ pub struct MemoryUse {
     pub bytes: u64,
 }
 
+/// A value, or several of one line, in the memory of a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryPart {
+    /// The name that is shown: `dot_general`, `argument 1`.
+    pub name: String,
+    /// The place in the program that made the value.
+    pub loc: Loc,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
 impl Timeline {
     /// Returns a timeline of one device without lanes and spans.
     pub fn new(program: impl Into<String>, maker: Maker) -> Timeline {
@@ -166,6 +179,7 @@ impl Timeline {
             spans: EntityVec::new(),
             memory: vec![],
             notes: vec![],
+            at_peak: vec![],
         }
     }
 

@@ -131,16 +131,34 @@ function search(model, wanted) {
   });
 }
 
-/** Returns the sums of each row of facts: the number of spans and of runs, and their time. */
+/** Returns the sums of each row of facts: the number of spans, their time, and the number of lanes that have them. */
 function sums(model) {
-  const sum = model.data.rows.name.map(() => ({ spans: 0, runs: 0, time: 0 }));
+  const sum = model.data.rows.name.map(() => ({ spans: 0, time: 0, lanes: new Set() }));
   for (let i = 0; i < model.count; i++) {
     const of = sum[model.row[i]];
     of.spans++;
-    of.runs += model.data.rows.runs[model.row[i]];
     of.time += model.end_of[i] - model.start[i];
+    of.lanes.add(model.lane[i]);
   }
-  return sum;
+  return sum.map(({ spans, time, lanes }) => ({ spans, time, lanes: lanes.size }));
+}
+
+/**
+ * Returns the times of the lines of the program, on average over the lanes of instructions: those of the program, or of
+ * the cores, or else of the workers. Loops and branches do not count.
+ */
+function timesOfLines(model) {
+  const kinds = model.data.lanes.map(([, kind]) => kind);
+  const counted = ["program", "core", "worker"].find((kind) => kinds.includes(kind));
+  const count = kinds.filter((kind) => kind === counted).length;
+  const times = new Map();
+  for (let i = 0; i < model.count; i++) {
+    const line = model.data.rows.text_line[model.row[i]];
+    const isControl = KINDS[model.data.rows.kind[model.row[i]]] === "control";
+    if (line < 0 || isControl || kinds[model.lane[i]] !== counted) continue;
+    times.set(line, (times.get(line) || 0) + (model.end_of[i] - model.start[i]) / count);
+  }
+  return times;
 }
 
 /** Returns the points of the roofline: rows of facts with operations, bytes of memory and a duration. */
@@ -181,12 +199,23 @@ const sizeText = (bytes) => withUnit(bytes, 1024, ["B", "KiB", "MiB", "GiB", "Ti
 const countText = (count, unit) => withUnit(count, 1000, ["", "k", "M", "G", "T", "P"].map((prefix) => prefix + unit));
 const percentText = (share) => `${(100 * share).toFixed(1)} %`;
 
-/** Returns times of the form 1, 2 or 5 times a power of ten that divide a period into about `parts` parts. */
+/** Returns a time as text that differs from that of a time `step` away. */
+function exactText(time, step) {
+  let [size, unit] = [1, 0];
+  while (time >= 1000 * size && unit < 4) {
+    size *= 1000;
+    unit++;
+  }
+  const digits = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
+  return `${(time / size).toFixed(Math.min(digits, 15))} ${["ps", "ns", "us", "ms", "s"][unit]}`;
+}
+
+/** Returns a step of 1, 2 or 5 times a power of ten of which at most `parts` fit into a period, and its multiples. */
 function ticks(from, to, parts) {
   const rough = (to - from) / parts;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((n) => n * power).find((s) => s >= rough) || 10 * power;
   const times = [];
   for (let n = Math.ceil(from / step); n * step <= to; n++) times.push(n * step);
-  return times;
+  return { step, times };
 }

@@ -6,6 +6,8 @@ const totals = sums(model);
 const ROW = 18;
 const GUTTER = 130;
 const AXIS = 22;
+/** Tables have at most this number of rows. */
+const MAX_ROWS = 200;
 const view = { from: 0, to: model.end, top: 0, selected: -1, found: null, marked: null };
 
 /** Returns a new element with a class and a text, both of which may be missing. */
@@ -14,6 +16,25 @@ function element(name, className, content) {
   if (className) made.className = className;
   if (content !== undefined) made.textContent = content;
   return made;
+}
+
+/** Returns a button with a text that calls a function. */
+function pressed(content, action) {
+  const button = element("button", "", content);
+  button.type = "button";
+  button.addEventListener("click", action);
+  return button;
+}
+
+/** Returns the first row of a table, of whose columns the first `numbers` ones have numbers. */
+function headingRow(names, numbers) {
+  const row = element("tr");
+  names.forEach((name, i) => {
+    const cell = element("th", i < numbers ? "number" : "", name);
+    cell.setAttribute("scope", "col");
+    row.append(cell);
+  });
+  return row;
 }
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -60,7 +81,7 @@ const time = (x, width) => view.from + ((x - GUTTER) / (width - GUTTER)) * span(
 
 function drawLanes() {
   const { context, width, height } = cleared(get("lanes"));
-  const colors = [...KINDS, "on-span"].map(color);
+  const colors = [...KINDS, "on-span", "text"].map(color);
   view.top = Math.min(Math.max(0, view.top), Math.max(0, lanesHeight - height));
   drawAxis(context, width, height);
   context.save();
@@ -80,12 +101,13 @@ function drawLanes() {
 }
 
 function drawAxis(context, width, height) {
-  for (const at of ticks(view.from, view.to, Math.max(2, (width - GUTTER) / 110))) {
+  const { step, times } = ticks(view.from, view.to, Math.max(2, (width - GUTTER) / 110));
+  for (const at of times) {
     const x = pixel(at, width);
     context.fillStyle = color("line");
     context.fillRect(x, AXIS - 6, 1, height);
     context.fillStyle = color("faint");
-    context.fillText(timeText(at), x + 3, AXIS / 2);
+    context.fillText(exactText(at, step), x + 3, AXIS / 2);
   }
 }
 
@@ -109,10 +131,10 @@ function drawTrack(context, track, y, width, colors) {
     context.globalAlpha = view.found && !view.found[row] ? 0.2 : 1;
     context.fillStyle = colors[model.data.rows.kind[row]];
     context.fillRect(GUTTER + left, y, Math.max(1, right - left - 0.5), ROW - 2);
-    if (view.marked && view.marked.has(row)) outline(context, GUTTER + left, y, right - left, color("text"), 1);
+    if (view.marked && view.marked.has(row)) outline(context, GUTTER + left, y, right - left, colors[5], 1);
     if (right - left > 24) {
       const label = fitting(text(model, model.data.rows.name[row]), right - left - 6);
-      context.fillStyle = colors[KINDS.length];
+      context.fillStyle = colors[4];
       context.fillText(label, GUTTER + left + 3, y + ROW / 2 - 1);
     }
     context.globalAlpha = 1;
@@ -222,7 +244,7 @@ function describe(index) {
   const turn = model.turn && model.turn[index] >= 0 ? String(model.turn[index]) : null;
   const facts = [
     ["name", named("name")],
-    ["time", `${timeText(duration)} from ${timeText(model.start[index])}`],
+    ["time", `${timeText(duration)} from ${exactText(model.start[index], Math.max(1, duration / 10))}`],
     ["lane", model.data.lanes[model.lane[index]][0]],
     ["kind", KINDS[model.data.rows.kind[row]]],
     ["ops", named("ops")],
@@ -268,12 +290,7 @@ model.data.rows.text_line.forEach((line, row) => {
   if (line > 0 && line <= lines.length) push(rowsOfLine, line, row);
 });
 
-/** Returns the time of the spans of a line as text. Loops and branches do not count. */
-function lineTime(line) {
-  const rows = (rowsOfLine.get(line) || []).filter((row) => KINDS[model.data.rows.kind[row]] !== "control");
-  const sum = rows.reduce((all, row) => all + totals[row].time, 0);
-  return sum > 0 ? timeText(sum) : "";
-}
+const lineTimes = timesOfLines(model);
 
 /** Makes elements for the lines that can be seen. */
 function drawText() {
@@ -285,15 +302,17 @@ function drawText() {
   const made = [element("div")];
   made[0].style.height = `${lines.length * LINE}px`;
   for (let i = first; i < last; i++) made.push(lineElement(i + 1, i + 1 === selected));
+  box.setAttribute("aria-activedescendant", selected > 0 ? `line-${selected}` : "");
   box.replaceChildren(...made);
 }
 
 function lineElement(line, isSelected) {
   const made = element("div", "line");
   made.style.top = `${(line - 1) * LINE}px`;
+  made.id = `line-${line}`;
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isSelected));
-  made.append(element("span", "number", `${lineTime(line)} ${line}`), document.createTextNode(lines[line - 1]));
+  made.append(element("span", "number", `${lineTimes.has(line) ? timeText(lineTimes.get(line)) : ""} ${line}`), document.createTextNode(lines[line - 1]));
   if (isSelected) made.classList.add("marked");
   if (rowsOfLine.has(line)) {
     made.classList.add("spans");
@@ -358,6 +377,24 @@ function drawMemory() {
   context.fillText(`peak ${sizeText(peak)}`, 6, 28);
 }
 
+/** Fills the table of the values that are in memory at the peak. */
+function fillPeak() {
+  const parts = model.data.at_peak;
+  if (parts.length === 0) return;
+  const whole = parts.reduce((sum, [bytes]) => sum + bytes, 0);
+  get("parts").append(headingRow(["bytes", "share", "value", "source"], 2));
+  for (const [bytes, name, place, line] of parts.slice(0, MAX_ROWS)) {
+    const made = element("tr");
+    made.append(element("td", "number", sizeText(bytes)), element("td", "number", percentText(bytes / whole)));
+    made.append(element("td", "", name));
+    const cell = element("td", "", rowsOfLine.has(line) ? "" : place || "");
+    if (rowsOfLine.has(line)) cell.append(pressed(place, () => selectLine(line)));
+    made.append(cell);
+    get("parts").append(made);
+  }
+  get("peak").hidden = false;
+}
+
 // Roofline
 
 const points = roofline(model, totals);
@@ -379,7 +416,11 @@ function drawRoofline() {
   if (roof) drawRoof(context, roof, { left, right, low, x, y });
   const colors = KINDS.map(color);
   placed = points.map((point) => ({ row: point.row, x: x(Math.log10(point.intensity)), y: y(Math.log10(point.rate)) }));
+  const drawn = new Set();
   for (const point of placed) {
+    const place = `${Math.round(point.x)} ${Math.round(point.y)}`;
+    if (drawn.has(place)) continue;
+    drawn.add(place);
     context.fillStyle = colors[model.data.rows.kind[point.row]];
     context.beginPath();
     context.arc(point.x, point.y, 4, 0, 2 * Math.PI);
@@ -425,37 +466,31 @@ function nearestPoint(x, y) {
 
 // Communication
 
-const MAX_ROWS = 200;
-
+/** Fills the table of collectives, whose times and bytes are averages over the lanes that have them. */
 function fillCommunication() {
   const rows = model.data.rows.kind.flatMap((kind, row) => (KINDS[kind] === "collective" ? [row] : []));
   if (rows.length === 0) return;
-  rows.sort((a, b) => totals[b].time - totals[a].time);
-  const heading = element("tr");
+  rows.sort((a, b) => totals[b].time / totals[b].lanes - totals[a].time / totals[a].lanes);
   const columns = ["time", "share", "spans", "received", "share of the limit", "instruction", "source", "reason"];
-  columns.forEach((name, i) => heading.append(element("th", i < 5 ? "number" : "", name)));
-  get("collectives").append(heading, ...rows.slice(0, MAX_ROWS).map(communicationRow));
+  get("collectives").append(headingRow(columns, 5), ...rows.slice(0, MAX_ROWS).map(communicationRow));
   get("more").textContent = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more` : "";
   get("communication").hidden = false;
 }
 
 function communicationRow(row) {
-  const { spans, time } = totals[row];
+  const { spans, time, lanes } = totals[row];
   const [bytes, least] = [fact(model, row, "received_bytes"), fact(model, row, "least_time")];
   const made = element("tr");
   const numbers = [
-    timeText(time),
-    percentText(time / model.end),
+    timeText(time / lanes),
+    percentText(time / lanes / model.end),
     String(spans),
-    bytes === null ? "" : sizeText(bytes * spans),
+    bytes === null ? "" : sizeText((bytes * spans) / lanes),
     least === null || time === 0 ? "" : percentText((least * spans) / time),
   ];
   numbers.forEach((value) => made.append(element("td", "number", value)));
-  const button = element("button", "", text(model, model.data.rows.name[row]));
-  button.type = "button";
-  button.addEventListener("click", () => select(model.first[row], new Set([row])));
   const cell = element("td");
-  cell.append(button);
+  cell.append(pressed(nameOf(model.first[row]), () => select(model.first[row], new Set([row]))));
   const reason = text(model, model.data.rows.reason[row]) || "";
   made.append(cell, element("td", "", source(model, row) || ""), element("td", "", reason));
   return made;
@@ -538,7 +573,10 @@ function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target instanceof HTMLInputElement;
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
-    const inText = get("text").contains(event.target) && event.key.startsWith("Arrow");
+    // The arrows belong to the canvas and to the program only, so that they scroll the page elsewhere.
+    const isArrow = event.key.startsWith("Arrow");
+    if (isArrow && event.target !== get("lanes") && event.target !== get("text")) return;
+    const inText = isArrow && event.target === get("text");
     const action = inText ? { ArrowDown: () => stepLine(1), ArrowUp: () => stepLine(-1) }[event.key] : KEYS[event.key];
     if (!action) return;
     event.preventDefault();
@@ -598,7 +636,9 @@ function fillHeader() {
 
 function start() {
   fillHeader();
+  get("lanes").style.height = `${Math.min(Math.max(lanesHeight + 8, 120), 480)}px`;
   fillCommunication();
+  fillPeak();
   get("memory").hidden = model.data.memory.length === 0;
   get("roofline").hidden = points.length === 0;
   get("program").hidden = lines.length === 0;
