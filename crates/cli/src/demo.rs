@@ -2,7 +2,6 @@
 
 use crate::check::nearness;
 use crate::placed::Placed;
-use crate::run::times_table;
 use clap::{Args, Command, FromArgMatches};
 use shardwise::DimSpec;
 use shardwise::prelude::*;
@@ -139,7 +138,7 @@ fn placed(module: &Module, inputs: &[Literal]) -> Result<Placed, Diagnostics> {
 fn show_runs(module: &Module, inputs: &[Literal]) -> Result<(), Diagnostics> {
     let (mesh, one) = (placed(module, inputs)?, placed(&unsharded(module), inputs)?);
     let expected = reference(&inputs[0], &inputs[1]);
-    say!("Time of each instruction, of one run:\n\n{}\n", times_table(&mesh.profile()?.instructions));
+    say!("Time of each instruction, of one run:\n\n{}\n", mesh.profile()?.timeline("demo"));
     let devices = module.main_mesh().map_or(1, |m| m.size());
     for (program, devices) in [(&mesh, devices), (&one, 1)] {
         let difference = nearness(&program.run()?[0], &expected);

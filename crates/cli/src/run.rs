@@ -2,10 +2,9 @@
 
 use crate::placed::Placed;
 use crate::{EngineName, RunArgs, check, memory, npz, parts, random, timelines};
-use comfy_table::{CellAlignment, Table, presets};
 use shardwise_base::compare::element_text;
 use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop, counted};
-use shardwise_engine::{Engine, Executable, InstructionTime, Signature};
+use shardwise_engine::{Engine, Executable, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Attr, Module, TensorType, Value, text};
@@ -138,22 +137,6 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
 
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
     engine.compile(&args.source.partition(module)?.module)
-}
-
-/// Formats the time of each instruction as a table.
-pub fn times_table(times: &[InstructionTime]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["time", "runs", "instruction", "source", ""]);
-    for t in times {
-        let mark = match (t.is_collective, t.is_fallback) {
-            (true, _) => "communication",
-            (_, true) => "reference evaluation",
-            _ => "",
-        };
-        table.add_row([format!("{:?}", t.total), t.count.to_string(), t.name.clone(), t.loc.to_string(), mark.into()]);
-    }
-    table.column_mut(0).expect("a column").set_cell_alignment(CellAlignment::Right);
-    table
 }
 
 /// Prints the type of each result, and its elements if there are few.

@@ -7,6 +7,7 @@ mod coverage;
 mod made;
 mod ops;
 mod passes;
+mod predictions;
 
 pub use codes::diagnostics;
 pub use made::Made;
@@ -86,6 +87,7 @@ fn pages() -> Result<Vec<Page>> {
         passes::shardy_page(),
         codes::page()?,
         command::page()?,
+        predictions::page()?,
     ])
 }
 
