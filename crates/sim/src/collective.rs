@@ -407,6 +407,18 @@ mod tests {
     }
 
     #[test]
+    fn nodes_of_gpus_are_as_fast_as_their_slowest_level() {
+        // gpus.md: V times the largest (D - 1) / (D W) of a level: 8 GPUs of 450 GB/s, and nodes of 400 GB/s.
+        for nodes in [1, 2, 4, 32] {
+            let count = nodes as f64;
+            let expected = (7.0 / 8.0 / 450e9f64).max((count - 1.0) / count / 400e9);
+            let group: Vec<usize> = (0..8 * nodes).collect();
+            let found = nominal(&format!("h100:{nodes}x8"), &group, Exchange::Gather, 1e9);
+            close(found, expected * 1e15);
+        }
+    }
+
+    #[test]
     fn a_message_between_corners_uses_two_routes() {
         // tpus.md, question 5: 188 us for the bytes and 6 us for six hops.
         let topology = topology("v5e:4x4");

@@ -320,6 +320,13 @@ mod tests {
         }
     }
 
+    /// roofline.md: with more than 240 rows, a product of bf16 on v5e is bound by its flops.
+    #[test]
+    fn products_on_v5e_need_240_rows() {
+        let c = &Machine::find("v5e").unwrap().constants;
+        assert_eq!((c.peak_flops / c.hbm_bytes_per_s).floor(), 240.0);
+    }
+
     #[test]
     fn mistakes_in_a_text_have_a_line() {
         let cases = [

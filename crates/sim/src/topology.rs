@@ -7,6 +7,8 @@
 //! | `v5e:16x16*2` | two pods of 16 x 16 chips, over the data centre's network |
 //! | `h100:2x8` | two nodes of 8 GPUs |
 //!
+//! Twisted tori, in which the wraps of some slices of v4 and v5p are shifted, are simulated as plain ones.
+//!
 //! Chips are numbered with x first: chip 1 of `v5e:2x4` is at x = 1, y = 0. Devices are numbered by pod, then chip, then
 //! core, as in JAX.
 

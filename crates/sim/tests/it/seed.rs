@@ -9,7 +9,7 @@
 //! all-gather come from two other ones, of 680 us and 8 us.
 
 use crate::programs::{durations, listing, localized, predict, total};
-use shardwise_sim::{Machine, Options, Overlap, Topology, simulate};
+use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, simulate};
 use shardwise_view::{LaneKind, SpanKind, Timeline};
 use std::sync::Arc;
 
@@ -164,6 +164,17 @@ fn the_blocking_product_is_an_all_gather_and_a_product() {
     within(gathers[0], 89.2, 0.03, "all-gather");
     within(products[0], 222.5, 0.03, "product");
     within(total(&timeline), 312.0, 0.03, "total");
+}
+
+/// libtpu's compilation needs 42.99 MB, of which 16.78 MB are the copy of the weights that it prefetches. The rest is
+/// the arguments, the gathered array and the result.
+#[test]
+fn the_blocking_product_needs_the_memory_of_libtpus_compilation() {
+    let timeline = predict(&by_the_compiler("i32", "[{\"X\"}, {\"Y\"}]"), TOPOLOGY, Overlap::Off);
+    let summary = Summary::of(&timeline, &Topology::parse(TOPOLOGY).unwrap());
+    within(summary.peak_bytes as f64 / 1e6, 42.99 - 16.78, 0.002, "peak");
+    // A multiply-add counts as two flops, however many passes it takes.
+    assert_eq!(summary.flops, 2 * 512 * 2048 * 2048);
 }
 
 #[test]
