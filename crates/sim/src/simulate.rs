@@ -123,7 +123,9 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
         turn: None,
     };
     simulator.run_main(&main.body);
-    Ok(order::finish(simulator.timeline, simulator.spans, simulator.memory))
+    let timeline = order::finish(simulator.timeline, simulator.spans, simulator.memory);
+    debug_assert_eq!(timeline.check(), Ok(()));
+    Ok(timeline)
 }
 
 /// The state from which branches start.
@@ -373,16 +375,16 @@ impl<'m> Simulator<'m> {
             && let Some(cause) = cause
         {
             let name = format!("wait for {}", self.spans[cause.index()].name);
-            self.push_wait(name, start, Some(cause));
+            self.push_wait(name, start);
         }
         self.state.core_free = start;
         start
     }
 
-    fn push_wait(&mut self, name: String, end: Picoseconds, cause: Option<SpanIndex>) {
+    /// Adds the time from which the core has nothing to do until `end`. The spans that run then say what they wait for.
+    fn push_wait(&mut self, name: String, end: Picoseconds) {
         let mut span = Span::new(self.core, name, SpanKind::Wait, self.state.core_free..end);
         (span.devices, span.turn) = (self.mesh.size(), self.turn);
-        span.after = cause.into_iter().collect();
         self.spans.push(span);
     }
 
@@ -431,7 +433,7 @@ impl<'m> Simulator<'m> {
         match is_async {
             true => self.state.transfers.push((start, end)),
             false => {
-                self.push_wait(format!("wait for {}", short(view)), end, Some(index));
+                self.push_wait(format!("wait for {}", short(view)), end);
                 self.state.core_free = end;
             }
         }
@@ -447,7 +449,7 @@ impl<'m> Simulator<'m> {
         let barrier = picoseconds(self.topology.machine().constants.barrier_s);
         if !self.state.has_met && self.mesh.size() > 1 {
             let end = self.state.core_free.saturating_add(barrier);
-            self.push_wait("wait for all devices".into(), end, None);
+            self.push_wait("wait for all devices".into(), end);
             (self.state.core_free, self.state.has_met) = (end, true);
         }
     }
