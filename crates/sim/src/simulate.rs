@@ -34,6 +34,7 @@ pub enum Overlap {
     #[default]
     Off,
     /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them asynchronous.
+    /// If that takes longer than [`Overlap::Off`], the result is that of `Off`.
     Auto,
     /// All.
     Force,
@@ -102,28 +103,13 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
     let mesh = module.main_mesh().cloned().unwrap_or_else(one);
     let placement = if mesh.axes.is_empty() { vec![0] } else { placement(topology, &mesh)? };
-    let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
-    let mut timeline = Timeline::new(&*module.name, maker);
-    timeline.device_count = mesh.size();
-    let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
-    let mut simulator = Simulator {
-        module,
-        topology,
-        positions: mesh.positions(),
-        mesh,
-        placement,
-        overlap: options.overlap,
-        core,
-        lanes: vec![],
-        patterns: vec![],
-        spans: vec![],
-        memory: vec![],
-        state: State::default(),
-        timeline,
-        turn: None,
-    };
-    simulator.run_main(&main.body);
-    Ok(order::finish(simulator.timeline, simulator.spans, simulator.memory))
+    let run = |overlap: Overlap| Simulator::run(module, topology, (&mesh, &placement), overlap);
+    let timeline = run(options.overlap);
+    if options.overlap != Overlap::Auto {
+        return Ok(timeline);
+    }
+    let in_order = run(Overlap::Off);
+    Ok(if timeline.end() < in_order.end() { timeline } else { in_order })
 }
 
 /// The state from which branches start.
@@ -193,6 +179,39 @@ fn picoseconds(seconds: f64) -> Picoseconds {
 }
 
 impl<'m> Simulator<'m> {
+    /// Returns the timeline of the main function on a mesh whose positions have these physical devices.
+    fn run(
+        module: &'m Module,
+        topology: &'m Topology,
+        (mesh, placement): (&Arc<Mesh>, &[usize]),
+        overlap: Overlap,
+    ) -> Timeline {
+        let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
+        let mut timeline = Timeline::new(&*module.name, maker);
+        timeline.device_count = mesh.size();
+        let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
+        let mut simulator = Simulator {
+            module,
+            topology,
+            positions: mesh.positions(),
+            mesh: mesh.clone(),
+            placement: placement.to_vec(),
+            overlap,
+            core,
+            lanes: vec![],
+            patterns: vec![],
+            spans: vec![],
+            memory: vec![],
+            state: State::default(),
+            timeline,
+            turn: None,
+        };
+        if let Some(main) = module.main() {
+            simulator.run_main(&main.body);
+        }
+        order::finish(simulator.timeline, simulator.spans, simulator.memory)
+    }
+
     /// Returns the physical device of a device of the program.
     fn physical(&self, device: usize) -> usize {
         let position = self.positions.of(device).unwrap_or(0);
