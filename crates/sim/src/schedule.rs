@@ -49,6 +49,17 @@ impl Plan {
         }
         Plan { items, inputs, ..plan }
     }
+
+    /// Returns, for each item, whether all of its users in the block come soon after it.
+    pub(crate) fn short_lives(&self) -> Vec<bool> {
+        let mut last: Vec<usize> = (0..self.items.len()).collect();
+        for i in (0..self.items.len()).rev() {
+            let is_free = |&&j: &&usize| matches!(self.items[j], Item::Free(_));
+            let users = self.dependents[i].iter().map(|j| if is_free(&j) { last[*j] } else { *j });
+            last[i] = users.max().unwrap_or(i);
+        }
+        last.iter().enumerate().map(|(i, last)| last - i <= SHORT_LIFE).collect()
+    }
 }
 
 fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
@@ -73,6 +84,9 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
 
 /// How far behind the first item that was not issued an item may be, so that values do not wait long for their uses.
 const LOOK_AHEAD: usize = 64;
+
+/// The largest distance between an item and its last user for which its result stays in the fast memory.
+const SHORT_LIFE: usize = 64;
 
 /// The resource that an item needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -249,11 +249,13 @@ impl<'m> Simulator<'m> {
         let kinds: Vec<Kind> = plan.items.iter().map(|item| self.kind(&block, item)).collect();
         let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &kinds);
         let mut done = vec![Done { start: 0, end: 0 }; plan.items.len()];
-        let returned: BTreeSet<Value> = results.iter().copied().filter(|_| is_main).collect();
+        let returned: BTreeSet<Value> = results.iter().copied().collect();
+        let short_lives = plan.short_lives();
         while let Some(i) = queue.next(&plan, self.state.core_free) {
             let is_result = block.body[plan.items[i].root()].results.iter().any(|v| returned.contains(v));
+            let stays = short_lives[i] && !is_result;
             let may_overlap = kinds[i] == Kind::Transfer && queue.has_more();
-            done[i] = self.item(frame, &plan, i, is_result, may_overlap);
+            done[i] = self.item(frame, &plan, i, stays, may_overlap);
             queue.issued(i, &plan, frame, &kinds);
         }
         // What a region starts ends in it.
@@ -292,10 +294,10 @@ impl<'m> Simulator<'m> {
         }
     }
 
-    fn item(&mut self, frame: &mut Frame<'m>, plan: &Plan, i: usize, is_result: bool, may_overlap: bool) -> Done {
+    fn item(&mut self, frame: &mut Frame<'m>, plan: &Plan, i: usize, stays: bool, may_overlap: bool) -> Done {
         let inputs = &plan.inputs[i];
         match &plan.items[i] {
-            Item::Group(ops) => self.group(frame, ops, inputs, is_result),
+            Item::Group(ops) => self.group(frame, ops, inputs, stays),
             Item::Free(op) => self.free(frame, *op, inputs),
             Item::Engine(op) => {
                 let view = self.module.view(frame.body, *op);
@@ -345,11 +347,12 @@ impl<'m> Simulator<'m> {
         Done { start: ready, end: ready }
     }
 
-    fn group(&mut self, frame: &mut Frame<'m>, ops: &[Op], inputs: &[Value], is_result: bool) -> Done {
+    /// Simulates a group of ops. `stays` is true if its results are used soon, so that they can stay in the fast memory.
+    fn group(&mut self, frame: &mut Frame<'m>, ops: &[Op], inputs: &[Value], stays: bool) -> Done {
         let root = self.module.view(frame.body, *ops.last().expect("a group has an op"));
         let machine = self.topology.machine();
         let bytes = root.results().iter().map(|&v| frame.bytes(v)).sum();
-        let place = result_place(machine, bytes, is_result);
+        let place = result_place(machine, bytes, stays);
         let work = work(root, ops, frame, place);
         let (start, end) = self.on_core(frame, inputs, picoseconds(work.seconds(machine)));
         let mut span = self.span(&root, self.core, SpanKind::Compute, start, end);
@@ -455,7 +458,7 @@ impl<'m> Simulator<'m> {
             }
         }
         for &v in view.results() {
-            let place = result_place(machine, frame.bytes(v), false);
+            let place = result_place(machine, frame.bytes(v), true);
             frame.set(v, frame.own(v, end, Some(index), place));
         }
         Done { start, end }
