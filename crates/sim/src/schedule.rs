@@ -2,12 +2,11 @@
 
 use crate::frame::Frame;
 use crate::fuse::Item;
-use shardwise_base::EntityVec;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::{Effects, Opcode};
 use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 /// When an item ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,15 +30,15 @@ impl Plan {
     /// Returns the plan of the items of the block that `block` is in. Items with effects stay in their order.
     pub(crate) fn new(block: OpView<'_>, items: Vec<Item>) -> Plan {
         let inputs: Vec<Vec<Value>> = items.iter().map(|item| inputs(block, item)).collect();
-        let mut maker: EntityVec<Value, Option<usize>> = EntityVec::filled(block.body.value_count(), None);
+        let mut maker: HashMap<Value, usize> = HashMap::new();
         for (i, item) in items.iter().enumerate() {
-            block.body[item.root()].results.iter().for_each(|&v| maker[v] = Some(i));
+            maker.extend(block.body[item.root()].results.iter().map(|&v| (v, i)));
         }
         let mut plan =
             Plan { waits: vec![0; items.len()], dependents: vec![vec![]; items.len()], inputs: vec![], items: vec![] };
         let mut last_ordered = None;
         for (i, item) in items.iter().enumerate() {
-            let mut before: BTreeSet<usize> = inputs[i].iter().filter_map(|&v| maker[v]).collect();
+            let mut before: BTreeSet<usize> = inputs[i].iter().filter_map(|v| maker.get(v).copied()).collect();
             let root = block.at(item.root());
             if Opcode::of_view(&root).facts().effects(&root) == Effects::Ordered {
                 before.extend(last_ordered.replace(i));
