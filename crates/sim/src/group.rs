@@ -74,9 +74,9 @@ fn written_bytes(view: &OpView<'_>, frame: &Frame<'_>) -> u64 {
     }
 }
 
-/// Returns the memory for a result of this many bytes.
-pub(crate) fn result_place(machine: &Machine, bytes: u64, is_main_result: bool) -> Place {
+/// Returns the memory for a result of this many bytes. `stays` is true if it is used soon.
+pub(crate) fn result_place(machine: &Machine, bytes: u64, stays: bool) -> Place {
     // The fast memory holds what is used soon, beside the windows of other ops.
     let fits = bytes as f64 <= machine.constants.vmem_bytes / 8.0;
-    if fits && !is_main_result { Place::Fast } else { Place::Memory }
+    if fits && stays { Place::Fast } else { Place::Memory }
 }

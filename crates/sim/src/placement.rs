@@ -1,7 +1,8 @@
 //! Which device of a topology is at each position of a mesh: the order in which JAX lays out meshes.
 //!
 //! Small slices have orders of their own, in which the devices form a ring. On all others, an axis of the mesh is laid
-//! along one or more whole dimensions of the grid where the sizes allow it, the last axis first.
+//! along one or more whole dimensions of the grid where the sizes allow it, the last axis first. The first axes of the
+//! mesh are those over pods or nodes.
 //!
 //! Source of the orders and of the rule: jax, `mesh_utils.py`. Where an axis needs a part of a dimension, JAX chooses
 //! among all ways; here the last dimensions are divided first.
@@ -41,18 +42,41 @@ fn devices(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
         return ids.iter().map(|&id| id.min(mesh.size() - 1)).collect();
     }
     let sizes: Vec<usize> = mesh.axes.iter().map(|axis| axis.size).collect();
-    match ring_order(topology, &sizes) {
-        Some(order) => order.to_vec(),
-        None => along_dimensions(topology, &sizes),
+    over_pods(topology, &sizes)
+}
+
+/// Lays the first axes, or their major parts, over the pods, and the rest within each pod.
+fn over_pods(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
+    let pods = topology.device_count() / topology.devices_per_pod();
+    let mut left = pods;
+    let mut outer = vec![];
+    for &size in sizes {
+        outer.push(gcd(size, left));
+        left /= gcd(size, left);
     }
+    let inner: Vec<usize> = sizes.iter().zip(&outer).map(|(size, part)| size / part).collect();
+    let in_pod = match ring_order(topology, &inner) {
+        _ if left > 1 => return (0..topology.device_count()).collect(),
+        Some(order) => order.to_vec(),
+        None => along_dimensions(topology, &inner),
+    };
+    let device = |position: usize| {
+        let (mut rest, mut pod, mut within, mut strides) = (position, 0, 0, (1, 1));
+        for (&part, &size) in outer.iter().zip(&inner).rev() {
+            let coordinate = rest % (part * size);
+            rest /= part * size;
+            pod += coordinate / size * strides.0;
+            within += coordinate % size * strides.1;
+            strides = (strides.0 * part, strides.1 * size);
+        }
+        pod * topology.devices_per_pod() + in_pod[within]
+    };
+    (0..topology.device_count()).map(device).collect()
 }
 
 /// Returns the order of a slice that has its own, for a mesh of these sizes, or `None` if it has none.
 fn ring_order(topology: &Topology, sizes: &[usize]) -> Option<&'static [usize]> {
-    if topology.device_count() != topology.devices_per_pod() {
-        return None;
-    }
-    let whole = sizes.contains(&topology.device_count());
+    let whole = sizes.contains(&topology.devices_per_pod());
     match (&*topology.machine().name, topology.grid()) {
         ("v5e", [2, 2]) => Some(&RING_2X2),
         ("v5e", [2, 4] | [4, 2]) => Some(&RING_2X4),
@@ -93,11 +117,10 @@ fn along_dimensions(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     (0..sizes.iter().product()).map(|p| device_at(p, sizes, &axes)).collect()
 }
 
-/// Returns the dimensions of the grid of devices: pods, x, y, z and cores.
+/// Returns the dimensions of the grid of devices of a pod: x, y, z and cores.
 fn dimensions(topology: &Topology) -> Vec<Part> {
-    let pods = topology.device_count() / topology.devices_per_pod();
     let cores = topology.devices_per_chip();
-    let mut all = vec![Part { size: pods, stride: topology.devices_per_pod() }];
+    let mut all = vec![];
     let mut stride = cores;
     for &size in topology.grid() {
         all.push(Part { size, stride });
@@ -176,6 +199,20 @@ mod tests {
         assert_eq!((&at[1][..], &at[4][..], &at[16][..]), (&[0, 1, 0][..], &[1, 0, 0][..], &[0, 0, 1][..]));
         let at = coordinates("v5e:16x16", &[("data", 16), ("model", 16)]);
         assert_eq!((&at[1][..], &at[16][..]), (&[1, 0][..], &[0, 1][..]));
+    }
+
+    #[test]
+    fn the_first_axes_are_over_the_pods() {
+        let devices = |topology: &str, axes: &[(&str, usize)]| {
+            let mesh = Mesh::new("mesh", axes.iter().copied()).unwrap();
+            placement(&Topology::parse(topology).unwrap(), &mesh).unwrap()
+        };
+        // Each pod is laid out as it is alone.
+        let alone = devices("v5e:2x4", &[("X", 2), ("Y", 4)]);
+        let both: Vec<usize> = alone.iter().copied().chain(alone.iter().map(|d| d + 8)).collect();
+        assert_eq!(devices("v5e:2x4*2", &[("pod", 2), ("X", 2), ("Y", 4)]), both);
+        assert_eq!(devices("v5e:2x4*2", &[("X", 4), ("Y", 4)]), both);
+        assert_eq!(devices("h100:2x8", &[("a", 4), ("b", 4)]), (0..16).collect::<Vec<_>>());
     }
 
     #[test]

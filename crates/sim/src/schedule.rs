@@ -2,12 +2,11 @@
 
 use crate::frame::Frame;
 use crate::fuse::Item;
-use shardwise_base::EntityVec;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::{Effects, Opcode};
 use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 /// When an item ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,15 +30,15 @@ impl Plan {
     /// Returns the plan of the items of the block that `block` is in. Items with effects stay in their order.
     pub(crate) fn new(block: OpView<'_>, items: Vec<Item>) -> Plan {
         let inputs: Vec<Vec<Value>> = items.iter().map(|item| inputs(block, item)).collect();
-        let mut maker: EntityVec<Value, Option<usize>> = EntityVec::filled(block.body.value_count(), None);
+        let mut maker: HashMap<Value, usize> = HashMap::new();
         for (i, item) in items.iter().enumerate() {
-            block.body[item.root()].results.iter().for_each(|&v| maker[v] = Some(i));
+            maker.extend(block.body[item.root()].results.iter().map(|&v| (v, i)));
         }
         let mut plan =
             Plan { waits: vec![0; items.len()], dependents: vec![vec![]; items.len()], inputs: vec![], items: vec![] };
         let mut last_ordered = None;
         for (i, item) in items.iter().enumerate() {
-            let mut before: BTreeSet<usize> = inputs[i].iter().filter_map(|&v| maker[v]).collect();
+            let mut before: BTreeSet<usize> = inputs[i].iter().filter_map(|v| maker.get(v).copied()).collect();
             let root = block.at(item.root());
             if Opcode::of_view(&root).facts().effects(&root) == Effects::Ordered {
                 before.extend(last_ordered.replace(i));
@@ -48,6 +47,17 @@ impl Plan {
             before.into_iter().for_each(|j| plan.dependents[j].push(i));
         }
         Plan { items, inputs, ..plan }
+    }
+
+    /// Returns, for each item, whether all of its users in the block come soon after it.
+    pub(crate) fn short_lives(&self) -> Vec<bool> {
+        let mut last: Vec<usize> = (0..self.items.len()).collect();
+        for i in (0..self.items.len()).rev() {
+            let is_free = |&&j: &&usize| matches!(self.items[j], Item::Free(_));
+            let users = self.dependents[i].iter().map(|j| if is_free(&j) { last[*j] } else { *j });
+            last[i] = users.max().unwrap_or(i);
+        }
+        last.iter().enumerate().map(|(i, last)| last - i <= SHORT_LIFE).collect()
     }
 }
 
@@ -73,6 +83,9 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
 
 /// How far behind the first item that was not issued an item may be, so that values do not wait long for their uses.
 const LOOK_AHEAD: usize = 64;
+
+/// The largest distance between an item and its last user for which its result stays in the fast memory.
+const SHORT_LIFE: usize = 64;
 
 /// The resource that an item needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -34,6 +34,7 @@ pub enum Overlap {
     #[default]
     Off,
     /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them asynchronous.
+    /// If that takes longer than [`Overlap::Off`], the result is that of `Off`.
     Auto,
     /// All.
     Force,
@@ -102,30 +103,13 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
     let mesh = module.main_mesh().cloned().unwrap_or_else(one);
     let placement = if mesh.axes.is_empty() { vec![0] } else { placement(topology, &mesh)? };
-    let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
-    let mut timeline = Timeline::new(&*module.name, maker);
-    timeline.device_count = mesh.size();
-    let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
-    let mut simulator = Simulator {
-        module,
-        topology,
-        positions: mesh.positions(),
-        mesh,
-        placement,
-        overlap: options.overlap,
-        core,
-        lanes: vec![],
-        patterns: vec![],
-        spans: vec![],
-        memory: vec![],
-        state: State::default(),
-        timeline,
-        turn: None,
-    };
-    simulator.run_main(&main.body);
-    let timeline = order::finish(simulator.timeline, simulator.spans, simulator.memory);
-    debug_assert_eq!(timeline.check(), Ok(()));
-    Ok(timeline)
+    let run = |overlap: Overlap| Simulator::run(module, topology, (&mesh, &placement), overlap);
+    let timeline = run(options.overlap);
+    if options.overlap != Overlap::Auto {
+        return Ok(timeline);
+    }
+    let in_order = run(Overlap::Off);
+    Ok(if timeline.end() < in_order.end() { timeline } else { in_order })
 }
 
 /// The state from which branches start.
@@ -195,6 +179,41 @@ fn picoseconds(seconds: f64) -> Picoseconds {
 }
 
 impl<'m> Simulator<'m> {
+    /// Returns the timeline of the main function on a mesh whose positions have these physical devices.
+    fn run(
+        module: &'m Module,
+        topology: &'m Topology,
+        (mesh, placement): (&Arc<Mesh>, &[usize]),
+        overlap: Overlap,
+    ) -> Timeline {
+        let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
+        let mut timeline = Timeline::new(&*module.name, maker);
+        timeline.device_count = mesh.size();
+        let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
+        let mut simulator = Simulator {
+            module,
+            topology,
+            positions: mesh.positions(),
+            mesh: mesh.clone(),
+            placement: placement.to_vec(),
+            overlap,
+            core,
+            lanes: vec![],
+            patterns: vec![],
+            spans: vec![],
+            memory: vec![],
+            state: State::default(),
+            timeline,
+            turn: None,
+        };
+        if let Some(main) = module.main() {
+            simulator.run_main(&main.body);
+        }
+        let timeline = order::finish(simulator.timeline, simulator.spans, simulator.memory);
+        debug_assert_eq!(timeline.check(), Ok(()));
+        timeline
+    }
+
     /// Returns the physical device of a device of the program.
     fn physical(&self, device: usize) -> usize {
         let position = self.positions.of(device).unwrap_or(0);
@@ -232,11 +251,13 @@ impl<'m> Simulator<'m> {
         let kinds: Vec<Kind> = plan.items.iter().map(|item| self.kind(&block, item)).collect();
         let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &kinds);
         let mut done = vec![Done { start: 0, end: 0 }; plan.items.len()];
-        let returned: BTreeSet<Value> = results.iter().copied().filter(|_| is_main).collect();
+        let returned: BTreeSet<Value> = results.iter().copied().collect();
+        let short_lives = plan.short_lives();
         while let Some(i) = queue.next(&plan, self.state.core_free) {
             let is_result = block.body[plan.items[i].root()].results.iter().any(|v| returned.contains(v));
+            let stays = short_lives[i] && !is_result;
             let may_overlap = kinds[i] == Kind::Transfer && queue.has_more();
-            done[i] = self.item(frame, &plan, i, is_result, may_overlap);
+            done[i] = self.item(frame, &plan, i, stays, may_overlap);
             queue.issued(i, &plan, frame, &kinds);
         }
         // What a region starts ends in it.
@@ -275,10 +296,10 @@ impl<'m> Simulator<'m> {
         }
     }
 
-    fn item(&mut self, frame: &mut Frame<'m>, plan: &Plan, i: usize, is_result: bool, may_overlap: bool) -> Done {
+    fn item(&mut self, frame: &mut Frame<'m>, plan: &Plan, i: usize, stays: bool, may_overlap: bool) -> Done {
         let inputs = &plan.inputs[i];
         match &plan.items[i] {
-            Item::Group(ops) => self.group(frame, ops, inputs, is_result),
+            Item::Group(ops) => self.group(frame, ops, inputs, stays),
             Item::Free(op) => self.free(frame, *op, inputs),
             Item::Engine(op) => {
                 let view = self.module.view(frame.body, *op);
@@ -328,11 +349,12 @@ impl<'m> Simulator<'m> {
         Done { start: ready, end: ready }
     }
 
-    fn group(&mut self, frame: &mut Frame<'m>, ops: &[Op], inputs: &[Value], is_result: bool) -> Done {
+    /// Simulates a group of ops. `stays` is true if its results are used soon, so that they can stay in the fast memory.
+    fn group(&mut self, frame: &mut Frame<'m>, ops: &[Op], inputs: &[Value], stays: bool) -> Done {
         let root = self.module.view(frame.body, *ops.last().expect("a group has an op"));
         let machine = self.topology.machine();
         let bytes = root.results().iter().map(|&v| frame.bytes(v)).sum();
-        let place = result_place(machine, bytes, is_result);
+        let place = result_place(machine, bytes, stays);
         let work = work(root, ops, frame, place);
         let (start, end) = self.on_core(frame, inputs, picoseconds(work.seconds(machine)));
         let mut span = self.span(&root, self.core, SpanKind::Compute, start, end);
@@ -438,7 +460,7 @@ impl<'m> Simulator<'m> {
             }
         }
         for &v in view.results() {
-            let place = result_place(machine, frame.bytes(v), false);
+            let place = result_place(machine, frame.bytes(v), true);
             frame.set(v, frame.own(v, end, Some(index), place));
         }
         Done { start, end }

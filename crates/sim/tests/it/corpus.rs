@@ -85,6 +85,7 @@ fn timelines_of_the_corpus_follow_the_rules() {
     for path in programs() {
         let module = per_device(&path);
         for topology in topologies(module.main_mesh().map(|mesh| &**mesh)) {
+            let mut in_order = 0;
             for overlap in OVERLAPS {
                 let timeline = simulate(&module, &topology, &Options { overlap }).unwrap_or_else(|e| panic!("{e}"));
                 let what = format!("{} on {topology}, {overlap:?}", path.display());
@@ -94,6 +95,11 @@ fn timelines_of_the_corpus_follow_the_rules() {
                 assert_eq!(timeline.end() == 0, is_idle, "{what}");
                 let again = simulate(&module, &topology, &Options { overlap }).unwrap();
                 assert_eq!(format!("{timeline:?}"), format!("{again:?}"), "{what}");
+                match overlap {
+                    Overlap::Off => in_order = timeline.end(),
+                    Overlap::Auto => assert!(timeline.end() <= in_order, "{what}"),
+                    Overlap::Force => {}
+                }
                 let spmd = shardwise_spmd::communication(&module).rows.len();
                 let found = timeline.lanes.iter().filter(|lane| lane.kind == LaneKind::Link).count();
                 assert!(spmd > 0 || found == 0, "{what}");

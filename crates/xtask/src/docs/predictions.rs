@@ -7,7 +7,8 @@ use shardwise_sim::{Accuracy, Machine, points};
 
 pub fn page() -> Result<Page> {
     let points = points().map_err(|e| anyhow!("{e}"))?;
-    let mut table = Markdown::new(["what", "machine", "measured, us", "predicted, us", "error", "used to fit", "source", "note"]);
+    let mut table =
+        Markdown::new(["what", "machine", "measured, us", "predicted, us", "error", "used to fit", "source", "note"]);
     for point in &points {
         table.row([
             point.what.clone(),
