@@ -31,6 +31,7 @@ impl Timeline {
             .iter()
             .flat_map(|&lane| self.periods(&nesting, lane, |_| true))
             .collect();
+        let on_links = union(on_links);
         let lanes = self.lanes_of_first(&[LaneKind::Core, LaneKind::Worker, LaneKind::Program]);
         let total: Picoseconds = lanes.iter().map(|&lane| self.exposed_in(&nesting, lane, &on_links)).sum();
         total.checked_div(lanes.len() as u64).unwrap_or(0)

@@ -312,7 +312,8 @@ function lineElement(line, isSelected) {
   made.id = `line-${line}`;
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isSelected));
-  made.append(element("span", "number", `${lineTimes.has(line) ? timeText(lineTimes.get(line)) : ""} ${line}`), document.createTextNode(lines[line - 1]));
+  const time = lineTimes.has(line) ? timeText(lineTimes.get(line)) : "";
+  made.append(element("span", "number", `${time} ${line}`), document.createTextNode(lines[line - 1]));
   if (isSelected) made.classList.add("marked");
   if (rowsOfLine.has(line)) {
     made.classList.add("spans");
@@ -459,9 +460,12 @@ function drawRoof(context, roof, at) {
 
 /** Returns the row of the point of the roofline that is nearest to a place, or -1. */
 function nearestPoint(x, y) {
-  const distance = (point) => Math.hypot(point.x - x, point.y - y);
-  const near = placed.filter((point) => distance(point) < 9).sort((a, b) => distance(a) - distance(b));
-  return near.length === 0 ? -1 : near[0].row;
+  let [row, least] = [-1, 81];
+  for (const point of placed) {
+    const distance = (point.x - x) ** 2 + (point.y - y) ** 2;
+    if (distance < least) [row, least] = [point.row, distance];
+  }
+  return row;
 }
 
 // Communication
