@@ -8,7 +8,8 @@ const MAX_RUNS: usize = 1 << 17;
 
 /// How often each step of a plan ran and how long, and when, as far as the list of runs goes.
 pub struct StepTimes {
-    first: Instant,
+    /// When the first step started.
+    first: Option<Instant>,
     account: Account,
     /// For each step, by its `id`, how often it ran, and the total time.
     pub totals: Vec<(u64, Duration)>,
@@ -23,7 +24,7 @@ pub struct StepTimes {
 pub struct StepRun {
     /// The `id` of the step.
     pub step: usize,
-    /// The times since the run of the plan started.
+    /// The times since the first step started.
     pub start: Duration,
     pub end: Duration,
     pub turn: Option<u64>,
@@ -38,10 +39,10 @@ pub struct Begun {
 }
 
 impl StepTimes {
-    /// Returns empty times of a plan with this many steps, whose run starts now.
+    /// Returns empty times of a plan with this many steps, none of which has run.
     pub fn new(step_count: usize) -> StepTimes {
         StepTimes {
-            first: Instant::now(),
+            first: None,
             account: Account::current(),
             totals: vec![(0, Duration::ZERO); step_count],
             runs: vec![],
@@ -51,7 +52,7 @@ impl StepTimes {
 
     /// Records that a step starts.
     pub fn begin(&mut self, step: usize) -> Begun {
-        let start = self.first.elapsed();
+        let start = self.elapsed();
         let index = (self.runs.len() < MAX_RUNS).then_some(self.runs.len());
         if index.is_some() {
             self.runs.push(StepRun { step, start, end: start, turn: self.turn, bytes_in_use: 0 });
@@ -61,13 +62,18 @@ impl StepTimes {
 
     /// Records that the step has ended.
     pub fn end(&mut self, step: usize, begun: Begun) {
-        let end = self.first.elapsed();
+        let end = self.elapsed();
         let total = &mut self.totals[step];
         *total = (total.0 + 1, total.1 + (end - begun.start));
         if let Some(index) = begun.index {
             self.runs[index].end = end;
             self.runs[index].bytes_in_use = self.account.in_use();
         }
+    }
+
+    /// Returns the time since the first step started, which is now if there was none.
+    fn elapsed(&mut self) -> Duration {
+        self.first.get_or_insert_with(Instant::now).elapsed()
     }
 
     /// Records that the innermost loop begins its next turn.

@@ -14,6 +14,7 @@ mod ours;
 mod passes;
 mod programs;
 mod report;
+mod traces;
 mod values;
 
 use crate::{repo, venv};
@@ -58,6 +59,9 @@ pub struct Options {
     /// Only compare files of tensors with Python's safetensors and numpy
     #[arg(long)]
     checkpoints: bool,
+    /// Only have Perfetto and JAX read our timelines
+    #[arg(long)]
+    traces: bool,
     /// The command to test, in place of a new build
     #[arg(long)]
     command: Option<PathBuf>,
@@ -91,6 +95,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     if options.checkpoints {
         return checkpoints::run(&python);
     }
+    if options.traces {
+        return traces::run(&python);
+    }
     judge::test_tools(&python)?;
     let programs = select(options, &python)?;
     let command = options.command.clone().map_or_else(ours::build, Ok)?;
@@ -117,8 +124,9 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         let (values, are_same) = values::run(VALUES_IN_SAMPLE, options.seed)?;
         let (gradients, are_derived) = derivatives::run(DERIVATIVES_IN_SAMPLE, options.seed)?;
         let (files, are_read) = checkpoints::run(&python)?;
-        text += &(tables + &examples + &values + &gradients + &files);
-        is_right &= are_right && are_equal && are_same && are_derived && are_read;
+        let (timelines, are_traces) = traces::run(&python)?;
+        text += &(tables + &examples + &values + &gradients + &files + &timelines);
+        is_right &= are_right && are_equal && are_same && are_derived && are_read && are_traces;
     }
     Ok((text, is_right))
 }
