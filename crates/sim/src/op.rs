@@ -14,7 +14,7 @@
 use crate::machine::{Constants, Machine};
 use shardwise_base::{DType, DTypeKind};
 use shardwise_ir::{Attr, OpView};
-use shardwise_ops::{Linear, Opcode};
+use shardwise_ops::{Linear, Opcode, PropagationClass};
 
 /// The numbers of windows that are tried.
 const WINDOWS: u32 = 11;
@@ -65,20 +65,23 @@ impl Product {
     /// and sums over factors that both of them have.
     pub(crate) fn of(view: &OpView<'_>) -> Option<Product> {
         let facts = Opcode::of_view(view).facts();
-        if view.operands().len() != 2 || view.results().len() != 1 || !view.regions().is_empty() {
+        let is_plain = view.operands().len() == 2 && view.results().len() == 1 && view.regions().is_empty();
+        if !is_plain || facts.propagation_class(view) != PropagationClass::Other {
             return None;
         }
         let [lhs, rhs] = [0, 1].map(|i| view.operand_type(i).as_tensor());
         let (lhs, rhs, result) = (lhs?, rhs?, view.result_type(0).as_tensor()?);
-        let is_integer = |dtype: DType| !dtype.is_float() && !dtype.is_complex();
-        let is_product = facts.linear(view) == Linear::Each || is_integer(lhs.dtype) != is_integer(result.dtype);
-        let rule = facts.rule(view).rule().cloned().filter(|_| is_product)?;
         let elements = result.size() as f64;
-        let flops = facts.cost(view).flops;
-        let sums = flops / (2.0 * elements);
+        let sums = facts.cost(view).flops / (2.0 * elements);
         if !(sums >= 1.0 && elements >= 1.0) {
             return None;
         }
+        let is_integer = |dtype: DType| !dtype.is_float() && !dtype.is_complex();
+        let is_product = facts.linear(view) == Linear::Each || is_integer(lhs.dtype) != is_integer(result.dtype);
+        if !is_product {
+            return None;
+        }
+        let rule = facts.rule(view).rule().cloned()?;
         let size_of = |is_in: &dyn Fn(bool, bool) -> bool| -> f64 {
             let factors = rule.results[0].factors();
             let chosen = factors.filter(|&f| is_in(rule.operands[0].contains(f), rule.operands[1].contains(f)));

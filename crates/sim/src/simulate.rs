@@ -359,7 +359,8 @@ impl<'m> Simulator<'m> {
         let views: Vec<OpView<'_>> = ops.iter().map(|&op| root.at(op)).collect();
         span.name = group_name(&views);
         span.ops = views.iter().map(|view| view.name().to_string()).collect();
-        if let Some(product) = views.iter().find(|view| Product::of(view).is_some()) {
+        let product = views.iter().find(|view| work.product.is_some() && Product::of(view).is_some());
+        if let Some(product) = product {
             span.loc = product.loc().clone();
         }
         span.work = Work {
