@@ -1,5 +1,5 @@
-//! The times of ops that compute: a product runs on the matrix units, everything else on the vector units, and both read
-//! and write memory in windows.
+//! The times of ops that compute: a product runs on the matrix units, everything else on the vector units, and both
+//! read and write memory in windows.
 //!
 //! With `n` windows, of which each is loaded while the one before is computed:
 //!
@@ -9,7 +9,8 @@
 //!
 //! `B` is the rate of the memory, `work` the larger of the time to compute and the time to store results, and `w` the
 //! time that a further window adds. The simulator takes the `n` with which the time is least, among those whose windows
-//! fit into the fast memory twice. Sources: libtpu's cost model has the same form; the constants are those of the machine.
+//! fit into the fast memory twice. Sources: libtpu's cost model has the same form; the constants are those of the
+//! machine.
 
 use crate::machine::{Constants, Machine};
 use shardwise_base::{DType, DTypeKind};

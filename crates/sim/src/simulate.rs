@@ -4,8 +4,9 @@
 //! those with common links follow each other. A synchronous collective also holds the core. An asynchronous one lets it
 //! run on, and the first op that needs its result waits.
 //!
-//! With [`Overlap::Off`] everything is issued in the order of the program. Otherwise the core takes the first op, in the
-//! order of the program, among those that could start first, and collectives start as soon as their operands are there.
+//! With [`Overlap::Off`] everything is issued in the order of the program. Otherwise the core takes the first op, in
+//! the order of the program, among those that could start first, and collectives start as soon as their operands are
+//! there.
 
 use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
@@ -33,8 +34,8 @@ pub enum Overlap {
     /// Those that the program starts with `async_start`.
     #[default]
     Off,
-    /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them asynchronous.
-    /// If that takes longer than [`Overlap::Off`], the result is that of `Off`.
+    /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them
+    /// asynchronous. If that takes longer than [`Overlap::Off`], the result is that of `Off`.
     Auto,
     /// All.
     Force,
@@ -347,7 +348,8 @@ impl<'m> Simulator<'m> {
         Done { start: ready, end: ready }
     }
 
-    /// Simulates a group of ops. `stays` is true if its results are used soon, so that they can stay in the fast memory.
+    /// Simulates a group of ops. `stays` is true if its results are used soon, so that they can stay in the fast
+    /// memory.
     fn group(&mut self, frame: &mut Frame<'m>, ops: &[Op], inputs: &[Value], stays: bool) -> Done {
         let root = self.module.view(frame.body, *ops.last().expect("a group has an op"));
         let machine = self.topology.machine();
