@@ -77,12 +77,15 @@ impl Product {
         if !(sums >= 1.0 && elements >= 1.0) {
             return None;
         }
-        let is_integer = |dtype: DType| !dtype.is_float() && !dtype.is_complex();
-        let is_product = facts.linear(view) == Linear::Each || is_integer(lhs.dtype) != is_integer(result.dtype);
-        if !is_product {
+        // A product with results of another type may not be linear, but it sums over factors of both operands.
+        if facts.linear(view) != Linear::Each && lhs.dtype == result.dtype {
             return None;
         }
         let rule = facts.rule(view).rule().cloned()?;
+        let is_summed = |f| rule.operands.iter().all(|m| m.contains(f)) && !rule.results[0].contains(f);
+        if facts.linear(view) != Linear::Each && !rule.all_factors().any(is_summed) {
+            return None;
+        }
         let size_of = |is_in: &dyn Fn(bool, bool) -> bool| -> f64 {
             let factors = rule.results[0].factors();
             let chosen = factors.filter(|&f| is_in(rule.operands[0].contains(f), rule.operands[1].contains(f)));
