@@ -14,8 +14,8 @@
 //! axes, two for a ring and one for a line. Permutes, and groups that are no blocks of the grid, are routed message by
 //! message ([`crate::route`]).
 //!
-//! Sources: scaling book, sharding.md and gpus.md. The sum of latency and bytes fits measurements better than the larger
-//! of both, which the book uses.
+//! Sources: scaling book, sharding.md and gpus.md. The sum of latency and bytes fits measurements better than the
+//! larger of both, which the book uses.
 
 use crate::route::{LinkSet, Loads};
 use crate::{Machine, Topology};

@@ -268,10 +268,11 @@ impl Section {
     }
 }
 
-/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form, or if there is no such
-/// constant.
+/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form, or if there is no
+/// such constant.
 fn parse_fact(line: &str, loc: &Loc) -> Result<(&'static str, Fact), Diagnostic> {
-    let (left, source) = line.split_once('|').ok_or_else(|| bad_line(loc, "a constant needs a source after `|`"))?;
+    let (left, source) =
+        line.split_once('|').ok_or_else(|| bad_line(loc, "a constant needs a source behind its value"))?;
     let (source, is_verified) = match source.strip_prefix('?') {
         Some(source) => (source, false),
         None => (source, true),

@@ -1,5 +1,5 @@
-//! The times of ops that compute: a product runs on the matrix units, everything else on the vector units, and both read
-//! and write memory in windows.
+//! The times of ops that compute: a product runs on the matrix units, everything else on the vector units, and both
+//! read and write memory in windows.
 //!
 //! With `n` windows, of which each is loaded while the one before is computed:
 //!
@@ -9,12 +9,13 @@
 //!
 //! `B` is the rate of the memory, `work` the larger of the time to compute and the time to store results, and `w` the
 //! time that a further window adds. The simulator takes the `n` with which the time is least, among those whose windows
-//! fit into the fast memory twice. Sources: libtpu's cost model has the same form; the constants are those of the machine.
+//! fit into the fast memory twice. Sources: libtpu's cost model has the same form; the constants are those of the
+//! machine.
 
 use crate::machine::{Constants, Machine};
 use shardwise_base::{DType, DTypeKind};
 use shardwise_ir::{Attr, OpView};
-use shardwise_ops::{Linear, Opcode};
+use shardwise_ops::{Linear, Opcode, PropagationClass};
 
 /// The numbers of windows that are tried.
 const WINDOWS: u32 = 11;
@@ -65,18 +66,24 @@ impl Product {
     /// and sums over factors that both of them have.
     pub(crate) fn of(view: &OpView<'_>) -> Option<Product> {
         let facts = Opcode::of_view(view).facts();
-        if view.operands().len() != 2 || view.results().len() != 1 || !view.regions().is_empty() {
+        let is_plain = view.operands().len() == 2 && view.results().len() == 1 && view.regions().is_empty();
+        if !is_plain || facts.propagation_class(view) != PropagationClass::Other {
             return None;
         }
         let [lhs, rhs] = [0, 1].map(|i| view.operand_type(i).as_tensor());
         let (lhs, rhs, result) = (lhs?, rhs?, view.result_type(0).as_tensor()?);
-        let is_integer = |dtype: DType| !dtype.is_float() && !dtype.is_complex();
-        let is_product = facts.linear(view) == Linear::Each || is_integer(lhs.dtype) != is_integer(result.dtype);
-        let rule = facts.rule(view).rule().cloned().filter(|_| is_product)?;
         let elements = result.size() as f64;
-        let flops = facts.cost(view).flops;
-        let sums = flops / (2.0 * elements);
+        let sums = facts.cost(view).flops / (2.0 * elements);
         if !(sums >= 1.0 && elements >= 1.0) {
+            return None;
+        }
+        // A product with results of another type may not be linear, but it sums over factors of both operands.
+        if facts.linear(view) != Linear::Each && lhs.dtype == result.dtype {
+            return None;
+        }
+        let rule = facts.rule(view).rule().cloned()?;
+        let is_summed = |f| rule.operands.iter().all(|m| m.contains(f)) && !rule.results[0].contains(f);
+        if facts.linear(view) != Linear::Each && !rule.all_factors().any(is_summed) {
             return None;
         }
         let size_of = |is_in: &dyn Fn(bool, bool) -> bool| -> f64 {

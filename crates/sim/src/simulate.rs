@@ -4,8 +4,9 @@
 //! those with common links follow each other. A synchronous collective also holds the core. An asynchronous one lets it
 //! run on, and the first op that needs its result waits.
 //!
-//! With [`Overlap::Off`] everything is issued in the order of the program. Otherwise the core takes the first op, in the
-//! order of the program, among those that could start first, and collectives start as soon as their operands are there.
+//! With [`Overlap::Off`] everything is issued in the order of the program. Otherwise the core takes the first op, in
+//! the order of the program, among those that could start first, and collectives start as soon as their operands are
+//! there.
 
 use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
@@ -33,8 +34,8 @@ pub enum Overlap {
     /// Those that the program starts with `async_start`.
     #[default]
     Off,
-    /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them asynchronous.
-    /// If that takes longer than [`Overlap::Off`], the result is that of `Off`.
+    /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them
+    /// asynchronous. If that takes longer than [`Overlap::Off`], the result is that of `Off`.
     Auto,
     /// All.
     Force,
@@ -349,7 +350,8 @@ impl<'m> Simulator<'m> {
         Done { start: ready, end: ready }
     }
 
-    /// Simulates a group of ops. `stays` is true if its results are used soon, so that they can stay in the fast memory.
+    /// Simulates a group of ops. `stays` is true if its results are used soon, so that they can stay in the fast
+    /// memory.
     fn group(&mut self, frame: &mut Frame<'m>, ops: &[Op], inputs: &[Value], stays: bool) -> Done {
         let root = self.module.view(frame.body, *ops.last().expect("a group has an op"));
         let machine = self.topology.machine();
@@ -361,7 +363,8 @@ impl<'m> Simulator<'m> {
         let views: Vec<OpView<'_>> = ops.iter().map(|&op| root.at(op)).collect();
         span.name = group_name(&views);
         span.ops = views.iter().map(|view| view.name().to_string()).collect();
-        if let Some(product) = views.iter().find(|view| Product::of(view).is_some()) {
+        let product = views.iter().find(|view| work.product.is_some() && Product::of(view).is_some());
+        if let Some(product) = product {
             span.loc = product.loc().clone();
         }
         span.work = Work {

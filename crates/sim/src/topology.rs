@@ -9,8 +9,8 @@
 //!
 //! Twisted tori, in which the wraps of some slices of v4 and v5p are shifted, are simulated as plain ones.
 //!
-//! Chips are numbered with x first: chip 1 of `v5e:2x4` is at x = 1, y = 0. Devices are numbered by pod, then chip, then
-//! core, as in JAX.
+//! Chips are numbered with x first: chip 1 of `v5e:2x4` is at x = 1, y = 0. Devices are numbered by pod, then chip,
+//! then core, as in JAX.
 
 use crate::Machine;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh};

@@ -38,7 +38,9 @@ fn topologies(mesh: Option<&Mesh>) -> Vec<Topology> {
     let n = mesh.map_or(1, Mesh::size);
     let mut texts = vec![format!("v5e:{n}x1"), format!("v4:1x1x{n}"), format!("h100:{n}x1"), format!("v5e:1x1*{n}")];
     if n == 8 {
-        texts.extend(["v5e:2x4", "7x:2x2x1", "h100:1x8", "v5p:2x2x2", "v2:2x2"].map(String::from));
+        texts.extend(
+            ["v5e:2x4", "7x:2x2x1", "h100:1x8", "v5p:2x2x2", "v2:2x2", "v6e:2x4", "gb200:2x4"].map(String::from),
+        );
     }
     texts.iter().map(|text| Topology::parse(text).unwrap()).collect()
 }

@@ -2,8 +2,8 @@
 //! B = 1024, D = 2048, F = 8192, on a mesh of 2x4.
 //!
 //! The measured times are read from the profiles that the chapter shows, within 0.4 us: an all-gather of 89.2 us before
-//! a product of 222.5 us; then 3.9 us of waiting, and products of 57.8, 59.0, 56.7 and 57.3 us. The text says 224 us for
-//! the product without an all-gather.
+//! a product of 222.5 us; then 3.9 us of waiting, and products of 57.8, 59.0, 56.7 and 57.3 us. The text says 224 us
+//! for the product without an all-gather.
 //!
 //! Constants of v5e that come from these profiles: `barrier_s` and `contention`. The latency and the rate of the
 //! all-gather come from two other ones, of 680 us and 8 us.
@@ -73,7 +73,8 @@ fn permute(name: &str, x: &str, by: i64, ty: &str) -> String {
     let pair = |row: i64, i: i64| format!("[{}, {}]", 4 * row + i, 4 * row + (i + by).rem_euclid(4));
     let pairs: Vec<String> = (0..8).map(|i| pair(i / 4, i % 4)).collect();
     format!(
-        r#"    %{name} = "stablehlo.collective_permute"(%{x}) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        r#"    %{name} = "stablehlo.collective_permute"(%{x}) <{{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
         source_target_pairs = dense<[{}]> : tensor<8x2xi64>}}> : (tensor<{ty}>) -> tensor<{ty}>
 "#,
         pairs.join(", ")
@@ -133,7 +134,8 @@ fn bidirectional(dtype: &str) -> String {
     }
     body += &(rows("w1", 1, dtype) + &rows("w3", 3, dtype) + &rows("w2", 2, dtype));
     body += &format!(
-        "    %both = stablehlo.concatenate %l, %r, dim = 1 : (tensor<{chunk}>, tensor<{chunk}>) -> tensor<512x1024x{dtype}>
+        "    %both = stablehlo.concatenate %l, %r, dim = 1
+        : (tensor<{chunk}>, tensor<{chunk}>) -> tensor<512x1024x{dtype}>
     %w13 = stablehlo.concatenate %w1, %w3, dim = 0
         : (tensor<512x2048x{dtype}>, tensor<512x2048x{dtype}>) -> tensor<1024x2048x{dtype}>
     %last = stablehlo.concatenate %l2, %r2, dim = 0 : (tensor<{half}>, tensor<{half}>) -> tensor<{chunk}>
