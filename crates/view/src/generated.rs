@@ -58,7 +58,8 @@ pub(crate) fn timeline(seed: u64) -> Timeline {
         let lane = timeline.lanes.push(Lane { name: draw.name(), kind });
         periods(&mut draw, lane, 0, 1_000_000, 0, &mut times);
     }
-    times.sort_by_key(|&(lane, start, end)| (start, Reverse(end), lane));
+    // The order of the lanes is no order of the spans.
+    times.sort_by_key(|&(lane, start, end)| (start, Reverse(end), Reverse(lane)));
     for (lane, start, end) in times {
         let span = span(&mut draw, &timeline, lane, start, end);
         timeline.spans.push(span);

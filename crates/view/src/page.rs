@@ -237,6 +237,7 @@ pub(crate) mod tests {
     fn parts(html: &str) -> (&str, Value, &str) {
         let (before, rest) = html.split_once(r#"<script type="application/json" id="data">"#).unwrap();
         let (data, after) = rest.split_once("</script>").unwrap();
+        assert!(!data.contains('<'), "no text starts or ends an element");
         (before, serde_json::from_str(data).unwrap(), after)
     }
 
