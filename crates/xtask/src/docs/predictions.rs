@@ -25,8 +25,8 @@ pub fn page() -> Result<Page> {
     let about = format!(
         "Measured times that were published with their sizes and machine, and what `shardwise_sim` predicts. A prediction within \
          the rounding of the measurement has no error. Of the {count} points to which no constant was fitted, the median error is \
-         {:.1} %, and nine of ten are within {:.1} %. The contention of v5e was read from the profile of the collective matmul, \
-         whose products count among these points. The points are in `crates/sim/data/points.txt`; the constants are in \
+         {:.1} %, and nine of ten are within {:.1} %. These points were known when the \
+         model was made, so the errors say how well it describes them, not how well it predicts what nobody has seen. The points are in `crates/sim/data/points.txt`; the constants are in \
          `crates/sim/data/machines.txt`, each with its source: {} of {} machines.",
         100.0 * median,
         100.0 * most,
