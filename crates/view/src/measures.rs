@@ -175,14 +175,10 @@ impl Predecessors<'_> {
                     last = Some(span);
                 }
             }
-            // A span comes after the spans around it, so that these have the last leaf of all inside of them.
+            // The spans inside of a span follow it, and the last of them ends last.
             for &span in lane.iter().rev() {
-                if let Some(parent) = nesting.parents[span] {
-                    let (own, other) = (last_inside[span], last_inside[parent]);
-                    let end = |s: SpanIndex| timeline.spans[s].end;
-                    if other == parent || end(own) > end(other) {
-                        last_inside[parent] = own;
-                    }
+                if let Some(parent) = nesting.parents[span].filter(|&parent| last_inside[parent] == parent) {
+                    last_inside[parent] = last_inside[span];
                 }
             }
         }
