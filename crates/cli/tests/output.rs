@@ -102,3 +102,53 @@ fn all_passes_are_listed() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("<FILE>"));
 }
+
+#[test]
+fn a_prediction_is_text_json_or_a_file() {
+    let folder = folder("simulated");
+    let program = program(&folder, SUM);
+    let simulate = |more: &[&str]| printed(&[&["simulate", &program, "--topology", "v5e:2x2"], more].concat());
+    let text = simulate(&[]);
+    assert!(text.contains("predicted on TPU v5e (v5e:2x2), 4 devices") && text.contains("all_reduce"), "{text}");
+    let json: Value = serde_json::from_str(&simulate(&["--json"])).unwrap();
+    let spans = json["spans"].as_array().unwrap();
+    let end = |span: &Value| span["end_us"].as_f64().unwrap();
+    assert_eq!(spans.iter().map(end).fold(0.0, f64::max), json["step_us"].as_f64().unwrap());
+    let moved = spans.iter().find(|span| span["is_collective"] == true).unwrap();
+    assert!(moved["op"] == "stablehlo.all_reduce" && moved["source"].as_str().unwrap().ends_with("program.mlir:4:3"));
+    assert_eq!(json["fits"], true);
+    for name in ["a.html", "a.json", "a.pftrace", "a.xplane.pb"] {
+        let file = folder.join(name).display().to_string();
+        assert_eq!(simulate(&["-o", &file]), "");
+        assert!(std::fs::metadata(&file).unwrap().len() > 100, "{name}");
+    }
+}
+
+#[test]
+fn a_measured_timeline_is_written_by_its_extension() {
+    let folder = folder("measured");
+    let program = program(&folder, SUM);
+    assert!(printed(&["run", &program, "--random", "1", "--profile"]).contains("measured on host"));
+    let file = folder.join("a.html").display().to_string();
+    assert_eq!(printed(&["run", &program, "--random", "1", &format!("--profile={file}")]), "");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("all_reduce"));
+    // The extension is checked before the program runs.
+    let output = shardwise(&["run", &program, "--random", "1", "--profile=a.png"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty() && String::from_utf8_lossy(&output.stderr).contains("timeline-format"));
+}
+
+#[test]
+fn a_machine_that_cannot_be_simulated_is_an_error() {
+    let program = program(&folder("machines"), SUM);
+    for (topology, code) in [
+        (&["--topology", "v5x:2x2"][..], "machine-unknown"),
+        (&["--topology", "v5e:2by2"], "topology-grid"),
+        (&["--topology", "v5e:4x4"], "topology-mesh"),
+        (&[], "topology-missing"),
+    ] {
+        let output = shardwise(&[&["simulate", &program], topology].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(code), "{topology:?}");
+    }
+}
