@@ -11,7 +11,7 @@ use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// Ops of at most this many elements, and of no more operands, are left to the scalar unit.
+/// Ops of at most this many elements, and of no more operands, are left to the scalar unit if they are no products.
 const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -158,6 +158,7 @@ fn kind(view: &OpView<'_>) -> Kind {
         return if opcode == Opcode::Constant { Kind::Free } else { Kind::FreeInGroups };
     }
     if view.regions().is_empty()
+        && Product::of(view).is_none()
         && elements(view, view.operands()).max(elements(view, view.results())) <= SCALAR_ELEMENTS
     {
         return Kind::Free;

@@ -349,7 +349,7 @@ pub(crate) mod tests {
         assert_eq!(others.map(|(program, file)| of(program, file)), [UNKNOWN; 4]);
     }
 
-    /// Of 50,000 spans, those of a loop take about 25 bytes each, and those that share no facts about 75.
+    /// Checks that 50,000 spans take about 25 bytes each if they are those of a loop, and 75 if they share no facts.
     #[test]
     fn pages_of_many_spans_are_small() {
         let size = |has_loop: bool| {

@@ -42,7 +42,7 @@ pub struct Timeline {
     /// The memory in use from each of these times on, in the order of the times: of one device if it is predicted, and of
     /// all devices together if it is measured. Empty if it is not known.
     pub memory: Vec<MemoryUse>,
-    /// What a reader must know beside the times, one sentence each: which runs are not listed, what is an estimate.
+    /// Facts that a reader must know beside the times, one sentence each, such as which runs are not listed.
     pub notes: Vec<String>,
     /// The values that are in memory where its use is highest, the largest first. Empty if they are not known.
     pub at_peak: Vec<MemoryPart>,
@@ -121,7 +121,7 @@ pub struct Span {
     pub sharding: Option<String>,
     /// For a collective, the reason why it is there.
     pub reason: Option<String>,
-    /// What the maker assumed about the times, or does not know about them.
+    /// An assumption about the times, or a fact that their maker does not know.
     pub note: Option<String>,
     /// The turn of the innermost loop that it is inside of, from 0.
     pub turn: Option<u64>,
