@@ -5,15 +5,27 @@ use crate::fuse::Item;
 use crate::schedule::{Done, Plan};
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::Opcode;
-use shardwise_view::{MemoryUse, Picoseconds};
+use shardwise_view::{MemoryPart, MemoryUse, Picoseconds};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// A value in the memory of a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Allocation {
+    /// When it is allocated.
+    pub(crate) start: Picoseconds,
+    /// When it is freed, or `None` if it stays.
+    pub(crate) end: Option<Picoseconds>,
+    /// Its size, and what it is.
+    pub(crate) part: MemoryPart,
+}
 
 /// A block's results, when they are there, and whether it is the program.
 type Ends<'a> = (&'a [Value], Picoseconds, bool);
 
-/// Adds the changes of memory by the items of a block that has been simulated. The results of the program stay.
+/// Adds the allocations of the items of a block that has been simulated. The results of the program stay.
 pub(crate) fn account(
-    changes: &mut Vec<(Picoseconds, i64)>,
+    allocations: &mut Vec<Allocation>,
     block: OpView<'_>,
     frame: &Frame<'_>,
     plan: &Plan,
@@ -26,7 +38,6 @@ pub(crate) fn account(
         let root = block.at(item.root());
         let is_alias = matches!(item, Item::Free(_)) || Opcode::of_view(&root) == Opcode::AsyncDone;
         for &v in root.results().iter().filter(|_| !is_alias) {
-            let bytes = frame.bytes(v) as i64;
             let freed = match last.get(&v) {
                 _ if returned.contains(&v) => (!is_main).then_some(end),
                 Some(&(user, time)) => {
@@ -34,8 +45,10 @@ pub(crate) fn account(
                 }
                 None => Some(done[i].end),
             };
-            changes.push((done[i].start, bytes));
-            changes.extend(freed.map(|time| (time.max(done[i].start), -bytes)));
+            let name = root.name().trim_start_matches("stablehlo.").to_string();
+            let part = MemoryPart { name, loc: root.loc().clone(), bytes: frame.bytes(v) };
+            let start = done[i].start;
+            allocations.push(Allocation { start, end: freed.map(|time| time.max(start)), part });
         }
     }
 }
@@ -67,8 +80,10 @@ fn takes_over(block: OpView<'_>, frame: &Frame<'_>, plan: &Plan, item: usize, v:
     bytes == frame.bytes(v) && !ops.iter().any(reads_late)
 }
 
-/// Returns the memory in use from each time on, for these changes in any order.
-pub(crate) fn curve(mut changes: Vec<(Picoseconds, i64)>) -> Vec<MemoryUse> {
+/// Returns the memory in use from each time on.
+pub(crate) fn curve(allocations: &[Allocation]) -> Vec<MemoryUse> {
+    let of = |a: &Allocation| [Some((a.start, a.part.bytes as i64)), a.end.map(|end| (end, -(a.part.bytes as i64)))];
+    let mut changes: Vec<(Picoseconds, i64)> = allocations.iter().flat_map(of).flatten().collect();
     changes.sort_unstable();
     let (mut uses, mut bytes): (Vec<MemoryUse>, i64) = (vec![], 0);
     for (start, change) in changes {
@@ -81,4 +96,19 @@ pub(crate) fn curve(mut changes: Vec<(Picoseconds, i64)>) -> Vec<MemoryUse> {
         }
     }
     uses
+}
+
+/// Returns the values that are in memory at a time, the largest first. Those of one op and one place are one part.
+pub(crate) fn parts(allocations: &[Allocation], time: Picoseconds) -> Vec<MemoryPart> {
+    let is_held = |a: &&Allocation| a.part.bytes > 0 && a.start <= time && a.end.is_none_or(|end| end > time);
+    let mut by_place: BTreeMap<(String, String), MemoryPart> = BTreeMap::new();
+    for Allocation { part, .. } in allocations.iter().filter(is_held) {
+        let key = (part.name.clone(), part.loc.to_string());
+        let known = by_place.entry(key).or_insert(MemoryPart { bytes: 0, ..part.clone() });
+        known.bytes = known.bytes.saturating_add(part.bytes);
+    }
+    let mut parts: Vec<MemoryPart> = by_place.into_values().collect();
+    // The sort is stable, so that equal sizes stay in the order of their names.
+    parts.sort_by_key(|part| Reverse(part.bytes));
+    parts
 }

@@ -1,13 +1,13 @@
 //! The final order of a timeline's spans.
 
-use crate::memory::curve;
+use crate::memory::{Allocation, curve, parts};
 use shardwise_base::EntityVec;
-use shardwise_view::{Picoseconds, Span, SpanIndex, Timeline};
+use shardwise_view::{Span, SpanIndex, Timeline};
 use std::cmp::Reverse;
 
-/// Returns the timeline with these spans in the order of their starts, outer ones first, and the memory after these
-/// changes.
-pub(crate) fn finish(timeline: Timeline, spans: Vec<Span>, memory: Vec<(Picoseconds, i64)>) -> Timeline {
+/// Returns the timeline with these spans in the order of their starts, outer ones first, and with these
+/// allocations.
+pub(crate) fn finish(timeline: Timeline, spans: Vec<Span>, allocations: &[Allocation]) -> Timeline {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by_key(|&i| (spans[i].start, Reverse(spans[i].end), i));
     let mut place = vec![SpanIndex::new(0); spans.len()];
@@ -22,5 +22,7 @@ pub(crate) fn finish(timeline: Timeline, spans: Vec<Span>, memory: Vec<(Picoseco
             span
         })
         .collect();
-    Timeline { spans: sorted, memory: curve(memory), ..timeline }
+    let mut timeline = Timeline { spans: sorted, memory: curve(allocations), ..timeline };
+    timeline.at_peak = timeline.peak_memory().map_or(vec![], |peak| parts(allocations, peak.start));
+    timeline
 }

@@ -12,6 +12,7 @@ use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
 use crate::fuse::{Item, items};
 use crate::group::{result_place, work};
+use crate::memory::Allocation;
 use crate::op::Product;
 use crate::placement::placement;
 use crate::route::LinkSet;
@@ -23,7 +24,9 @@ use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
-use shardwise_view::{Lane, LaneIndex, LaneKind, Maker, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work};
+use shardwise_view::{
+    Lane, LaneIndex, LaneKind, Maker, MemoryPart, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
+};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -140,8 +143,8 @@ struct Simulator<'m> {
     patterns: Vec<(CollectiveView, Pattern)>,
     /// The spans in the order in which they are found. A [`SpanIndex`] is an index of this list until the end.
     spans: Vec<Span>,
-    /// Changes of the memory in use.
-    memory: Vec<(Picoseconds, i64)>,
+    /// The values in memory so far.
+    memory: Vec<Allocation>,
     state: State,
     timeline: Timeline,
     /// The turn of the innermost loop.
@@ -152,7 +155,7 @@ struct Simulator<'m> {
 struct Taken {
     state: State,
     spans: Vec<Span>,
-    memory: Vec<(Picoseconds, i64)>,
+    memory: Vec<Allocation>,
     held: Vec<Held>,
 }
 
@@ -210,7 +213,7 @@ impl<'m> Simulator<'m> {
         if let Some(main) = module.main() {
             simulator.run_main(&main.body);
         }
-        let timeline = order::finish(simulator.timeline, simulator.spans, simulator.memory);
+        let timeline = order::finish(simulator.timeline, simulator.spans, &simulator.memory);
         debug_assert_eq!(timeline.check(), Ok(()));
         timeline
     }
@@ -223,9 +226,10 @@ impl<'m> Simulator<'m> {
 
     fn run_main(&mut self, body: &'m Body) {
         let mut frame = Frame::new(body);
-        for &v in body.args() {
+        for (i, &v) in body.args().iter().enumerate() {
             frame.set(v, frame.own(v, 0, None, Place::Memory));
-            self.memory.push((0, frame.bytes(v) as i64));
+            let part = MemoryPart { name: format!("argument {i}"), loc: body[v].loc.clone(), bytes: frame.bytes(v) };
+            self.memory.push(Allocation { start: 0, end: None, part });
         }
         self.prefetch(&mut frame);
         self.block(&mut frame, body.entry(), true);
