@@ -39,8 +39,8 @@ pub struct Timeline {
     pub lanes: EntityVec<LaneIndex, Lane>,
     /// The spans, in the order of their starts. A span that is inside of another one in its lane follows it.
     pub spans: EntityVec<SpanIndex, Span>,
-    /// The memory in use from each of these times on, in the order of the times: of one device if it is predicted, and of
-    /// all devices together if it is measured. Empty if it is not known.
+    /// The memory in use from each of these times on, in the order of the times: of one device if it is predicted, and
+    /// of all devices together if it is measured. Empty if it is not known.
     pub memory: Vec<MemoryUse>,
     /// Facts that a reader must know beside the times, one sentence each, such as which runs are not listed.
     pub notes: Vec<String>,
@@ -183,8 +183,8 @@ impl Timeline {
         }
     }
 
-    /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the numbers
-    /// of devices differ, the larger one is that of both.
+    /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the
+    /// numbers of devices differ, the larger one is that of both.
     pub fn append(&mut self, next: Timeline) {
         let begin = self.end();
         let lanes: Vec<LaneIndex> = next.lanes.iter().map(|lane| self.lane(lane)).collect();
