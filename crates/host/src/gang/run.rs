@@ -77,7 +77,9 @@ impl<'a> Run<'a> {
 
     /// Returns the run, set to measure the time of each step.
     pub fn with_profile(mut self) -> Run<'a> {
-        self.times = Some(StepTimes::new(self.plan.step_count));
+        let held = self.plan.params.iter().chain(self.plan.constants.iter().map(|(slot, _)| slot));
+        let held = held.map(|&slot| self.plan.slots[slot].all_bytes()).fold(0, usize::saturating_add);
+        self.times = Some(StepTimes::new(self.plan.step_count, held));
         self
     }
 

@@ -11,6 +11,8 @@ pub struct StepTimes {
     /// When the first step started.
     first: Option<Instant>,
     account: Account,
+    /// The bytes that the account has in use beside the arguments and the constants.
+    others: usize,
     /// For each step, by its `id`, how often it ran, and the total time.
     pub totals: Vec<(u64, Duration)>,
     /// The runs, in the order of their starts.
@@ -28,7 +30,7 @@ pub struct StepRun {
     pub start: Duration,
     pub end: Duration,
     pub turn: Option<u64>,
-    /// The bytes in use after the run.
+    /// The bytes of the program that are in use after the run.
     pub bytes_in_use: usize,
 }
 
@@ -39,11 +41,14 @@ pub struct Begun {
 }
 
 impl StepTimes {
-    /// Returns empty times of a plan with this many steps, none of which has run.
-    pub fn new(step_count: usize) -> StepTimes {
+    /// Returns empty times of a plan with this many steps, none of which has run. Its arguments and constants have
+    /// `held` bytes.
+    pub fn new(step_count: usize, held: usize) -> StepTimes {
+        let account = Account::current();
         StepTimes {
             first: None,
-            account: Account::current(),
+            others: account.in_use().saturating_sub(held),
+            account,
             totals: vec![(0, Duration::ZERO); step_count],
             runs: vec![],
             turn: None,
@@ -67,7 +72,7 @@ impl StepTimes {
         *total = (total.0 + 1, total.1 + (end - begun.start));
         if let Some(index) = begun.index {
             self.runs[index].end = end;
-            self.runs[index].bytes_in_use = self.account.in_use();
+            self.runs[index].bytes_in_use = self.account.in_use().saturating_sub(self.others);
         }
     }
 
