@@ -214,11 +214,11 @@ struct SimulateArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum OverlapName {
-    /// Those that the program starts asynchronously.
+    /// Only collectives that the program starts asynchronously.
     Off,
-    /// Also those that compilers for the machine make asynchronous.
+    /// Also collectives that compilers for the machine make asynchronous.
     Auto,
-    /// All.
+    /// All collectives.
     Force,
 }
 

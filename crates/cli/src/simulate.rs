@@ -61,11 +61,12 @@ fn of_span(timeline: &Timeline, span: &Span) -> Value {
         "is_collective": span.kind == SpanKind::Collective,
         "runs": span.runs,
         "turn": span.turn,
-        "source": span.loc.file_pos().map(|at| format!("{}:{}:{}", at.file, at.line, at.column)),
+        "source": span.source(),
         "flops": span.work.flops,
         "memory_bytes": span.work.memory_bytes,
         "received_bytes": span.work.received_bytes,
         "reason": span.reason,
+        "note": span.note,
     })
 }
 

@@ -823,7 +823,7 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     ///
     /// # Errors
     ///
-    /// Those of [`Compiled::simulate`].
+    /// Fails as [`Compiled::simulate`] does.
     #[track_caller]
     pub fn simulate_with(&self, topology: &Topology, overlap: Overlap) -> Result<Timeline> {
         self.ready.executable().simulate(topology, overlap, Location::caller())

@@ -439,7 +439,7 @@ impl CompiledProgram {
     ///
     /// # Errors
     ///
-    /// Those of [`CompiledProgram::simulate`].
+    /// Fails as [`CompiledProgram::simulate`] does.
     #[track_caller]
     pub fn simulate_with(&self, topology: &Topology, overlap: Overlap) -> Result<Timeline> {
         self.compiled.simulate(topology, overlap, Location::caller())

@@ -1,7 +1,6 @@
 //! The values of a function while it is simulated: when they are there, and in which memory.
 
-use crate::fuse::BlockUses;
-use shardwise_ir::{Body, Type, Value};
+use shardwise_ir::{Body, Type, Uses, Value};
 use shardwise_view::{Picoseconds, SpanIndex};
 
 /// The memory that holds a value.
@@ -30,13 +29,13 @@ pub(crate) struct Held {
 /// The values of a function in one call.
 pub(crate) struct Frame<'m> {
     pub(crate) body: &'m Body,
-    pub(crate) uses: BlockUses,
+    pub(crate) uses: Uses,
     held: Vec<Option<Held>>,
 }
 
 impl<'m> Frame<'m> {
     pub(crate) fn new(body: &'m Body) -> Frame<'m> {
-        Frame { body, uses: BlockUses::compute(body), held: vec![None; body.value_count()] }
+        Frame { body, uses: Uses::compute(body), held: vec![None; body.value_count()] }
     }
 
     /// Returns a value that is there from `ready` on, in memory of its own.

@@ -5,8 +5,7 @@
 //! of it, and no group depends on itself.
 
 use crate::op::Product;
-use shardwise_base::EntityVec;
-use shardwise_ir::{Op, OpView, Value};
+use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
@@ -53,7 +52,7 @@ enum Kind {
 }
 
 /// Returns the items of a block without its terminator, in program order.
-pub(crate) fn items(block: OpView<'_>, ops: &[Op], uses: &BlockUses) -> Vec<Item> {
+pub(crate) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses) -> Vec<Item> {
     let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
     let mut fusion =
         Fusion { block, uses, kinds, roots: HashMap::new(), products: HashMap::new(), free: HashSet::new() };
@@ -64,7 +63,7 @@ pub(crate) fn items(block: OpView<'_>, ops: &[Op], uses: &BlockUses) -> Vec<Item
 /// The groups of a block while its ops are added, last to first.
 struct Fusion<'a> {
     block: OpView<'a>,
-    uses: &'a BlockUses,
+    uses: &'a Uses,
     kinds: HashMap<Op, Kind>,
     /// The last op of each op's group.
     roots: HashMap<Op, Op>,
@@ -77,7 +76,7 @@ impl Fusion<'_> {
     fn add(&mut self, op: Op) {
         let kind = self.kinds[&op];
         let view = self.block.at(op);
-        let users = self.uses.roots_of(&view, &self.roots);
+        let users = self.roots_of_users(&view);
         let is_free = match kind {
             Kind::Engine => return,
             Kind::Free => true,
@@ -116,9 +115,24 @@ impl Fusion<'_> {
     fn own_product(&self, view: &OpView<'_>) -> Option<Op> {
         let is_own = |op: &Op| {
             let is_product = self.kinds.get(op) == Some(&Kind::Product);
-            is_product && self.block.body[*op].results.iter().all(|&v| self.uses.0[v].len() == 1)
+            is_product && self.block.body[*op].results.iter().all(|&v| self.has_one_user(v))
         };
         view.operands().iter().filter_map(|&v| view.body.def_op(v)).filter(is_own).max()
+    }
+
+    /// Returns true if one op uses a value, at one or several operand positions.
+    fn has_one_user(&self, v: Value) -> bool {
+        let uses = self.uses.of(v);
+        uses.first().is_some_and(|first| uses.iter().all(|other| other.op == first.op))
+    }
+
+    /// Returns the roots of the groups that use the results of an op, sorted, or `None` if another op uses one.
+    fn roots_of_users(&self, view: &OpView<'_>) -> Option<Vec<Op>> {
+        let uses = view.results().iter().flat_map(|&v| self.uses.of(v));
+        let mut found: Vec<Op> = uses.map(|user| self.roots.get(&user.op).copied()).collect::<Option<_>>()?;
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
     }
 
     fn items(self, ops: &[Op]) -> Vec<Item> {
@@ -200,34 +214,6 @@ pub(crate) fn is_bitcast(view: &OpView<'_>) -> bool {
     keeps_order && elements(view, view.operands()) == elements(view, view.results())
 }
 
-/// The uses of the values of a function.
-pub(crate) struct BlockUses(EntityVec<Value, Vec<Op>>);
-
-impl BlockUses {
-    /// Collects the ops that use each value. An op in a region counts itself, not the op that has the region.
-    pub(crate) fn compute(body: &shardwise_ir::Body) -> BlockUses {
-        let mut uses = EntityVec::filled(body.value_count(), vec![]);
-        for op in body.walk() {
-            for &v in &body[op].operands {
-                let list: &mut Vec<Op> = &mut uses[v];
-                if list.last() != Some(&op) {
-                    list.push(op);
-                }
-            }
-        }
-        BlockUses(uses)
-    }
-
-    /// Returns the roots of the groups that use the results of an op, sorted, or `None` if another op uses one.
-    fn roots_of(&self, view: &OpView<'_>, roots: &HashMap<Op, Op>) -> Option<Vec<Op>> {
-        let users = view.results().iter().flat_map(|&v| &self.0[v]);
-        let mut found: Vec<Op> = users.map(|user| roots.get(user).copied()).collect::<Option<_>>()?;
-        found.sort_unstable();
-        found.dedup();
-        Some(found)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +236,7 @@ mod tests {
             Item::Free(_) => None,
             Item::Engine(_) => Some(String::new()),
         };
-        items(block, ops, &BlockUses::compute(body)).into_iter().filter_map(shown).collect()
+        items(block, ops, &Uses::compute(body)).into_iter().filter_map(shown).collect()
     }
 
     const DOT: &str = "contracting_dims = [1] x [0] : (MATRIX, MATRIX) -> MATRIX";

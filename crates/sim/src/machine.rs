@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 pub struct Fact {
     /// The value, in the unit that the constant's name ends with.
     pub value: f64,
-    /// Where the value comes from.
+    /// The document or the measurement from which the value comes.
     pub source: Arc<str>,
     /// False if the source was not checked, or if the value is that of another machine.
     pub is_verified: bool,

@@ -3,6 +3,7 @@
 use crate::frame::Frame;
 use crate::fuse::Item;
 use crate::schedule::{Done, Plan};
+use crate::simulate::short;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::Opcode;
 use shardwise_view::{MemoryPart, MemoryUse, Picoseconds};
@@ -45,7 +46,7 @@ pub(crate) fn account(
                 }
                 None => Some(done[i].end),
             };
-            let name = root.name().trim_start_matches("stablehlo.").to_string();
+            let name = short(&root);
             let part = MemoryPart { name, loc: root.loc().clone(), bytes: frame.bytes(v) };
             let start = done[i].start;
             allocations.push(Allocation { start, end: freed.map(|time| time.max(start)), part });

@@ -20,7 +20,7 @@ pub struct Point {
     pub rounding_us: f64,
     /// True if a constant of the machine was fitted to this point.
     pub is_fit: bool,
-    /// Where the measurement was published.
+    /// The document in which the measurement was published.
     pub source: String,
     /// A remark on the constants that come from it, or on its error.
     pub note: String,

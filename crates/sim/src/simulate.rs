@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// Which collectives run beside other ops.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Overlap {
-    /// Those that the program starts with `async_start`.
+    /// Only collectives that the program starts with `async_start`.
     #[default]
     Off,
     /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them
@@ -585,7 +585,7 @@ impl<'m> Simulator<'m> {
         shift
     }
 
-    /// Simulates a conditional. Where the program does not decide it, the branch that takes longest is taken.
+    /// Simulates a conditional. If the program does not decide which branch runs, the one that takes longest does.
     fn branch(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
         let start = self.wait(frame, inputs);
         let control = self.push_control(view, frame, inputs);
@@ -673,7 +673,7 @@ fn is_host_op(view: &OpView<'_>) -> bool {
 }
 
 /// Returns the name of an op without its dialect.
-fn short(view: &OpView<'_>) -> String {
+pub(crate) fn short(view: &OpView<'_>) -> String {
     let name = view.name();
     name.split_once('.').map_or(name, |(_, name)| name).to_string()
 }

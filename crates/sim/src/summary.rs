@@ -26,7 +26,7 @@ impl Summary {
         let step_time = timeline.end();
         let flops = timeline.spans.iter().filter_map(|span| span.work.flops).fold(0, u64::saturating_add);
         let utilization = (step_time > 0).then(|| flops as f64 / (step_time as f64 * 1e-12 * c.peak_flops));
-        let peak_bytes = timeline.memory.iter().map(|memory| memory.bytes).max().unwrap_or(0);
+        let peak_bytes = timeline.peak_memory().map_or(0, |peak| peak.bytes);
         Summary { step_time, flops, utilization, peak_bytes, capacity_bytes: c.hbm_bytes as u64 }
     }
 

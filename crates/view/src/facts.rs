@@ -23,11 +23,12 @@ pub(crate) fn facts(span: &Span) -> Vec<(&'static str, Fact)> {
         ("start_ps", number(Some(span.start))),
         ("duration_ps", number(Some(span.duration()))),
         ("ops", (!span.ops.is_empty()).then(|| Fact::Text(span.ops.join(", ")))),
-        ("source", source(span).map(Fact::Text)),
+        ("source", span.source().map(Fact::Text)),
         ("scope", (!scope.is_empty()).then_some(Fact::Text(scope))),
         ("shape", text(&span.shape)),
         ("sharding", text(&span.sharding)),
         ("reason", text(&span.reason)),
+        ("note", text(&span.note)),
         ("turn", number(span.turn)),
         ("runs", number(Some(span.runs).filter(|&runs| runs != 1))),
         ("devices", number(Some(span.devices as u64).filter(|&devices| devices != 1))),
@@ -38,11 +39,6 @@ pub(crate) fn facts(span: &Span) -> Vec<(&'static str, Fact)> {
         ("achieved_share", span.achieved_share().map(Fact::Share)),
     ];
     rows.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
-}
-
-/// Returns the file, line and column of a span, such as `a.mlir:3:5`, or `None` if they are not known.
-pub(crate) fn source(span: &Span) -> Option<String> {
-    place(&span.loc)
 }
 
 /// Returns the file, line and column of a location, or `None` if they are not known.

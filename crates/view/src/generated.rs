@@ -111,6 +111,7 @@ fn span(draw: &mut Draw, timeline: &Timeline, lane: LaneIndex, start: Picosecond
         shape: draw.maybe(|_| "f32[128,256]".into()),
         sharding: draw.maybe(|_| r#"<@mesh, [{"data"}, {}]>"#.into()),
         reason: draw.maybe(|draw| format!("because of {}", draw.name())),
+        note: draw.maybe(|draw| format!("assumed of {}", draw.name())),
         turn: draw.maybe(|draw| draw.below(4)),
         runs: 1 + draw.below(2) * draw.below(100),
         devices: 1 + draw.below(8) as usize,

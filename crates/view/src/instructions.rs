@@ -1,6 +1,5 @@
 //! The spans of a timeline by instruction: one row for all of its runs, in all lanes.
 
-use crate::facts::source;
 use crate::nesting::Nesting;
 use crate::{LaneIndex, LaneKind, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
 use std::collections::HashMap;
@@ -127,5 +126,5 @@ struct Turn {
 /// Returns the key of a span, with the order 0.
 fn key_of(span: &Span) -> InstructionKey {
     let ops = if span.ops.is_empty() { span.name.clone() } else { span.ops.join(", ") };
-    InstructionKey { ops, source: source(span), scope: span.loc.scope(), order: 0 }
+    InstructionKey { ops, source: span.source(), scope: span.loc.scope(), order: 0 }
 }

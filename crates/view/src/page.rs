@@ -80,6 +80,7 @@ impl Timeline {
             text(span.shape.as_deref()),
             text(span.sharding.as_deref()),
             text(span.reason.as_deref()),
+            text(span.note.as_deref()),
             number(span.work.flops),
             number(span.work.memory_bytes),
             number(span.work.received_bytes),
@@ -129,7 +130,7 @@ impl Timeline {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Row([i64; COLUMNS.len()]);
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "name",
     "kind",
     "ops",
@@ -140,6 +141,7 @@ const COLUMNS: [&str; 17] = [
     "shape",
     "sharding",
     "reason",
+    "note",
     "flops",
     "memory_bytes",
     "received_bytes",
@@ -150,8 +152,12 @@ const COLUMNS: [&str; 17] = [
 ];
 
 impl Row {
+    /// Returns the columns by their names. A fact that no span knows is null.
     fn columns(rows: &[Row]) -> Value {
-        let column = |i: usize| rows.iter().map(|row| row.0[i]).collect::<Vec<_>>();
+        let column = |i: usize| {
+            let is_known = rows.iter().any(|row| row.0[i] != UNKNOWN);
+            (is_known || rows.is_empty()).then(|| rows.iter().map(|row| row.0[i]).collect::<Vec<_>>())
+        };
         COLUMNS.iter().enumerate().map(|(i, name)| (name.to_string(), Value::from(column(i)))).collect()
     }
 }
@@ -291,6 +297,7 @@ pub(crate) mod tests {
             ("shape", text("shape")),
             ("sharding", text("sharding")),
             ("reason", text("reason")),
+            ("note", text("note")),
             ("runs", shown(number("runs").filter(|&n| n != 1))),
             ("devices", shown(number("devices").filter(|&n| n != 1))),
             ("flops", shown(number("flops"))),
@@ -341,7 +348,7 @@ pub(crate) mod tests {
             let lane = timeline.lanes.push(Lane { name: "c".into(), kind: LaneKind::Core });
             let span = Span::new(lane, "dot", SpanKind::Compute, 0..1);
             timeline.spans.push(Span { loc: Loc::file(file, 7, 1), ..span });
-            parts(&timeline.to_html(Some("text"))).1["rows"]["text_line"][0].as_i64().unwrap()
+            parts(&timeline.to_html(Some("text"))).1["rows"]["text_line"][0].as_i64().unwrap_or(UNKNOWN)
         };
         let same = [("a.mlir", "a.mlir"), ("a.mlir", "dir/a.mlir"), ("dir/a.mlir", "a.mlir")];
         assert_eq!(same.map(|(program, file)| of(program, file)), [7, 7, 7]);

@@ -1,9 +1,10 @@
 //! A timeline as text: a summary, a table of instructions, and the critical path.
 
-use crate::facts::{place, source};
+use crate::facts::place;
 use crate::table::{Table, known, percent, printable, size, time};
 use crate::{Instruction, LaneKind, Picoseconds, SpanIndex, SpanKind, Timeline};
 use shardwise_base::counted;
+use std::collections::HashSet;
 use std::fmt;
 
 /// The values in memory at the peak are printed up to this number.
@@ -26,8 +27,17 @@ impl Timeline {
             ("links in use", self.link_utilization().map(percent)),
             ("peak memory", self.peak_memory().map(peak)),
         ];
-        let notes = self.notes.iter().map(|note| ("note", Some(printable(note))));
+        let notes = self.notes.iter().cloned().chain(self.span_notes());
+        let notes = notes.map(|note| ("note", Some(printable(&note))));
         rows.into_iter().chain(notes).filter_map(|(label, value)| Some((label, value?))).collect()
+    }
+
+    /// Returns each note of the spans once, with the first span that has it.
+    fn span_notes(&self) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let noted = self.spans.iter().filter_map(|span| Some((span, span.note.as_deref()?)));
+        let first = noted.filter(|(_, note)| seen.insert(*note));
+        first.map(|(span, note)| format!("{} {}: {note}", span.name, span.source().unwrap_or_default())).collect()
     }
 
     /// Returns the program, how the times were obtained, the machine and the number of devices, in one line.
@@ -137,7 +147,7 @@ impl Timeline {
             if part.len() == 1 { String::new() } else { part.len().to_string() },
             first.name.clone(),
             self.lane_of(part[0]).name.clone(),
-            source(first).unwrap_or_default(),
+            first.source().unwrap_or_default(),
         ]
     }
 }

@@ -1,5 +1,6 @@
 //! The timeline of one run of a program: its lanes, its spans, and the memory in use.
 
+use crate::facts::place;
 use shardwise_base::{EntityVec, Loc, entity};
 
 /// A time or a duration, in 10^-12 seconds. Zero is the start of the first instruction.
@@ -282,6 +283,11 @@ impl Span {
             work: Work::default(),
             after: vec![],
         }
+    }
+
+    /// Returns the file, line and column that made the ops, such as `a.mlir:3:5`, or `None` if they are not known.
+    pub fn source(&self) -> Option<String> {
+        place(&self.loc)
     }
 
     /// Returns the duration.

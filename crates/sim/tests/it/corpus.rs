@@ -1,4 +1,4 @@
-//! What holds for the timeline of every program.
+//! Checks rules that the timeline of every program follows.
 
 use crate::programs::listing;
 use shardwise_base::Mesh;

@@ -7,6 +7,8 @@ const KINDS = ["compute", "collective", "control", "wait"];
 /** Decodes the data of the page. Times are in picoseconds. */
 function decode(data) {
   const count = data.spans.start.length;
+  // A fact that no span knows is null.
+  for (const name in data.rows) data.rows[name] ??= data.rows.name.map(() => -1);
   const model = {
     data,
     count,
@@ -124,7 +126,7 @@ function source(model, row) {
 
 /** Returns true for each row of facts in which a text occurs, in lower case. */
 function search(model, wanted) {
-  const columns = ["name", "ops", "scope", "shape", "sharding", "reason"];
+  const columns = ["name", "ops", "scope", "shape", "sharding", "reason", "note"];
   return model.data.rows.name.map((_, row) => {
     const texts = columns.map((column) => text(model, model.data.rows[column][row]));
     return [...texts, source(model, row)].some((t) => t !== null && t.toLowerCase().includes(wanted));

@@ -253,6 +253,7 @@ function describe(index) {
     ["shape", named("shape")],
     ["sharding", named("sharding")],
     ["reason", named("reason")],
+    ["note", named("note")],
     ["turn", turn],
     ["runs", model.data.rows.runs[row] === 1 ? null : known("runs")],
     ["devices", model.data.rows.devices[row] === 1 ? null : known("devices")],
