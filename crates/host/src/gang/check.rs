@@ -182,7 +182,7 @@ mod tests {
 
     fn found(change: impl FnOnce(&mut Plan)) -> String {
         let module = parse(PROGRAM);
-        let mut plan = lower(&module, module.main().unwrap(), &Memory::default()).unwrap();
+        let mut plan = lower(&module, module.main().unwrap(), &Memory::default(), false).unwrap();
         change(&mut plan);
         check(&plan).map_or_else(|d| d.message, |()| "nothing".to_string())
     }
