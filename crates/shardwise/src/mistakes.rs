@@ -439,7 +439,7 @@ impl Split<'_> {
     /// Formats the sizes. `ty` is the type as the message shows it.
     fn facts(&self, ty: &str) -> String {
         let Split { dim, size, axes, count, .. } = self;
-        format!("{ty}: dim {dim} has size {size}, and there are {count} devices along {axes}")
+        format!("{ty}: dim {dim} has size {size}, and there are {count} positions along {axes}")
     }
 
     fn help(&self) -> String {
@@ -454,7 +454,7 @@ pub(crate) fn indivisible(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnosti
 }
 
 pub(crate) fn not_stacked(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnostic {
-    let message = format!("`{what}`: dimension {} must have one element for each device", split.dim);
+    let message = format!("`{what}`: dimension {} must have one element for each position along the axes", split.dim);
     Diagnostic::error("collective-uneven", loc, message)
         .facts(split.facts(split.ty))
         .help(format!("write the dimension as `{}` to split it into parts", split.dim))
@@ -476,7 +476,7 @@ pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, coun
 
 pub(crate) fn shuffle(what: &str, given: usize, from: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     positions(what, &format!("{given} positions are given"), from, axes, count, loc)
-        .expected(format!("{count} positions: for each device, the position whose value it gets"))
+        .expected(format!("{count} positions: entry i is the position whose value position i gets"))
 }
 
 pub(crate) fn no_position(what: &str, position: usize, axes: &str, count: usize, loc: &Loc) -> Diagnostic {

@@ -637,6 +637,7 @@ macro_rules! methods {
         /// - `number-dtype` if a number does not fit the array's dtype: a float for integers, a bool for numbers, a
         ///   number for bools, or an integer that is out of range.
         /// - `dtype-kind` if the function is not defined for the dtype.
+        /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
         impl Array { $(
             $(#[$doc])*
             #[track_caller]
@@ -765,6 +766,7 @@ impl Array {
 /// - `broadcast` if the shapes of the mask, `a` and `b` cannot be broadcast together.
 /// - `dtype-mixed` if `a` and `b` have different dtypes, and `number-dtype` if a number does not fit the other's dtype.
 /// - `no-array` if both `a` and `b` are numbers.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 #[track_caller]
 pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
     pair("select", a.operand(), b.operand(), |s, a, b| {

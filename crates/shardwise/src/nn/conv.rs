@@ -165,7 +165,7 @@ impl Conv {
 /// - `window` if an option does not have an entry for each spatial dimension, or if a stride, a dilation or a spatial
 ///   size of the kernel is 0.
 /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless the elements are numbers.
-/// - `too-large` if the result would have 2^59 bytes or more.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 ///
 /// # Examples
 ///
@@ -264,7 +264,7 @@ impl Pool {
 /// - `window` unless the array has a batch, features, and a spatial dimension for each entry of the window and of each
 ///   option, or if a size of the window or a stride is 0.
 /// - `dtype-kind` unless the elements are floats.
-/// - `too-large` if the result would have 2^59 bytes or more.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 ///
 /// # Examples
 ///

@@ -116,7 +116,7 @@ fn words() {
     check(
         x.i((0, 0, 0)),
         expect![[r#"
-            error[index-rank]: the index has 3 entries, and the array has only 2 dimensions
+            error[index-rank]: the index has entries for 3 dimensions, and the array has only 2
               --> here
                | f32[8,16]"#]],
     );
