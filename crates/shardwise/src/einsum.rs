@@ -216,8 +216,8 @@ pub fn einsum(spec: &str, operands: impl Operands) -> Array {
 /// - `dtype-mixed` if the dtypes differ.
 /// - `dtype-kind` for bools and for a dtype that can only be stored, if a letter that occurs in one operand only is
 ///   summed over, or a diagonal is taken.
-/// - `too-large` if the result, or the product of some of the operands, would have 2^59 bytes or more, where a size of 0
-///   counts as 1.
+/// - `too-large` if the result, or the product of some of the operands, would have 2^59 bytes or more, where a size of
+///   0 counts as 1.
 #[macro_export]
 macro_rules! einsum {
     ($spec:literal $(, $x:expr)+ $(,)?) => {{

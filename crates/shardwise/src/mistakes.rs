@@ -667,14 +667,14 @@ pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc
         .expected(list(2))
 }
 
-/// Returns the error for arguments of `vmap` whose mapped dimensions have different sizes or are missing, or do not
-/// have the size `asked` if one was asked for. `found` shows the dimension, path and type of each.
+/// Returns the error for mapped arguments of `vmap` whose mapped dimensions have different sizes or are missing, or do
+/// not have the size `asked` if one was asked for. `found` shows the dimension, path and type of each.
 pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagnostic {
     let wanted = asked.map_or("the same size".into(), |size| format!("the size {size}"));
     let d = Diagnostic::error(
         "batch-size",
         loc,
-        format!("`vmap`: the mapped dimensions of the arguments do not all have {wanted}"),
+        format!("`vmap`: the mapped arguments do not all have a mapped dimension of {wanted}"),
     )
     .facts(found)
     .help("write `None` in `in_axes` for an argument that all indices of the batch share, or capture it");
