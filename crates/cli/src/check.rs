@@ -176,8 +176,7 @@ fn on_one_device(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Di
 
 fn unequal_replicas(what: &str, index: usize, sharding: &Sharding, first: usize, second: usize) -> Diagnostic {
     let device = |position| sharding.mesh.device(position);
-    let message =
-        format!("devices {} and {} hold unequal parts of {what} {index}, but must agree", device(first), device(second));
+    let message = format!("devices {} and {} hold unequal parts of {what} {index}", device(first), device(second));
     Diagnostic::error("check-replicas", &Loc::UNKNOWN, message)
         .facts(format!("its layout is {sharding}, by which the shards of the two devices are equal"))
         .help("this is a bug in the engine, which please report with the program, unless a warning `claim-unproved` is about this value")
