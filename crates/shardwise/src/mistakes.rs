@@ -367,7 +367,7 @@ pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], lo
 
 /// Builds the error for a function of manual code outside of `shard_map`. `what` is its name: `psum`, `axis_index`.
 pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("not-manual", loc, format!("`{what}` can only be called inside `shard_map`"))
+    Diagnostic::error("not-manual", loc, format!("`{what}` over axes of the mesh can only be called inside `shard_map`"))
         .help("call it in the function that `shard_map` maps")
 }
 
@@ -780,7 +780,7 @@ pub(crate) fn attention_mask(what: &str, ty: &str, scores: &[usize; 4], loc: &Lo
 /// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions,
 /// for each of which there must be an entry.
 pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("window", loc, format!("`{name}`: the window does not fit the array"))
+    Diagnostic::error("window", loc, format!("`{name}`: the windows or their options do not fit the array"))
         .facts(format!("{facts}, for {ty}"))
         .expected(format!(
             "an array [batch, spatial.., features], {spatial} entries, and no 0 in windows, strides and dilations"

@@ -59,7 +59,7 @@ fn axes() {
     check_call(
         |x| jit(|x: &Array| x.psum("X"))(x).map(|_| ()),
         expect![[r#"
-            error[not-manual]: `psum` can only be called inside `shard_map`
+            error[not-manual]: `psum` over axes of the mesh can only be called inside `shard_map`
               --> here
                = help: call it in the function that `shard_map` maps"#]],
     );
