@@ -367,8 +367,12 @@ pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], lo
 
 /// Builds the error for a function of manual code outside of `shard_map`. `what` is its name: `psum`, `axis_index`.
 pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("not-manual", loc, format!("`{what}` over axes of the mesh can only be called inside `shard_map`"))
-        .help("call it in the function that `shard_map` maps")
+    Diagnostic::error(
+        "not-manual",
+        loc,
+        format!("`{what}` over axes of the mesh can only be called inside `shard_map`"),
+    )
+    .help("call it in the function that `shard_map` maps")
 }
 
 /// Builds the error for an axis that a function of manual code cannot use. `why` is a relative clause about the axis.

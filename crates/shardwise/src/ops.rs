@@ -694,7 +694,8 @@ fn rem_euclid(a: &Array, b: &Array) -> Array {
 
 impl Array {
     /// Converts the elements to another dtype. Numbers are rounded to floats. Floats are truncated to integers, those
-    /// out of range become the nearest integer of the dtype, and NaN becomes 0. Integers wrap. A bool is `x != 0`.
+    /// out of range become the nearest integer of the dtype, and NaN becomes 0. Integers wrap. A bool is `x != 0`. Complex
+    /// numbers that become another dtype lose their imaginary part first, unless that dtype is complex, too.
     ///
     /// # Errors
     ///
