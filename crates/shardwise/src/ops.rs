@@ -354,8 +354,8 @@ fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Arr
 
 /// Runs an op of two operands that are broadcast to one shape.
 ///
-/// Errors: `broadcast`, `dtype-mixed`, `number-dtype`, `dtype-kind` unless the dtype is one of `kinds`, and `no-array`
-/// for two numbers.
+/// Errors: `broadcast`, `dtype-mixed`, `number-dtype`, `dtype-kind` unless the dtype is one of `kinds`, `no-array` for
+/// two numbers, and `too-large`.
 #[track_caller]
 pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: fn(&Array, &Array) -> Array) -> Array {
     binary_of(name, "", a, b, kinds, f)
@@ -694,12 +694,13 @@ fn rem_euclid(a: &Array, b: &Array) -> Array {
 
 impl Array {
     /// Converts the elements to another dtype. Numbers are rounded to floats. Floats are truncated to integers, those
-    /// out of range become the nearest integer of the dtype, and NaN becomes 0. Integers wrap. A bool is `x != 0`. Complex
-    /// numbers that become another dtype lose their imaginary part first, unless that dtype is complex, too.
+    /// out of range become the nearest integer of the dtype, and NaN becomes 0. Integers wrap. A bool is `x != 0`.
+    /// Complex numbers that become another dtype lose their imaginary part first, unless that dtype is complex, too.
     ///
     /// # Errors
     ///
-    /// `dtype-kind` if `dtype` is a type that can only be stored.
+    /// - `dtype-kind` if `dtype` is a type that can only be stored.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
     #[track_caller]
     pub fn astype(&self, dtype: DType) -> Array {
         site("astype", &[self], |s| {

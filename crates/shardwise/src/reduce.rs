@@ -345,9 +345,9 @@ alongs! {
 }
 
 impl Array {
-    /// Returns the `k` largest elements along the last dimension in descending order, and their positions as `i32`. Equal
-    /// elements keep their order. Floats are in their total order: NaN without the sign bit is above all numbers, NaN with
-    /// it is below them, and 0 is above -0.
+    /// Returns the `k` largest elements along the last dimension in descending order, and their positions as `i32`.
+    /// Equal elements keep their order. Floats are in their total order: NaN without the sign bit is above all numbers,
+    /// NaN with it is below them, and 0 is above -0.
     ///
     /// # Shapes
     ///
