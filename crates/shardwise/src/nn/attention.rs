@@ -21,7 +21,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Returns the default options.
+    /// Returns the default options: no mask, no bias, and the scale `1 / sqrt(head size)`.
     pub fn new() -> Attention {
         Attention::default()
     }

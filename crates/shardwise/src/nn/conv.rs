@@ -112,7 +112,7 @@ impl Default for Conv {
 }
 
 impl Conv {
-    /// Returns the default options.
+    /// Returns the default options: strides and dilations of 1, [`Padding::Same`], and one group.
     pub fn new() -> Conv {
         Conv::default()
     }
@@ -228,7 +228,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Returns windows of this size, one number for each spatial dimension.
+    /// Returns windows of this size, one number for each spatial dimension, with strides of 1 and [`Padding::Valid`].
     pub fn new(window: impl AsRef<[usize]>) -> Pool {
         let window = window.as_ref().to_vec();
         Pool { window, windows: Windows::new(Padding::Valid), is_padding_counted: true }
