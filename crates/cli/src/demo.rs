@@ -163,7 +163,7 @@ fn reference(x: &Literal, w: &Literal) -> Literal {
 }
 
 fn bad_mesh(text: &str, part: &str) -> Diagnostic {
-    Diagnostic::error("mesh-syntax", &Loc::UNKNOWN, format!("`{part}` is not an axis of a mesh"))
+    Diagnostic::error("mesh-syntax", &Loc::UNKNOWN, format!("`{part}` is not the name and the size of an axis"))
         .facts(format!("--mesh {text}"))
         .help("write axes as NAME=SIZE, where SIZE is a number of devices, separated by commas: --mesh X=4,Y=2")
 }
@@ -186,7 +186,7 @@ mod tests {
         for (text, part) in [("=4,Y=2", "=4"), ("X=4, =2", " =2"), ("X=4,Y", "Y"), ("X=4,Y=", "Y="), ("X=4,", "")] {
             let found = mesh_axes(text).unwrap_err();
             let found: Vec<_> = found.iter().map(|d| (d.code, d.message.as_str())).collect();
-            assert_eq!(found, [("mesh-syntax", &*format!("`{part}` is not an axis of a mesh"))]);
+            assert_eq!(found, [("mesh-syntax", &*format!("`{part}` is not the name and the size of an axis"))]);
         }
     }
 }

@@ -39,8 +39,8 @@ use std::process::ExitCode;
 
 /// Propagate shardings of programs over meshes of devices, partition, explain and run them.
 ///
-/// Without a command, runs `demo`, the first example of the README. Exit codes: 0 for success, 1 for a mistake in the
-/// input, 2 for wrong usage, and 130 after Ctrl-C.
+/// Without a command, runs `demo`, the first example of the README. Exit codes: 0 for success, 1 for an error in the
+/// input, in a file or by a limit, 2 for wrong usage, and 130 after Ctrl-C.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {
@@ -58,7 +58,7 @@ struct Limits {
     #[arg(long, value_name = "N", global = true, default_value_t = 1_000_000_000)]
     max_steps: u64,
     /// Stop a command whose data needs more than BYTES bytes of memory. The default is 80 % of the memory of the
-    /// machine or its control group.
+    /// machine or its control group, whichever is less.
     #[arg(long, value_name = "BYTES", global = true)]
     max_bytes: Option<u64>,
     /// Print the largest amount of memory that the data took, and the prediction, on standard error.
@@ -150,7 +150,7 @@ struct RunArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum CheckWith {
-    /// On one device of the host engine.
+    /// On one device of the host engine, or in the interpreter if the program has manual computations.
     Single,
     /// In the reference interpreter.
     Interp,

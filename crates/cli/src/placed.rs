@@ -34,8 +34,8 @@ impl Placed {
         Ok(self.program.profile(self.lent())?.1)
     }
 
-    /// Returns the median time of `n` runs after one that warms up. The time to place the inputs does not count. Fails
-    /// if a run does.
+    /// Returns the median time of `n` runs after one that warms up. If `n` is even, this is the longer of the two times
+    /// in the middle. The time to place the inputs does not count. Fails if a run does.
     ///
     /// # Panics
     /// Panics if `n` is 0.

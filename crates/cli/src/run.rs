@@ -152,7 +152,7 @@ fn print_results(results: &[Literal]) {
     }
 }
 
-/// The number of elements above which a result is not printed.
+/// The number of elements above which the elements of a result are not printed.
 const MAX_SHOWN: usize = 16;
 
 /// Returns an error if the results would overwrite the program.

@@ -24,7 +24,8 @@ pub struct Parts {
 
 /// A program of a text.
 pub struct Part {
-    /// The first line that is neither empty nor a comment, from 1. 0 if there is none.
+    /// The number, in the whole text and from 1, of the first line of the part that is not blank and does not begin
+    /// with `//`. 0 if there is none.
     pub line: usize,
     /// The number of lines that precede it in the whole text.
     before: usize,

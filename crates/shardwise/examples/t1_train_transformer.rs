@@ -113,8 +113,8 @@ fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
     Ok((state, record))
 }
 
-/// Continues a text by `count` bytes, each drawn from the model's distribution at temperature 0.7. Fails if the model
-/// cannot be run.
+/// Continues a text, which must not be empty, by `count` bytes, each drawn from the model's distribution at temperature
+/// 0.7. Fails if the model cannot be run.
 fn sample(options: &Options, params: &Params, prompt: &str, count: usize) -> Result<String> {
     let (model, [rows, _]) = (&options.model, options.mesh);
     let next = jit(|params: &Params, tokens: &Array, last: &Array, key: Key| {

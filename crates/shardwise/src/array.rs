@@ -98,8 +98,8 @@ fn look<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The type of an array. Formats as `bf16[8@X,2048@Y]`. With `{:#}`, the mesh and its axis kinds follow, if the array
-/// has a mesh.
+/// The type of an array. Formats as `bf16[8@X,2048@Y]`. With `{:#}`, the mesh and its axis kinds follow if the layout
+/// is known, and inside `shard_map`.
 ///
 /// Braces list the axes that split no dimension but are part of the type, as in `bf16[2,2048]{V:X}`: `V` those over
 /// which the value varies (inside `shard_map`), `U` those over which it is unreduced (each device holds a summand), and
@@ -351,8 +351,8 @@ impl Array {
         }
     }
 
-    /// Returns a new mistake, and records it in the active trace if there is one. `ty` is the type that the array would
-    /// have had, or `None` if that is not known.
+    /// Returns a new mistake, and records it as [`trace::record`] does. `ty` is the type that the array would have had,
+    /// or `None` if that is not known.
     pub(crate) fn mistake(mistake: Diagnostic, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
         Array::poisoned(Mistakes::one(mistake), ty, at)
     }

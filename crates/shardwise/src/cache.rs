@@ -56,7 +56,7 @@ pub(crate) fn program_bytes(module: &Module) -> usize {
     ops * OP_BYTES + constant_bytes(module)
 }
 
-/// Returns the bytes that the constants of a program store. A splat stores one element.
+/// Returns the number of bytes that the constants of a program store. A splat stores one element.
 pub(crate) fn constant_bytes(module: &Module) -> usize {
     let ops = module.funcs.iter().flat_map(|f| f.body.walk().into_iter().map(|op| module.view(&f.body, op)));
     ops.filter_map(|op| shapes::constant_value(&op)).map(|literal| literal.raw_bytes().len()).sum()

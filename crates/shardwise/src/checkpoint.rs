@@ -149,7 +149,8 @@ impl Options {
     /// - `leaf-dtype` if the format does not have the types of some leaves.
     /// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
     /// - `leaf-value` and those of [`Array::ready`](crate::Array::ready), for all leaves that have no value.
-    /// - `file-unwritable` if a file cannot be written. An older checkpoint is then unchanged.
+    /// - `file-unwritable` if the folder cannot be made, or a file in it cannot be written or replaced. An older
+    ///   checkpoint is then unchanged.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn save<T: Tree>(&self, tree: &T, folder: impl AsRef<Path>) -> Result<()> {
@@ -264,7 +265,8 @@ impl Saving {
     ///
     /// # Errors
     ///
-    /// - `file-unwritable` if a file cannot be written. An older checkpoint is then unchanged.
+    /// - `file-unwritable` if the folder cannot be made, or a file in it cannot be written or replaced. An older
+    ///   checkpoint is then unchanged.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     ///
     /// # Panics

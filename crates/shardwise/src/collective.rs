@@ -587,7 +587,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dimension` if there is no dimension `dim`.
-    /// - `collective-uneven` if `dim` cannot be split into a part for each device.
+    /// - `collective-uneven` if `dim` cannot be split into a part for each device, or, with `stacked`, does not have
+    ///   one element for each device.
     /// - `dtype-kind` for `f8e8m0fnu`, which has no zero.
     /// - `unreduced` for bools that are unreduced.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
@@ -615,7 +616,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `collective-uneven` if `split` cannot be split into a part for each device.
+    /// - `collective-uneven` if `split` cannot be split into a part for each device, or, with `stacked`, does not have
+    ///   one element for each device.
     /// - `dimension` if a dimension does not exist, or only one of the two is stacked.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
@@ -1279,7 +1281,7 @@ pub fn axis_index(axes: impl Axes) -> Array {
     })
 }
 
-/// Returns the number of devices along the axes.
+/// Returns the number of devices along the axes. For axes of batches, returns the number of indices along them.
 ///
 /// # Errors
 ///

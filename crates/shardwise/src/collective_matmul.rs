@@ -84,7 +84,7 @@ const DIRECTIONS: [isize; 2] = [-1, 1];
 /// # Errors
 ///
 /// - `matmul-letter` unless `letter` occurs once in the letters of `a`, and at most once in those of `b`.
-/// - `einsum-spec`, `einsum-rank`, `einsum-size` and `dtype-mixed`, as for [`einsum`](fn@crate::einsum).
+/// - `einsum-spec`, `einsum-rank`, `einsum-size`, `dtype-mixed` and `too-large`, as for [`einsum`](fn@crate::einsum).
 /// - `dtype-kind` for bools and for a dtype that can only be stored.
 /// - Those of a collective; see [`Array::psum`].
 #[track_caller]

@@ -67,7 +67,7 @@ pub fn unroll(steps: Range<usize>) -> Unrolled {
 }
 
 impl Unrolled {
-    /// Unrolls only `by` steps at a time, inside a loop. 0 counts as 1.
+    /// Unrolls only `by` steps at a time, inside a loop. 0 counts as 1. The steps that are left over follow the loop.
     pub fn by(self, by: usize) -> Unrolled {
         Unrolled { by: by.max(1), ..self }
     }
@@ -155,8 +155,8 @@ fn here(dtype: DType, n: i128) -> Array {
 /// # Errors
 ///
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
-///   unreduced.
-/// - `tree-form` if the body changes the form of the carry.
+///   unreduced. Steps that are unrolled may change them.
+/// - `tree-form` if the body changes the form of the carry. Steps that are unrolled may change it.
 /// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype.
 /// - `too-large` if the number of steps or the last step does not fit an `i32`.
 ///

@@ -157,7 +157,8 @@ fn special(v: f64, has_sign: bool) -> Option<String> {
 /// The decimals after which numbers in arrays are rounded.
 const PRECISION: usize = 8;
 
-/// The decimal digits of a finite number: as few as identify it among the numbers of its type.
+/// The decimal digits of a finite number: as few as identify it among the numbers of its type, or among those of `f64`
+/// for types of 8 bits and less.
 struct Digits {
     value: f64,
     /// The number in scientific notation without its exponent: `-1.25`, or `-1` if it has one digit.

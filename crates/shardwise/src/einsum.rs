@@ -25,6 +25,7 @@ impl Array {
     /// - `matmul-rank` for a scalar.
     /// - `broadcast` if the batch dimensions cannot be broadcast.
     /// - `dtype-mixed` if the dtypes differ.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
     #[track_caller]
     pub fn matmul(&self, b: impl AsArray) -> Array {
         let b = b.as_array();
@@ -84,6 +85,7 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
 /// - `ragged-dot` if the shapes do not fit.
 /// - `dtype-mixed` if the dtypes of the factors differ.
 /// - `dtype-kind` unless the group sizes are integers.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 #[track_caller]
 pub fn ragged_dot(lhs: impl AsArray, rhs: impl AsArray, group_sizes: impl AsArray) -> Array {
     let (lhs, rhs, sizes) = (lhs.as_array(), rhs.as_array(), group_sizes.as_array());
@@ -97,7 +99,7 @@ pub fn ragged_dot(lhs: impl AsArray, rhs: impl AsArray, group_sizes: impl AsArra
         if k != l || z.shape != [g] {
             return s.fail(Some(ty), mistakes::ragged_dot(&shown(), &s.loc));
         }
-        s.kind(sizes, base::DType::is_integer, "an array of integers", "")?;
+        s.kind(sizes, base::DType::is_integer, "group sizes that are integers", "")?;
         if x.dtype != y.dtype {
             let to = DType::of(x.dtype);
             let d = mistakes::dtypes("ragged_dot", &lhs.short_type(), &rhs.short_type(), to, &s.loc);
@@ -214,6 +216,8 @@ pub fn einsum(spec: &str, operands: impl Operands) -> Array {
 /// - `dtype-mixed` if the dtypes differ.
 /// - `dtype-kind` for bools and for a dtype that can only be stored, if a letter that occurs in one operand only is
 ///   summed over, or a diagonal is taken.
+/// - `too-large` if the result, or the product of some of the operands, would have 2^59 bytes or more, where a size of
+///   0 counts as 1.
 #[macro_export]
 macro_rules! einsum {
     ($spec:literal $(, $x:expr)+ $(,)?) => {{

@@ -123,8 +123,9 @@ struct Cause {
     sums: AxisList,
 }
 
-/// Returns the axes over which the results of an op with this verdict can be left unreduced. If the verdict is not
-/// about a sum, the op may still be one, over axes that depend on the layout that is chosen.
+/// Returns the axes over which the results of an op with this verdict can be left unreduced: those of the sum. Returns
+/// all axes of the mesh if the op may be a sum over axes that depend on the layout that is chosen, and none if it is no
+/// sum.
 fn sums_of(verdict: &Verdict, mesh: &shardwise_base::Mesh) -> AxisList {
     match verdict {
         Verdict::Moves(Move::Sum { axes }) | Verdict::Ambiguous(Ambiguity::Sum { axes, .. }) => axes.clone(),
@@ -646,7 +647,7 @@ pub(crate) fn forget(t: &mut Trace, traced: Traced) {
 }
 
 /// Runs `f` with Explicit mode of the active trace off: the values that it makes get no layouts. This is for stand-ins,
-/// which have none. Panics if no trace is active.
+/// which have none, and for functions whose callers set the layouts. Panics if no trace is active.
 pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
     let axes = crate::trace::with(|t| std::mem::take(&mut t.explicit.axes));
     ambient::restoring(axes, |axes| crate::trace::with(|t| t.explicit.axes = axes), f)

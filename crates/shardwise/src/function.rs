@@ -171,8 +171,8 @@ pub trait HasArgument<const I: usize>: Args {
     fn argument(owned: &Self::Owned) -> &Self::Argument;
 }
 
-/// Functions with a supported number of arguments. This is the first of three traits, so that an error message names
-/// the argument and not the function.
+/// Functions with a supported number of arguments. The trait is separate from [`Function`], so that an error message
+/// names an argument of a wrong type and not the function.
 #[diagnostic::on_unimplemented(
     message = "expected a function of at most 8 arguments, found `{Self}`",
     label = "not a function"
@@ -426,7 +426,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
 
-    /// Sets the name in reports and dumps. By default, it is the function's path.
+    /// Sets the function's name. Reports and dumps show its last part after `jit_`: `jit_step` for `train::step`. By
+    /// default, it is the function's path.
     pub fn named(self, name: &'static str) -> Jit<'f, A, R> {
         self.with(|s| s.name = name)
     }

@@ -220,7 +220,7 @@ fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
         return index_mistake(
             s,
             "index-rank",
-            format!("the index has {used} entries, and the array has only {rank} dimensions"),
+            format!("the index has entries for {used} dimensions, and the array has only {rank}"),
             x,
         );
     }
@@ -640,12 +640,14 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `index-rank` if there are more entries than dimensions.
+    /// - `index-rank` if there are more entries than dimensions. `NewAxis` and `Ellipsis` do not count.
     /// - `index-bounds` if a constant position, a range or a slice is out of bounds, or an array selects elements from
     ///   a dimension of size 0.
     /// - `index-dtype` if a position is not an integer, and for a `step` of something that is not a range.
     /// - `index-broadcast` if the index arrays do not broadcast against each other.
     /// - `index-ellipsis` if there are two ellipses, and `index-step` for a step of 0.
+    /// - `too-large` if the result would have more than 255 dimensions, or 2^59 bytes or more, where a size of 0 counts
+    ///   as 1.
     #[track_caller]
     pub fn i(&self, index: impl Index) -> Array {
         site("i", &[self], |s| {
@@ -681,7 +683,7 @@ impl Array {
         let indices = indices.as_array();
         site("take_along", &[self, indices], |s| {
             let dim = s.dim(self, dim)?;
-            s.kind(indices, base::DType::is_integer, "an array of integers", "")?;
+            s.kind(indices, base::DType::is_integer, "indices that are integers", "")?;
             let (x, i) = (self.tensor(), indices.tensor());
             let mut shape = x.shape.clone();
             if i.rank() == x.rank() {

@@ -163,8 +163,8 @@ impl Array {
     }
 }
 
-/// Formats the axes as the argument of a collective in Rust: `"X"`, `("X", "Y")`. A sub-axis is formatted as `..`,
-/// because `groups` names it by its positions.
+/// Formats the axes as the argument of a collective in Rust: `"X"`, `("X", "Y")`. If one of them is a sub-axis, returns
+/// `..`, because `groups` names it by its positions.
 pub(crate) fn axes_argument(axes: &AxisSet, mesh: &base::Mesh) -> String {
     match axes.iter().all(|a| a.sub.is_none()) {
         true => shown_axes(mesh, axes.axes()),
@@ -174,8 +174,8 @@ pub(crate) fn axes_argument(axes: &AxisSet, mesh: &base::Mesh) -> String {
 
 /// Returns the states of the results of an op other than a collective. Returns `None` outside of manual code.
 ///
-/// Loops and `shard_map`s set the states of their results themselves. They may take unreduced operands, and their
-/// results count as replicated until then.
+/// Loops, composites and `shard_map`s set the states of their results themselves. They may take unreduced operands, and
+/// their results count as replicated until then.
 ///
 /// Errors: `unreduced` if an operand is unreduced, and the op is not linear in it, or another operand varies over the
 /// same axes or is unreduced over others.

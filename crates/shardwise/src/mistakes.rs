@@ -367,8 +367,12 @@ pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], lo
 
 /// Builds the error for a function of manual code outside of `shard_map`. `what` is its name: `psum`, `axis_index`.
 pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("not-manual", loc, format!("`{what}` can only be called inside `shard_map`"))
-        .help("call it in the function that `shard_map` maps")
+    Diagnostic::error(
+        "not-manual",
+        loc,
+        format!("`{what}` over axes of the mesh can only be called inside `shard_map`"),
+    )
+    .help("call it in the function that `shard_map` maps")
 }
 
 /// Builds the error for an axis that a function of manual code cannot use. `why` is a relative clause about the axis.
@@ -439,7 +443,7 @@ impl Split<'_> {
     /// Formats the sizes. `ty` is the type as the message shows it.
     fn facts(&self, ty: &str) -> String {
         let Split { dim, size, axes, count, .. } = self;
-        format!("{ty}: dim {dim} has size {size}, and there are {count} devices along {axes}")
+        format!("{ty}: dim {dim} has size {size}, and there are {count} positions along {axes}")
     }
 
     fn help(&self) -> String {
@@ -454,7 +458,7 @@ pub(crate) fn indivisible(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnosti
 }
 
 pub(crate) fn not_stacked(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnostic {
-    let message = format!("`{what}`: dimension {} must have one element for each device", split.dim);
+    let message = format!("`{what}`: dimension {} must have one element for each position along the axes", split.dim);
     Diagnostic::error("collective-uneven", loc, message)
         .facts(split.facts(split.ty))
         .help(format!("write the dimension as `{}` to split it into parts", split.dim))
@@ -476,7 +480,7 @@ pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, coun
 
 pub(crate) fn shuffle(what: &str, given: usize, from: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     positions(what, &format!("{given} positions are given"), from, axes, count, loc)
-        .expected(format!("{count} positions: for each device, the position whose value it gets"))
+        .expected(format!("{count} positions: entry i is the position whose value position i gets"))
 }
 
 pub(crate) fn no_position(what: &str, position: usize, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
@@ -667,14 +671,14 @@ pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc
         .expected(list(2))
 }
 
-/// Returns the error for arguments of `vmap` whose mapped dimensions have different sizes or are missing, or do not
-/// have the size `asked` if one was asked for. `found` shows the dimension, path and type of each.
+/// Returns the error for mapped arguments of `vmap` whose mapped dimensions have different sizes or are missing, or do
+/// not have the size `asked` if one was asked for. `found` shows the dimension, path and type of each.
 pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagnostic {
     let wanted = asked.map_or("the same size".into(), |size| format!("the size {size}"));
     let d = Diagnostic::error(
         "batch-size",
         loc,
-        format!("`vmap`: the mapped dimensions of the arguments do not all have {wanted}"),
+        format!("`vmap`: the mapped arguments do not all have a mapped dimension of {wanted}"),
     )
     .facts(found)
     .help("write `None` in `in_axes` for an argument that all indices of the batch share, or capture it");
@@ -780,7 +784,7 @@ pub(crate) fn attention_mask(what: &str, ty: &str, scores: &[usize; 4], loc: &Lo
 /// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions,
 /// for each of which there must be an entry.
 pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("window", loc, format!("`{name}`: the window does not fit the array"))
+    Diagnostic::error("window", loc, format!("`{name}`: the windows or their options do not fit the array"))
         .facts(format!("{facts}, for {ty}"))
         .expected(format!(
             "an array [batch, spatial.., features], {spatial} entries, and no 0 in windows, strides and dilations"

@@ -39,6 +39,7 @@ use std::path::Path;
 /// - `leaf-name` if leaves have equal names.
 /// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
 /// - `file-unwritable` if the file cannot be written, or cannot have an array of the name of a leaf.
+/// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]
 pub fn save<T: Tree>(tree: &T, path: impl AsRef<Path>) -> Result<()> {
     let (at, path) = (Location::caller(), path.as_ref());

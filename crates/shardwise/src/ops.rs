@@ -354,8 +354,8 @@ fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Arr
 
 /// Runs an op of two operands that are broadcast to one shape.
 ///
-/// Errors: `broadcast`, `dtype-mixed`, `number-dtype`, `dtype-kind` unless the dtype is one of `kinds`, and `no-array`
-/// for two numbers.
+/// Errors: `broadcast`, `dtype-mixed`, `number-dtype`, `dtype-kind` unless the dtype is one of `kinds`, `no-array` for
+/// two numbers, and `too-large`.
 #[track_caller]
 pub(crate) fn binary(name: &'static str, a: Either, b: Either, kinds: Kinds, f: fn(&Array, &Array) -> Array) -> Array {
     binary_of(name, "", a, b, kinds, f)
@@ -637,6 +637,7 @@ macro_rules! methods {
         /// - `number-dtype` if a number does not fit the array's dtype: a float for integers, a bool for numbers, a
         ///   number for bools, or an integer that is out of range.
         /// - `dtype-kind` if the function is not defined for the dtype.
+        /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
         impl Array { $(
             $(#[$doc])*
             #[track_caller]
@@ -694,10 +695,12 @@ fn rem_euclid(a: &Array, b: &Array) -> Array {
 impl Array {
     /// Converts the elements to another dtype. Numbers are rounded to floats. Floats are truncated to integers, those
     /// out of range become the nearest integer of the dtype, and NaN becomes 0. Integers wrap. A bool is `x != 0`.
+    /// Complex numbers that become another dtype lose their imaginary part first, unless that dtype is complex, too.
     ///
     /// # Errors
     ///
-    /// `dtype-kind` if `dtype` is a type that can only be stored.
+    /// - `dtype-kind` if `dtype` is a type that can only be stored.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
     #[track_caller]
     pub fn astype(&self, dtype: DType) -> Array {
         site("astype", &[self], |s| {
@@ -765,6 +768,7 @@ impl Array {
 /// - `broadcast` if the shapes of the mask, `a` and `b` cannot be broadcast together.
 /// - `dtype-mixed` if `a` and `b` have different dtypes, and `number-dtype` if a number does not fit the other's dtype.
 /// - `no-array` if both `a` and `b` are numbers.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 #[track_caller]
 pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
     pair("select", a.operand(), b.operand(), |s, a, b| {

@@ -161,17 +161,18 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// Returns the sum.
+    /// Returns the sum of the elements. It is 0 if there are none.
     sum Numbers Any sum;
-    /// Returns the product.
+    /// Returns the product of the elements. It is 1 if there are none.
     prod Numbers Any |x, dims| {
         let dtype = x.tensor().dtype;
         let to = wide(dtype);
         hlo::convert(&hlo::reduce(&hlo::convert(x, to), Opcode::Multiply, &element(1.0, to), dims), dtype)
     };
-    /// Returns the mean. Integers are averaged as `f32`.
+    /// Returns the mean of the elements. It is NaN if there are none. Integers are averaged as `f32`.
     mean Numbers Any mean;
-    /// Returns the population variance: the mean squared distance from the mean. Integers are averaged as `f32`.
+    /// Returns the population variance: the mean squared distance from the mean. It is NaN if there are no elements.
+    /// Integers are averaged as `f32`.
     var Ordered Any var;
     /// Returns the population standard deviation: the square root of `var`. That of integers is computed as `f32`.
     std Ordered Any |x, dims| var(x, dims).sqrt();
@@ -179,7 +180,7 @@ reductions! {
     max Ordered Elements |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     /// Returns the smallest element, or NaN if one is NaN. Reports `reduce-empty` for a dimension of size 0.
     min Ordered Elements |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
-    /// Returns true if all elements are true, that is, not 0.
+    /// Returns true if all elements are true, that is, not 0, or if there are none.
     all Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
     /// Returns true if any element is true, that is, not 0.
     any Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
@@ -346,6 +347,8 @@ alongs! {
 
 impl Array {
     /// Returns the `k` largest elements along the last dimension in descending order, and their positions as `i32`.
+    /// Equal elements keep their order. Floats are in their total order: NaN without the sign bit is above all numbers,
+    /// NaN with it is below them, and 0 is above -0.
     ///
     /// # Shapes
     ///

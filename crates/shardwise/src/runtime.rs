@@ -188,7 +188,8 @@ fn partition(module: &Module) -> Result<Partitioned> {
     Ok(shardwise_spmd::partition(module, &mut Default::default())?)
 }
 
-/// Returns the communication of a program, without planning it. Fails if the program cannot be partitioned.
+/// Returns the communication of a program, without planning it. Fails if the program cannot be partitioned, or if a
+/// limit is reached.
 pub(crate) fn communication(module: &Module) -> Result<Communication> {
     Ok(Communication::of_table(&table(module)?))
 }

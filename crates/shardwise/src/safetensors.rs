@@ -51,6 +51,7 @@ use std::path::Path;
 /// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
 /// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
 /// - `file-unwritable` if the file cannot be written.
+/// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]
 pub fn save<T: Tree>(tree: &T, path: impl AsRef<Path>) -> Result<()> {
     let (at, path) = (Location::caller(), path.as_ref());
@@ -105,7 +106,7 @@ pub fn load<T: Tree>(like: &T, path: impl AsRef<Path>) -> Result<T> {
 ///   `run-cancelled`, as for [`load`].
 /// - `tensor-dtype`, with all tensors of types that cannot be read, such as those that the format packs into less than
 ///   a byte.
-/// - `too-large` if a tensor has 2^59 bytes or more, or more than 255 dimensions.
+/// - `too-large` if a tensor has 2^59 bytes or more, where a size of 0 counts as 1, or more than 255 dimensions.
 #[track_caller]
 pub fn load_all(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>> {
     let (at, path) = (Location::caller(), path.as_ref());

@@ -9,7 +9,7 @@ use shardwise_base::{self as base, counted};
 use shardwise_ir::TensorType;
 use std::borrow::Borrow;
 
-/// The size in a `reshape` that is computed from the others.
+/// The size in a shape for [`Array::reshape`] or [`Array::from_vec`] that is computed from the others.
 pub const INFER: usize = usize::MAX;
 
 /// The largest number of dimensions of an array.
@@ -119,7 +119,8 @@ impl Array {
     /// # Errors
     ///
     /// - `broadcast` if the shapes do not match.
-    /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     #[track_caller]
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
@@ -176,7 +177,7 @@ impl Array {
     /// # Errors
     ///
     /// - `dimension` if there is no dimension `dim`.
-    /// - `too-large` if the array would have 2^59 bytes or more.
+    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1.
     #[track_caller]
     pub fn repeat(&self, times: usize, dim: impl Dim) -> Array {
         site("repeat", &[self], |s| {
@@ -228,7 +229,7 @@ impl Array {
     /// - `pad-dims` unless there is a pair for each dimension.
     /// - `pad-value` if the value is an array that is not a scalar.
     /// - `number-dtype` and `dtype-mixed` if the value does not fit the array's dtype.
-    /// - `too-large` if the array would have 2^59 bytes or more.
+    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1.
     #[track_caller]
     pub fn pad(&self, by: impl AsRef<[(usize, usize)]>, value: impl Operand) -> Array {
         let (by, value) = (by.as_ref(), value.operand());
@@ -262,7 +263,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` unless the elements are integers.
-    /// - `too-large` if the array's one-hot encoding, which has `n` times its elements, would have 2^59 bytes or more.
+    /// - `too-large` if the array's one-hot encoding, which has `n` times its elements, would have 2^59 bytes or more,
+    ///   where a size of 0 counts as 1.
     #[track_caller]
     pub fn bincount(&self, n: usize) -> Array {
         site("bincount", &[self], |s| {
@@ -283,7 +285,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` unless the elements are integers.
-    /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     #[track_caller]
     pub fn one_hot(&self, n: usize, dtype: DType) -> Array {
         site("one_hot", &[self], |s| {
@@ -372,7 +375,7 @@ fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
 /// - `dimension` if there is no dimension `dim`.
 /// - `concatenate` if the arrays differ in another dimension, or in their number of dimensions.
 /// - `dtype-mixed` if the dtypes differ.
-/// - `too-large` if the array would have 2^59 bytes or more.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1.
 #[track_caller]
 pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
     let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();
@@ -419,7 +422,8 @@ fn no_arrays(s: &Site<'_>) -> Checked {
 /// - `dimension` if the result has no dimension `dim`.
 /// - `concatenate` if the arrays differ in their shapes.
 /// - `dtype-mixed` if the dtypes differ.
-/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+///   dimensions.
 #[track_caller]
 pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Dim) -> Array {
     let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();

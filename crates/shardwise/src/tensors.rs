@@ -136,7 +136,7 @@ pub(crate) fn wanted<T: Tree>(like: &T, format: Format, at: &'static Location<'s
 
 /// Returns what is to be read for each leaf of `like`, in the layouts of `specs`.
 ///
-/// Errors: those of [`wanted`], and those of [`Array::shard`] for specs.
+/// Errors: those of [`wanted`], `spec-form`, and those of [`Array::shard`] for specs.
 pub(crate) fn wanted_as<T: Tree>(
     like: &T,
     specs: &impl SpecFor<T>,
@@ -152,8 +152,8 @@ pub(crate) fn wanted_as<T: Tree>(
     })
 }
 
-/// Resolves the spec of a leaf, whose own layout is `own`. Fails if the spec does not fit the type, if nothing decides
-/// a part of it, or if it asks for an unreduced sum that the array does not have.
+/// Resolves the spec of a leaf, whose own layout is `own`. Fails if there is no mesh for the spec, if the spec does not
+/// fit the type, if nothing decides a part of it, or if it is unreduced.
 fn resolve(spec: &LeafSpec, ty: &TensorType, own: Option<&base::Sharding>, loc: &Loc) -> Result<base::Sharding> {
     let mesh = own.map(|own| Mesh(own.mesh.clone()));
     let sharding = spec.resolve(mesh.as_ref(), ty, loc).map_err(Error::one)?;

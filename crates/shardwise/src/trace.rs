@@ -72,8 +72,8 @@ pub(crate) struct Finished {
     pub module: Module,
     /// The arrays that are passed for its last arguments.
     pub captured: Vec<Array>,
-    /// The stated layout of each result: the one that was asked for, or else the value's own. Compiled programs do not
-    /// record the axes that it is reduced over, nor axes of size 1.
+    /// The stated layout of each result: the one that was asked for, or else the value's own, or `None` if there is
+    /// neither. Compiled programs do not record the axes that it is reduced over, nor axes of size 1.
     pub results: Vec<Option<base::Sharding>>,
     /// Warnings about communication over Explicit axes that the program did not ask for, one for each line.
     pub warnings: Vec<Diagnostic>,
@@ -164,8 +164,8 @@ pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
 
 /// Runs `f` as a new program with this name on the mesh `mesh`. `at` is the location of the program.
 ///
-/// Returns the trace and the result of `f`, or the mistakes that were found, each once. A tree that is too deep is such
-/// a mistake. A panic of `f` is passed on, unless a mistake was found before it.
+/// Returns the trace and the result of `f`. If mistakes were found or `f` returns an error, returns all of them, each
+/// once. A tree that is too deep is such a mistake. A panic of `f` is passed on, unless a mistake was found before it.
 pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -> Result<R>) -> Result<(Trace, R)> {
     STACK.with_borrow_mut(|s| s.push(Trace::new(name, mesh, at)));
     let out = IS_QUIET.with(false, || catch_unwind(AssertUnwindSafe(f)));
@@ -368,8 +368,8 @@ impl Trace {
         self.explicit.narrow(|axis| scope.as_ref().is_some_and(|s| s.axes.contains(&axis)));
     }
 
-    /// Closes the body of a manual computation. Also returns the outer values that it uses, in the order of the
-    /// arguments that were added for them.
+    /// Closes the body of a manual computation, and returns its region and the outer values that it uses, in the order
+    /// of the arguments that were added for them.
     pub fn close_manual(&mut self) -> (Region, Vec<Value>) {
         let open = self.frame_mut().regions.pop().expect("a region was opened");
         self.narrow_types();
@@ -652,7 +652,8 @@ impl Trace {
     }
 }
 
-/// Removes the functions to which the first one does not refer. They were traced to be differentiated or batched.
+/// Removes the functions to which the first one does not refer, not even through others. They were traced to be
+/// differentiated or batched.
 fn keep_referred(module: &mut Module) {
     if module.funcs.len() > 1 {
         *module = symbols::without_unused_funcs(module);

@@ -48,7 +48,7 @@ fn read_sources(folder: &Path, text: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// Returns the batch of a step: rows of the text that begin at positions that depend on the number of the step and on
-/// the length of the text. Panics if the text has fewer than `length` bytes.
+/// the lengths of the text and of a row. Panics if the text has fewer than `length` bytes.
 ///
 /// # Shapes
 ///
@@ -66,8 +66,8 @@ pub fn batch(text: &[u8], step: u64, [microbatches, rows, length]: [usize; 3]) -
     array(&bytes).reshape([microbatches, rows, length]).shard(P!(None, "data"))
 }
 
-/// Returns the conditional entropy of a byte given the one before it, in nats: what the best bigram model reaches.
-/// Panics if the text is empty.
+/// Returns the conditional entropy of a byte given the one before it, in nats: what the best bigram model reaches. The
+/// text must have at least two bytes, which is not checked.
 pub fn bigram_entropy(text: &[u8]) -> f64 {
     let (mut pairs, mut firsts) = (vec![0f64; VOCAB * VOCAB], vec![0f64; VOCAB]);
     for pair in text.windows(2) {

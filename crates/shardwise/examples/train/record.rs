@@ -91,7 +91,8 @@ fn line(row: &Row) -> String {
     format!("{},{},{}\n", row.step, row.train, row.test.map_or(String::new(), |x| x.to_string()))
 }
 
-/// Reads the rows of a table. Lines that are not complete are left out: a killed run may end in one.
+/// Reads the rows of a table. Lines that are not complete rows are left out: the names of the columns, and the line in
+/// which the table of a killed run may end.
 pub fn parse(table: &str) -> Vec<Row> {
     let row = |line: &str| {
         let [step, train, test] = line.strip_suffix('\n')?.split(',').collect::<Vec<_>>().try_into().ok()?;

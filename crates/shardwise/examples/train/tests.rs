@@ -130,7 +130,7 @@ fn start(folder: &Path, text: &Path) -> Child {
 }
 
 /// Waits until the run has printed `lines` lines about steps, and for `more` after that, and kills it. Returns true if
-/// it had not ended. Fails if it ended with an error.
+/// it had not ended. Panics if it ended with an error.
 fn kill(mut run: Child, lines: usize, more: Duration) -> bool {
     let is_step = |line: &String| line.starts_with("step");
     let mut output = BufReader::new(run.stdout.take().unwrap()).lines().map(|line| line.unwrap());

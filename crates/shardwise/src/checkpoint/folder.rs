@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 const INDEX: &str = "model.safetensors.index.json";
 const SINGLE: &str = "model.safetensors";
 
-/// A folder is opened fewer times than this if the checkpoint is replaced each time while it is opened. Then it cannot
-/// be read.
+/// One more than the number of times that a folder is opened at most. It is opened again if the checkpoint was replaced
+/// at the same time.
 const MAX_TRIES: usize = 100;
 
 // ── writing

@@ -72,9 +72,11 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `ins` does not have the form of the inputs.
 /// - `layout-unknown` if an array from outside is used without `.shard`.
+/// - `layout-ambiguous` and `communication-denied` for a result that needs a `.shard`.
 /// - The errors of [`crate::Array::shard`].
 ///
-/// The first three end the trace. Outside of a trace, this function panics with them.
+/// The first three end the trace, and so does a result that carries a mistake or needs a `.shard`. Outside of a trace,
+/// this function panics with them.
 #[track_caller]
 pub fn explicit_axes<T: Tree, R: Tree>(
     axes: impl Axes,

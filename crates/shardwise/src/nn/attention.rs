@@ -21,7 +21,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Returns the default options.
+    /// Returns the default options: no mask, no bias, and the scale `1 / sqrt(head size)`.
     pub fn new() -> Attention {
         Attention::default()
     }
@@ -165,7 +165,7 @@ impl Sizes {
         shape[usize::from(!self.is_batched)..].to_vec()
     }
 
-    /// Checks the types of bias and mask.
+    /// Checks that bias and mask can be broadcast to the shape of the scores, and that they are floats and bools.
     ///
     /// Errors: `attention-mask`, `dtype-kind`.
     fn check_extra(&self, s: &Site<'_>, bias: Option<&Array>, mask: Option<&Array>) -> Checked<()> {

@@ -112,7 +112,7 @@ impl Default for Conv {
 }
 
 impl Conv {
-    /// Returns the default options.
+    /// Returns the default options: strides and dilations of 1, [`Padding::Same`], and one group.
     pub fn new() -> Conv {
         Conv::default()
     }
@@ -165,7 +165,7 @@ impl Conv {
 /// - `window` if an option does not have an entry for each spatial dimension, or if a stride, a dilation or a spatial
 ///   size of the kernel is 0.
 /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless the elements are numbers.
-/// - `too-large` if the result would have 2^59 bytes or more.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 ///
 /// # Examples
 ///
@@ -228,7 +228,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Returns windows of this size, one number for each spatial dimension.
+    /// Returns windows of this size, one number for each spatial dimension, with strides of 1 and [`Padding::Valid`].
     pub fn new(window: impl AsRef<[usize]>) -> Pool {
         let window = window.as_ref().to_vec();
         Pool { window, windows: Windows::new(Padding::Valid), is_padding_counted: true }
@@ -264,7 +264,7 @@ impl Pool {
 /// - `window` unless the array has a batch, features, and a spatial dimension for each entry of the window and of each
 ///   option, or if a size of the window or a stride is 0.
 /// - `dtype-kind` unless the elements are floats.
-/// - `too-large` if the result would have 2^59 bytes or more.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 ///
 /// # Examples
 ///

@@ -29,7 +29,8 @@ use shardwise_ir::TensorType;
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-/// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+///   dimensions.
 #[track_caller]
 pub fn normal(key: Key, stddev: f64, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -70,7 +71,8 @@ macro_rules! scaled {
         ///
         /// - `init-fans` if the shape has fewer than two dimensions.
         /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-        /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+        /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+        ///   dimensions.
         #[track_caller]
         pub fn $f(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
             Scaling::$scaling().draw(stringify!($f), key, shape.into_shape().0, dtype, Distribution::$draw)
@@ -180,7 +182,8 @@ impl Scaling {
     /// - `init-fans` if the shape lacks a dimension of the inputs or of the outputs, also one that the fan does not
     ///   need.
     /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-    /// - `too-large` if the array would have 2^59 bytes or more, or more than 255 dimensions.
+    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     #[track_caller]
     pub fn normal(self, key: Key, shape: impl IntoShape, dtype: DType) -> Array {
         self.draw("normal", key, shape.into_shape().0, dtype, Distribution::Normal)
@@ -223,8 +226,8 @@ impl Scaling {
         })
     }
 
-    /// Returns the variance for an array of this shape. A fan of 0 counts as 1. Returns `None` if the shape lacks a
-    /// dimension of the inputs or of the outputs.
+    /// Returns the variance for an array of this shape. A fan of less than 1 counts as 1. Returns `None` if the shape
+    /// lacks a dimension of the inputs or of the outputs.
     fn variance(&self, shape: &[usize]) -> Option<f64> {
         let dims = |dims: &Option<Vec<isize>>, default: isize| -> Option<Vec<usize>> {
             let dims = dims.clone().unwrap_or_else(|| vec![default]);

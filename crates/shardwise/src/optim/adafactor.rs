@@ -40,7 +40,7 @@ pub fn adafactor(rate: impl Into<Schedule>) -> Adafactor {
 }
 
 impl Adafactor {
-    /// Sets the size that both dimensions must have for a mean to be kept as means over dimensions: 128 by default.
+    /// Sets the smallest size of both dimensions for which a mean is kept as means over dimensions: 128 by default.
     pub fn min_size_to_factor(self, size: usize) -> Adafactor {
         Adafactor { min_size: size, ..self }
     }

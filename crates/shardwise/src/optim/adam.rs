@@ -55,7 +55,8 @@ impl Adam {
     pub fn eps(self, eps: f64) -> Adam {
         Adam { eps, ..self }
     }
-    /// Sets the number that is added to the mean of squares under the root, for a derivative of the update itself.
+    /// Sets the number that is added to the mean of squares under the root, so that the update itself can be
+    /// differentiated.
     pub fn eps_root(self, eps_root: f64) -> Adam {
         Adam { eps_root, ..self }
     }

@@ -135,8 +135,8 @@ impl Store {
         Ok(arrays.into_iter().flatten().collect())
     }
 
-    /// Returns the place of a leaf's tensor, or `None` if its file cannot be read. Fails if the leaf cannot be read
-    /// from the tensor.
+    /// Returns the place of a leaf's tensor, or `None` if its file cannot be read. Fails if there is no such tensor, if
+    /// it has another type than the leaf, or if the file ends before it does.
     fn place(&self, leaf: &Wanted) -> Result<Option<(usize, Entry)>, Fault> {
         if self.broken.iter().any(|(_, _, names)| names.contains(&leaf.name)) {
             return Ok(None);

@@ -49,7 +49,7 @@ positions!(P, Q);
 positions!(P, Q, R);
 positions!(P, Q, R, S);
 
-/// Returns the leaves of the selected arguments, as indices of all leaves.
+/// Returns the leaves of the selected arguments, in the order of the positions, as indices of all leaves.
 pub(super) fn selected<A: Args, S: Positions<A>>(args: &A::Owned) -> Vec<usize> {
     let counts = A::leaf_counts(args);
     let range = |i: usize| -> Range<usize> {

@@ -381,7 +381,7 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
 /// Returns the size of the mapped dimension.
 ///
 /// Errors: `batch-size` if no array is mapped and no size is asked for, if an array lacks its dimension, or if the
-/// sizes differ.
+/// sizes differ from one another or from the one that is asked for.
 fn size_of<T: Tree>(args: &T, axes: &[Option<usize>], asked: Option<usize>, loc: &Loc) -> Result<usize> {
     let leaves = tree::paths(args);
     let mapped: Vec<_> = leaves.iter().zip(axes).filter_map(|((path, a), axis)| Some((path, a, (*axis)?))).collect();

@@ -660,7 +660,8 @@ struct Once<R, X> {
 }
 
 /// Runs `f`, and keeps the rest of its derivative. `derived` returns the derivative of a function with respect to some
-/// arguments, of as many results as its last argument says. Ends the active trace if `f` fails or has no derivative.
+/// arguments, of as many results as its last argument says. If `f` fails or has no derivative, ends the active trace,
+/// or panics outside of a trace.
 fn run_once<T: Tree, R: Tree, X: Tree>(
     name: &'static str,
     f: WithFurther<'_, T, R, X>,

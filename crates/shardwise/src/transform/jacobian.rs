@@ -206,8 +206,8 @@ kinds!(
 type Differentiated<'a, T, R> = &'a dyn Fn(&T) -> Result<R>;
 
 impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
-    /// Returns the Jacobian of `f`, whose blocks `blocks` computes: [`all_columns`] or [`all_rows`]. Fails if this does, or
-    /// if a leaf of the arguments has no derivative.
+    /// Returns the Jacobian of `f`, whose blocks `blocks` computes: [`all_columns`] or [`all_rows`]. Fails if `blocks`
+    /// does, or if a leaf of the selected arguments has no derivative, unless such leaves are allowed.
     fn jacobian<R: Tree + MapLeaves<Leaf = Array>>(
         &self,
         blocks: impl Fn(Differentiated<'_, A::Owned, R>, &A::Owned, &[usize], At) -> Result<(R, Vec<Vec<Array>>)>,

@@ -215,7 +215,7 @@ fn mistakes_in_words() {
     }));
     expect![[r#"
         error[collective-uneven]: `collective_matmul::reduce_scatter` cannot split a dimension evenly over "Y"
-           | f32[2,6]: dim 1 has size 6, and there are 4 devices along "Y"
+           | f32[2,6]: dim 1 has size 6, and there are 4 positions along "Y"
            = help: make dim 1 a multiple of 4 (8 with padding)"#]]
     .assert_eq(&mistake(|a, b| {
         collective_matmul::reduce_scatter("bd,df->bf", a, &b.i(..2), 'f', "Y", Overlap::OneWay)

@@ -125,7 +125,8 @@ impl Type {
         sum.shard(mesh.sharding(self.spec().unreduced(axis)))
     }
 
-    /// Returns small integers, none of which is the largest of its row twice, and positions for integer operands.
+    /// Returns small integers as floats, none of which is the largest of its row twice. For integer operands, returns
+    /// positions, and for others bools.
     fn value(&self) -> Array {
         let n: usize = self.shape.iter().product();
         match self.dtype {
@@ -246,7 +247,8 @@ fn every_case() {
 /// The cases in which the types of gradients differ from JAX's, with the reasons: those whose op is refused.
 const OTHER_GRADIENTS: [(&str, &str); 1] = REFUSED;
 
-/// Returns the gradients of the sum of an op's results, with respect to all operands. Those of integers are left out.
+/// Returns the gradients of the sum of an op's results if `is_linear`, and else of the sum of their sines, with respect
+/// to all operands. Results other than floats count as 0. Gradients of integers and bools are left out.
 fn gradients(f: Op, is_linear: bool, args: &Vec<Array>) -> Vec<Array> {
     let loss = |x: &Vec<Array>| {
         let out = f(x);

@@ -59,7 +59,7 @@ fn axes() {
     check_call(
         |x| jit(|x: &Array| x.psum("X"))(x).map(|_| ()),
         expect![[r#"
-            error[not-manual]: `psum` can only be called inside `shard_map`
+            error[not-manual]: `psum` over axes of the mesh can only be called inside `shard_map`
               --> here
                = help: call it in the function that `shard_map` maps"#]],
     );
@@ -91,15 +91,15 @@ fn dimensions_and_permutations() {
         expect![[r#"
             error[collective-uneven]: `psum_scatter` cannot split a dimension evenly over "X"
               --> here
-               | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 devices along "X"
+               | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 positions along "X"
                = help: make dim 0 a multiple of 4 (4 with padding)"#]],
     );
     check(
         |x| x.all_to_all("X", stacked(0), stacked(1)),
         expect![[r#"
-            error[collective-uneven]: `all_to_all`: dimension 0 must have one element for each device
+            error[collective-uneven]: `all_to_all`: dimension 0 must have one element for each position along the axes
               --> here
-               | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 devices along "X"
+               | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 positions along "X"
                = help: write the dimension as `0` to split it into parts"#]],
     );
     check(
@@ -139,7 +139,7 @@ fn dimensions_and_permutations() {
             error[permutation]: `pshuffle`: 3 positions are given
               --> here
                | [0, 1, 2] over "X", which has 4 positions
-               = expected: 4 positions: for each device, the position whose value it gets"#]],
+               = expected: 4 positions: entry i is the position whose value position i gets"#]],
     );
     check(
         |x| x.pbroadcast("X", 9),
@@ -292,7 +292,7 @@ fn specs() {
         expect![[r#"
             error[spec-uneven]: shard_map of a closure in `specs`, in_specs of `args.0`: dimension 0 cannot be split evenly over the axes of the layout
               --> here
-               | i32[6,8] as P!("X"): dim 0 has size 6, and there are 4 devices along "X"
+               | i32[6,8] as P!("X"): dim 0 has size 6, and there are 4 positions along "X"
                = mesh: X=4, Y=2
                = help: make dim 0 a multiple of 4 (8 with padding), or leave "X" out of the layout
             error[spec-rank]: shard_map of a closure in `specs`, in_specs of `args.1`: the layout has 3 entries for an array of 2 dimensions

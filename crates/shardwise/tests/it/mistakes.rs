@@ -116,7 +116,7 @@ fn words() {
     check(
         x.i((0, 0, 0)),
         expect![[r#"
-            error[index-rank]: the index has 3 entries, and the array has only 2 dimensions
+            error[index-rank]: the index has entries for 3 dimensions, and the array has only 2
               --> here
                | f32[8,16]"#]],
     );
@@ -402,7 +402,7 @@ fn words_of_layers() {
     check(
         nn::conv(&image, &kernel, Conv::new().strides([2])),
         expect![[r#"
-        error[window]: `conv`: the window does not fit the array
+        error[window]: `conv`: the windows or their options do not fit the array
           --> here
            | strides: [2], for f32[1,4,4,6]
            = expected: an array [batch, spatial.., features], 2 entries, and no 0 in windows, strides and dilations"#]],
@@ -410,7 +410,7 @@ fn words_of_layers() {
     check(
         nn::conv(&image, &kernel, Conv::new().padding([(1, 1)])),
         expect![[r#"
-        error[window]: `conv`: the window does not fit the array
+        error[window]: `conv`: the windows or their options do not fit the array
           --> here
            | the padding: [(1, 1)], for f32[1,4,4,6]
            = expected: an array [batch, spatial.., features], 2 entries, and no 0 in windows, strides and dilations"#]],
@@ -418,7 +418,7 @@ fn words_of_layers() {
     check(
         nn::max_pool(&image, Pool::new([2, 0])),
         expect![[r#"
-        error[window]: `max_pool`: the window does not fit the array
+        error[window]: `max_pool`: the windows or their options do not fit the array
           --> here
            | the window: [2, 0], for f32[1,4,4,6]
            = expected: an array [batch, spatial.., features], 2 entries, and no 0 in windows, strides and dilations"#]],
@@ -426,7 +426,7 @@ fn words_of_layers() {
     check(
         nn::avg_pool(&ones([4], F32), Pool::new([2])),
         expect![[r#"
-        error[window]: `avg_pool`: the window does not fit the array
+        error[window]: `avg_pool`: the windows or their options do not fit the array
           --> here
            | no spatial dimension, for f32[4]
            = expected: an array [batch, spatial.., features], 1 entries, and no 0 in windows, strides and dilations"#]],

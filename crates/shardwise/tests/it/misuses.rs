@@ -32,7 +32,7 @@ fn traced(f: impl Fn(&Array) -> Array + Send + Sync) -> Result<()> {
     with_mesh(mesh(), || jit(|x: &Array| f(x)).lower(&x()).map(|_| ()))
 }
 
-/// Runs `f` in per-device code over "X".
+/// Traces `f` as per-device code over "X".
 fn manual(f: impl Fn(&Array) -> Array + Send + Sync) -> Result<()> {
     with_mesh(mesh(), || {
         let mapped = shard_map(|x: &Array| f(x)).axes(["X"]).in_specs(P!("X")).out_specs(P!("X"));

@@ -13,7 +13,7 @@ const ROWS: usize = 512;
 const WEIGHTS: u64 = (LAYERS * WIDTH * HIDDEN * 4) as u64;
 const ACTIVATIONS: u64 = (ROWS * WIDTH * 4) as u64;
 
-/// The bytes that sum the loss.
+/// The bytes that are allowed for the sum of the loss.
 const SCALARS: u64 = 64;
 
 fn mesh<const N: usize>(axes: [(&str, usize); N]) {
@@ -70,8 +70,8 @@ fn on_the_page(step: &str) -> [u64; 2] {
     [1, 4].map(|column| cells[column].parse().expect("a number of bytes"))
 }
 
-/// Checks that at most `most` bytes and at most XLA's bytes for `step` are received, and that the sums of gradients
-/// over `axis` are exactly `sums`.
+/// Checks that at most `most` bytes besides [`SCALARS`] and at most XLA's bytes for `step` are received, that the page
+/// has `most` bytes for the formula, and that there are exactly `sums` sums of gradients over `axis`.
 fn check(step: &str, found: &Communication, most: u64, axis: &str, sums: usize) {
     let is_sum = |c: &&shardwise::Collective| {
         let kinds = [shardwise::CollectiveKind::AllReduce, shardwise::CollectiveKind::ReduceScatter];
