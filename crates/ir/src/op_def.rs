@@ -22,8 +22,9 @@ pub trait OpDef: Sync {
     /// Returns the names that MLIR prints for the op's values instead of numbers.
     fn value_names(&self, op: &OpView<'_>) -> ValueNames;
 
-    /// Returns an error for each constraint that was found to be violated, or nothing if the op keeps all of them. After
-    /// a violation, others may not be checked. The operands' types are known, and the op's regions have been verified.
+    /// Returns an error for each constraint that was found to be violated, or nothing if the op keeps all of them. If
+    /// one is violated, others may not be checked. The operands' types are known, and the op's regions have been
+    /// verified.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics;
 }
 
