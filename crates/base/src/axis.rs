@@ -316,8 +316,8 @@ fn min_max(a: usize, b: usize) -> (usize, usize) {
     (a.min(b), a.max(b))
 }
 
-/// Operations on lists of axes, major to minor. A list is *maximal* when no two neighbours can be merged. Every list of
-/// axes in a sharding is maximal.
+/// Operations on lists of axes, major to minor. A list is *maximal* when no two neighbours can be merged. The lists of
+/// the dimensions of a sharding, and that of its replicated axes, are maximal.
 impl AxisRef {
     /// Returns the product of the sizes of `axes`.
     pub fn total_size(mesh: &Mesh, axes: &[AxisRef]) -> usize {

@@ -23,7 +23,7 @@ pub enum NoteKind {
     Help,
 }
 
-/// A line of a message after the first one.
+/// A part of a message after its first line, of one line or more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
     pub kind: NoteKind,
@@ -35,7 +35,8 @@ pub struct Note {
 #[must_use]
 pub struct Diagnostic {
     pub severity: Severity,
-    /// The code in kebab case, which is stable: `spec-uneven`.
+    /// The stable code, in kebab case (`spec-uneven`), or the label of a constraint of StableHLO's specification
+    /// (`quantized_type_c3`).
     pub code: &'static str,
     /// One line, lower case, no full stop.
     pub message: String,
@@ -130,7 +131,7 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// All messages about a program, in the order of the program. A value returned as an error is never empty.
+/// Messages about a program, in the order in which they were found. A value returned as an error is never empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 

@@ -27,8 +27,8 @@ const PARSED: usize = 32;
 /// The key under which a header has facts about the file, and no tensor.
 pub const METADATA: &str = "__metadata__";
 
-/// Returns the format's type for an element type, or `None` if it has none. Types of less than eight bits are packed in
-/// this format, and are not supported.
+/// Returns the format's type for an element type, or `None` if it has none. Types of less than eight bits other than
+/// `i1` are packed in this format, and `None` is returned for them too.
 fn format_type(dtype: DType) -> Option<Dtype> {
     Some(match dtype {
         DType::I1 => Dtype::BOOL,
@@ -54,7 +54,8 @@ fn format_type(dtype: DType) -> Option<Dtype> {
     })
 }
 
-/// Returns true if the format has tensors of this element type.
+/// Returns true if the format has tensors of this element type, and does not pack their elements into fewer bits than a
+/// byte.
 pub fn supports(dtype: DType) -> bool {
     format_type(dtype).is_some()
 }
@@ -114,7 +115,7 @@ pub fn header(tensors: &[Tensor]) -> (Vec<u8>, Vec<usize>) {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     pub name: String,
-    /// The element type, or the format's name of one that we do not have.
+    /// The element type, or the format's name of one that is not supported.
     pub dtype: Result<DType, String>,
     pub shape: Vec<usize>,
     /// The range of the tensor's bytes in the file. In a truncated file, it may end beyond the file's end.
@@ -141,7 +142,9 @@ impl Reader {
         let (mut file, length) = open(path)?;
         let mut start = [0; 8];
         if read_as_much(&mut file, &mut start)? < start.len() {
-            return Err(malformed(format!("it has {length} bytes, fewer than the length of a header")));
+            return Err(malformed(format!(
+                "it has {length} bytes, fewer than the 8 that state the length of a header"
+            )));
         }
         let stated = u64::from_le_bytes(start);
         if stated > MAX_HEADER || stated > length - 8 {
@@ -261,7 +264,9 @@ impl Index {
             serde_json::from_slice(text).map_err(|e| malformed(e.to_string()))
         })?;
         match index.weight_map.values().find(|name| !is_plain(name)) {
-            Some(name) => Err(malformed(format!("it names the file {name:?}, which is not in its folder"))),
+            Some(name) => {
+                Err(malformed(format!("it names the file {name:?}, which is not the name of a file in its folder")))
+            }
             None => Ok(index),
         }
     }
@@ -334,8 +339,8 @@ mod tests {
         };
         assert_eq!(opened("good", &file(&one("[0,2]"), &[1, 2])), "a ");
         let wrong = [
-            (vec![], "fewer than the length of a header"),
-            (vec![0; 7], "fewer than the length of a header"),
+            (vec![], "fewer than the 8 that state the length of a header"),
+            (vec![0; 7], "fewer than the 8 that state the length of a header"),
             (u64::MAX.to_le_bytes().to_vec(), "its header has 18446744073709551615 bytes"),
             (9u64.to_le_bytes().to_vec(), "its header has 9 bytes, where at most 0 are allowed in a file of 8 bytes"),
             (file("[]", &[]), "its header"),
@@ -378,7 +383,7 @@ mod tests {
         assert_eq!((index.metadata.total_size, index.weight_map.len()), (4, 1));
         assert_eq!(serde_json::from_str::<Index>(&index.text()).unwrap(), index);
         for outside in ["../a", "/etc/passwd", "a/b", "..", ".", "", "a\\b", "c:a"] {
-            assert!(read(outside).unwrap_err().contains("not in its folder"), "{outside}");
+            assert!(read(outside).unwrap_err().contains("not the name of a file in its folder"), "{outside}");
         }
     }
 }

@@ -139,7 +139,7 @@ impl Attr {
         }
     }
 
-    /// Returns a list of dimensions or sizes, or `None` if this is not a list of integers or one is negative.
+    /// Returns a list of dimensions or sizes, or `None` if [`Attr::to_ints`] returns none or an integer is negative.
     pub fn to_sizes(&self) -> Option<Vec<usize>> {
         self.to_ints()?.into_iter().map(|v| usize::try_from(v).ok()).collect()
     }
@@ -314,7 +314,7 @@ impl Attrs {
         self.get(name)?.as_str()
     }
 
-    /// Returns a list of dimensions or sizes, or `None` if it is absent or not such a list.
+    /// Returns a list of dimensions or sizes, or `None` if the attribute is absent or [`Attr::to_sizes`] returns none.
     pub fn sizes(&self, name: &str) -> Option<Vec<usize>> {
         self.get(name)?.to_sizes()
     }

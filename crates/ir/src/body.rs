@@ -62,7 +62,7 @@ pub struct OpData {
     pub attrs: Attrs,
     pub regions: SmallVec<[Region; 0]>,
     pub loc: Loc,
-    /// The reason for a reshard or collective that a pass inserted.
+    /// The reason for a reshard or collective, or `None` if no pass has recorded one.
     pub reason: Option<Arc<Reason>>,
 }
 
@@ -292,7 +292,8 @@ impl Arenas {
         Value::new(self.values.len() - 1)
     }
 
-    /// Adds the values of results of `op`, the first of which is result `first`.
+    /// Adds a value to the arena for each type, as the results of `op` from number `first` on, and returns the values.
+    /// They are not added to the op's own list.
     fn push_results(
         &mut self,
         op: Op,

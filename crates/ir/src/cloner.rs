@@ -22,11 +22,11 @@ impl<'s> Cloner<'s> {
         self.map[from].is_some()
     }
 
-    /// Returns the copy of `from`.
+    /// Returns the value to which `from` is mapped.
     ///
     /// # Panics
     ///
-    /// Panics if `from` has not been copied. A pass must copy in program order.
+    /// Panics if `from` is not mapped to a value yet. A pass must copy in program order.
     pub fn get(&self, from: Value) -> Value {
         self.map[from].unwrap_or_else(|| panic!("{from:?} is used before it was copied"))
     }

@@ -6,7 +6,7 @@
 //! the arenas of its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of ops that
 //! ends in a terminator. An op may use the values of the regions around it.
 //!
-//! Every value has a type, a sharding, varying axes, padding and a location.
+//! Every value has a type and a location, and may have a sharding, varying axes, manual axes and padding.
 //!
 //! Passes are functions from module to module. They build a new body with a [`Builder`] and copy what they keep with a
 //! [`Cloner`].

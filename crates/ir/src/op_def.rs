@@ -22,7 +22,8 @@ pub trait OpDef: Sync {
     /// Returns the names that MLIR prints for the op's values instead of numbers.
     fn value_names(&self, op: &OpView<'_>) -> ValueNames;
 
-    /// Returns every constraint that the op violates. The operands' types are known, and its regions have been
+    /// Returns an error for each constraint that was found to be violated, or nothing if the op keeps all of them. If
+    /// one is violated, others may not be checked. The operands' types are known, and the op's regions have been
     /// verified.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics;
 }
@@ -32,7 +33,7 @@ pub trait OpDef: Sync {
 pub struct ValueNames {
     /// A name for each result. The results are numbered if there are more or fewer names than results.
     pub results: &'static [&'static str],
-    /// The name of every argument of the op's regions.
+    /// The name of every argument of the op's regions, or `None` if the arguments are numbered.
     pub args: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! The verifier. It checks the following rules, and returns all violations:
+//! The verifier. It checks the following rules, and continues after a violation:
 //!
 //! - Every region of a function ends in a terminator, and has no other terminator.
 //! - Every value is used after its definition, in the region that defines it or in an inner region, without an isolated

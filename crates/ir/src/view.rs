@@ -70,7 +70,7 @@ impl<'a> OpView<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if it is of another type, which `verify` rules out.
+    /// Panics if it is of another type or does not exist, which `verify` rules out.
     pub fn operand_tensor(&self, i: usize) -> &'a TensorType {
         self.operand_type(i).as_tensor().expect("a tensor operand")
     }
@@ -79,7 +79,7 @@ impl<'a> OpView<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if it is of another type, which `verify` rules out.
+    /// Panics if it is of another type or does not exist, which `verify` rules out.
     pub fn result_tensor(&self, i: usize) -> &'a TensorType {
         self.result_type(i).as_tensor().expect("a tensor result")
     }

@@ -4,10 +4,12 @@
 //! innermost dimension is then reduced, its elements form the *rows* of a result element; else each element is a row of
 //! its own. With `op` and its identity:
 //!
-//! 1. A row of [`SEGMENT`] elements or fewer: element `i` is folded into partial `i % lanes`, in increasing `i`, all
-//!    partials starting at the identity; then the upper half of the partials is folded into the lower half until one is
-//!    left (`lanes` is [`LANES_32`] for types computed in 32 bits, [`LANES_64`] for those in 64 bits).
-//! 2. A longer row: its segments' results are folded from the left, starting with the first.
+//! 1. The result of a row of one element is this element. In a longer row of at most [`SEGMENT`] elements, element `i`
+//!    is folded into partial `i % lanes`, in increasing `i`, all partials starting at the identity; then the upper half
+//!    of the partials is folded into the lower half until one is left (`lanes` is [`LANES_32`] for types computed in 32
+//!    bits, [`LANES_64`] for those in 64 bits).
+//! 2. A still longer row is cut into segments, which are folded in the same way, also a segment of one element. Their
+//!    results are folded from the left, starting with the first.
 //! 3. The rows of one result element, in row-major order, are folded from the left in chunks of [`CHUNK`] rows, each
 //!    chunk starting with its first row; then the chunks' results are folded from the left.
 //! 4. The result is `op(init, total)`, or `init` if there was no element.

@@ -58,9 +58,9 @@ const BERNOULLI: [f64; 12] = [
 
 /// Returns Hurwitz' zeta function, `sum of 1 / (q + k)^x` over `k = 0, 1, ..`.
 ///
-/// NaN if an argument is NaN or `x` is less than 1. Infinite if `x` is 1. For larger `x`, infinite if `q` is zero or a
-/// negative integer and `x` is even. NaN if `q` is zero or a negative integer and `x` is not even, or if `q` is
-/// negative and neither `q` nor `x` is an integer.
+/// It is NaN if an argument is NaN or `x` is less than 1, and infinite if `x` is 1. For larger `x`, it is infinite if
+/// `q` is zero or a negative integer and `x` is even. It is NaN if `q` is zero or a negative integer and `x` is not
+/// even, or if `q` is negative and neither `q` nor `x` is an integer.
 pub fn zeta_f64(x: f64, q: f64) -> f64 {
     if x.is_nan() || q.is_nan() || x < 1.0 {
         return f64::NAN;

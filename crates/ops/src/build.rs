@@ -9,7 +9,7 @@ use shardwise_ir::{Attrs, Body, Builder, Module, Op, OpDef, Region, Type, Value}
 ///
 /// # Errors
 /// Returns an error for each required attribute that is missing and for each attribute of the wrong kind. If there are
-/// none, returns the errors that the op's facts report.
+/// none, returns an error for each constraint that the op breaks, except for those that rely on another broken one.
 pub fn infer(module: &Module, body: &Body, op: Op) -> Result<Vec<Type>, Diagnostics> {
     let view = module.view(body, op);
     infer_op(&view)

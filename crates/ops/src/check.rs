@@ -83,13 +83,13 @@ pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
     declared(op).map_or(otherwise, |t| t.dtype)
 }
 
-/// Returns an attribute that is a list of dimensions or sizes. Fails if it is not a list of integers, or if one of them
-/// is negative.
+/// Returns an attribute that is a list of dimensions or sizes. Fails if it is absent or not a list of integers, or if
+/// one of them is negative.
 pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, Diagnostics> {
     op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
 }
 
-/// Returns an attribute that is a dimension or size. Fails if it is negative or not an integer.
+/// Returns an attribute that is a dimension or size. Fails if it is absent, negative or not an integer.
 pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
 }

@@ -91,8 +91,8 @@ fn takes(func: &Func) -> Vec<Type> {
     func.body.args().iter().map(|&v| func.body.ty(v).clone()).collect()
 }
 
-/// Checks that a composite with a custom derivative counts its arguments, and that the functions that it names exist
-/// and have the types that the table above shows. Fails otherwise. Any other op passes.
+/// Checks that a composite with a custom derivative counts its arguments, that the functions that it names exist, and
+/// that `jvp`, or `fwd` and `bwd`, have the types that the table above shows. Fails otherwise. Any other op passes.
 pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
     if !matches!(Composite::name(op), Some(JVP | VJP)) {
         return Ok(());
@@ -128,8 +128,7 @@ pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
 }
 
 fn broken(op: &OpView<'_>, why: &str) -> Diagnostic {
-    Diagnostic::error("custom-rule", op.loc(), "the custom derivative of a composite does not fit its function")
-        .note(why)
+    Diagnostic::error("custom-rule", op.loc(), "the custom derivative of a composite is not valid").note(why)
 }
 
 /// A linear function that is only known by its transpose, the `bwd` of a function. It exists while a function is

@@ -9,8 +9,8 @@ use shardwise_ir::{OpView, Type};
 /// Checks operands, attributes and regions of an op, and returns its result types.
 ///
 /// # Errors
-/// The required attributes that are missing and the attributes of the wrong kind. If there are none, the constraints of
-/// the specification that the op violates.
+/// The required attributes that are missing and the attributes of the wrong kind. If there are none, the constraints
+/// that the op breaks, except for those that rely on another broken one.
 pub fn infer_op(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     schema::wrong_attributes(op).or(())?;
     let facts = Opcode::of_view(op).facts();

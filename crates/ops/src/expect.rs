@@ -48,8 +48,9 @@ struct Form {
     has_constant: bool,
 }
 
-/// Returns the form of the check with this name, without `check.`, or `None` if there is no such check. The tolerance
-/// and the ulps are those of the attributes of `op`, or their defaults.
+/// Returns the form of the check with this name, which is given without `check.`. Returns `None` unless the name is
+/// `expect_eq`, `expect_almost_eq` or `expect_close`, with or without `_const` at its end. The tolerance and the ulps
+/// are those of the attributes of `op`, or their defaults.
 fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     let ulps = |name: &str| op.attrs().int(name).and_then(|n| u64::try_from(n).ok());
     let tolerance = match op.attr("tolerance") {
@@ -334,7 +335,7 @@ impl Facts for RunParallel {
         counts(op, 0..=MANY, 0)?;
         let programs = RunParallel::programs(op);
         let mut check = Check::new(op);
-        let rule = "`programs` must be rows of names, with the same number of names, at least one, in each row";
+        let rule = "`programs` must be one or more rows of names, all with the same number of names, at least one";
         check.that("run_parallel_c1", programs.is_some(), rule).so_far()?;
         let funcs: Option<Vec<_>> = programs.iter().flat_map(|p| &p.0).map(|name| op.module.func(name)).collect();
         let Some(funcs) = funcs else {

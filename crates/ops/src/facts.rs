@@ -63,7 +63,7 @@ impl RuleFact {
 pub enum PropagationClass {
     /// One factor for each dimension, the same in every tensor.
     Elementwise,
-    /// Moves elements without changing their number: reshape, transpose.
+    /// Reshapes, transposes, and moves between a device and its host, which keep all elements.
     PassThrough,
     /// Dynamic slices and their updates, which propagate only forward in the first rounds.
     DynamicSlice,
@@ -427,11 +427,12 @@ pub trait Facts: Sync {
 
     fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy;
 
-    /// Returns the value that is always equal to the only result, if there is one: an operand, or a value from which
-    /// operands are built.
+    /// Returns a value that is always equal to the only result: an operand, or a value from which operands are built.
+    /// Returns `None` if the facts know of no such value, and for ops with several results.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value>;
 
-    /// Returns an op with the same result that reads values from which this op's operands are cut, if there is one.
+    /// Returns an op with the same result that reads values from which this op's operands are built, without the ops
+    /// that build them (slices, paddings, concatenations). Returns `None` if the facts know of no such op.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough>;
 
     /// Returns the attributes that the op must have after dimensions of its operands and results are enlarged.

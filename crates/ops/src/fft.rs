@@ -107,7 +107,7 @@ impl Facts for Fft {
             "fft_c4",
             shape[first..] == expected,
             "`fft_length` must be the sizes of the operand's last dimensions, but the last size of an IRFFT's \
-             operand is length / 2 + 1",
+             operand is length / 2 + 1, or 0 if the length is 0",
         );
         match kind {
             "RFFT" => shape[last] = half(shape[last]),

@@ -17,7 +17,8 @@ pub enum Blocks {
 
 /// The windows of its operands that an op reads for one block along a dimension.
 pub struct Movement {
-    /// The dimension of the results whose padding takes the place of the op's own.
+    /// The dimension of the results along which the windows move. [`Movement::run`] gets its padding as a
+    /// [`WindowsDim`], in place of the op's own.
     pub dim: usize,
     /// The windows, in the order in which they are fetched.
     pub reads: Vec<Read>,

@@ -32,7 +32,8 @@ pub(crate) fn of_others(b: &mut Builder<'_>, x: Value, dims: &[usize]) -> Value 
     make::multiply(b, along, others)
 }
 
-/// Builds, for each element of `x`, the product of the window of all elements along `dim` that this padding places.
+/// Builds, for each element of `x`, the product of the elements in a window along `dim`. The window is as long as the
+/// dimension, to which `padding` adds ones before and after. Negative padding removes elements.
 fn products(b: &mut Builder<'_>, x: Value, dim: usize, padding: (i64, i64)) -> Value {
     let ty = make::type_of(b, x);
     let (mut sizes, mut paddings) = (vec![1; ty.rank()], vec![(0, 0); ty.rank()]);

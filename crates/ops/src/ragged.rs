@@ -6,7 +6,8 @@
 //! | contracting | `[b, m, k], [b, k, n], [g] -> [g, b, m, n]`: a sum for each group |
 //! | batching | `[b, m, k], [b, k, n], [g] -> [b, m, n]` |
 //!
-//! Sizes of groups may differ for each batch, `[b, g]`. Results for elements after the last group are zero.
+//! Unless the ragged dimension is batching, the sizes of groups may differ for each batch, `[b, g]`. Results for
+//! elements after the last group are zero.
 
 use crate::batch::BatchCx;
 use crate::check::{self, Check};
@@ -379,7 +380,8 @@ impl Facts for RaggedDot {
         let per_batch = dims.mode != Mode::Batching && sizes.shape[..sizes.rank() - 1] == batches[..];
         check.that("ragged_dot_c7", sizes.rank() == 1 || per_batch, "the group sizes must be a vector, or have the batching dimensions in front; they must be a vector if the ragged dimension is batching");
         let fits = dims.group.is_none_or(|d| y.shape[d] == count);
-        check.that("ragged_dot_c8", fits, "the group dimension must have as many elements as there are group sizes");
+        let rule = "the right operand's group dimension must have the size of the last dimension of the group sizes";
+        check.that("ragged_dot_c8", fits, rule);
         check.that("ragged_dot_c9", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE);
         check.so_far()?;
         check.give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape, count))

@@ -50,7 +50,7 @@ impl Facts for RngBitGenerator {
         let fits = algorithm == "THREE_FRY" || matches!(state.shape[..], [2 | 3]);
         check.that("rng_bit_generator_c2", fits, "the state of PHILOX or DEFAULT must have two or three elements");
         let output = op.results().get(1).and_then(|&v| op.body.ty(v).as_tensor());
-        check.that("rng_bit_generator_o2", output.is_some(), "the output's type must be given");
+        check.that("rng_bit_generator_o2", output.is_some(), "the second result must be a tensor");
         let is_real = output.is_none_or(|t| t.dtype.is_integer() || t.dtype.is_float());
         check.that("rng_bit_generator_o2", is_real, "the output must have integers or floats");
         check.so_far()?;

@@ -65,8 +65,8 @@ impl ReduceKind {
         binary.apply(x, y)
     }
 
-    /// Combines arrays of one type element by element, first to last. Returns `None` for an empty list, and as
-    /// [`ReduceKind::apply`] does.
+    /// Combines arrays of one type element by element, first to last. Returns `None` for an empty list, and for two or
+    /// more arrays if the reduction is not defined for their type.
     ///
     /// Floats of 16 bits and less are combined in `f32` and rounded once, at the end. `complex<f32>` is rounded at each
     /// step.
@@ -136,8 +136,8 @@ pub fn nothings(dtype: DType, shape: impl Into<Vec<usize>>) -> Literal {
     Literal::splat(dtype, shape, nothing(dtype).element_bytes(0))
 }
 
-/// Returns the element that changes no other one when it is added, as a scalar: zero, which is negative for floats
-/// because the sum of -0 and 0 is 0.
+/// Returns the element that changes no other one when it is added, as a scalar: zero, which is -0 for floats that have
+/// it, because the sum of -0 and 0 is 0. Returns another element if the type has no zero.
 pub fn nothing(dtype: DType) -> Literal {
     eval::fill(dtype, &[], |_| match dtype.is_float() || dtype.is_complex() {
         true => Number::Complex(Complex64::new(-0.0, -0.0)),
@@ -256,8 +256,9 @@ pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     (twice == inits).then_some(inits)
 }
 
-/// Computes the results of a region for these arguments. Returns `None` if it uses values from outside that are no
-/// constants, or has ops that have regions, are not [`Semantics::Pure`] or cannot be evaluated.
+/// Computes the results of a region for these arguments. Returns `None` if its ops use values from outside that are no
+/// constants, if it returns a value from outside, or if it has ops that have regions, are not [`Semantics::Pure`] or
+/// cannot be evaluated.
 pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> Option<Vec<Literal>> {
     let body = op.body;
     let mut known: HashMap<Value, Literal> = body[region].args.iter().copied().zip(args.iter().cloned()).collect();

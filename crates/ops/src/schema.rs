@@ -159,8 +159,9 @@ impl Enumeration {
 }
 
 impl AttrKind {
-    /// Returns true if the attribute is of this kind, as far as it can be told without the op. The type of a number and
-    /// the shape of `Pairs` are not checked. Any attribute fits [`AttrKind::Own`].
+    /// Returns true if the attribute is of this kind, as far as it can be told without the op. The type of a number,
+    /// the integer type of a list in `dense` and the shape of `Pairs` are not checked. Any attribute fits
+    /// [`AttrKind::Own`].
     pub fn fits(self, attr: &Attr) -> bool {
         match self {
             AttrKind::Int(_) => attr.as_int().is_some(),

@@ -3,7 +3,8 @@
 //! Propagation leaves tensors with shardings that may contradict each other: `lhs [{"x"}, {}]` times `rhs [{}, {"x"}]`
 //! cannot both be kept, because `"x"` cannot split two factors of one op. For each factor, [`assign`] chooses one list
 //! of axes among those that some tensor has (and their major parts), such that no axis is used twice and every tensor
-//! can be split in this way. Of all such choices it takes the one that costs least.
+//! can be split in this way. Of all such choices it takes the one that costs least. If there are too many to compare,
+//! it decides the factors one after the other.
 //!
 //! The cost is that of the moves: operands are moved to the chosen sharding, results are moved from the chosen sharding
 //! to the one that they should have, and reduction factors are summed over. [`Prices`] knows what each of them costs.
@@ -95,13 +96,13 @@ impl LeastPrice {
 pub struct Assignment {
     /// The axes of each factor, by factor index.
     pub axes: Vec<AxisList>,
-    /// A conflict for each factor on which the tensors did not agree.
+    /// A conflict for each factor for which a tensor has other axes than the chosen ones.
     pub conflicts: Vec<FactorConflict>,
-    /// An estimate of the bytes that the device that receives most receives, over all tensors.
+    /// An estimate of the bytes that the device that receives most receives, for all tensors and exchanges together.
     pub bytes_moved: u64,
     /// The price: these bytes, those of starting the collectives, and those of the op's work on one device.
     pub price: u64,
-    /// The second best choice.
+    /// The second best of the choices that were compared, or `None` if there was only one.
     pub runner_up: Option<RunnerUp>,
 }
 
@@ -523,7 +524,8 @@ struct Best {
 }
 
 impl Best {
-    /// Returns the total cost of the second best choice. A choice that costs more is no use.
+    /// Returns the total cost of the second best choice, or `u64::MAX` if there is none. A choice that costs more is no
+    /// use.
     fn limit(&self) -> u64 {
         self.second.as_ref().map_or(u64::MAX, |(_, cost)| cost.total)
     }

@@ -36,7 +36,7 @@ pub(super) struct Aliases<'t> {
 }
 
 /// A location with its depth and size, which are limited because locations are trees that are walked recursively. The
-/// size is the number of its parts at any depth, plus one for every 64 bytes of the text of a part.
+/// size is the number of locations in the tree, this one included, plus one for every 64 bytes of the text of each.
 #[derive(Clone)]
 pub(super) struct LocInfo {
     pub loc: Loc,
@@ -101,8 +101,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads the definition of an alias, whose name is the current token, and its value. It is a mistake if the alias
-    /// has another definition before it.
+    /// Reads the definition of an alias, whose name is the current token, and its value. It is a mistake if another
+    /// definition of the alias has been recorded.
     pub(super) fn alias_definition(&mut self) -> Parsed<()> {
         let (name, at) = (self.tok_text(), self.at());
         self.bump();
@@ -149,7 +149,9 @@ impl<'t> Parser<'t> {
     pub(super) fn expand(&mut self, at: At, size: usize) -> Parsed<()> {
         self.aliases.expanded = self.aliases.expanded.saturating_add(size);
         if self.aliases.expanded > MAX_EXPANDED {
-            let message = format!("the aliases expand to more than {MAX_EXPANDED} attributes and types");
+            let message = format!(
+                "the aliases expand to more than {MAX_EXPANDED} attributes, types, elements and pieces of text"
+            );
             return Err(self.fail(at, "text-alias", message));
         }
         Ok(())

@@ -342,8 +342,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Skips an opening bracket, everything up to its closing one, and that one. Another current token, and brackets
-    /// that do not match, are mistakes. `<=` and `>=` are no brackets, nor is a `>` that closes no `<`, as in
-    /// `affine_set<(d0) : (d0 > 0)>`.
+    /// that do not match, are mistakes. The `<` of `<=` is no bracket, nor is a `>` whose innermost open bracket is not
+    /// `<`, as in `affine_set<(d0) : (d0 > 0)>`.
     fn skip_brackets(&mut self) -> Parsed<()> {
         let mut closing = vec![];
         loop {
@@ -367,7 +367,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips a token of a value that is kept as text. A defined alias, or the end of the text, is a mistake.
+    /// Skips a token of a value that is kept as text. A defined alias, an invalid token, or the end of the text, is a
+    /// mistake.
     fn skip_token(&mut self) -> Parsed<()> {
         match self.tok.kind {
             TokenKind::End | TokenKind::Error => Err(self.unexpected("an attribute")),
@@ -397,7 +398,7 @@ impl<'t> Parser<'t> {
 
     /// Reads a type. Types of elements and of functions are kept as text, and so is a type that cannot be understood.
     /// It is a mistake if a quantized type cannot be read, if an alias is not defined, or if a type that cannot be
-    /// understood contains an alias.
+    /// understood contains a defined alias.
     fn type_attr(&mut self) -> Parsed<Attr> {
         let (name, at) = (self.tok_text(), self.at());
         match self.tok.kind {

@@ -81,7 +81,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `[[1, 2], [3, 4]]` from dimension `dim` on, and appends the bytes of the elements to `out`. A list
-    /// whose length is not the size of the dimension is a mistake. The recursion is as deep as the type's rank.
+    /// whose length is not the size of the dimension is a mistake, and so are lists that nest too deep
+    /// ([`Parser::nested`]).
     fn element_list(&mut self, ty: &TensorType, dim: usize, out: &mut Vec<u8>) -> Parsed<()> {
         let Some(&size) = ty.shape.get(dim) else {
             return self.element(ty.dtype, out);

@@ -42,14 +42,16 @@ const ALL: [&str; 10] = [
     REASON,
 ];
 
-/// A fact of a value, with its form as an attribute. Values that do not have the fact are written as `"?"`.
+/// A fact of a value, with its form as an attribute. In the list for an op, `"?"` stands for a value that does not have
+/// the fact.
 pub(super) struct ValueFact {
     name: &'static str,
     /// The name of the attribute for the arguments of regions.
     of_args: &'static str,
     /// True if the fact has axes of the main mesh.
     has_axes: bool,
-    /// Reads the fact. Returns `None` if the attribute is malformed.
+    /// Stores the fact in the data of the value. Returns `None` if the attribute is malformed, or does not fit the mesh
+    /// or the value's type.
     read: fn(&Attr, Option<&Mesh>, &mut ValueData) -> Option<()>,
     show: fn(&ValueData, Option<&Mesh>) -> Option<Attr>,
 }

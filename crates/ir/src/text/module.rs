@@ -298,7 +298,7 @@ impl<'t> Parser<'t> {
         attrs.remove("mesh");
         match (mesh, attrs.remove("sym_name")) {
             (Some(mesh), Some(Attr::Str(name))) => Ok((Mesh { name, ..mesh }, attrs)),
-            _ => Err(self.fail(at, "mesh", "a mesh needs `sym_name` and `mesh`".to_string())),
+            _ => Err(self.fail(at, "mesh", "a mesh needs `sym_name`, a string, and `mesh`".to_string())),
         }
     }
 
@@ -548,7 +548,8 @@ impl<'t> Parser<'t> {
         self.merge_dict_with(&mut attrs, special)?;
         attrs.remove("function_type");
         let (Some(ty), Some(Attr::Str(name))) = (ty, attrs.remove("sym_name")) else {
-            return Err(self.fail(at, "text-function", "a function needs `sym_name` and `function_type`".to_string()));
+            let message = "a function needs `sym_name`, a string, and `function_type`".to_string();
+            return Err(self.fail(at, "text-function", message));
         };
         if !has_body {
             return Err(self.no_body(at, &name));

@@ -101,7 +101,7 @@ impl Names {
     }
 
     /// Writes the names of an op's results before the `=`: `%3`, `%3:2` or `%output_state, %output`. Writes `<unknown>`
-    /// if there are no results.
+    /// if there are no results, or if no region of the body contains the op.
     pub fn write_results(&self, out: &mut String, results: &[Value]) {
         match (results.first().map(|v| &self.0[v.index()]), results.len()) {
             (Some(Name::Result { number, .. }), 1) => write!(out, "%{number}"),

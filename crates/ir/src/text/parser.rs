@@ -29,7 +29,7 @@ const MAX_NESTING: usize = 64;
 /// The number of tokens that are read between two checks for cancellation.
 const TOKENS_BETWEEN_POLLS: usize = 1024;
 
-/// The number of mistakes after which the rest of the text is not read.
+/// If this many mistakes have been found when a function or mesh cannot be read, the rest of the text is not read.
 const MAX_MISTAKES: usize = 20;
 
 /// Reads a text. The ops' own forms are read through its public methods.
@@ -230,7 +230,7 @@ impl<'t> Parser<'t> {
     pub(super) fn nested_to<T>(&mut self, max: usize, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting >= max {
             let at = self.at();
-            let message = format!("attributes, types or locations nest more than {max} deep");
+            let message = format!("attributes, types, lists of elements or locations nest more than {max} deep");
             return Err(self.fail(at, "text-nesting", message));
         }
         self.nesting += 1;

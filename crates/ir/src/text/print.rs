@@ -15,13 +15,14 @@ use std::fmt::Write;
 /// The parts of a module that are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PrintOptions {
-    /// Prints the location of each op and argument, as aliases at the end.
+    /// Prints the locations of the module and of each function, op and argument, as aliases defined at the end.
     pub locations: bool,
     /// Prints every op in the generic form.
     pub generic: bool,
     /// Prints the `shardwise.*` attributes of ops and values, such as reasons and shardings of inner arguments.
     pub facts: bool,
-    /// Prints as MLIR does: without the word `public`, and with the ops' own names for values.
+    /// Prints as MLIR does: without the word `public`, with the ops' own names for values, and without
+    /// `shardwise.no_sharding`.
     pub as_mlir: bool,
     /// Prints `shardwise.varying`, if facts are printed.
     pub varying: bool,

@@ -194,7 +194,7 @@ const REDUCER: Reducer = Reducer {
 };
 
 /// Checks that the region is of type `(tensor<E>, tensor<E>) -> tensor<E>` and that the operands' elements promote to
-/// `E`. Returns `E`, or `None` if the region is of another type.
+/// `E`. Returns `E`, or `None` if there is no region or it is of another type.
 fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static str) -> Option<DType> {
     let region = *op.regions().first()?;
     let args = types_of(op, &op.body[region].args);

@@ -114,7 +114,7 @@ impl Facts for Binary {
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match (self.tangent, self.linear(op)) {
             (Some(tangent), _) => Derivative::by(move |cx| vec![tangent(cx)]),
-            (None, Linear::No) => Derivative::Zero("it is defined on integers only"),
+            (None, Linear::No) => Derivative::Zero("it is not defined on floats"),
             (None, _) => Derivative::Linear,
         }
     }

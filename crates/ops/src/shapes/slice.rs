@@ -169,7 +169,7 @@ impl Facts for Slice {
 
     /// Returns the padding that adds less if a `pad` makes the operand. Otherwise returns the join of the operand's
     /// pieces if the operand is a concatenation or a slice and only one dimension is not taken whole. Returns `None`
-    /// for other slices, and as [`Pad::cut`] and [`Join::read_through`] do.
+    /// for other slices, if all dimensions are taken whole, and as [`Pad::cut`] and [`Join::read_through`] do.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let is_cut = |d: &usize| op.operand_shape(0)[*d] != op.result_shape(0)[*d];
         let mut cut = (0..op.result_shape(0).len()).filter(is_cut);

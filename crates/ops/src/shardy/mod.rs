@@ -515,7 +515,7 @@ impl Manual<'_> {
 }
 
 /// Returns the axes over which an op splits or sums: those in the shardings of its results and in its `in_shardings`,
-/// those that a collective works on, and those that it makes manual.
+/// those that the attributes of a collective of Shardy name, and those that it makes manual.
 pub fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
     let ins = match op.attr("in_shardings") {
         Some(Attr::Shardings(ins)) => &ins[..],

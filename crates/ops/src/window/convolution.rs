@@ -31,7 +31,7 @@ pub(crate) const CONV_DIMENSIONS: AttrKind = AttrKind::Record(
 
 pub struct Convolution;
 
-const NAMES: [&str; 4] = ["the kernel's spatial dimensions", "window_strides", "lhs_dilation", "rhs_dilation"];
+const NAMES: [&str; 4] = ["sizes of the kernel's spatial dimensions", "window_strides", "lhs_dilation", "rhs_dilation"];
 
 const LABELS: WindowLabels = WindowLabels {
     sizes: ["convolution_c17", "convolution_c17"],

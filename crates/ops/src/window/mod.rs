@@ -207,7 +207,7 @@ fn read_window(
         let given = given.map(|l| l.iter().map(|&n| n as i64).collect());
         let read: Option<Vec<i64>> = given.or_else(|| op.attr(name).map_or_else(|| Some(vec![1; rank]), Attr::to_ints));
         let good = read.filter(|l| l.len() == rank);
-        check.that(count, good.is_some(), &format!("`{name}` must have one number for each dimension"));
+        check.that(count, good.is_some(), &format!("`{name}` must have one number for each dimension of the window"));
         let good = good.unwrap_or_else(|| vec![1; rank]);
         check.that(positive, good.iter().all(|&n| n > 0), &format!("the numbers of `{name}` must be positive"));
         good.into_iter().map(|n| usize::try_from(n).unwrap_or(1).max(1)).collect::<Vec<usize>>()
@@ -217,7 +217,8 @@ fn read_window(
     let base_dilations = list(names[2], labels.base_dilations, None);
     let dilations = list(names[3], labels.dilations, None);
     let padding = read_padding(op, rank);
-    check.that(labels.padding, padding.is_some(), "`padding` must have two numbers for each dimension");
+    let rule = "`padding` must have two numbers for each dimension of the window";
+    check.that(labels.padding, padding.is_some(), rule);
     let padding = padding.unwrap_or_else(|| vec![(0, 0); rank]);
     (0..rank)
         .map(|d| WindowDim {

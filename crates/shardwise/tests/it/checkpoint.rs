@@ -444,7 +444,7 @@ fn damaged_files_are_named_with_their_leaves() {
         restore(),
         &folder,
         expect![[r#"
-        error[file-unreadable]: cannot read DIR/model.safetensors.index.json: it names the file "../x-of-00003.safetensors", which is not in its folder
+        error[file-unreadable]: cannot read DIR/model.safetensors.index.json: it names the file "../x-of-00003.safetensors", which is not the name of a file in its folder
     "#]],
     );
     rewrite(&index, |bytes| bytes.truncate(50));
