@@ -17,7 +17,7 @@ pub struct StepTimes {
     pub totals: Vec<(u64, Duration)>,
     /// The runs, in the order of their starts.
     pub runs: Vec<StepRun>,
-    /// The turn of the innermost loop that is running.
+    /// The turn of the innermost loop that is running, counted from 0, or `None` outside of loops.
     pub turn: Option<u64>,
 }
 
