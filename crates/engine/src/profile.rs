@@ -50,7 +50,7 @@ pub struct InstructionRun {
     /// The times since the first instruction started.
     pub start: Duration,
     pub end: Duration,
-    /// The turn of the innermost loop, from 0.
+    /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,

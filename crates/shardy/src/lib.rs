@@ -88,7 +88,8 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
         "replaces named computations by functions and calls";
     "sdy-unflatten-call-graph" ["dedup-functions-fully"] calls::unflatten,
         "merges equal functions with the same origin";
-    "sdy-insert-func-call-reshards" [] calls::insert_reshards, "reshards results of calls to those of their functions";
+    "sdy-insert-func-call-reshards" [] calls::insert_reshards,
+    "reshards results of calls from the layouts of their functions' results";
     "sdy-constant-or-scalar-merger" [] small_passes::merge_constants, "merges equal constants of a region";
     "sdy-sink-data-flow-edges" ["sink-debug-sharding-origins", "sink-debug-propagation-edge-sharding"]
         |m, _| steps::sink_edges(m), "moves shardings of edges to the edges' owners";

@@ -1,7 +1,8 @@
 //! `sdy-verify-unreduced-axes`: checks that no pending sum over unreduced axes is lost.
 //!
-//! Most ops may have a result that is unreduced over more axes than their operands. Only reshards and sums may have a
-//! result that is unreduced over fewer axes. Functions, calls and regions pass values on with the same unreduced axes.
+//! Most ops may have a result that is unreduced over more axes than their operands. Only reshards, constraints and sums
+//! may have a result that is unreduced over fewer axes. Functions, calls and regions pass values on with the same
+//! unreduced axes.
 
 use crate::mistakes;
 use crate::settings::Settings;

@@ -39,11 +39,13 @@ pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
         .help("use forward mode (`jvp`), or give the function a derivative of its own")
 }
 
-/// Returns the error for a loop that is differentiated in reverse mode and whose number of steps is not known.
+/// Returns the error for a loop that is differentiated in reverse mode or linearized, and whose number of steps is not
+/// known.
 pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
-    let message = "this loop has no derivative in reverse mode, because its number of steps is not known";
+    let message =
+        "this loop cannot be linearized or differentiated in reverse mode, because its number of steps is not known";
     Diagnostic::error("loop-length", op.loc(), message)
-        .note("reverse mode runs the steps again from the last to the first, and keeps values of each")
+        .note("the steps are run again for the derivative, with values that are kept of each")
         .help("use `scan` or `fori_loop` with a constant number of steps, or forward mode (`jvp`)")
 }
 

@@ -464,8 +464,8 @@ fn triangular_systems() {
     }
 }
 
-/// Returns the program of a transform of this kind over the last two dimensions, of which the complex operand has the
-/// size `from` and the complex result the size `to`.
+/// Returns the program of a transform of this kind over the last two dimensions, from an operand of the shape `from` to
+/// a result of the shape `to`.
 fn fourier(kind: &str, from: &str, to: &str, lengths: &str) -> String {
     let complex = "complex<f64>";
     let (enter, operand) = match kind {

@@ -614,8 +614,9 @@ struct Queue {
 }
 
 impl Queue {
-    /// Takes out the dearest change. Returns it, and true if it may raise the price. If `avoids_rises` is true, each change
-    /// is first returned with false. When no other is left, it is returned again with true.
+    /// Takes out the dearest change. Returns it, and true if it may raise the price. If `avoids_rises` is true, each
+    /// change is first returned with false. When no other is left, it is returned again with true. Returns `None` if
+    /// the queue is empty.
     fn pop(&mut self, avoids_rises: bool) -> Option<(Change, bool)> {
         let change = |ask: Ask| (ask.value, ask.layout);
         let Some(Next(ask)) = self.first.pop() else { return self.later.pop().map(|next| (change(next.0), true)) };
