@@ -83,8 +83,8 @@ pub enum Reached {
     Nothing,
     /// The text was read, and the module does not verify.
     Read,
-    /// The module verifies. It has no main function, the partitioner or the interpreter refused it, or, in a case of
-    /// [`CaseKind::Inject`], its run without failures did not end with results.
+    /// The module verifies. It has no main function, its text does not read back, the partitioner or the interpreter
+    /// refused it, or, in a case of [`CaseKind::Inject`], its run without failures did not end with results.
     Verified,
     /// The module was partitioned. An engine or the interpreter refused the partitioned program, or there is a finding
     /// about it or about the text of a stage.
