@@ -10,7 +10,8 @@ use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// Ops of at most this many elements, and of no more operands, are left to the scalar unit if they are no products.
+/// Ops with at most this many elements in all operands, and in all results, are left to the scalar unit if they are no
+/// products.
 const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.

@@ -106,7 +106,7 @@ constants! {
     dma_latency_s
     /// The time that each further window adds.
     window_s
-    /// 1 if the largest argument that fits is in VMEM when the program starts.
+    /// 1 if the largest argument that fits into half of VMEM is there when the program starts.
     prefetches
     /// The rate of a link in one direction. With switches, that of a device.
     link_bytes_per_s
@@ -116,7 +116,7 @@ constants! {
     step_latency_s
     /// The time that each further hop adds.
     hop_latency_s
-    /// The fraction of a link's rate that collectives reach where no axis wraps around.
+    /// The fraction of a link's rate that collectives reach where not all axes are rings.
     line_efficiency
     /// The fraction of a link's rate that collectives reach on rings.
     ring_efficiency

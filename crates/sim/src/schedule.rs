@@ -148,7 +148,8 @@ impl Queue {
         }
     }
 
-    /// Returns true if an item other than the one that was returned last could be issued.
+    /// Returns true if an item other than the one that was returned last could be issued, and always in the order of
+    /// the program.
     pub(crate) fn has_more(&self) -> bool {
         match self {
             Queue::InOrder(_) => true,

@@ -38,7 +38,7 @@ pub enum Overlap {
     #[default]
     Off,
     /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them
-    /// asynchronous. If that takes longer than [`Overlap::Off`], the result is that of `Off`.
+    /// asynchronous. If that is no faster than [`Overlap::Off`], the result is that of `Off`.
     Auto,
     /// All.
     Force,
@@ -235,7 +235,7 @@ impl<'m> Simulator<'m> {
         self.block(&mut frame, body.entry(), true);
     }
 
-    /// Marks the largest argument that fits as present in the fast memory.
+    /// Marks the largest argument that fits into half of the fast memory as present in it.
     fn prefetch(&self, frame: &mut Frame<'m>) {
         let c = &self.topology.machine().constants;
         let fits = |v: &Value| frame.bytes(*v) as f64 <= c.vmem_bytes / 2.0;
@@ -396,7 +396,7 @@ impl<'m> Simulator<'m> {
         (start, end)
     }
 
-    /// Waits on the core until the inputs are there. Returns when they are.
+    /// Waits on the core until the inputs are there. Returns the time from which it is free to use them.
     fn wait(&mut self, frame: &Frame<'m>, inputs: &[Value]) -> Picoseconds {
         let (ready, cause) = frame.ready(inputs);
         let start = self.state.core_free.max(ready);

@@ -21,7 +21,7 @@ pub struct Instruction {
     /// The number of runs in the lane that runs it most often.
     pub runs: u64,
     /// The least time of all runs at the limits of the machine as a share of their duration. Known if the least times
-    /// of all runs are.
+    /// of all runs are and the runs take time.
     pub achieved_share: Option<f64>,
     /// The bytes that a device reads and writes in all runs, on average over the lanes. Known if those of all runs are.
     pub memory_bytes: Option<u64>,

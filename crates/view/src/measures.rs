@@ -87,9 +87,10 @@ impl Timeline {
         path
     }
 
-    /// Checks the invariants of a timeline: spans are in the order of their starts, do not end before they start,
-    /// belong to lanes that exist, and are nested or disjoint in each lane. They wait only for spans before them in the
-    /// list that end no later than they start. The uses of memory are in the order of time.
+    /// Checks the invariants of a timeline: spans are in the order of their starts, do not end before they start, stand
+    /// for at least one run on at least one device, belong to lanes that exist, and are nested or disjoint in each
+    /// lane. They wait only for spans before them in the list that end no later than they start. The uses of memory are
+    /// in the order of time.
     ///
     /// # Errors
     /// Describes the first span, or use of memory, that breaks one of them.
@@ -156,7 +157,7 @@ fn fault_of_lane(span: &Span, open: &mut EntityVec<LaneIndex, Vec<Picoseconds>>)
 struct Predecessors<'a> {
     timeline: &'a Timeline,
     nesting: Nesting,
-    /// The leaf that was last when each span of a lane started, or had started.
+    /// The last leaf before each span in its lane, or `None` if there is none.
     previous: EntityVec<SpanIndex, Option<SpanIndex>>,
     /// The leaf inside of each span that ends last.
     last_inside: EntityVec<SpanIndex, SpanIndex>,

@@ -96,7 +96,7 @@ impl Timeline {
         json!([part.bytes, part.name, place(&part.loc), self.text_line(&part.loc, program)])
     }
 
-    /// Returns the line of the program's text that a location means, or -1 if it is in another file.
+    /// Returns the line of the program's text that a location means, or -1 if it means none or no text is given.
     fn text_line(&self, loc: &Loc, program: Option<&str>) -> i64 {
         let Some(pos) = loc.file_pos().filter(|_| program.is_some()) else { return UNKNOWN };
         let is_end_of =

@@ -70,6 +70,9 @@ impl Timeline {
     ///
     /// # Errors
     /// Fails if the extension is not known or if the file cannot be written.
+    ///
+    /// # Panics
+    /// Panics in debug builds if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn save(&self, path: impl AsRef<Path>, program: Option<&str>) -> Result<(), Diagnostics> {
         let path = path.as_ref();
         let contents = self.to_bytes(Format::of(path)?, program);

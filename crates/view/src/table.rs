@@ -51,7 +51,7 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// Returns a time as text with four digits, such as `222.5 us`.
+/// Returns a time as text, such as `222.5 us`.
 pub(crate) fn time(time: Picoseconds) -> String {
     const UNITS: [&str; 5] = ["ps", "ns", "us", "ms", "s"];
     let (mut value, mut unit) = (time as f64, 0);

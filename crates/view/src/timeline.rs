@@ -124,7 +124,7 @@ pub struct Span {
     pub reason: Option<String>,
     /// An assumption about the times, or a fact that their maker does not know.
     pub note: Option<String>,
-    /// The turn of the innermost loop that it is inside of, from 0.
+    /// The turn of the innermost loop that it is inside of, from 0. `None` outside of loops, or if it is not known.
     pub turn: Option<u64>,
     /// The number of runs that the span stands for. It is 1 unless runs of small instructions are shown as one span.
     pub runs: u64,
@@ -185,7 +185,8 @@ impl Timeline {
     }
 
     /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the
-    /// numbers of devices differ, the larger one is that of both.
+    /// numbers of devices differ, the larger one is that of both. The values at the peak, the program and the maker
+    /// stay those of this run.
     pub fn append(&mut self, next: Timeline) {
         let begin = self.end();
         let lanes: Vec<LaneIndex> = next.lanes.iter().map(|lane| self.lane(lane)).collect();
