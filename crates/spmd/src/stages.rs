@@ -185,8 +185,8 @@ fn unnumbered(module: &Module) -> Option<(Loc, String)> {
     at(module, &module[f], op)
 }
 
-/// Returns the first function that is private, is not the main function, and that nothing refers to. Returns `None` if
-/// there is none, or if the module has no main function.
+/// Returns the first function that is private, is not the main function, and to which no public function refers,
+/// directly or through other functions. Returns `None` if there is none, or if the module has no main function.
 fn unused(module: &Module) -> Option<(Loc, String)> {
     let main = main(module)?;
     let kept = without_unused_funcs(module);
