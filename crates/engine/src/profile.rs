@@ -121,7 +121,7 @@ impl InstructionTime {
     }
 }
 
-/// Converts a duration. Durations of more than 200 days become the longest one.
+/// Converts a duration. Durations that do not fit, of more than 213 days, become the longest one.
 fn picoseconds(duration: Duration) -> Picoseconds {
     u64::try_from(duration.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX)
 }

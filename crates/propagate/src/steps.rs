@@ -21,7 +21,8 @@ pub fn add_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_edges)
 }
 
-/// Adds edges as ops at the results of calls, and at the arguments of all functions except the main function.
+/// Adds edges as ops at the results of calls, and at the arguments of all functions except the main function, where
+/// these are tensors.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.

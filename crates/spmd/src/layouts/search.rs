@@ -330,8 +330,8 @@ impl Search<'_, '_> {
         (best.0, changes)
     }
 
-    /// Splits other dimensions in place of those along which elements move, wherever the price falls, beginning at the
-    /// dearest sites. Ends when [`TRADE_EFFORT`] is spent. Returns true if a price fell.
+    /// Splits other dimensions in place of those that ops do not pass through ([`Tensors::trades`]), wherever the price
+    /// falls, beginning at the dearest sites. Ends when [`TRADE_EFFORT`] is spent. Returns true if a price fell.
     fn trade(&mut self) -> bool {
         let most_effort = self.prices.effort + TRADE_EFFORT;
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| self.prices.bytes(*s) > 0).collect();
@@ -513,8 +513,9 @@ impl<'a> Tensors<'a> {
         (!moved.is_empty()).then(|| self.split_over(&axes))
     }
 
-    /// Returns other layouts of the op's tensors, one at a time: the axes of a dimension along which elements move, or
-    /// that no op can split, split another dimension that they divide evenly.
+    /// Returns other layouts of the op's tensors, one at a time: the axes of a dimension that the op does not pass
+    /// through, because elements move or are reduced along it or all of it is needed, split another dimension that they
+    /// divide evenly.
     fn trades(&self, prices: &Prices<'_>) -> Wanted {
         let mut found = vec![];
         for (index, group) in self.groups.iter().enumerate().filter_map(|(i, g)| Some((i, (*g)?))) {
