@@ -13,7 +13,7 @@ pub struct Instruction {
     pub name: String,
     /// The kind of its spans.
     pub kind: SpanKind,
-    /// The number of loops and branches that it is inside of.
+    /// The number of spans around its first run, such as those of loops and branches.
     pub depth: usize,
     /// The time of all runs, on average over the lanes of instructions. That of a loop or a branch includes the
     /// instructions inside of it, which have entries of their own.

@@ -28,7 +28,7 @@ const EXTENSIONS: [(&str, Format); 5] = [
 ];
 
 impl Format {
-    /// Returns the format of the file at `path`, by the end of its name.
+    /// Returns the format of the file at `path`, by the end of its name in upper or lower case.
     ///
     /// # Errors
     /// Fails if the name ends with the extension of no format. The error lists the extensions.

@@ -204,7 +204,7 @@ impl Tables {
     }
 }
 
-/// Returns XProf's name of a fact where it has one.
+/// Returns XProf's name of a fact, or `name` if it has no other one.
 fn xprof_name(name: &str) -> &str {
     match name {
         "kind" => "hlo_category",
