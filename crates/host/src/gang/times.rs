@@ -3,7 +3,7 @@
 use shardwise_base::Account;
 use std::time::{Duration, Instant};
 
-/// The most runs of steps that are listed one by one. The list takes at most 6 MiB.
+/// The most runs of steps that are listed one by one. The list takes at most 8 MiB.
 const MAX_RUNS: usize = 1 << 17;
 
 /// How often each step of a plan ran and how long, and when, as far as the list of runs goes.
