@@ -74,7 +74,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "join",
         run: |m, _| join::join(m),
-        describes: "replaces ops that move elements along sharded dimensions by ops that read further back, if possible",
+        describes: "replaces ops that move elements along sharded dimensions by ones that read further back",
         ensures: &[JOINED],
     },
     Pass {
