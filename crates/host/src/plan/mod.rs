@@ -284,6 +284,9 @@ impl KernelCx<'_> {
 
     /// Sets the buffers of output number `output`, one for each instance that is to be computed, in the order of
     /// `instances`.
+    ///
+    /// # Panics
+    /// Panics if there is no such output.
     pub fn set(&mut self, output: usize, buffers: impl IntoIterator<Item = Buffer>) {
         for (&i, buffer) in self.instances.iter().zip(buffers) {
             self.outputs[output][i] = Some(buffer);
