@@ -26,9 +26,9 @@ pub struct InstructionTime {
     pub loc: Loc,
     /// The types of the results on a device.
     pub shape: String,
-    /// The number of instructions (loops and branches) that it is inside of.
+    /// The number of loops and branches that contain the instruction.
     pub depth: usize,
-    /// How often it ran. A run on all devices counts once.
+    /// How often the instruction ran. A run on all devices counts once.
     pub count: u64,
     /// The total time of all runs. That of a loop or a branch includes the instructions inside.
     pub total: Duration,
@@ -38,7 +38,7 @@ pub struct InstructionTime {
     pub is_collective: bool,
     /// True for a loop or a branch, whose instructions have rows of their own.
     pub is_control: bool,
-    /// True if it was run by the op's reference evaluation because there is no kernel for it.
+    /// True if the instruction was run by the op's reference evaluation because there is no kernel for it.
     pub is_fallback: bool,
 }
 

@@ -62,7 +62,7 @@ constants! {
     mxu_efficiency
     /// The cycles to load a weight tile.
     push_cycles
-    /// The fraction of these cycles that is not hidden behind the products with the previous tile.
+    /// The fraction of `push_cycles` that is not hidden behind the products with the previous tile.
     push_exposed
     /// The number of matrix units.
     matrix_units
@@ -96,11 +96,11 @@ constants! {
     hbm_bytes
     /// The rate of the main memory.
     hbm_bytes_per_s
-    /// The fraction of this rate that large copies reach.
+    /// The fraction of the main memory's rate that large copies reach.
     hbm_efficiency
     /// The size of the memory from which the units compute: VMEM, or the last cache of a GPU.
     vmem_bytes
-    /// Its rate.
+    /// The rate of the memory from which the units compute.
     vmem_bytes_per_s
     /// The time until the first bytes of a window arrive, and until the last ones are stored.
     dma_latency_s

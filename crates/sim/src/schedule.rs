@@ -8,7 +8,7 @@ use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-/// When an item ran.
+/// The times at which an item started and ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Done {
     pub(crate) start: Picoseconds,

@@ -119,9 +119,9 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
 /// The state from which branches start.
 #[derive(Clone, Default)]
 struct State {
-    /// When the core is free.
+    /// The time from which the core is free.
     core_free: Picoseconds,
-    /// When each set of links that was used is free.
+    /// The time from which each set of links that was used is free.
     links: Vec<(LinkSet, Picoseconds)>,
     /// The periods of the transfers that may still run beside the core.
     transfers: Vec<(Picoseconds, Picoseconds)>,

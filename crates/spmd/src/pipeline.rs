@@ -146,7 +146,7 @@ const DEFER: &str = "defer";
 const PREPARING: usize = 4;
 
 /// A function that is called for each stage with its number, the name of the pass that made it, and the module. Stage 0
-/// is the input.
+/// is the input, with the name `input`.
 pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 
 /// Options of the partitioner.

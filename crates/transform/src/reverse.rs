@@ -857,7 +857,7 @@ fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Op
     (kept, again)
 }
 
-/// The least bytes to keep of a region so that its values can be made again.
+/// The search for the values of a region that have to be kept so that others can be made again, of the fewest bytes.
 struct Sources<'a> {
     module: &'a Module,
     body: &'a Body,

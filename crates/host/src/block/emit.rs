@@ -121,7 +121,7 @@ pub(super) struct Code {
     pub wide: bool,
     /// The loops around rows, those over kept dimensions first.
     pub outer: Vec<usize>,
-    /// The number of these loops that are over kept dimensions. The others are over reduced ones.
+    /// The number of loops of `outer` that are over kept dimensions. The others are over reduced ones.
     pub kept: usize,
     pub row_len: usize,
     /// True if leading dimensions are reduced.

@@ -8,7 +8,7 @@ const MAX_RUNS: usize = 1 << 17;
 
 /// How often each step of a plan ran and how long, and when, as far as the list of runs goes.
 pub struct StepTimes {
-    /// When the first step started.
+    /// The time at which the first step started, or `None` before that.
     first: Option<Instant>,
     account: Account,
     /// The bytes that the account has in use beside the arguments and the constants.

@@ -30,7 +30,7 @@ use std::collections::HashSet;
 struct Source {
     value: Value,
     strides: Vec<isize>,
-    /// The copy of the value that has these strides, if the value does not have them.
+    /// The copy of the value that has the strides, if the value does not have them.
     copy: Option<Move>,
 }
 

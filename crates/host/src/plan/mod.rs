@@ -84,7 +84,7 @@ pub struct Step {
     pub outputs: Vec<Slot>,
     /// The instances that are computed, of every output.
     pub points: Points,
-    /// The numbers of these instances.
+    /// The numbers of the instances that are computed.
     pub instances: Vec<usize>,
     pub loc: Loc,
     /// The name of what runs: `stablehlo.dot_general`, `fused(multiply, add)`.

@@ -109,7 +109,7 @@ pub(super) struct Left {
     pub site_count: usize,
     /// The number of sites that move something.
     pub of: usize,
-    /// True if no earlier round of this kind had looked at these sites.
+    /// True if no earlier round of the same kind had looked at the sites that are left.
     pub is_first_round: bool,
 }
 

@@ -364,7 +364,7 @@ fn windows(view: &OpView<'_>) -> Option<GatherKernel> {
 struct GatherPart<'a> {
     instance: usize,
     windows: Range<usize>,
-    /// The offset of its first column in the result, in elements.
+    /// The offset of the part's first column in the result, in elements.
     start: usize,
     columns: Grid<'a, u8>,
 }
@@ -534,9 +534,9 @@ impl Kernel for ScatterKernel {
 /// The columns of an operand that one worker updates, in bytes.
 struct Columns<'a> {
     columns: Grid<'a, u8>,
-    /// The first column.
+    /// The position of the first column in a row, in bytes.
     start: usize,
-    /// The number of columns of a whole row.
+    /// The number of bytes of a whole row of the operand.
     row: usize,
 }
 
