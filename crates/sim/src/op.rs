@@ -49,7 +49,7 @@ pub(crate) enum Precision {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Work {
     pub(crate) product: Option<Product>,
-    /// The flops of all other ops.
+    /// The flops of all ops but the product.
     pub(crate) vector_flops: f64,
     /// The bytes that are read from and written to the main memory.
     pub(crate) hbm_in: f64,

@@ -12,7 +12,7 @@ use shardwise_view::{LaneKind, Picoseconds, SpanKind, Timeline};
 pub struct Point {
     /// The subject of the measurement: `product 4096 4096 4096 bf16`.
     pub what: String,
-    /// The topology on which it ran.
+    /// The topology on which the subject was measured.
     pub topology: String,
     /// The measured time, in microseconds.
     pub measured_us: f64,

@@ -23,9 +23,9 @@ mod tests;
 /// A statement about a module that holds after a pass.
 #[derive(Clone, Copy)]
 pub struct Guarantee {
-    /// The statement.
+    /// The statement, in words.
     pub says: &'static str,
-    /// The name of the last pass after which it holds; `None` if it holds to the end.
+    /// The name of the last pass after which the statement holds; `None` if it holds to the end.
     pub until: Option<&'static str>,
     /// Returns the first place where the statement does not hold, with a description of what is there, or `None` if it
     /// holds.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// An instruction of a program with all of its runs in a timeline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Instruction {
-    /// The ops and the place that identify it in all timelines of the program.
+    /// The ops and the place that identify the instruction in all timelines of the program.
     pub key: InstructionKey,
     /// The name that is shown: `dot_general`, `fused(multiply, add)`.
     pub name: String,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The outcome of a program that has ended or was stopped.
 pub struct Outcome {
-    /// `None` if it exceeded its time limit and was stopped.
+    /// The status with which the program ended, or `None` if it exceeded its time limit and was stopped.
     pub status: Option<ExitStatus>,
     pub stdout: String,
     pub stderr: String,

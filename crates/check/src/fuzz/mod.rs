@@ -123,7 +123,7 @@ pub struct Outcome {
     pub ops: Vec<Opcode>,
     /// The names of the program's features.
     pub features: Vec<&'static str>,
-    /// The strategies by which its ops run, and their special cases. Empty if the program cannot be partitioned, and
+    /// The strategies by which the ops run, and their special cases. Empty if the program cannot be partitioned, and
     /// for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`].
     pub strategies: Vec<String>,
     /// Each injected failure, and whether it occurred before the end of the run.

@@ -301,7 +301,7 @@ mod tests {
     /// An operand, which is an argument or its transpose.
     struct Operand {
         argument: Literal,
-        /// The line that computes it from the argument, if there is one.
+        /// The line that computes the operand from the argument. Empty if the operand is the argument.
         line: String,
         name: String,
         ty: String,

@@ -62,9 +62,9 @@ struct Function {
     file: Rc<str>,
     is_closure: bool,
     parameters: usize,
-    /// The strings in its body that consist of words.
+    /// The strings in the body that consist of words.
     says: Vec<String>,
-    /// The names of the functions that its body calls by a path.
+    /// The names of the functions that the body calls by a path.
     callees: Vec<String>,
 }
 

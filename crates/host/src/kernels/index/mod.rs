@@ -108,7 +108,7 @@ struct Windows {
     indexed: Vec<Indexed>,
     /// For each operand dimension, its size, its stride and the size of the window.
     dims: Vec<[usize; 3]>,
-    /// The window's pieces that are contiguous in both, as their offsets in the operand and in the slices.
+    /// The window's pieces that are contiguous in the operand and in the slices, as their offsets in both.
     runs: Vec<[usize; 2]>,
     /// The number of elements of a piece.
     run: usize,
@@ -121,8 +121,8 @@ struct Windows {
 /// A dimension that numbers windows.
 struct Batch {
     size: usize,
-    /// The strides in the slices, in the indices and in the operand. The last is 0 if no operand dimension goes with
-    /// this one.
+    /// The strides of the dimension in the slices, in the indices and in the operand. The last is 0 if no operand
+    /// dimension goes with the dimension.
     strides: [usize; 3],
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Exported {
     pub family: String,
     pub name: String,
-    /// The path without its extension.
+    /// The path of the program's files, without the extension.
     stem: PathBuf,
 }
 
