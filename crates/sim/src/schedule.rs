@@ -102,8 +102,8 @@ pub(crate) enum Kind {
 pub(crate) enum Queue {
     /// The items are issued in the order of the program. Holds the index of the next one.
     InOrder(usize),
-    /// The items that take no time are issued first, then, of those that could start first, the transfers and after them
-    /// the others, in the order of the program.
+    /// The items that take no time are issued first, then, of those that could start first, the transfers and after
+    /// them the others, in the order of the program.
     ByReadiness(Ready),
 }
 
