@@ -147,7 +147,7 @@ struct Simulator<'m> {
     memory: Vec<Allocation>,
     state: State,
     timeline: Timeline,
-    /// The turn of the innermost loop.
+    /// The turn of the innermost loop, or `None` outside of loops.
     turn: Option<u64>,
 }
 

@@ -104,7 +104,7 @@ pub(super) struct Rated {
     moves: SmallVec<[(usize, Move); 2]>,
     asks: SmallVec<[Ask<usize>; 2]>,
     decision: Option<Rc<Decision>>,
-    /// The number of shards into which a product's work is split.
+    /// The number of shards into which a product's work is split; `None` for other sites.
     shards: Option<usize>,
 }
 

@@ -460,7 +460,7 @@ struct Tensors<'a> {
     rule: Arc<Rule>,
     mesh: &'a Arc<Mesh>,
     decision: Rc<Decision>,
-    /// The group of each tensor, operands first.
+    /// The group of each tensor, operands first; `None` for a tensor without one.
     groups: &'a [Option<Group>],
 }
 

@@ -60,8 +60,8 @@ pub(super) struct SiteData {
     pub class: Class,
     /// How often the site runs.
     pub runs: u64,
-    /// The groups of an op's operands and results, or of the two ends of an edge. An edge to a layout has only its
-    /// first end here.
+    /// The groups of an op's operands and results, or of the two ends of an edge; `None` for values without one. An
+    /// edge to a layout has only its first end here.
     pub groups: SmallVec<[Option<Group>; 4]>,
 }
 

@@ -71,7 +71,7 @@ struct Function {
 #[derive(Clone)]
 struct Call {
     callee: String,
-    /// The module before the name: `mistakes` in `mistakes::shape(..)`.
+    /// The module before the name, if there is one: `mistakes` in `mistakes::shape(..)`.
     module: Option<String>,
     arguments: Vec<Expr>,
     scope: Scope,
@@ -175,7 +175,7 @@ fn names(pattern: &Pat, path: Vec<usize>) -> Vec<(String, Vec<usize>)> {
 struct Finder<'a> {
     found: &'a mut Found,
     scope: Scope,
-    /// The name of the type whose implementation is read.
+    /// The name of the type whose implementation is read; `None` outside of implementations.
     implemented: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub struct Elements {
 /// The results of a program, or why it could not run.
 #[derive(Deserialize)]
 pub struct Evaluated {
-    /// The bytes of each result.
+    /// The bytes of each result in hexadecimal, or `None` if the program could not run.
     pub results: Option<Vec<String>>,
     pub reason: String,
 }

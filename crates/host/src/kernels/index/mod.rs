@@ -106,15 +106,15 @@ struct Windows {
     starts: Vec<Start>,
     /// The operand dimensions whose start is an index.
     indexed: Vec<Indexed>,
-    /// For each operand dimension, its size, its stride and the size of the window.
+    /// For each operand dimension, its size, its stride and the size of the window, in elements.
     dims: Vec<[usize; 3]>,
-    /// The window's pieces that are contiguous in the operand and in the slices, as their offsets in both.
+    /// The window's pieces that are contiguous in the operand and in the slices, as their offsets in both, in elements.
     runs: Vec<[usize; 2]>,
     /// The number of elements of a piece.
     run: usize,
     /// The number of elements of the operand's block of which a piece is a part.
     block: usize,
-    /// The window's dimensions in the operand, with their strides in the slices.
+    /// The window's dimensions in the operand, with their strides in the slices, in elements.
     window: Vec<(usize, usize)>,
 }
 
