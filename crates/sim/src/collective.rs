@@ -235,7 +235,7 @@ struct Block {
 }
 
 impl Block {
-    /// Returns the block of these devices of one pod, or `None` if they are none.
+    /// Returns the block of these devices of one pod, of which there must be one, or `None` if they are no block.
     fn of(topology: &Topology, members: &[usize]) -> Option<Block> {
         let mut chips: Vec<Vec<usize>> = members.iter().map(|&device| topology.coordinates(device)).collect();
         chips.sort_unstable();

@@ -89,7 +89,7 @@ fn difference(first: Option<Picoseconds>, second: Option<Picoseconds>) -> i64 {
     signed(second) - signed(first)
 }
 
-/// Returns the second time divided by the first one, or `None` if that is 0.
+/// Returns the second time divided by the first one, or `None` if the first one is 0.
 fn ratio(first: Picoseconds, second: Picoseconds) -> Option<f64> {
     (first > 0).then(|| second as f64 / first as f64)
 }
