@@ -88,10 +88,11 @@ pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc)
     Diagnostic::error("transform-argument", loc, message).help("arguments are counted from 0")
 }
 
-/// Returns the error for the gradient of a function that does not return one real scalar.
+/// Returns the error for the gradient of a function with these results, because the result of which it is taken is no
+/// real scalar, or because there is not exactly one result where one is needed.
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
     let types: Vec<String> = results.iter().map(Type::to_string).collect();
-    Diagnostic::error("grad-scalar", loc, "only a function that returns one real scalar has a gradient")
+    Diagnostic::error("grad-scalar", loc, "a gradient is taken of one result, which must be a real scalar")
         .facts(format!("the function returns ({})", types.join(", ")))
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }
