@@ -21,9 +21,9 @@ pub const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Replaced {
     None,
-    /// `func.call`.
+    /// The calls by `func.call`.
     Calls,
-    /// `func.call` and composites.
+    /// The calls by `func.call`, and the composites.
     All,
 }
 

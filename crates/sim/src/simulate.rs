@@ -34,13 +34,13 @@ use std::sync::Arc;
 /// Which collectives run beside other ops.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Overlap {
-    /// Only collectives that the program starts with `async_start`.
+    /// Only the collectives that the program starts with `async_start`.
     #[default]
     Off,
-    /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them
-    /// asynchronous. If that is no faster than [`Overlap::Off`], the result is that of `Off`.
+    /// Those of [`Overlap::Off`], all-gathers, permutes and broadcasts, and the others where compilers for the machine
+    /// make them asynchronous. If that is no faster than [`Overlap::Off`], the result is that of `Off`.
     Auto,
-    /// All.
+    /// All collectives.
     Force,
 }
 

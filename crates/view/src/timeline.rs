@@ -108,9 +108,9 @@ pub struct Span {
     pub name: String,
     /// The kind of thing that the lane does.
     pub kind: SpanKind,
-    /// The start, at most [`Span::end`].
+    /// The start of the span, at most [`Span::end`].
     pub start: Picoseconds,
-    /// The end.
+    /// The end of the span.
     pub end: Picoseconds,
     /// The full names of the ops that ran, more than one if they were fused: `stablehlo.dot_general`.
     pub ops: Vec<String>,
@@ -152,7 +152,7 @@ pub struct Work {
 /// The memory that is in use from a time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryUse {
-    /// From when on.
+    /// The time from which on the bytes are in use.
     pub start: Picoseconds,
     /// The number of bytes.
     pub bytes: u64,

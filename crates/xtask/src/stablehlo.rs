@@ -38,7 +38,7 @@ struct Part {
 /// The outcome of a file.
 struct Report {
     parts: Vec<Part>,
-    /// Standard error.
+    /// The text that the command wrote to standard error.
     errors: String,
 }
 

@@ -51,7 +51,7 @@ pub(super) struct GroupData {
     pub is_fixed: bool,
     /// True if an op without a rule makes the values: it makes them whole, and never a summand.
     pub is_whole: bool,
-    /// The sites that the layout matters to.
+    /// The sites that have values of the group.
     pub sites: Vec<Site>,
 }
 

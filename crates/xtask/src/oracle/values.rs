@@ -27,7 +27,7 @@ const WHOLE: u64 = 10_000;
 /// A program and our results for it.
 struct Subject {
     seed: u64,
-    /// `None` for a program of several ops.
+    /// The op of the program, or `None` for a program of several ops.
     op: Option<Opcode>,
     text: String,
     inputs: Vec<Literal>,
