@@ -26,9 +26,9 @@ pub struct InstructionTime {
     pub loc: Loc,
     /// The types of the results on a device.
     pub shape: String,
-    /// The number of instructions (loops and branches) that it is inside of.
+    /// The number of loops and branches that contain the instruction.
     pub depth: usize,
-    /// How often it ran. A run on all devices counts once.
+    /// How often the instruction ran. A run on all devices counts once.
     pub count: u64,
     /// The total time of all runs. That of a loop or a branch includes the instructions inside.
     pub total: Duration,
@@ -38,7 +38,7 @@ pub struct InstructionTime {
     pub is_collective: bool,
     /// True for a loop or a branch, whose instructions have rows of their own.
     pub is_control: bool,
-    /// True if it was run by the op's reference evaluation because there is no kernel for it.
+    /// True if the instruction was run by the op's reference evaluation because there is no kernel for it.
     pub is_fallback: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct InstructionRun {
     /// The times since the first instruction started.
     pub start: Duration,
     pub end: Duration,
-    /// The turn of the innermost loop, from 0.
+    /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,
@@ -121,7 +121,7 @@ impl InstructionTime {
     }
 }
 
-/// Converts a duration. Durations of more than 200 days become the longest one.
+/// Converts a duration. Durations that do not fit, of more than 213 days, become the longest one.
 fn picoseconds(duration: Duration) -> Picoseconds {
     u64::try_from(duration.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX)
 }

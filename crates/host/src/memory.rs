@@ -614,7 +614,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Several areas that a part of a kernel works in, as [`Scratch`]. They share one small frame if they fit into it.
+/// Several areas that a part of a kernel works in, as [`Scratch`]. They share one small frame if they fit into it and
+/// are not guarded.
 pub struct Areas<const N: usize> {
     frames: [Option<Scratch>; N],
     lens: [usize; N],

@@ -37,7 +37,7 @@ const SPIN: Duration = Duration::from_micros(50);
 pub enum Effort {
     /// Less than about 60 microseconds in all: the calling thread runs all parts.
     Small,
-    /// Anything longer.
+    /// About 60 microseconds in all or more: helpers run parts, too.
     Large,
 }
 

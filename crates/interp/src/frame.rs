@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 /// A grid of processes, which are the positions along some axes of a mesh.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// The mesh with the axes of the grid; `None` for one process, or for a grid without a mesh.
+    /// The mesh with the axes of the grid, or `None` for a grid without a mesh.
     pub mesh: Option<Arc<Mesh>>,
     /// The axes of the grid, major to minor.
     pub axes: Vec<AxisRef>,

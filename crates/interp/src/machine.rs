@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 400;
 /// Runs one module.
 pub struct Machine<'m> {
     pub module: &'m Module,
-    /// The op that is running.
+    /// The op that is running, with its body, or `None` before the first one.
     running: Option<(&'m Body, Op)>,
     depth: usize,
     /// The function that `run_main` runs, to which diagnostics without an op point. `None` in a run by shards and in a

@@ -41,8 +41,8 @@ pub(crate) struct Frame<'m> {
     pub block: BlockId,
     /// The location of the call; unknown for a function that remains a function.
     pub caller: Loc,
-    /// True if the body is a clone. The first call of a function takes its body. All other calls get clones, whose
-    /// lists of uses are built anew.
+    /// True if the body replaces a call and is a clone. The first call of a function takes its body. All other calls
+    /// get clones, whose lists of uses are built anew.
     pub is_clone: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct OpNode {
     pub results: SmallVec<[ValueId; 1]>,
     pub blocks: SmallVec<[BlockId; 2]>,
     pub parent: BlockId,
-    /// True if the op was removed from its block.
+    /// True if the op was erased. It then counts as no user of its operands, also while its block still lists it.
     pub is_erased: bool,
     /// True if nothing needs the op. A dead op takes no part in propagation.
     pub is_dead: bool,

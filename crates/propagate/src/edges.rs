@@ -42,7 +42,7 @@ pub(crate) fn add_call_edges(draft: &mut Draft<'_>) {
 }
 
 /// Adds edges at the calls that remain calls: at the arguments of all functions except the main function, and at the
-/// results of calls.
+/// results of calls, where these are tensors.
 pub(crate) fn add_func_edges(draft: &mut Draft<'_>) {
     let main = draft.main();
     let funcs: Vec<FrameId> = draft.roots.iter().copied().filter(|&r| main != Some(r)).collect();

@@ -46,7 +46,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The shape without edges and calls.
+    /// The shape without edges, in which the bodies of callees replace the calls that import replaced.
     pub const PLAIN: Shape = Shape { edges: Edges::Sink, calls: Calls::Inline };
     /// The shape with all edges as ops.
     pub const AS_WRITTEN: Shape = Shape { edges: Edges::Keep, calls: Calls::Inline };

@@ -1,5 +1,5 @@
 //! Converts the source to a draft: the main function, with every call replaced by the body of its callee. For single
-//! steps of propagation, the draft has all functions.
+//! steps of propagation, the draft may have several functions.
 //!
 //! A call that is replaced remains an op (a named computation), because shardings flow through its boundary along
 //! edges. The bodies are filled in one after the other and not recursively, because a chain of calls may be long.
@@ -10,7 +10,8 @@ use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::{called, callee, callees_first, calls, refuse_recursion};
 use std::collections::HashSet;
 
-/// The largest number of ops that are imported. Nested calls can double the size of the program at each level.
+/// The largest number of ops of a function once bodies replace its calls, and of a draft once its constants are copied.
+/// Nested calls can double the size of the program at each level.
 pub const MAX_OPS: usize = 4_000_000;
 
 /// The largest depth of blocks, including those of calls. It bounds the recursion of all walks over a draft.
@@ -20,9 +21,9 @@ pub const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Replaced {
     None,
-    /// `func.call`.
+    /// The calls by `func.call`.
     Calls,
-    /// `func.call` and composites.
+    /// The calls by `func.call`, and the composites.
     All,
 }
 

@@ -277,9 +277,9 @@ fn too_many_copies(draft: &Draft<'_>, op: OpId) -> Diagnostic {
         .help("compute the values outside of the program, and pass them as arguments")
 }
 
-/// Marks as dead each op without effects whose results no op uses that is not dead. Sharding constraints and
-/// terminators are never dead. MLIR's driver removes a dead op only when it visits it, so in Shardy it may still count
-/// as a user in the first round. Here it never does.
+/// Marks as dead each op of the source without effects whose results no op uses that is not dead. Sharding constraints,
+/// terminators and the ops that an `async_start` starts are never dead. MLIR's driver removes a dead op only when it
+/// visits it, so in Shardy it may still count as a user in the first round. Here it never does.
 pub(crate) fn mark_dead(draft: &mut Draft<'_>) {
     let mut pending = draft.walk(Order::Pre);
     while let Some(op) = pending.pop() {

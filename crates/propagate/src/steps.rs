@@ -16,15 +16,16 @@ use shardwise_sharding::{Options, Problem, solve};
 /// Adds the data-flow edges that the module does not have yet as ops. Calls get none.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if a function has too many ops.
 pub fn add_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_edges)
 }
 
-/// Adds edges as ops at the results of calls, and at the arguments of all functions except the main function.
+/// Adds edges as ops at the results of calls, and at the arguments of all functions except the main function, where
+/// these are tensors.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if a function has too many ops.
 pub fn add_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_func_edges)
 }
@@ -33,7 +34,7 @@ pub fn add_func_edges(module: &Module) -> Result<Module, Diagnostics> {
 /// removed as well, and their shardings are lost.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if a function has too many ops.
 pub fn sink_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::PLAIN, edges::adopt_edges)
 }
@@ -42,7 +43,7 @@ pub fn sink_edges(module: &Module) -> Result<Module, Diagnostics> {
 /// its owner has one, the owner's sharding is replaced by an open one.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if a function has too many ops.
 pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape { edges: Edges::SinkFuncs, ..Shape::AS_WRITTEN }, |draft| {
         edges::adopt_edges(draft);
@@ -53,7 +54,7 @@ pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
 /// Makes a copy of a constant for each of its uses. Literals become `sdy.constant` ops.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks, before or after.
+/// Fails if a function calls itself, or if there are too many ops before or after.
 pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     split::split_constants(&mut draft)?;
@@ -66,7 +67,7 @@ pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
 /// constraints use its result in place of its input.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if a function has too many ops.
 pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, |draft| {
         edges::adopt_edges(draft);
@@ -78,7 +79,8 @@ pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
 /// the functions that were not called remain.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, if calls nest too deep, or if a function has too many ops once its calls are
+/// replaced.
 pub fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
     if with_edges {
@@ -91,7 +93,7 @@ pub fn inline_calls(module: &Module, with_edges: bool) -> Result<Module, Diagnos
 /// Replaces named computations by calls of new functions, and removes their edges.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if a function has too many ops.
 pub fn outline_computations(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape { calls: Calls::Outline, ..Shape::AS_WRITTEN }, edges::adopt_edges)
 }
@@ -99,7 +101,7 @@ pub fn outline_computations(module: &Module) -> Result<Module, Diagnostics> {
 /// Propagates in all functions as they are written, through the edges that are there as ops. The edges remain.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if a function has too many ops.
 pub fn propagate_as_written(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     edges::adopt_edges(&mut draft);
@@ -129,7 +131,8 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
 /// function of its own.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, if calls nest too deep, or if there are too many ops once calls are replaced and
+/// constants are copied.
 pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_flat(module)?;
     split::split_constants(&mut draft)?;
@@ -144,7 +147,7 @@ pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diag
 /// of its arguments and results. Private functions that are not called are removed.
 ///
 /// # Errors
-/// Fails if a function calls itself, or if the module has too many ops or levels of nested blocks.
+/// Fails if a function calls itself, or if there are too many ops before or after constants are copied.
 pub fn propagate_in_place(module: &Module, options: &Options) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     split::split_constants(&mut draft)?;

@@ -101,7 +101,7 @@ fn follow_one(
 struct Candidate {
     factor: Factor,
     axes: AxisList,
-    /// The number of elements of the tensors whose axes start with these.
+    /// The number of elements of the tensors whose axes start with those of the candidate.
     source_size: u64,
     kind: u8,
     /// The number of shards into which the candidate splits each shard that its factor has so far, or all its shards if

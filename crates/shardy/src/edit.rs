@@ -16,9 +16,9 @@ pub(crate) struct Edit<'m> {
     pub module: &'m Module,
     pub body: Body,
     links: EntityVec<Op, Link>,
-    /// The first op of each region.
+    /// The first op of each region, or `None` if it has no ops.
     first: EntityVec<Region, Option<Op>>,
-    /// The op that contains each region.
+    /// The op that contains each region; `None` for the region of the body.
     parents: EntityVec<Region, Option<Op>>,
     /// For each target of a data-flow edge, such as an argument of a loop's region, the owner of the edge, such as a
     /// result of the loop.

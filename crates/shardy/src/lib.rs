@@ -88,7 +88,8 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
         "replaces named computations by functions and calls";
     "sdy-unflatten-call-graph" ["dedup-functions-fully"] calls::unflatten,
         "merges equal functions with the same origin";
-    "sdy-insert-func-call-reshards" [] calls::insert_reshards, "reshards results of calls to those of their functions";
+    "sdy-insert-func-call-reshards" [] calls::insert_reshards,
+    "reshards results of calls from the layouts of their functions' results";
     "sdy-constant-or-scalar-merger" [] small_passes::merge_constants, "merges equal constants of a region";
     "sdy-sink-data-flow-edges" ["sink-debug-sharding-origins", "sink-debug-propagation-edge-sharding"]
         |m, _| steps::sink_edges(m), "moves shardings of edges to the edges' owners";
@@ -97,8 +98,9 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-update-non-divisible-input-output-shardings" [] small_passes::make_divisible,
         "makes shards of arguments and results even";
     "sdy-remove-sub-axes-in-input-output-shardings" [] small_passes::remove_sub_axes,
-        "removes sub-axes from shardings of the main function's arguments and results";
-    "sdy-propagate-to-func-results" [] small_passes::body_to_results, "copies shardings of function bodies to function results";
+        "removes sub-axes, and axes after them, from open dimensions of the main function's arguments and results";
+    "sdy-propagate-to-func-results" [] small_passes::body_to_results,
+        "copies shardings of function bodies to the results of all functions except the main function";
     "sdy-close-shardings" [] small_passes::close, "closes all dimensions, and removes replicated axes";
     "sdy-verify-unreduced-axes" [] unreduced::verify, "checks that no unreduced sum is lost";
     "sdy-insert-explicit-reshards" ["enable-full-version"] reshards::run, "inserts reshards where an op needs them";

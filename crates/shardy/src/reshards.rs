@@ -60,7 +60,7 @@ struct Ruled {
     op: Op,
     rule: Rule,
     mesh: Arc<Mesh>,
-    /// The shardings of the operands, then of the results.
+    /// The shardings of the operands, then of the results; `None` for values without one.
     shardings: Vec<Option<Sharding>>,
 }
 

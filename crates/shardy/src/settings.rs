@@ -10,7 +10,8 @@ pub struct Settings(BTreeMap<String, String>);
 
 impl Settings {
     /// Parses `{name=value other='a b'}`, including the braces. Fails if the text does not have this form, if `pass`
-    /// has no option of a name, or if an option cannot have its value.
+    /// has no option of a name, or if an option cannot have its value. The value of `propagation-strategy` is not
+    /// checked.
     pub(crate) fn parse(pass: &ShardyPass, text: &str) -> Result<Settings, Diagnostics> {
         let malformed = || mistakes::malformed_options(pass.name, text);
         let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) else {

@@ -1,7 +1,8 @@
 //! `sdy-verify-unreduced-axes`: checks that no pending sum over unreduced axes is lost.
 //!
-//! Most ops may have a result that is unreduced over more axes than their operands. Only reshards and sums may have a
-//! result that is unreduced over fewer axes. Functions, calls and regions pass values on with the same unreduced axes.
+//! Most ops may have a result that is unreduced over more axes than their operands. Only reshards, constraints and sums
+//! may have a result that is unreduced over fewer axes. Functions, calls and regions pass values on with the same
+//! unreduced axes.
 
 use crate::mistakes;
 use crate::settings::Settings;
@@ -56,7 +57,8 @@ fn behind_barriers(body: &Body, mut v: Value) -> (Value, Option<&Sharding>) {
     (v, body.sharding(v))
 }
 
-/// Returns true if the value is the result of a reshard or constraint of the program.
+/// Returns true if the value is the result of a reshard or constraint of the program, or of propagation barriers after
+/// one.
 fn is_moved(view: &OpView<'_>, v: Value) -> bool {
     let (v, _) = behind_barriers(view.body, v);
     let def = view.body.def_op(v).map(|op| Opcode::of_view(&view.at(op)));

@@ -23,13 +23,13 @@ use crate::{Machine, Topology};
 /// The kind of a collective, as far as its time depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Exchange {
-    /// All-gather or reduce-scatter. The bytes are those of the whole array.
+    /// An all-gather or reduce-scatter. The bytes are those of the whole array.
     Gather,
-    /// The bytes are those of the array on one device.
+    /// An all-reduce. The bytes are those of the array on one device.
     AllReduce,
-    /// The bytes are those that a device has.
+    /// An all-to-all. The bytes are those that a device has.
     AllToAll,
-    /// From one device to all or from all to one. The bytes are those of the array.
+    /// A move from one device to all or from all to one. The bytes are those of the array.
     Broadcast,
 }
 
@@ -235,7 +235,7 @@ struct Block {
 }
 
 impl Block {
-    /// Returns the block of these devices of one pod, or `None` if they are none.
+    /// Returns the block of these devices of one pod, of which there must be one, or `None` if they are no block.
     fn of(topology: &Topology, members: &[usize]) -> Option<Block> {
         let mut chips: Vec<Vec<usize>> = members.iter().map(|&device| topology.coordinates(device)).collect();
         chips.sort_unstable();

@@ -15,14 +15,14 @@ pub(crate) enum Place {
 /// A value that an op can use.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Held {
-    /// When it is there.
+    /// The time from which the value can be used.
     pub(crate) ready: Picoseconds,
-    /// The span that makes it.
+    /// The span that makes the value, or `None` if none does.
     pub(crate) span: Option<SpanIndex>,
     pub(crate) place: Place,
-    /// The bytes that are read with it. They are fewer than those of its type if its users compute it.
+    /// The bytes that are read with the value. They are fewer than those of its type if its users compute it.
     pub(crate) bytes: u64,
-    /// The value whose memory it has.
+    /// The value in whose memory this value is: itself, or another one.
     pub(crate) base: Value,
 }
 
@@ -38,7 +38,7 @@ impl<'m> Frame<'m> {
         Frame { body, uses: Uses::compute(body), held: vec![None; body.value_count()] }
     }
 
-    /// Returns a value that is there from `ready` on, in memory of its own.
+    /// Returns the value `v`, which can be used from `ready` on and has memory of its own.
     pub(crate) fn own(&self, v: Value, ready: Picoseconds, span: Option<SpanIndex>, place: Place) -> Held {
         Held { ready, span, place, bytes: self.bytes(v), base: v }
     }
@@ -47,7 +47,7 @@ impl<'m> Frame<'m> {
         self.held[v.index()] = Some(held);
     }
 
-    /// Returns a value. One that was not set is there from the start.
+    /// Returns the value `v`. One that was not set can be used from the start, and has main memory of its own.
     pub(crate) fn get(&self, v: Value) -> Held {
         self.held[v.index()].unwrap_or_else(|| self.own(v, 0, None, Place::Memory))
     }
@@ -57,7 +57,8 @@ impl<'m> Frame<'m> {
         bytes(self.body.ty(v))
     }
 
-    /// Returns when all of these values are there, and the span of the last one.
+    /// Returns the time from which all of these values can be used, and the span that makes the last one. Without
+    /// values, the time is 0.
     pub(crate) fn ready(&self, values: &[Value]) -> (Picoseconds, Option<SpanIndex>) {
         let last = values.iter().map(|&v| self.get(v)).max_by_key(|held| held.ready);
         last.map_or((0, None), |held| (held.ready, held.span))

@@ -10,7 +10,8 @@ use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// Ops of at most this many elements, and of no more operands, are left to the scalar unit if they are no products.
+/// Ops with at most this many elements in all operands, and in all results, are left to the scalar unit if they are no
+/// products.
 const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -37,15 +38,15 @@ impl Item {
 /// How an op takes part in fusion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// The engine runs it, or it moves data between devices.
+    /// The engine runs the op, or the op moves data between devices.
     Engine,
-    /// It takes no time wherever it is.
+    /// The op takes no time wherever it is.
     Free,
-    /// It takes no time, and values are fused through it.
+    /// The op takes no time, and values are fused through it.
     Bitcast,
-    /// It takes no time if all of its users are groups, which then compute it themselves.
+    /// The op takes no time if all of its users are groups, which then compute it themselves.
     FreeInGroups,
-    /// It can be fused into its user.
+    /// The op can be fused into its user.
     Fusible,
     Product,
     Other,
@@ -192,7 +193,7 @@ fn elements(view: &OpView<'_>, values: &[Value]) -> usize {
 }
 
 /// Returns true if an op computes each element of its results from few elements of its operands: it is elementwise, or
-/// it moves elements in an order that it knows.
+/// it only moves elements, as `transpose`, `concatenate` and `dynamic_slice` do.
 fn is_fusible(view: &OpView<'_>) -> bool {
     let facts = Opcode::of_view(view).facts();
     let class = facts.propagation_class(view);

@@ -44,7 +44,7 @@ pub(crate) fn work(block: OpView<'_>, ops: &[Op], frame: &Frame<'_>, place: Plac
 }
 
 /// Returns the bytes that the group reads of each value from outside, sorted by value. An op that only moves elements
-/// reads as many as its result has.
+/// reads no more of an operand than it writes.
 fn reads(block: OpView<'_>, ops: &[Op], frame: &Frame<'_>) -> BTreeMap<Value, u64> {
     let mut reads: BTreeMap<Value, u64> = BTreeMap::new();
     let mut members = ops.to_vec();

@@ -62,7 +62,7 @@ constants! {
     mxu_efficiency
     /// The cycles to load a weight tile.
     push_cycles
-    /// The fraction of these cycles that is not hidden behind the products with the previous tile.
+    /// The fraction of `push_cycles` that is not hidden behind the products with the previous tile.
     push_exposed
     /// The number of matrix units.
     matrix_units
@@ -96,17 +96,17 @@ constants! {
     hbm_bytes
     /// The rate of the main memory.
     hbm_bytes_per_s
-    /// The fraction of this rate that large copies reach.
+    /// The fraction of the main memory's rate that large copies reach.
     hbm_efficiency
     /// The size of the memory from which the units compute: VMEM, or the last cache of a GPU.
     vmem_bytes
-    /// Its rate.
+    /// The rate of the memory from which the units compute.
     vmem_bytes_per_s
     /// The time until the first bytes of a window arrive, and until the last ones are stored.
     dma_latency_s
     /// The time that each further window adds.
     window_s
-    /// 1 if the largest argument that fits is in VMEM when the program starts.
+    /// 1 if the largest argument that fits into half of VMEM is there when the program starts.
     prefetches
     /// The rate of a link in one direction. With switches, that of a device.
     link_bytes_per_s
@@ -116,7 +116,7 @@ constants! {
     step_latency_s
     /// The time that each further hop adds.
     hop_latency_s
-    /// The fraction of a link's rate that collectives reach where no axis wraps around.
+    /// The fraction of a link's rate that collectives reach where not all axes are rings.
     line_efficiency
     /// The fraction of a link's rate that collectives reach on rings.
     ring_efficiency

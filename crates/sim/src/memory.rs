@@ -13,15 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A value in the memory of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocation {
-    /// When it is allocated.
+    /// The time at which the value is allocated.
     pub(crate) start: Picoseconds,
-    /// When it is freed, or `None` if it stays.
+    /// The time at which the value is freed, or `None` if it stays.
     pub(crate) end: Option<Picoseconds>,
-    /// Its size, and what it is.
+    /// The size of the value, and what it is.
     pub(crate) part: MemoryPart,
 }
 
-/// A block's results, when they are there, and whether it is the program.
+/// A block's results, the time from which they can be used, and true if the block is the program.
 type Ends<'a> = (&'a [Value], Picoseconds, bool);
 
 /// Adds the allocations of the items of a block that has been simulated. The results of the program stay.

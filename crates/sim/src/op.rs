@@ -7,17 +7,17 @@
 //! latency + in/nB + work/n + (n-1)/n max(work, (in+out)/B) + out/nB + latency + (n-1) w
 //! ```
 //!
-//! `B` is the rate of the memory, `work` the larger of the time to compute and the time to store results, and `w` the
-//! time that a further window adds. The simulator takes the `n` with which the time is least, among those whose windows
-//! fit into the fast memory twice. Sources: libtpu's cost model has the same form; the constants are those of the
-//! machine.
+//! `B` is the rate of the memory, `work` the largest of the times to compute, to store results, and to use the fast
+//! memory, and `w` the time that a further window adds. The simulator takes the `n` with which the time is least, among
+//! those whose windows fit into the fast memory twice. Sources: libtpu's cost model has the same form; the constants
+//! are those of the machine.
 
 use crate::machine::{Constants, Machine};
 use shardwise_base::{DType, DTypeKind};
 use shardwise_ir::{Attr, OpView};
 use shardwise_ops::{Linear, Opcode, PropagationClass};
 
-/// The numbers of windows that are tried.
+/// How many powers of two are tried as numbers of windows, each of them also times 1.5.
 const WINDOWS: u32 = 11;
 
 /// A product of matrices, once for each batch: `m x k` times `k x n`.
@@ -27,10 +27,10 @@ pub(crate) struct Product {
     pub(crate) m: f64,
     pub(crate) n: f64,
     pub(crate) k: f64,
-    /// The element types of the operands, the one that costs more first.
+    /// The element type of the operands, or the one that costs more if they differ.
     pub(crate) dtype: DType,
     pub(crate) precision: Precision,
-    /// The bytes of an element of the operands.
+    /// The bytes of an element of the operands, or the larger number if they differ.
     pub(crate) element_bytes: f64,
     /// The elements of both operands, for each element of the matrices. It is less than 1 for a convolution, whose
     /// windows overlap.
@@ -49,7 +49,7 @@ pub(crate) enum Precision {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Work {
     pub(crate) product: Option<Product>,
-    /// The flops of all other ops.
+    /// The flops of all ops but the product.
     pub(crate) vector_flops: f64,
     /// The bytes that are read from and written to the main memory.
     pub(crate) hbm_in: f64,
@@ -62,8 +62,8 @@ pub(crate) struct Work {
 }
 
 impl Product {
-    /// Returns the product that an op computes, or `None` if it is none: an op that is linear in each of two operands
-    /// and sums over factors that both of them have.
+    /// Returns the product that an op computes, or `None` if it computes none. An op that computes a product is linear
+    /// in each of two operands, or has results of another type, and sums over factors that both of them have.
     pub(crate) fn of(view: &OpView<'_>) -> Option<Product> {
         let facts = Opcode::of_view(view).facts();
         let is_plain = view.operands().len() == 2 && view.results().len() == 1 && view.regions().is_empty();

@@ -45,7 +45,8 @@ fn devices(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
     over_pods(topology, &sizes)
 }
 
-/// Lays the first axes, or their major parts, over the pods, and the rest within each pod.
+/// Lays the first axes, or their major parts, over the pods, and the rest within each pod. Leaves the devices in their
+/// order if the sizes do not allow that.
 fn over_pods(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     let pods = topology.device_count() / topology.devices_per_pod();
     let mut left = pods;

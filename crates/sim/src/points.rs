@@ -12,7 +12,7 @@ use shardwise_view::{LaneKind, Picoseconds, SpanKind, Timeline};
 pub struct Point {
     /// The subject of the measurement: `product 4096 4096 4096 bf16`.
     pub what: String,
-    /// The topology on which it ran.
+    /// The topology on which the subject was measured.
     pub topology: String,
     /// The measured time, in microseconds.
     pub measured_us: f64,
@@ -22,7 +22,7 @@ pub struct Point {
     pub is_fit: bool,
     /// The document in which the measurement was published.
     pub source: String,
-    /// A remark on the constants that come from it, or on its error.
+    /// A remark on the constants that come from the measurement, or on the error of the prediction.
     pub note: String,
     /// The predicted time, in microseconds.
     pub predicted_us: f64,
@@ -40,11 +40,11 @@ impl Point {
 /// How well the points are predicted to which no constant was fitted.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Accuracy {
-    /// The number of these points.
+    /// The number of points to which no constant was fitted.
     pub count: usize,
-    /// The median of their errors, as a fraction of the measured time.
+    /// The median of the sizes of these points' errors, as fractions of the measured times.
     pub median: f64,
-    /// The error that nine of ten of them do not exceed.
+    /// The error that nine of ten of these points do not exceed, as a fraction of the measured time.
     pub most: f64,
 }
 

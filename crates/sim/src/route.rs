@@ -52,7 +52,7 @@ impl LinkSet {
 /// The bytes on each directed link, for messages that all move at the same time.
 pub(crate) struct Loads<'t> {
     topology: &'t Topology,
-    /// By device, dimension and direction. The cores of a chip share its links.
+    /// The bytes on each link, by device, dimension and direction. The cores of a chip share its links.
     links: Vec<f64>,
     /// The largest number of hops of a message.
     pub(crate) hops: usize,

@@ -8,7 +8,7 @@ use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-/// When an item ran.
+/// The times at which an item started and ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Done {
     pub(crate) start: Picoseconds,
@@ -90,20 +90,20 @@ const SHORT_LIFE: usize = 64;
 /// The resource that an item needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
-    /// Nothing.
+    /// The item uses nothing.
     Free,
-    /// Links, while the core runs on.
+    /// The item uses links, while the core runs on.
     Transfer,
-    /// The core.
+    /// The item uses the core.
     Core,
 }
 
 /// The items of a block that can be issued.
 pub(crate) enum Queue {
-    /// In the order of the program.
+    /// The items are issued in the order of the program. Holds the index of the next one.
     InOrder(usize),
-    /// First what takes no time, then among the items that could start first the transfers, then the others, in the
-    /// order of the program.
+    /// The items that take no time are issued first, then, of those that could start first, the transfers and after
+    /// them the others, in the order of the program.
     ByReadiness(Ready),
 }
 
@@ -118,9 +118,9 @@ pub(crate) struct Ready {
     ahead: BinaryHeap<Reverse<(usize, Kind, Picoseconds)>>,
     /// Items that take no time.
     free: BinaryHeap<Reverse<usize>>,
-    /// Items whose inputs are there, transfers first.
+    /// Items whose inputs can be used, transfers first.
     available: BinaryHeap<Reverse<(Kind, usize)>>,
-    /// Items whose inputs will be there at a time.
+    /// Items whose inputs can be used from a later time on, by that time.
     later: BinaryHeap<Reverse<(Picoseconds, Kind, usize)>>,
 }
 
@@ -148,7 +148,8 @@ impl Queue {
         }
     }
 
-    /// Returns true if an item other than the one that was returned last could be issued.
+    /// Returns true if an item other than the one that was returned last could be issued, and always in the order of
+    /// the program.
     pub(crate) fn has_more(&self) -> bool {
         match self {
             Queue::InOrder(_) => true,

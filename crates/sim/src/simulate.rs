@@ -34,13 +34,13 @@ use std::sync::Arc;
 /// Which collectives run beside other ops.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Overlap {
-    /// Only collectives that the program starts with `async_start`.
+    /// Only the collectives that the program starts with `async_start`.
     #[default]
     Off,
-    /// Also all-gathers, permutes and broadcasts, and the others where compilers for the machine make them
-    /// asynchronous. If that takes longer than [`Overlap::Off`], the result is that of `Off`.
+    /// Those of [`Overlap::Off`], all-gathers, permutes and broadcasts, and the others where compilers for the machine
+    /// make them asynchronous. If that is no faster than [`Overlap::Off`], the result is that of `Off`.
     Auto,
-    /// All.
+    /// All collectives.
     Force,
 }
 
@@ -119,9 +119,9 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
 /// The state from which branches start.
 #[derive(Clone, Default)]
 struct State {
-    /// When the core is free.
+    /// The time from which the core is free.
     core_free: Picoseconds,
-    /// When each set of links that was used is free.
+    /// The time from which each set of links that was used is free.
     links: Vec<(LinkSet, Picoseconds)>,
     /// The periods of the transfers that may still run beside the core.
     transfers: Vec<(Picoseconds, Picoseconds)>,
@@ -147,7 +147,7 @@ struct Simulator<'m> {
     memory: Vec<Allocation>,
     state: State,
     timeline: Timeline,
-    /// The turn of the innermost loop.
+    /// The turn of the innermost loop, or `None` outside of loops.
     turn: Option<u64>,
 }
 
@@ -235,7 +235,7 @@ impl<'m> Simulator<'m> {
         self.block(&mut frame, body.entry(), true);
     }
 
-    /// Marks the largest argument that fits as present in the fast memory.
+    /// Marks the largest argument that fits into half of the fast memory as present in it.
     fn prefetch(&self, frame: &mut Frame<'m>) {
         let c = &self.topology.machine().constants;
         let fits = |v: &Value| frame.bytes(*v) as f64 <= c.vmem_bytes / 2.0;
@@ -396,7 +396,7 @@ impl<'m> Simulator<'m> {
         (start, end)
     }
 
-    /// Waits on the core until the inputs are there. Returns when they are.
+    /// Waits on the core until the inputs are there. Returns the time from which it is free to use them.
     fn wait(&mut self, frame: &Frame<'m>, inputs: &[Value]) -> Picoseconds {
         let (ready, cause) = frame.ready(inputs);
         let start = self.state.core_free.max(ready);

@@ -10,8 +10,8 @@ pub struct Summary {
     pub step_time: Picoseconds,
     /// The flops that a device computes.
     pub flops: u64,
-    /// The part of the published peak rate of bf16 that these flops are, between 0 and 1, or `None` if nothing takes
-    /// time.
+    /// The part of the published peak rate of bf16 that `flops` in `step_time` are, or `None` if nothing takes time. It
+    /// can be above 1 for types that a machine computes faster than bf16.
     pub utilization: Option<f64>,
     /// The largest number of bytes that a device has in its memory.
     pub peak_bytes: u64,

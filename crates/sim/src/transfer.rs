@@ -13,7 +13,7 @@ pub(crate) struct Transfer {
     pub(crate) bytes: u64,
     /// The bytes that the device that receives most receives.
     pub(crate) received: u64,
-    /// True if these are only upper bounds.
+    /// True if both numbers of bytes are only upper bounds.
     pub(crate) is_bound: bool,
 }
 

@@ -260,7 +260,7 @@ struct Cleanup<'a> {
     module: &'a Module,
     body: &'a mut Body,
     live: EntityVec<Op, bool>,
-    /// For each value whose op was removed, the value that replaces it.
+    /// For each value whose op was removed, the value that replaces it; `None` for other values.
     renamed: EntityVec<Value, Option<Value>>,
     /// The ops that are kept and their regions, by [`fingerprint`].
     seen: FxHashMap<u64, SmallVec<[(Op, Region); 1]>>,

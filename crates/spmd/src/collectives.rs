@@ -30,7 +30,7 @@ fn has_reshards(body: &Body) -> bool {
 
 struct Collectives {
     uses: Uses,
-    /// The region that contains each op.
+    /// The region that contains each op; `None` for ops that were removed.
     home: EntityVec<Op, Option<Region>>,
 }
 

@@ -72,7 +72,7 @@ struct Planner<'a> {
     home: EntityVec<Op, Option<Region>>,
     /// The axes over which each value can be left unreduced.
     could: FxHashMap<Value, Vec<AxisRef>>,
-    /// The values among these of which each element comes from one device.
+    /// The values of `could` of which each element comes from one device.
     copied: FxHashSet<Value>,
     /// For each op that could compute on summands, whether it should.
     wants: FxHashMap<Op, bool>,

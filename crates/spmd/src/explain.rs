@@ -40,16 +40,17 @@ pub struct Row {
     pub bytes_received: u64,
     /// True if the numbers of bytes are only upper bounds.
     pub is_bound: bool,
-    /// The bytes that all devices together receive each time it runs.
+    /// The bytes that all devices together receive each time the collective runs.
     pub bytes_total: u64,
-    /// How often it runs; `None` if the trip count of a loop around it is not known.
+    /// How often the collective runs; `None` if the trip count of a loop around it is not known.
     pub count: Option<u64>,
-    /// The op that needed it, such as `stablehlo.dot_general`, or the collective itself if the program contains it.
+    /// The op that needed the collective, such as `stablehlo.dot_general`, or the collective itself if the program
+    /// contains it.
     pub op: Arc<str>,
-    /// The location of that op in the source.
+    /// The location of `op` in the source.
     pub loc: Loc,
     pub reason: Option<Arc<Reason>>,
-    /// True if it is known that no other way to combine these values receives less.
+    /// True if it is known that no other way to combine the values of the devices receives less.
     pub is_tight: bool,
 }
 

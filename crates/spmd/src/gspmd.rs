@@ -328,8 +328,8 @@ fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {
 }
 
 fn wrong_count(loc: &Loc, given: usize, values: usize) -> Diagnostic {
-    let values = counted(values, "value");
-    let message = format!("the sharding is a tuple of {given} for {values}");
+    let (shardings, results) = (counted(given, "sharding"), counted(values, "result"));
+    let message = format!("the sharding is a tuple of {shardings} for an op with {results}");
     Diagnostic::error("gspmd-tuple", loc, message).help("write a tuple with one sharding for each result of the op")
 }
 

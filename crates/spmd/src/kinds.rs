@@ -38,7 +38,7 @@ struct Key {
 /// An op, or the arguments of a region.
 #[derive(PartialEq)]
 struct OpKey {
-    /// `None` for the arguments of a region.
+    /// The code of the op, or `None` for the arguments of a region.
     code: Option<OpCode>,
     attrs: Attrs,
     /// The types of the operands, then of the results.

@@ -172,7 +172,7 @@ fn too_large(view: &OpView<'_>) -> Diagnostic {
     Diagnostic::error(
         "lower-size",
         view.loc(),
-        format!("the program has more than {MAX_OPS} ops once calls are inlined"),
+        format!("a function has more than {MAX_OPS} ops once calls are inlined into it"),
     )
     .help("write the repetition as a `stablehlo.while`")
 }

@@ -74,7 +74,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "join",
         run: |m, _| join::join(m),
-        describes: "replaces concatenations of slices along sharded dimensions by single ops",
+        describes: "replaces ops that move elements along sharded dimensions by ones that read further back",
         ensures: &[JOINED],
     },
     Pass {
@@ -146,7 +146,7 @@ const DEFER: &str = "defer";
 const PREPARING: usize = 4;
 
 /// A function that is called for each stage with its number, the name of the pass that made it, and the module. Stage 0
-/// is the input.
+/// is the input, with the name `input`.
 pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 
 /// Options of the partitioner.

@@ -23,9 +23,9 @@ mod tests;
 /// A statement about a module that holds after a pass.
 #[derive(Clone, Copy)]
 pub struct Guarantee {
-    /// The statement.
+    /// The statement, in words.
     pub says: &'static str,
-    /// The name of the last pass after which it holds; `None` if it holds to the end.
+    /// The name of the last pass after which the statement holds; `None` if it holds to the end.
     pub until: Option<&'static str>,
     /// Returns the first place where the statement does not hold, with a description of what is there, or `None` if it
     /// holds.
@@ -185,8 +185,8 @@ fn unnumbered(module: &Module) -> Option<(Loc, String)> {
     at(module, &module[f], op)
 }
 
-/// Returns the first function that is private, is not the main function, and that nothing refers to. Returns `None` if
-/// there is none, or if the module has no main function.
+/// Returns the first function that is private, is not the main function, and to which no public function refers,
+/// directly or through other functions. Returns `None` if there is none, or if the module has no main function.
 fn unused(module: &Module) -> Option<(Loc, String)> {
     let main = main(module)?;
     let kept = without_unused_funcs(module);

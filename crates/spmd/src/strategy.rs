@@ -436,7 +436,7 @@ pub(crate) fn run_mode(view: &OpView<'_>, facts: &dyn Facts, rule: &Rule, factor
     }
 }
 
-/// Returns true if in no operand another reduction factor of more than one element comes before this factor.
+/// Returns true if this factor is the first reduction factor of more than one element in each operand that has one.
 fn is_reduced_first(rule: &Rule, factor: Factor) -> bool {
     let comes_first = |mapping: &Mapping| {
         let mut reduced = mapping.factors().filter(|&f| rule.kind(f) == FactorKind::Reduction && rule.size(f) > 1);

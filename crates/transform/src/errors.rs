@@ -39,11 +39,13 @@ pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
         .help("use forward mode (`jvp`), or give the function a derivative of its own")
 }
 
-/// Returns the error for a loop that is differentiated in reverse mode and whose number of steps is not known.
+/// Returns the error for a loop that is differentiated in reverse mode or linearized, and whose number of steps is not
+/// known.
 pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
-    let message = "this loop has no derivative in reverse mode, because its number of steps is not known";
+    let message =
+        "this loop cannot be linearized or differentiated in reverse mode, because its number of steps is not known";
     Diagnostic::error("loop-length", op.loc(), message)
-        .note("reverse mode runs the steps again from the last to the first, and keeps values of each")
+        .note("the steps are run again for the derivative, with values that are kept of each")
         .help("use `scan` or `fori_loop` with a constant number of steps, or forward mode (`jvp`)")
 }
 
@@ -86,10 +88,11 @@ pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc)
     Diagnostic::error("transform-argument", loc, message).help("arguments are counted from 0")
 }
 
-/// Returns the error for the gradient of a function that does not return one real scalar.
+/// Returns the error for the gradient of a function with these results, because the result of which it is taken is no
+/// real scalar, or because there is not exactly one result where one is needed.
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
     let types: Vec<String> = results.iter().map(Type::to_string).collect();
-    Diagnostic::error("grad-scalar", loc, "only a function that returns one real scalar has a gradient")
+    Diagnostic::error("grad-scalar", loc, "a gradient is taken of one result, which must be a real scalar")
         .facts(format!("the function returns ({})", types.join(", ")))
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }

@@ -212,7 +212,8 @@ impl<'s> Scope<'s> {
 
     /// Builds the tangents of the results of an op that is linear in some operands: the op with the tangents in place
     /// of these operands. An op that is linear in each operand while the others are fixed is built once for each
-    /// operand that has a tangent, and the results are added. A barrier takes the tangents alone.
+    /// operand that has a tangent, and the results are added. A barrier takes the tangents alone. No op is built for
+    /// one that names a value: its results have the tangents of its operands.
     fn linear(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Option<Value>> {
         let linear = Opcode::of(op.data().code).facts().linear(op);
         let active: Vec<usize> = (0..op.operands().len()).filter(|&i| self.tangents[op.operand(i)].is_some()).collect();

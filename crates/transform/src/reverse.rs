@@ -684,8 +684,8 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Returns the axes of `manual` over which devices have values of their own, for the copy of each known value of a
-    /// region.
+    /// Returns the axes of `manual` over which devices have values of their own, for the copy of each known value that
+    /// an op of a region makes.
     fn own_of_copies(&self, region: Region, manual: &AxisSet) -> HashMap<Value, AxisSet> {
         let Some(sums) = &self.sums else { return HashMap::new() };
         let made = self.source[region].ops.iter().flat_map(|&op| &self.source[op].results);
@@ -857,7 +857,7 @@ fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Op
     (kept, again)
 }
 
-/// The least bytes to keep of a region so that its values can be made again.
+/// The search for the values of a region that have to be kept so that others can be made again, of the fewest bytes.
 struct Sources<'a> {
     module: &'a Module,
     body: &'a Body,

@@ -441,7 +441,7 @@ impl<'s> Sums<'s> {
         }
     }
 
-    /// Returns the bytes that sums of these values move in the whole program.
+    /// Returns the bytes of these values in all turns of the loops around them, by which their sums are compared.
     fn bytes(&self, values: &[Value]) -> f64 {
         let one = |v: &Value| self.body.ty(*v).as_tensor().map_or(0.0, |t| t.bytes() as f64 * self.turns[*v]);
         values.iter().map(one).sum()

@@ -33,7 +33,8 @@ pub struct Batch<'a> {
     pub size: usize,
     /// True if results that are the same for all indices have the leading dimension, too.
     pub has_all: bool,
-    /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces.
+    /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces, if it has
+    /// one.
     pub axis: Option<&'a str>,
     /// The axes of a mesh over which the new dimension is split where the function states a layout, major to minor.
     pub layout: &'a [String],
@@ -112,7 +113,7 @@ struct Scope<'s> {
     cloner: Cloner<'s>,
     mapped: EntityVec<Value, bool>,
     made: Rc<RefCell<Made>>,
-    /// The manual axes over which the batch is split, inside a manual computation.
+    /// The manual axes over which the batch is split, inside a manual computation, or `None` if it is not split.
     split: Option<(Arc<Mesh>, AxisSet)>,
     wrong: Diagnostics,
 }

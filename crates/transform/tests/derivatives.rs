@@ -46,8 +46,8 @@ fn of_one_number(op: Opcode) -> Option<String> {
     verify(&module).is_empty().then_some(text)
 }
 
-/// Checks the derivatives and batches of all elementwise ops of one operand, so that a new one whose derivative is
-/// wrong or forgotten is found.
+/// Checks the derivatives and batches of all elementwise ops that accept one `f64` array and return one, so that a new
+/// op whose derivative is wrong or forgotten is found.
 #[test]
 fn functions_of_one_number() {
     let mut without = vec![];
@@ -249,7 +249,8 @@ fn gathers() {
     ));
 }
 
-/// Returns a scatter of rows, of which some are outside, whose computation is `combine` of `%a` and `%b`.
+/// Returns a program that scatters four rows to three, of which some have positions outside. `indices` are the lines
+/// that define `%indices`, and `combine` those that combine `%a` and `%b` and return the result.
 fn scatter(combine: &str, indices: &str, is_unique: bool) -> String {
     format!(
         "func.func @main(%arg0: tensor<3x2xf64>, %arg1: tensor<4x1xf64>, %arg2: tensor<4x2xf64>) -> tensor<3x2xf64> {{{indices}
@@ -316,7 +317,8 @@ fn sorted_arrays() {
     );
 }
 
-/// Returns the reduction of windows with strides and padding, and of all windows that end at an element.
+/// Returns a program that reduces windows of an array with the op `kind` twice: first windows with strides and padding,
+/// then, for each element, the window of all elements of its row up to this one.
 fn in_windows(kind: &str, init: &str) -> String {
     let window = |attrs: &str, to: &str| {
         format!(
@@ -406,7 +408,8 @@ fn positions_of_maxima() {
     );
 }
 
-/// Returns a program with one convolution of `[b, 7, 6, i]` and `[3, 2, i / groups, o]`.
+/// Returns a program with one convolution of `[4, 7, 6, i]` and `[3, 2, k, o]`. `features` are `i`, `k` and `o`, and
+/// `counts` are the numbers of feature groups and batch groups. `result` is the shape of the result.
 fn convolution(window: &str, features: [usize; 3], counts: [usize; 2], result: &str) -> String {
     let [input, kernel, output] = features;
     let [feature_groups, batch_groups] = counts;
@@ -464,8 +467,8 @@ fn triangular_systems() {
     }
 }
 
-/// Returns the program of a transform of this kind over the last two dimensions, of which the complex operand has the
-/// size `from` and the complex result the size `to`.
+/// Returns the program of a transform of this kind over the last two dimensions, from an operand of the shape `from` to
+/// a result of the shape `to`.
 fn fourier(kind: &str, from: &str, to: &str, lengths: &str) -> String {
     let complex = "complex<f64>";
     let (enter, operand) = match kind {
@@ -506,7 +509,8 @@ fn fourier_transforms() {
     }
 }
 
-/// The largest difference, as a part of a number, between an op and the ops of which it consists.
+/// The largest difference between an op and the ops of which it consists, as a part of one plus the absolute value of
+/// the expected number.
 const REORDERED: f64 = 1e-12;
 
 /// A region that combines two numbers by the logarithm of the sum of their exponentials.
@@ -656,7 +660,8 @@ fn batch_normalizations() {
     );
 }
 
-/// Returns a program with one ragged dot.
+/// Returns a program with one ragged dot of the shapes `x` and `y` and the constant `sizes`. `dims` are the batching
+/// dimensions of both operands, their contracting dimensions, and the ragged and the group dimension.
 fn ragged_dot(x: &str, y: &str, sizes: &str, result: &str, dims: [&str; 6]) -> String {
     let [xb, yb, xc, yc, ragged, group] = dims;
     let count = sizes.matches('[').count();

@@ -5,8 +5,9 @@ mod common;
 use common::{check, check_batch, parse, printed, with_main};
 use shardwise_transform::vjp;
 
-/// Returns a program with the mesh `x=2, y=2` whose body is per-device code over the axes `manual`. `ins` are the
-/// layouts and types of the arguments, and `out` those of the result.
+/// Returns a program with the mesh `x=2, y=2` that runs `body` as per-device code over the axes `manual`. `ins` are the
+/// layout, the whole type and the type on each device of each argument, and `out` those of the result. The body reads
+/// `%x0`, `%x1` and so on, and defines `%out`.
 fn manual(ins: &[(&str, &str, &str)], manual: &str, out: (&str, &str, &str), body: &str) -> String {
     let list = |f: &dyn Fn(usize) -> String| (0..ins.len()).map(f).collect::<Vec<_>>().join(", ");
     let args = list(&|i| format!("%arg{i}: tensor<{}>", ins[i].1));
@@ -30,7 +31,7 @@ func.func @main({args}) -> tensor<{outer}> {{
 const X: &str =
     "replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = \"x\">]>";
 
-/// Returns an all-reduce of `from` over the axis `x`.
+/// Returns the line that defines `to` as the all-reduce of `from` over the axis `x` with the op `combine`.
 fn all_reduce(to: &str, from: &str, ty: &str, combine: &str) -> String {
     format!(
         r#"    {to} = "stablehlo.all_reduce"({from}) <{{{X}}}> ({{

@@ -36,7 +36,8 @@ func.func private @layer(%arg0: tensor<2x4xf64>, %arg1: tensor<4x4xf64>) -> tens
     )
 }
 
-/// Returns how many products, sines and stacks of values of the turns the gradient has.
+/// Returns how many products, sines and updates of blocks the gradient has. Each stack of values of the turns has one
+/// update.
 fn counts(policy: &str) -> [usize; 3] {
     let module = parse(&layers(policy));
     let back = printed(&with_main(&module, vjp(&module, module.main().unwrap(), &[0, 1]).unwrap()));

@@ -38,15 +38,15 @@ pub struct Diff {
 /// An instruction in two timelines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DiffRow {
-    /// The ops and the place that identify it.
+    /// The ops and the place that identify the instruction.
     pub key: InstructionKey,
     /// The name that is shown.
     pub name: String,
-    /// The kind of its spans. The times of loops and branches include those of the instructions inside of them.
+    /// The kind of the instruction's spans. The times of loops and branches include those of the instructions inside.
     pub kind: SpanKind,
-    /// The time of all runs in the first timeline. `None` if it is not in there.
+    /// The time of all runs of the instruction in the first timeline, or `None` if it is not in there.
     pub first: Option<Picoseconds>,
-    /// The time of all runs in the second timeline. `None` if it is not in there.
+    /// The time of all runs of the instruction in the second timeline, or `None` if it is not in there.
     pub second: Option<Picoseconds>,
 }
 
@@ -89,7 +89,7 @@ fn difference(first: Option<Picoseconds>, second: Option<Picoseconds>) -> i64 {
     signed(second) - signed(first)
 }
 
-/// Returns the second time divided by the first one, or `None` if that is 0.
+/// Returns the second time divided by the first one, or `None` if the first one is 0.
 fn ratio(first: Picoseconds, second: Picoseconds) -> Option<f64> {
     (first > 0).then(|| second as f64 / first as f64)
 }

@@ -7,40 +7,40 @@ use std::collections::HashMap;
 /// An instruction of a program with all of its runs in a timeline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Instruction {
-    /// The ops and the place that identify it in all timelines of the program.
+    /// The ops and the place that identify the instruction in all timelines of the program.
     pub key: InstructionKey,
     /// The name that is shown: `dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// The kind of its spans.
+    /// The kind of the instruction's spans.
     pub kind: SpanKind,
-    /// The number of loops and branches that it is inside of.
+    /// The number of spans around the instruction's first run, such as those of loops and branches.
     pub depth: usize,
     /// The time of all runs, on average over the lanes of instructions. That of a loop or a branch includes the
     /// instructions inside of it, which have entries of their own.
     pub time: Picoseconds,
-    /// The number of runs in the lane that runs it most often.
+    /// The number of runs in the lane that runs the instruction most often.
     pub runs: u64,
     /// The least time of all runs at the limits of the machine as a share of their duration. Known if the least times
-    /// of all runs are.
+    /// of all runs are and the runs take time.
     pub achieved_share: Option<f64>,
     /// The bytes that a device reads and writes in all runs, on average over the lanes. Known if those of all runs are.
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives in all runs, on average over the lanes. Known if those of all runs are.
     pub received_bytes: Option<u64>,
-    /// Its spans, in the order of time.
+    /// The spans of the instruction, in the order of time.
     pub spans: Vec<SpanIndex>,
 }
 
 /// The ops of an instruction and its place, which identify it in all timelines of the program.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstructionKey {
-    /// The full names of its ops, joined by commas, or the name that is shown if they are not known.
+    /// The full names of the instruction's ops, joined by commas, or the name that is shown if they are not known.
     pub ops: String,
     /// The place in the program, such as `a.mlir:3:5`, if it is known.
     pub source: Option<String>,
     /// The name scopes, joined by `/`. Empty if there are none.
     pub scope: String,
-    /// Its number among the instructions with the same ops, source and scope, from 0.
+    /// The number of the instruction among those with the same ops, source and scope, from 0.
     pub order: usize,
 }
 

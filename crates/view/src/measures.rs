@@ -9,7 +9,8 @@ use std::ops::Range;
 impl Timeline {
     /// Returns the share of the time in which the lanes that compute do so, from 0 to 1, on average over these lanes.
     /// They are the cores, or the workers if there are no cores, or else those of the program. Each time counts for the
-    /// innermost span. Returns `None` if there are no such lanes or if the timeline has no duration.
+    /// innermost span that is not a loop or a branch. Returns `None` if there are no such lanes or if the timeline has
+    /// no duration.
     pub fn compute_utilization(&self) -> Option<f64> {
         let kinds = [LaneKind::Core, LaneKind::Worker, LaneKind::Program];
         self.mean_share(&self.lanes_of_first(&kinds), |kind| kind == SpanKind::Compute)
@@ -23,7 +24,7 @@ impl Timeline {
 
     /// Returns the time in which a device only communicates or waits, on average over the lanes that compute (see
     /// [`Timeline::compute_utilization`]). It does so where it does not compute, and where either its own lane has a
-    /// collective or a wait, or a link is in use.
+    /// collective or a wait, or a link is in use. The time is 0 if there are no such lanes.
     pub fn exposed_communication(&self) -> Picoseconds {
         let nesting = Nesting::of(self);
         let on_links: Vec<_> = self
@@ -87,9 +88,10 @@ impl Timeline {
         path
     }
 
-    /// Checks the invariants of a timeline: spans are in the order of their starts, do not end before they start,
-    /// belong to lanes that exist, and are nested or disjoint in each lane. They wait only for spans before them in the
-    /// list that end no later than they start. The uses of memory are in the order of time.
+    /// Checks the invariants of a timeline: spans are in the order of their starts, do not end before they start, stand
+    /// for at least one run on at least one device, belong to lanes that exist, and are nested or disjoint in each
+    /// lane. They wait only for spans before them in the list that end no later than they start. The uses of memory are
+    /// in the order of time.
     ///
     /// # Errors
     /// Describes the first span, or use of memory, that breaks one of them.
@@ -136,8 +138,8 @@ fn fault_of_times(span: &Span, last_start: Picoseconds) -> Option<String> {
     (span.start < last_start).then(|| format!("follows a span that starts at {last_start}"))
 }
 
-/// Returns what is wrong with the place of a span in its lane, or `None` if nothing is. `open` has the ends of the
-/// spans around the last one of each lane.
+/// Returns what is wrong with the place of a span in its lane, or `None` if nothing is. `open` has, for each lane, the
+/// ends of the spans around its last span so far and of that span. The end of `span` is added.
 fn fault_of_lane(span: &Span, open: &mut EntityVec<LaneIndex, Vec<Picoseconds>>) -> Option<String> {
     if open.get(span.lane).is_none() {
         return Some(format!("is in {:?}, which does not exist", span.lane));
@@ -156,9 +158,9 @@ fn fault_of_lane(span: &Span, open: &mut EntityVec<LaneIndex, Vec<Picoseconds>>)
 struct Predecessors<'a> {
     timeline: &'a Timeline,
     nesting: Nesting,
-    /// The leaf that was last when each span of a lane started, or had started.
+    /// The last leaf before each span in its lane, or `None` if there is none.
     previous: EntityVec<SpanIndex, Option<SpanIndex>>,
-    /// The leaf inside of each span that ends last.
+    /// The leaf inside of each span that ends last. That of a leaf is the leaf itself.
     last_inside: EntityVec<SpanIndex, SpanIndex>,
 }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(crate) struct Nesting {
     /// The spans of each lane, in the order of their starts.
     pub lanes: EntityVec<LaneIndex, Vec<SpanIndex>>,
-    /// The innermost span around each span.
+    /// The innermost span around each span, or `None` if there is none.
     pub parents: EntityVec<SpanIndex, Option<SpanIndex>>,
     /// The number of spans around each span.
     pub depths: EntityVec<SpanIndex, usize>,

@@ -16,7 +16,7 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPTS: [&str; 2] = [include_str!("page/model.js"), include_str!("page/page.js")];
 
-/// The number of instructions in the text for browsers without scripts.
+/// The largest number of instructions in each table of the text for browsers without scripts.
 const FALLBACK_INSTRUCTIONS: usize = 200;
 
 /// The number that stands for a fact that is not known.
@@ -39,7 +39,7 @@ impl Timeline {
         })
     }
 
-    /// Returns the data of the page. What is not known is -1.
+    /// Returns the data of the page. What is not known is -1 or null.
     fn page_data(&self, program: Option<&str>) -> Value {
         let mut strings = Numbered::default();
         let mut rows = Numbered::default();
@@ -96,7 +96,7 @@ impl Timeline {
         json!([part.bytes, part.name, place(&part.loc), self.text_line(&part.loc, program)])
     }
 
-    /// Returns the line of the program's text that a location means, or -1 if it is in another file.
+    /// Returns the line of the program's text that a location means, or -1 if it means none or no text is given.
     fn text_line(&self, loc: &Loc, program: Option<&str>) -> i64 {
         let Some(pos) = loc.file_pos().filter(|_| program.is_some()) else { return UNKNOWN };
         let is_end_of =
@@ -152,7 +152,7 @@ const COLUMNS: [&str; 18] = [
 ];
 
 impl Row {
-    /// Returns the columns by their names. A fact that no span knows is null.
+    /// Returns the columns by their names. If there are rows, and a fact is known in none of them, its column is null.
     fn columns(rows: &[Row]) -> Value {
         let column = |i: usize| {
             let is_known = rows.iter().any(|row| row.0[i] != UNKNOWN);

@@ -192,7 +192,7 @@ impl Timeline {
         processes.chain(threads).chain(memory).collect()
     }
 
-    /// Returns the packets of the spans and of the memory in use, in the order of time.
+    /// Returns the packets of the spans in the order of time, and after them those of the memory in use.
     fn perfetto_events(&self, names: &mut Names) -> Vec<TracePacket> {
         let nesting = Nesting::of(self);
         let flows = Flows::of(self);

@@ -28,7 +28,7 @@ const EXTENSIONS: [(&str, Format); 5] = [
 ];
 
 impl Format {
-    /// Returns the format of the file at `path`, by the end of its name.
+    /// Returns the format of the file at `path`, by the end of its name in upper or lower case.
     ///
     /// # Errors
     /// Fails if the name ends with the extension of no format. The error lists the extensions.
@@ -70,6 +70,9 @@ impl Timeline {
     ///
     /// # Errors
     /// Fails if the extension is not known or if the file cannot be written.
+    ///
+    /// # Panics
+    /// Panics in debug builds if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn save(&self, path: impl AsRef<Path>, program: Option<&str>) -> Result<(), Diagnostics> {
         let path = path.as_ref();
         let contents = self.to_bytes(Format::of(path)?, program);

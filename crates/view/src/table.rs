@@ -22,7 +22,7 @@ impl Table {
         self.rows.push(row.iter().map(|cell| printable(cell)).collect());
     }
 
-    /// Returns the lines. A column without a cell below its heading is left out.
+    /// Returns the lines. A column whose cells below the heading are all empty is left out.
     pub fn lines(&self) -> Vec<String> {
         let is_used = |column: usize| self.rows.iter().skip(1).any(|row| !row[column].is_empty());
         let columns: Vec<usize> = (0..self.right.len()).filter(|&column| is_used(column)).collect();
@@ -51,7 +51,7 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// Returns a time as text with four digits, such as `222.5 us`.
+/// Returns a time as text in a unit in which it is less than 1000, or in seconds, such as `222.5 us`.
 pub(crate) fn time(time: Picoseconds) -> String {
     const UNITS: [&str; 5] = ["ps", "ns", "us", "ms", "s"];
     let (mut value, mut unit) = (time as f64, 0);

@@ -16,11 +16,11 @@ pub(crate) struct Seen {
     /// The kind and the name of the lane.
     pub lane: (String, String),
     pub name: String,
-    /// The number of spans around it.
+    /// The number of spans that contain the span.
     pub depth: usize,
     /// The facts as text.
     pub facts: BTreeMap<String, String>,
-    /// The numbers of the spans for which it waits.
+    /// The numbers of the spans for which the span waits.
     pub after: Vec<usize>,
 }
 

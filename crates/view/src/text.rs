@@ -14,7 +14,8 @@ const MAX_PARTS: usize = 20;
 const MAX_PATH_LINES: usize = 40;
 
 impl Timeline {
-    /// Returns the facts about the whole run and the notes, each with a label. What is not known is left out.
+    /// Returns the facts about the whole run and the notes, each with a label. What is not known is left out, and so is
+    /// the exposed communication if there is none.
     pub(crate) fn summary(&self) -> Vec<(&'static str, String)> {
         let end = self.end();
         let exposed = self.exposed_communication();
@@ -47,7 +48,7 @@ impl Timeline {
         printable(&format!("{}, {maker} on {}, {devices}", self.program, self.maker.machine()))
     }
 
-    /// Returns the text without the last line break, with at most `limit` instructions.
+    /// Returns the text without the last line break, with at most `limit` instructions in each table.
     pub(crate) fn text(&self, limit: usize) -> String {
         let mut lines = vec![self.title()];
         let summary = self.summary();

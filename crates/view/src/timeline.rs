@@ -40,8 +40,8 @@ pub struct Timeline {
     pub lanes: EntityVec<LaneIndex, Lane>,
     /// The spans, in the order of their starts. A span that is inside of another one in its lane follows it.
     pub spans: EntityVec<SpanIndex, Span>,
-    /// The memory in use from each of these times on, in the order of the times: of one device if it is predicted, and
-    /// of all devices together if it is measured. Empty if it is not known.
+    /// The memory in use, from each listed time on, in the order of time: of one device if it is predicted, and of all
+    /// devices together if it is measured. Empty if it is not known.
     pub memory: Vec<MemoryUse>,
     /// Facts that a reader must know beside the times, one sentence each, such as which runs are not listed.
     pub notes: Vec<String>,
@@ -57,7 +57,7 @@ pub enum Maker {
         /// The engine and the machine: `host, 2 workers`.
         machine: String,
     },
-    /// A simulator predicted them.
+    /// A simulator predicted the times.
     Predicted {
         /// The simulated machine: `TPU v5e 2x4`.
         machine: String,
@@ -102,57 +102,57 @@ pub enum SpanKind {
 /// A period in which a lane is busy with one thing.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// The lane in which it is shown.
+    /// The lane in which the span is shown.
     pub lane: LaneIndex,
     /// The name that is shown: `dot_general`, `fused(multiply, add)`.
     pub name: String,
     /// The kind of thing that the lane does.
     pub kind: SpanKind,
-    /// The start, at most [`Span::end`].
+    /// The start of the span, at most [`Span::end`].
     pub start: Picoseconds,
-    /// The end.
+    /// The end of the span.
     pub end: Picoseconds,
     /// The full names of the ops that ran, more than one if they were fused: `stablehlo.dot_general`.
     pub ops: Vec<String>,
     /// The place in the program that made the ops, with the scopes in which it did.
     pub loc: Loc,
-    /// The types of the results: `f32[128,256]`.
+    /// The types of the results, if they are known: `f32[128,256]`.
     pub shape: Option<String>,
-    /// The layout of the first result: `<@mesh, [{"data"}, {}]>`.
+    /// The layout of the first result, if it is known: `<@mesh, [{"data"}, {}]>`.
     pub sharding: Option<String>,
-    /// For a collective, the reason why it is there.
+    /// For a collective, the reason why it is there, if it is known.
     pub reason: Option<String>,
-    /// An assumption about the times, or a fact that their maker does not know.
+    /// An assumption about the times, or a fact that their maker does not know, if there is one.
     pub note: Option<String>,
-    /// The turn of the innermost loop that it is inside of, from 0.
+    /// The turn of the innermost loop that contains the span, from 0. `None` outside of loops, or if it is not known.
     pub turn: Option<u64>,
     /// The number of runs that the span stands for. It is 1 unless runs of small instructions are shown as one span.
     pub runs: u64,
-    /// The number of devices that the span serves. It counts once in sums of times.
+    /// The number of devices that the span serves. The span counts once in sums of times.
     pub devices: usize,
-    /// How much is done.
+    /// How much the span does.
     pub work: Work,
-    /// The spans for whose ends it waits.
+    /// The spans for whose ends the span waits.
     pub after: Vec<SpanIndex>,
 }
 
 /// How much a span does, for each device that it serves.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Work {
-    /// The number of additions and multiplications.
+    /// The number of additions and multiplications, if it is known.
     pub flops: Option<u64>,
-    /// The bytes that are read from and written to the memory of the device.
+    /// The bytes that are read from and written to the memory of the device, if they are known.
     pub memory_bytes: Option<u64>,
-    /// The bytes that a device receives from others.
+    /// The bytes that a device receives from others, if they are known.
     pub received_bytes: Option<u64>,
-    /// The least time at the limits of the machine: its peak rate, its memory and its links.
+    /// The least time at the limits of the machine: its peak rate, its memory and its links. `None` if it is not known.
     pub least_time: Option<Picoseconds>,
 }
 
 /// The memory that is in use from a time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryUse {
-    /// From when on.
+    /// The time from which on the bytes are in use.
     pub start: Picoseconds,
     /// The number of bytes.
     pub bytes: u64,
@@ -185,7 +185,8 @@ impl Timeline {
     }
 
     /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the
-    /// numbers of devices differ, the larger one is that of both.
+    /// numbers of devices differ, the larger one is that of both. The values at the peak, the program and the maker
+    /// stay those of this run.
     pub fn append(&mut self, next: Timeline) {
         let begin = self.end();
         let lanes: Vec<LaneIndex> = next.lanes.iter().map(|lane| self.lane(lane)).collect();

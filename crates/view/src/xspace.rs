@@ -53,7 +53,8 @@ struct XLine {
 struct XEvent {
     #[prost(int64, tag = "1")]
     metadata_id: i64,
-    /// It is one of two fields of which one is set, so that zero is written as well.
+    /// The picoseconds from the start of the line to that of the event. The format has two fields for this, of which
+    /// one must be set. Therefore 0 is written, too.
     #[prost(int64, optional, tag = "2")]
     offset_ps: Option<i64>,
     #[prost(int64, tag = "3")]
@@ -204,7 +205,7 @@ impl Tables {
     }
 }
 
-/// Returns XProf's name of a fact where it has one.
+/// Returns XProf's name of a fact, or `name` if it has no other one.
 fn xprof_name(name: &str) -> &str {
     match name {
         "kind" => "hlo_category",

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The outcome of a program that has ended or was stopped.
 pub struct Outcome {
-    /// `None` if it exceeded its time limit and was stopped.
+    /// The status with which the program ended, or `None` if it exceeded its time limit and was stopped.
     pub status: Option<ExitStatus>,
     pub stdout: String,
     pub stderr: String,
@@ -45,7 +45,7 @@ fn is_telling(line: &str) -> bool {
 /// input.
 ///
 /// # Errors
-/// Fails if the command cannot be started or killed. A command that itself fails is an [`Outcome`].
+/// Fails if the command cannot be started, waited for or killed. A command that itself fails is an [`Outcome`].
 pub fn run(mut command: Command, input: &str, limit: Duration) -> Result<Outcome> {
     let start = Instant::now();
     let name = command.get_program().to_string_lossy().into_owned();

@@ -80,7 +80,7 @@ struct Lock {
 struct Locked {
     name: String,
     version: String,
-    /// `None` for a crate of the workspace.
+    /// The source of the crate, or `None` for a crate of the workspace.
     source: Option<String>,
     checksum: Option<String>,
 }

@@ -105,7 +105,8 @@ fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<M
     (!verify(&out).has_errors()).then_some(out)
 }
 
-/// Replaces constants of type `own` by zeros of type `dtype`, and the kind of a comparison by that of `dtype`.
+/// Replaces constants whose type changes, as [`in_place_of`] states, by zeros of the new type, and the kind of a
+/// comparison by that of `dtype`.
 fn change_attrs(attrs: &mut Attrs, own: DType, dtype: DType) {
     Constant::map_value(attrs, |x| match in_place_of(x.dtype(), own, dtype) {
         same if same == x.dtype() => x.clone(),

@@ -29,7 +29,7 @@ pub struct Options {
 struct Part {
     place: String,
     checks: usize,
-    /// `None` if all of its checks hold.
+    /// The reason of the failure, or `None` if all checks hold.
     reason: Option<String>,
     /// True if the reason is one of [`KNOWN`].
     is_known: bool,
@@ -38,7 +38,7 @@ struct Part {
 /// The outcome of a file.
 struct Report {
     parts: Vec<Part>,
-    /// Standard error.
+    /// The text that the command wrote to standard error.
     errors: String,
 }
 

@@ -81,9 +81,9 @@ impl FactorColumn {
 /// How an op ran whose operands or results are split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ran {
-    /// On the part of each device.
+    /// The op ran on the part of each device.
     InParts,
-    /// On operands that were gathered first.
+    /// The op ran on operands that were gathered first.
     Whole,
 }
 

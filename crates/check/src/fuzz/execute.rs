@@ -19,9 +19,9 @@ use std::collections::BTreeSet;
 /// The knowledge about a program before it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// It is valid, and all its sums are exact, so its results are equal bit for bit.
+    /// The program is valid, and all its sums are exact, so its results are equal bit for bit.
     Exact,
-    /// Nothing is known. Results that differ by the order of sums are not a finding.
+    /// Nothing is known about the program. Results that differ by the order of sums are not a finding.
     Any,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) 
 
 /// The reason why a case ends early.
 pub(super) enum End {
-    /// It ended without a finding: with diagnostics or at a limit, as it may, or because the program has no main
+    /// The case ended without a finding: with diagnostics or at a limit, as it may, or because the program has no main
     /// function.
     Here,
     Wrong(Found),

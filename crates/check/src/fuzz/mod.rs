@@ -83,8 +83,8 @@ pub enum Reached {
     Nothing,
     /// The text was read, and the module does not verify.
     Read,
-    /// The module verifies. It has no main function, the partitioner or the interpreter refused it, or, in a case of
-    /// [`CaseKind::Inject`], its run without failures did not end with results.
+    /// The module verifies. It has no main function, its text does not read back, the partitioner or the interpreter
+    /// refused it, or, in a case of [`CaseKind::Inject`], its run without failures did not end with results.
     Verified,
     /// The module was partitioned. An engine or the interpreter refused the partitioned program, or there is a finding
     /// about it or about the text of a stage.
@@ -123,7 +123,7 @@ pub struct Outcome {
     pub ops: Vec<Opcode>,
     /// The names of the program's features.
     pub features: Vec<&'static str>,
-    /// The strategies by which its ops run, and their special cases. Empty if the program cannot be partitioned, and
+    /// The strategies by which the ops run, and their special cases. Empty if the program cannot be partitioned, and
     /// for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`].
     pub strategies: Vec<String>,
     /// Each injected failure, and whether it occurred before the end of the run.

@@ -39,7 +39,7 @@ pub(super) struct Live {
     pub name: String,
     pub ty: TensorType,
     pub grade: Grade,
-    /// The nesting of the region that made it.
+    /// The nesting of the region in which the value was made.
     pub depth: usize,
 }
 

@@ -19,7 +19,7 @@ use shardwise_mathfn::order::SEGMENT;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Memory is prefetched in rows of at least this length.
+/// Memory is prefetched in rows of at least this number of lanes.
 const AHEAD_LANES: usize = 2048;
 /// The work between two polls of the budget: the number of lanes times the number of instructions that run on each.
 /// Some instructions take 30 ns for a lane. One block always runs without a poll.

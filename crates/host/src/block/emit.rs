@@ -21,7 +21,7 @@ pub enum Unfusable {
     Row,
     /// A reduction over leading dimensions depends on the result of another one.
     Levels,
-    /// An operand that is used together with the result of a reduction over leading dimensions varies along these.
+    /// An operand that is read or written in the phase after a reduction over leading dimensions varies along these.
     Varies,
     /// Elements of an output would be written several times, or the strides do not show that they are not.
     Output,
@@ -121,7 +121,7 @@ pub(super) struct Code {
     pub wide: bool,
     /// The loops around rows, those over kept dimensions first.
     pub outer: Vec<usize>,
-    /// The number of these loops that are over kept dimensions. The others are over reduced ones.
+    /// The number of loops of `outer` that are over kept dimensions. The others are over reduced ones.
     pub kept: usize,
     pub row_len: usize,
     /// True if leading dimensions are reduced.
@@ -339,8 +339,8 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// Checks that the operands that are read after a reduction over leading dimensions do not vary along them. Fails
-    /// with [`Unfusable::Varies`] if one does.
+    /// Checks that the operands that are read or written after a reduction over leading dimensions do not vary along
+    /// them. Fails with [`Unfusable::Varies`] if one does.
     fn check_epilogue(&self, phases: &[Phase]) -> Result<(), Unfusable> {
         let Some(phase) = phases.get(1).filter(|_| self.layout.columns) else { return Ok(()) };
         let read = phase.lanes.iter().filter_map(|t| match t.base {
@@ -404,8 +404,9 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Counts a use of the value `node` in phase `level` and, at the first use, of the lane values that it is computed
-    /// from. Adds the row values that are used to `mine`, and adds targets to earlier phases where they are needed.
+    /// Counts a use of `node` in phase `level` if it is a lane value and, at the first use, of the lane values that it
+    /// is computed from. Adds the row values that are used to `mine`, and adds targets to earlier phases where they are
+    /// needed.
     fn visit(&self, node: usize, level: usize, mine: &mut Targets, all: &mut [Targets]) {
         match self.classes[node].kind {
             Granularity::Constant => {}

@@ -305,8 +305,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns the context for the kernel of a step. The buffers of a slot are moved into it if no later step reads the
-    /// slot and only one input of this step does. Otherwise, the context and the run share them.
+    /// Returns the context for the kernel of a step. The buffers of a slot are moved into it if the slot is among the
+    /// step's `drops` and only one input of the step reads it. Otherwise, the context and the run share them.
     fn context(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> KernelCx<'a> {
         let take = |values: &mut EntityVec<Slot, Vec<Option<Buffer>>>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)

@@ -3,12 +3,12 @@
 use shardwise_base::Account;
 use std::time::{Duration, Instant};
 
-/// The most runs of steps that are listed one by one. The list takes at most 6 MiB.
+/// The most runs of steps that are listed one by one. The list takes at most 8 MiB.
 const MAX_RUNS: usize = 1 << 17;
 
 /// How often each step of a plan ran and how long, and when, as far as the list of runs goes.
 pub struct StepTimes {
-    /// When the first step started.
+    /// The time at which the first step started, or `None` before that.
     first: Option<Instant>,
     account: Account,
     /// The bytes that the account has in use beside the arguments and the constants.
@@ -17,7 +17,7 @@ pub struct StepTimes {
     pub totals: Vec<(u64, Duration)>,
     /// The runs, in the order of their starts.
     pub runs: Vec<StepRun>,
-    /// The turn of the innermost loop that is running.
+    /// The turn of the innermost loop that is running, counted from 0, or `None` outside of loops.
     pub turn: Option<u64>,
 }
 

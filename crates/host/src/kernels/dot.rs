@@ -30,7 +30,7 @@ use std::collections::HashSet;
 struct Source {
     value: Value,
     strides: Vec<isize>,
-    /// The copy of the value that has these strides, if the value does not have them.
+    /// The copy of the value that has the strides, if the value does not have them.
     copy: Option<Move>,
 }
 
@@ -72,8 +72,8 @@ pub struct Sum {
 /// Returns the additions of a block that run as part of the product that they add, in program order.
 ///
 /// Both operands must be used by the addition alone, have the same instances as its result, and be results of ops of
-/// this block. None of these ops is a view or a constant, and none is elementwise unless it is itself a returned
-/// addition: a value that an elementwise op computes is better computed by the pass that reads the product.
+/// this block. Each of these ops has operands and is no view, and block programs do not compute it, unless it is itself
+/// a returned addition: a value that a block program computes is better computed by the pass that reads the product.
 pub fn sums(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses) -> Vec<Sum> {
     let block: HashSet<Op> = ops.iter().copied().collect();
     let mut found: Vec<Sum> = vec![];
@@ -301,7 +301,7 @@ mod tests {
     /// An operand, which is an argument or its transpose.
     struct Operand {
         argument: Literal,
-        /// The line that computes it from the argument, if there is one.
+        /// The line that computes the operand from the argument. Empty if the operand is the argument.
         line: String,
         name: String,
         ty: String,

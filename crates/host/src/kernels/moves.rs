@@ -102,7 +102,7 @@ fn padding(view: &OpView<'_>) -> Option<Moves> {
 
 /// The start of a block, which is read from scalar inputs and clamped so that the block is inside.
 struct Start {
-    /// The first of the scalar inputs.
+    /// The index of the first of the scalar inputs.
     first: usize,
     dtype: DType,
     /// The largest start along each dimension.

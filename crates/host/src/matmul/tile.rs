@@ -63,7 +63,8 @@ pub struct Block<'a> {
     pub left: *const u32,
     /// Panels of two vectors.
     pub right: *const u32,
-    /// A tile of sums for each right panel and each left panel, kept from the first block to the last.
+    /// A tile of sums for each right panel and each left panel, kept from the first block to the last. All tiles share
+    /// the memory of one if the block is the first and has `results`.
     pub sums: *mut u32,
     /// The number of rows.
     pub rows: usize,

@@ -84,7 +84,7 @@ pub struct Step {
     pub outputs: Vec<Slot>,
     /// The instances that are computed, of every output.
     pub points: Points,
-    /// The numbers of these instances.
+    /// The numbers of the instances that are computed.
     pub instances: Vec<usize>,
     pub loc: Loc,
     /// The name of what runs: `stablehlo.dot_general`, `fused(multiply, add)`.
@@ -181,6 +181,7 @@ pub struct Divergence {
     /// The regions run for each of these points separately.
     pub apart: Points,
     /// A collective in the regions whose groups need several instances of the predicate, which therefore must agree.
+    /// `None` if there is none.
     pub collective: Option<Loc>,
 }
 
@@ -210,8 +211,8 @@ pub trait Kernel: Send + Sync {
 /// The context of a kernel: the buffers of all instances of its inputs, and its outputs, which it fills.
 pub struct KernelCx<'a> {
     pub step: &'a Step,
-    /// For each input, the buffers of all instances of its slot that were computed. If this is the slot's last use and
-    /// there is no other owner of a buffer, the buffer may be overwritten.
+    /// For each input, the buffers of all instances of its slot; `None` for those that were not computed. If this is
+    /// the slot's last use and there is no other owner of a buffer, the buffer may be overwritten.
     pub inputs: Vec<Vec<Option<Buffer>>>,
     /// For each output, a buffer for each instance. They are `None` until the kernel sets them.
     pub outputs: Vec<Vec<Option<Buffer>>>,
@@ -284,6 +285,9 @@ impl KernelCx<'_> {
 
     /// Sets the buffers of output number `output`, one for each instance that is to be computed, in the order of
     /// `instances`.
+    ///
+    /// # Panics
+    /// Panics if there is no such output.
     pub fn set(&mut self, output: usize, buffers: impl IntoIterator<Item = Buffer>) {
         for (&i, buffer) in self.instances.iter().zip(buffers) {
             self.outputs[output][i] = Some(buffer);

@@ -94,7 +94,7 @@ fn a_call_of_unknown_cost_has_a_time_and_a_note() {
     assert_eq!(span.work.flops, None);
 }
 
-/// A gather that nothing needs until the product before it is done.
+/// A gather that nothing needs until the product beside it is done.
 const ASYNCHRONOUS: &str = r#"sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<4096x1024xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
     %b: tensor<4096x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> tensor<4096x4096xbf16> {
@@ -188,7 +188,7 @@ fn a_program_on_global_values_is_refused() {
 
 #[test]
 fn memory_follows_the_lives_of_values() {
-    // Each array has 4 MiB. The negation writes into the memory of the product, which is used no more.
+    // Each array has 4 MiB. No product takes over the memory of an operand, which it reads while it writes.
     let source = r#"func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
       : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>

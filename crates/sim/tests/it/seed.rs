@@ -121,7 +121,7 @@ fn in_order(dtype: &str, is_permute_first: bool) -> String {
     per_device(dtype, &body)
 }
 
-/// The same in both directions: two chunks arrive at once, and the last one in two halves.
+/// The chapter's collective matmul in both directions: two chunks arrive at once, and the last one in two halves.
 fn bidirectional(dtype: &str) -> String {
     let (chunk, half) = (format!("512x512x{dtype}"), format!("256x512x{dtype}"));
     let mut body = permute("l", "a", -1, &chunk) + &permute("r", "a", 1, &chunk);

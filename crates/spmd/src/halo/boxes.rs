@@ -77,7 +77,7 @@ struct Fetch<'a> {
     boxes: &'a Boxes,
     /// The device's block before the exchange.
     x: Value,
-    /// The shape of its block after the exchange.
+    /// The shape of the device's block after the exchange.
     block: Vec<usize>,
 }
 
@@ -178,12 +178,12 @@ impl Fetch<'_> {
 
 /// Where the boxes of a round are, for each dimension and device.
 struct Places {
-    /// The position in the source's block from which it sends an array; `None` if the device sends nothing.
+    /// The position in its own block from which a device sends an array; `None` if it sends nothing.
     sliced: Vec<Vec<Option<i64>>>,
-    /// The position in the target's block at which it places the array; `None` if the device receives nothing.
+    /// The position in its new block at which a device places the array; `None` if it receives nothing.
     placed: Vec<Vec<Option<i64>>>,
-    /// The distance by which the target moves the box within the array after it has received it; `None` if the device
-    /// receives nothing.
+    /// The distance by which a device moves the box within the array that it has received; `None` if it receives
+    /// nothing.
     shifts: Vec<Vec<Option<i64>>>,
     /// The first element of the box in the array that is placed, and the end of it. A device without a box has an empty
     /// one.

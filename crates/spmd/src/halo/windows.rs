@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) struct Windows {
     along: AxisList,
     reason: Option<Arc<Reason>>,
-    /// The device's position along the axes, once it is needed.
+    /// The device's position along the axes, or `None` until it is needed.
     index: Option<Value>,
 }
 

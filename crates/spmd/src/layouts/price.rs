@@ -90,7 +90,7 @@ struct RatingKey(Class, SmallVec<[Option<Layout>; 4]>);
 /// The price of a site under certain layouts.
 #[derive(Default)]
 pub(super) struct Rated {
-    /// A number of its own, from 1.
+    /// The number of this rating, from 1. All ratings have different numbers.
     number: usize,
     /// The price of the site without the moves of operands.
     own: u64,
@@ -104,7 +104,7 @@ pub(super) struct Rated {
     moves: SmallVec<[(usize, Move); 2]>,
     asks: SmallVec<[Ask<usize>; 2]>,
     decision: Option<Rc<Decision>>,
-    /// The number of shards into which a product's work is split.
+    /// The number of shards into which a product's work is split; `None` for other sites.
     shards: Option<usize>,
 }
 

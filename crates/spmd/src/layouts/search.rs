@@ -109,7 +109,7 @@ pub(super) struct Left {
     pub site_count: usize,
     /// The number of sites that move something.
     pub of: usize,
-    /// True if no earlier round of this kind had looked at these sites.
+    /// True if no earlier round of the same kind had looked at the sites that are left.
     pub is_first_round: bool,
 }
 
@@ -330,8 +330,8 @@ impl Search<'_, '_> {
         (best.0, changes)
     }
 
-    /// Splits other dimensions in place of those along which elements move, wherever the price falls, beginning at the
-    /// dearest sites. Ends when [`TRADE_EFFORT`] is spent. Returns true if a price fell.
+    /// Splits other dimensions in place of those that ops do not pass through ([`Tensors::trades`]), wherever the price
+    /// falls, beginning at the dearest sites. Ends when [`TRADE_EFFORT`] is spent. Returns true if a price fell.
     fn trade(&mut self) -> bool {
         let most_effort = self.prices.effort + TRADE_EFFORT;
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| self.prices.bytes(*s) > 0).collect();
@@ -460,7 +460,7 @@ struct Tensors<'a> {
     rule: Arc<Rule>,
     mesh: &'a Arc<Mesh>,
     decision: Rc<Decision>,
-    /// The group of each tensor, operands first.
+    /// The group of each tensor, operands first; `None` for a tensor without one.
     groups: &'a [Option<Group>],
 }
 
@@ -513,8 +513,9 @@ impl<'a> Tensors<'a> {
         (!moved.is_empty()).then(|| self.split_over(&axes))
     }
 
-    /// Returns other layouts of the op's tensors, one at a time: the axes of a dimension along which elements move, or
-    /// that no op can split, split another dimension that they divide evenly.
+    /// Returns other layouts of the op's tensors, one at a time: the axes of a dimension that the op does not pass
+    /// through, because elements move or are reduced along it or all of it is needed, split another dimension that they
+    /// divide evenly.
     fn trades(&self, prices: &Prices<'_>) -> Wanted {
         let mut found = vec![];
         for (index, group) in self.groups.iter().enumerate().filter_map(|(i, g)| Some((i, (*g)?))) {
@@ -614,8 +615,9 @@ struct Queue {
 }
 
 impl Queue {
-    /// Takes out the dearest change. Returns it, and true if it may raise the price. If `avoids_rises` is true, each change
-    /// is first returned with false. When no other is left, it is returned again with true.
+    /// Takes out the dearest change. Returns it, and true if it may raise the price. If `avoids_rises` is true, each
+    /// change is first returned with false. When no other is left, it is returned again with true. Returns `None` if
+    /// the queue is empty.
     fn pop(&mut self, avoids_rises: bool) -> Option<(Change, bool)> {
         let change = |ask: Ask| (ask.value, ask.layout);
         let Some(Next(ask)) = self.first.pop() else { return self.later.pop().map(|next| (change(next.0), true)) };

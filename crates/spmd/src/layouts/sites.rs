@@ -51,7 +51,7 @@ pub(super) struct GroupData {
     pub is_fixed: bool,
     /// True if an op without a rule makes the values: it makes them whole, and never a summand.
     pub is_whole: bool,
-    /// The sites that the layout matters to.
+    /// The sites that have values of the group.
     pub sites: Vec<Site>,
 }
 
@@ -60,8 +60,8 @@ pub(super) struct SiteData {
     pub class: Class,
     /// How often the site runs.
     pub runs: u64,
-    /// The groups of an op's operands and results, or of the two ends of an edge. An edge to a layout has only its
-    /// first end here.
+    /// The groups of an op's operands and results, or of the two ends of an edge; `None` for values without one. An
+    /// edge to a layout has only its first end here.
     pub groups: SmallVec<[Option<Group>; 4]>,
 }
 
@@ -118,7 +118,7 @@ impl Sites {
         self.group_of[v]
     }
 
-    /// Records at each group the sites that it matters to.
+    /// Records at each group the sites that have values of the group.
     fn connect(&mut self) {
         for site in self.sites.keys() {
             let mut groups: SmallVec<[Group; 4]> = self.sites[site].groups.iter().copied().flatten().collect();

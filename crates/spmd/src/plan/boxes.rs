@@ -214,7 +214,7 @@ struct Choice<'a> {
     least: LeastPrice,
     /// The positions of the cuts chosen for the first dimensions.
     chosen: Vec<usize>,
-    /// The best price so far.
+    /// The best price so far, or `None` if no exchange was found.
     price: Option<Price>,
     /// The choice that has the best price, unless an earlier search found that price.
     best: Option<Vec<usize>>,

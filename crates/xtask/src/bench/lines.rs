@@ -22,7 +22,7 @@ impl Samples {
         self.0.entry((name.to_string(), subject)).or_default().push(median_us);
     }
 
-    /// Returns the median over the rounds, or `None` if the program was not measured.
+    /// Returns the median over the rounds, or `None` if the program was not measured for this subject.
     pub fn median(&self, name: &str, subject: Subject) -> Option<f64> {
         let rounds = self.0.get(&(name.to_string(), subject))?;
         Some(median(rounds))

@@ -122,7 +122,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 /// Times the calls of a program, and adds the medians of the rounds to `samples`. Returns a line about how well our
-/// results agree with JAX's. Fails if the program cannot be loaded or a call fails.
+/// results agree with JAX's. Fails if the program cannot be loaded, if a call fails, or if [`Ours::distance`] does.
 fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
     eprintln!("measuring {name}");
     let text = OWN.iter().find(|own| own.0 == name).map(|own| own.1()).transpose()?;
@@ -145,7 +145,7 @@ fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples:
 
 /// Times the calls of our program and of two of JAX's programs, of which the faster one counts. Adds the medians of the
 /// rounds to `samples`. Returns a line about how well our results agree with JAX's. Fails if the program cannot be
-/// loaded or a call fails.
+/// loaded, if a call fails, or if [`Ours::distance`] does.
 fn time_against_two(
     jax: &mut Jax,
     folder: &Path,

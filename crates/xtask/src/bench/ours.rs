@@ -30,8 +30,8 @@ pub struct Ours {
 
 impl Ours {
     /// Compiles `text`, or `NAME.mlir` of a folder, and reads its arguments from `NAME.arg0.bin`, … With
-    /// [`Devices::One`], every axis of the mesh has size one. Fails if a file cannot be read, or if the program cannot
-    /// be compiled.
+    /// [`Devices::One`], every axis of the mesh has size one. Fails if a file cannot be read or has the wrong size, or
+    /// if the program cannot be compiled.
     pub fn load(folder: &Path, name: &str, devices: Devices, text: Option<String>) -> Result<Ours> {
         let mut text = match text {
             Some(text) => text,
@@ -71,8 +71,8 @@ impl Ours {
     }
 
     /// Calls the program, and returns the largest difference from JAX's outputs `NAME.out0.bin`, … in the folder, each
-    /// relative to the largest value of its output. Fails if the call fails, if JAX has more or fewer outputs, or if it
-    /// has outputs of other sizes.
+    /// relative to the largest value of its output. Fails if the call fails, if JAX has more or fewer outputs or
+    /// outputs of other sizes, if integers or booleans differ, or if a NaN or an infinity meets another value.
     pub fn distance(&self, folder: &Path, name: &str) -> Result<f64> {
         let mut farthest = 0f64;
         let results = self.call()?;

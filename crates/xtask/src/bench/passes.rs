@@ -109,8 +109,8 @@ fn repeated_text(ops: usize, mesh: &[usize]) -> String {
     text
 }
 
-/// Returns a program of about `ops` ops in blocks of four, without two equal shapes: a product, a broadcast bias, an
-/// activation. The layouts of the weights contradict each other in many ways.
+/// Returns a program of about `ops` ops in blocks of four: a product, a broadcast bias, their sum, an activation. No
+/// two blocks have equal shapes. The layouts of the weights contradict each other in many ways.
 fn distinct_text(ops: usize) -> String {
     const LAYOUTS: [&str; 7] = [
         "{\"x\"}, {}",
@@ -159,7 +159,7 @@ fn sharded(dims: &str) -> String {
 }
 
 /// Returns the training step of a Llama of so many layers for 256 devices, as JAX exports it. The text is kept under
-/// `target/oracle` for the next time. Fails if the export does.
+/// `target/oracle` for the next time. Fails if the text cannot be exported or read.
 fn llama_text(layers: usize) -> Result<String> {
     let path = repo::target_dir("oracle")?.join(format!("llama_{layers}.mlir"));
     if !path.exists() {

@@ -40,7 +40,7 @@ const LONGEST: usize = 3;
 /// `x · w0 · w1 · …`, from left to right.
 struct Chain {
     mesh: Arc<Mesh>,
-    /// The sizes of the rows of `x`, of its columns, and of the columns of each weight.
+    /// The number of rows of `x`, of its columns, and of the columns of each weight.
     sizes: Vec<usize>,
     /// The layouts of `x`, of the weights, and of the result.
     layouts: Vec<Sharding>,

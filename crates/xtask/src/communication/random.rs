@@ -49,7 +49,7 @@ pub fn even_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) 
 }
 
 /// Returns a shape of which these layouts split at least one dimension unevenly if they split any: an even shape with
-/// at least `elements` elements, of which some dimensions are then shortened.
+/// at least `elements` elements, of which some dimensions are then shortened. Panics as [`even_shape`] does.
 pub fn uneven_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) -> Vec<usize> {
     let mut shape = even_shape(choose, layouts, elements);
     let multiple = |d: usize| layouts.iter().map(|s| s.shard_counts()[d]).fold(1, lcm);

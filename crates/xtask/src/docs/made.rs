@@ -62,16 +62,16 @@ struct Function {
     file: Rc<str>,
     is_closure: bool,
     parameters: usize,
-    /// The strings in its body that consist of words.
+    /// The strings in the body that consist of words.
     says: Vec<String>,
-    /// The names of the functions that its body calls by a path.
+    /// The names of the functions that the body calls by a path.
     callees: Vec<String>,
 }
 
 #[derive(Clone)]
 struct Call {
     callee: String,
-    /// The module before the name: `mistakes` in `mistakes::shape(..)`.
+    /// The module before the name, if there is one: `mistakes` in `mistakes::shape(..)`.
     module: Option<String>,
     arguments: Vec<Expr>,
     scope: Scope,
@@ -175,7 +175,7 @@ fn names(pattern: &Pat, path: Vec<usize>) -> Vec<(String, Vec<usize>)> {
 struct Finder<'a> {
     found: &'a mut Found,
     scope: Scope,
-    /// The name of the type whose implementation is read.
+    /// The name of the type whose implementation is read; `None` outside of implementations.
     implemented: Option<String>,
 }
 

@@ -87,7 +87,7 @@ pub struct Case {
     pub name: String,
     /// The function with everything that it refers to.
     pub text: String,
-    /// The index of its program in the file.
+    /// The index, in the file, of the program with the function.
     pub program: usize,
     /// True if the text is the whole program, because it is inside a `module`, or because at most one function of it
     /// has CHECK lines.

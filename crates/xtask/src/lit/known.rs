@@ -10,11 +10,11 @@ use std::path::Path;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// The last components of the file's path.
+    /// The last components of the file's path; `None` for every file.
     file: Option<String>,
-    /// The functions' names. The second function of a file with the same name is `name#2`.
+    /// The functions' names; `None` for every function. The second function of a file with the same name is `name#2`.
     functions: Option<Vec<String>>,
-    /// The start of one of the passes, including its options.
+    /// The start of one of the passes, including its options; `None` for all passes.
     pass: Option<String>,
     pub reason: String,
 }

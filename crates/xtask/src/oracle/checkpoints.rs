@@ -13,7 +13,8 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// and true if they are equal.
 ///
 /// # Errors
-/// Fails if a script cannot be started, if Python cannot write its file, or if our library fails.
+/// Fails if the folder cannot be cleared, if a script cannot be started, if Python cannot write its file, or if our
+/// library fails.
 pub fn run(python: &Path) -> Result<(String, bool)> {
     let folder = repo::target_dir("oracle/checkpoints")?;
     std::fs::remove_dir_all(&folder).and_then(|()| std::fs::create_dir(&folder)).context("cannot clear the folder")?;

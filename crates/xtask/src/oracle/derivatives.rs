@@ -180,7 +180,8 @@ fn is_as_exact(case: &Case, seed: u64, exact: &Case) -> Result<bool, String> {
 }
 
 /// Returns the largest distance of two elements, divided by the magnitude of the largest finite element of `theirs`.
-/// Infinite elements must be equal, and all NaNs are.
+/// The parts of complex numbers count as elements. All NaNs are equal. The result is infinite if a NaN or an infinity
+/// meets another value.
 fn relative(ours: &Literal, theirs: &Literal) -> f64 {
     let parts = |x: &Literal, i: usize| match x.dtype().is_complex() {
         true => [x.get_f64(i), x.imaginary_f64(i)],
@@ -235,9 +236,11 @@ pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
 
 /// The comparison of a case.
 enum Outcome {
-    /// The largest distance, in units of the one that is allowed, and the run that has it.
+    /// The largest distance, in units of the one that is allowed, and the run that has it, which is empty if the
+    /// distance is 0.
     At(f64, String),
-    /// The results differ by more, but ours are as close to those in `f64` as JAX's are.
+    /// The results differ by more than is allowed, but ours are as close to those in `f64` as JAX's are or as is
+    /// allowed.
     Rounded,
     Failed(String),
     /// JAX cannot transform the function, for this reason.
@@ -260,7 +263,7 @@ struct Report {
     /// The number of differences for each listed entry.
     met: BTreeMap<usize, usize>,
     rows: BTreeMap<String, Row>,
-    /// The number of cases of each function.
+    /// The number of cases of each function that JAX can transform.
     drawn: BTreeMap<String, usize>,
     refused: BTreeMap<String, String>,
     rounded: Vec<String>,

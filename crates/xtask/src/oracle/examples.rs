@@ -32,7 +32,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// Runs the examples and compares their values. Returns a line for each, and true if all are equal.
 ///
 /// # Errors
-/// Fails if an example cannot be built or fails, or if Python cannot be started.
+/// Fails if an example cannot be built or fails, if its folder cannot be cleared, or if Python cannot be started.
 pub fn run(python: &Path, names: &[&str]) -> Result<(String, bool)> {
     let folder = repo::target_dir("oracle/examples")?;
     let built = command::build_examples(names)?;

@@ -52,7 +52,7 @@ pub struct Elements {
 /// The results of a program, or why it could not run.
 #[derive(Deserialize)]
 pub struct Evaluated {
-    /// The bytes of each result.
+    /// The bytes of each result in hexadecimal, or `None` if the program could not run.
     pub results: Option<Vec<String>>,
     pub reason: String,
 }
@@ -234,7 +234,8 @@ pub fn ask(python: &Path, requests: &[Request], more: &[&str]) -> Result<Vec<Res
     Ok(answers)
 }
 
-/// Returns the bytes that a text of hexadecimal digits stands for, and an error for any other text.
+/// Returns the bytes for which a text of hexadecimal digits stands, two digits for each. Fails for an odd number of
+/// digits and for any other text.
 pub fn bytes(hex: &str) -> Result<Vec<u8>, String> {
     let byte = |i| hex.get(2 * i..2 * i + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
     let bytes: Option<Vec<u8>> = (0..hex.len().div_ceil(2)).map(byte).collect();

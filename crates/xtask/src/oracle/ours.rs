@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The time limit for one program and one check.
+/// The time limit for one call of the command.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Builds the `shardwise` command with the profile of this program, and returns its path. Fails if the build does.

@@ -91,8 +91,8 @@ fn write_case(seed: u64, folder: &Path) -> Result<Vec<Made>> {
     SUBJECTS.iter().enumerate().map(make).collect()
 }
 
-/// Returns the module without unused ops: those directly in a function's body that have results, none of which is used.
-/// In MLIR's driver they take part until they are removed, and in ours they never do.
+/// Returns the module without unused ops: those directly in a function's body that have results, none of which is used
+/// by an op that stays. In MLIR's driver they take part until they are removed, and in ours they never do.
 fn without_dead_ops(module: &Module) -> Module {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -147,7 +147,7 @@ fn with_priorities(mut module: Module, seed: u64) -> Module {
 
 enum Verdict {
     Equal,
-    /// jaxlib refuses the module, or its passes fail.
+    /// jaxlib refuses the module or crashes on it, or its passes fail.
     Unknown,
     Different(String),
 }

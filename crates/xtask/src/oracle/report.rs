@@ -21,7 +21,7 @@ pub struct Report<'a> {
     pub verdicts: &'a Verdicts,
     pub propagation: Shardings,
     pub known: Vec<Known>,
-    /// True if the families are not restricted. Only then must all totals reach their marks.
+    /// True if no option restricts the families or names a folder. Only then must all totals reach their marks.
     pub is_whole: bool,
     /// True if every program is included.
     pub is_full: bool,
@@ -112,7 +112,7 @@ impl Report<'_> {
     }
 
     /// Returns a line for each mark that is not reached. The number of classes of differences always counts, the other
-    /// totals only if the families are not restricted and their check was run.
+    /// totals only if `is_whole` is true and their check was run.
     fn missed(&self) -> Vec<String> {
         let mut missed = vec![];
         let classes: BTreeSet<&str> =

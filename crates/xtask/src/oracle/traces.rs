@@ -21,7 +21,7 @@ const PROGRAMS: [&str; 2] = ["testdata/transformer/tiny_train.mlir", "testdata/c
 /// true if they find the same spans.
 ///
 /// # Errors
-/// Fails if the script cannot be started, or if a program cannot be run or simulated.
+/// Fails if the script cannot be started, if a program cannot be run or simulated, or if a timeline cannot be saved.
 pub fn run(python: &Path) -> Result<(String, bool)> {
     let folder = repo::target_dir("oracle/traces")?;
     std::fs::remove_dir_all(&folder).and_then(|()| std::fs::create_dir(&folder)).context("cannot clear the folder")?;

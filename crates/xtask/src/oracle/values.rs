@@ -27,7 +27,7 @@ const WHOLE: u64 = 10_000;
 /// A program and our results for it.
 struct Subject {
     seed: u64,
-    /// `None` for a program of several ops.
+    /// The op of the program, or `None` for a program of several ops.
     op: Option<Opcode>,
     text: String,
     inputs: Vec<Literal>,
@@ -81,8 +81,8 @@ fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
 }
 
 /// Compares `count` programs from `seed` on. Returns the report, and true if all differences are known and, with at
-/// least [`WHOLE`] programs, all known differences occur. Fails if JAX cannot be asked or the list of known differences
-/// cannot be read.
+/// least [`WHOLE`] programs, all known differences occur. Fails if JAX cannot be asked, if the list of known
+/// differences cannot be read, or if the list of programs that run nowhere else cannot be written.
 pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let seeds: Vec<u64> = (seed..seed + count).collect();
@@ -105,7 +105,7 @@ enum Theirs {
         by: &'static str,
         results: Vec<String>,
     },
-    /// No system runs the program, for this reason.
+    /// The program was not run, for this reason.
     None(String),
 }
 
@@ -146,7 +146,7 @@ struct Row {
     interpreted: usize,
     compiled: usize,
     different: usize,
-    /// The largest distance in the tolerance's units, if there is one.
+    /// The largest distance in units of `tolerance`, or 0 if that is `None`.
     worst: u64,
     tolerance: Option<Tolerance<'static>>,
 }

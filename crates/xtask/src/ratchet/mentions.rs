@@ -102,8 +102,8 @@ pub fn unlisted_modules(lib: &str) -> Vec<String> {
     declared.filter(|name| !is_known(name)).map(str::to_string).collect()
 }
 
-/// Returns how often a source mentions an ordinary op outside of its tests: by opcode, by an import of all opcodes, by
-/// name, by the end of its name, or by an item of its module.
+/// Returns how often a source mentions an ordinary op outside of its tests: by opcode, by an import of several or all
+/// opcodes, by name, by the end of its name, or by its module.
 pub fn mentions(source: &str, ordinary: &BTreeSet<Opcode>) -> usize {
     let source = without_tests(source);
     let names: BTreeSet<&str> = ordinary.iter().map(|op| op.name()).collect();

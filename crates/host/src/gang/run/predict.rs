@@ -60,15 +60,16 @@ struct Predicting<'a> {
 
 impl Run<'_> {
     /// Returns the memory that a run of the plan needs, given its arguments. Nothing is computed. If the memory cannot
-    /// be counted because its size overflows, the peak and the bytes of the results are `usize::MAX`. Unwinds if the
-    /// run of the current budget is cancelled.
+    /// be counted because its size overflows, the peak and the bytes of the results are `usize::MAX`. If the arguments
+    /// and constants alone overflow, their bytes are 0. Unwinds if the run of the current budget is cancelled.
     pub fn predict(plan: &Plan, module: &Module, func: &Func, given: &[Given]) -> Predicted {
         let memory = Memory::counted();
         counted(|account| Predicting::new(Run::new(plan, module, func, &memory), account, None).predict(given))
     }
 
     /// Returns the diagnostic for a run that is refused because of the memory that it needs. It lists the largest
-    /// arrays that are alive at the peak that was predicted. Unwinds as [`Run::predict`] does.
+    /// arrays that are alive at the peak that was predicted, unless no step runs at that time. Unwinds as
+    /// [`Run::predict`] does.
     pub fn refused(
         plan: &Plan,
         module: &Module,

@@ -26,7 +26,7 @@ pub struct Conv {
 /// An operand in the layout in which it is read: the strides of its dimensions, in the order stated where it is made.
 pub struct Array {
     pub strides: Vec<isize>,
-    /// The copy that has these strides, if the operand does not have them.
+    /// The copy that has the strides, if the operand does not have them.
     pub copy: Option<(Moves, TensorType)>,
 }
 

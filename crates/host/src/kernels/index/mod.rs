@@ -106,23 +106,23 @@ struct Windows {
     starts: Vec<Start>,
     /// The operand dimensions whose start is an index.
     indexed: Vec<Indexed>,
-    /// For each operand dimension, its size, its stride and the size of the window.
+    /// For each operand dimension, its size, its stride and the size of the window, in elements.
     dims: Vec<[usize; 3]>,
-    /// The window's pieces that are contiguous in both, as their offsets in the operand and in the slices.
+    /// The window's pieces that are contiguous in the operand and in the slices, as their offsets in both, in elements.
     runs: Vec<[usize; 2]>,
     /// The number of elements of a piece.
     run: usize,
     /// The number of elements of the operand's block of which a piece is a part.
     block: usize,
-    /// The window's dimensions in the operand, with their strides in the slices.
+    /// The window's dimensions in the operand, with their strides in the slices, in elements.
     window: Vec<(usize, usize)>,
 }
 
 /// A dimension that numbers windows.
 struct Batch {
     size: usize,
-    /// The strides in the slices, in the indices and in the operand. The last is 0 if no operand dimension goes with
-    /// this one.
+    /// The strides of the dimension in the slices, in the indices and in the operand. The last is 0 if no operand
+    /// dimension goes with the dimension.
     strides: [usize; 3],
 }
 
@@ -364,7 +364,7 @@ fn windows(view: &OpView<'_>) -> Option<GatherKernel> {
 struct GatherPart<'a> {
     instance: usize,
     windows: Range<usize>,
-    /// The offset of its first column in the result, in elements.
+    /// The offset of the part's first column in the result, in elements.
     start: usize,
     columns: Grid<'a, u8>,
 }
@@ -534,9 +534,9 @@ impl Kernel for ScatterKernel {
 /// The columns of an operand that one worker updates, in bytes.
 struct Columns<'a> {
     columns: Grid<'a, u8>,
-    /// The first column.
+    /// The position of the first column in a row, in bytes.
     start: usize,
-    /// The number of columns of a whole row.
+    /// The number of bytes of a whole row of the operand.
     row: usize,
 }
 

@@ -64,7 +64,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 /// The operands as arrays in which padding and holes are initial values. Operands with padding or holes are copied.
 struct Source {
     sizes: Vec<usize>,
-    /// The windows on these arrays.
+    /// The windows on the arrays, one for each dimension.
     window: Vec<WindowDim>,
     /// The elements of the operands that the copies hold, or `None` if the operands are read without a copy.
     seen: Option<Vec<Seen>>,

@@ -32,7 +32,7 @@ pub struct Running {
     len: usize,
     /// The number of lines that are side by side.
     inner: usize,
-    /// The number of groups of such lines.
+    /// The number of groups of lines that are side by side.
     outer: usize,
     size: usize,
 }

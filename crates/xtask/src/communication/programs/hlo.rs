@@ -29,7 +29,7 @@ pub struct Computation {
 
 pub struct Instruction {
     pub opcode: String,
-    /// The shape of the result, or of each element if the result is a tuple.
+    /// The shape of the result, or of each array in it if the result is a tuple. Tokens are left out.
     pub shapes: Vec<Shape>,
     /// The names of the operands.
     pub operands: Vec<String>,
