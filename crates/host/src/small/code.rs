@@ -117,6 +117,22 @@ pub(crate) enum Ins {
         table: Range<u32>,
         starts: Range<u32>,
     },
+    /// Sets elements to those of a window of a large array, which is input number `array`. The table has the numbers of
+    /// the elements of the window that starts at 0.
+    Read {
+        elem: Elem,
+        array: u32,
+        to: u32,
+        table: Range<u32>,
+        starts: Range<u32>,
+    },
+    /// Copies `update` into a window of a large array, which is input number `array`.
+    Write {
+        array: u32,
+        update: Place,
+        table: Range<u32>,
+        starts: Range<u32>,
+    },
     /// Copies `update` into a window of the array that starts at word `at`. The table and `starts` are as for a window.
     Update {
         wide: bool,
@@ -153,6 +169,8 @@ impl Ins {
             | Ins::Dot { wide, .. }
             | Ins::Window { wide, .. }
             | Ins::Update { wide, .. } => *wide,
+            Ins::Read { elem, .. } => elem.is_wide(),
+            Ins::Write { update, .. } => update.is_wide(),
             Ins::Widen { .. } | Ins::Narrow { .. } | Ins::While { .. } | Ins::Case { .. } => false,
         }
     }
@@ -167,10 +185,28 @@ pub(crate) struct Code {
     /// The words at the start of a run, among them the constants.
     pub narrow: Vec<u32>,
     pub wide: Vec<u64>,
-    /// The arrays that are read at the start and written at the end, with their numbers of elements.
-    pub inputs: Vec<(Place, usize)>,
-    pub outputs: Vec<(Place, usize)>,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Output>,
     constants: HashMap<(bool, u64), u32>,
+}
+
+/// An array that a program is given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Input {
+    /// A small array, and its number of elements. It is read at the start.
+    Words(Place, usize),
+    /// A large array, which stays where it is, and its number of bytes. Windows of it are read and, if `is_written`,
+    /// written.
+    Array { bytes: usize, is_written: bool },
+}
+
+/// An array that a program returns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output {
+    /// A small array, and its number of elements. It is written at the end.
+    Words(Place, usize),
+    /// The large array that is the input with this number.
+    Array(usize),
 }
 
 /// The sizes of a [`Code`] at one time, to which it can be cut.

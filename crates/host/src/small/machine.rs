@@ -1,7 +1,7 @@
 //! The interpreter of small programs.
 #![expect(unsafe_code, reason = "a function with the instructions of a level is called if the machine has them")]
 
-use super::code::{Code, Each, Ins, Place};
+use super::code::{Code, Each, Input, Ins, Output, Place};
 use crate::block::machine::{Op, put_word, word};
 use crate::elem::Elem;
 use crate::simd::{Level, Word};
@@ -13,6 +13,18 @@ use std::ops::Range;
 struct Words {
     narrow: Vec<u32>,
     wide: Vec<u64>,
+}
+
+impl Words {
+    fn load(&mut self, place: Place, len: usize, bytes: &[u8]) {
+        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an input");
+        let (elements, at) = (bytes.chunks_exact(place.elem.size()), place.at as usize);
+        if place.is_wide() {
+            self.wide[at..][..len].iter_mut().zip(elements).for_each(|(w, e)| *w = word(place.elem, e));
+        } else {
+            self.narrow[at..][..len].iter_mut().zip(elements).for_each(|(w, e)| *w = word(place.elem, e));
+        }
+    }
 }
 
 /// The words that an operation reads and writes.
@@ -83,38 +95,59 @@ impl Area for u64 {
     }
 }
 
+/// The bytes of an input: all elements, one after the other.
+pub(crate) enum Bytes<'a> {
+    Read(&'a [u8]),
+    Written(&'a mut [u8]),
+}
+
+impl Bytes<'_> {
+    fn get(&self) -> &[u8] {
+        match self {
+            Bytes::Read(bytes) => bytes,
+            Bytes::Written(bytes) => bytes,
+        }
+    }
+}
+
 /// One run of a program.
-struct Run<'c> {
+struct Run<'c, 'a> {
     code: &'c Code,
     words: Words,
+    inputs: &'c mut [Bytes<'a>],
     /// The instructions that ran in loops and that no step was taken for yet.
     unpaid: u64,
 }
 
 impl Code {
-    /// Runs the program. `inputs[i]` and `outputs[i]` have the bytes of the elements of the code's input and output
-    /// number `i`. May unwind if the run is cancelled or has exceeded its limit of steps.
+    /// Runs the program. `inputs[i]` has the bytes of the code's input number `i`, for writing if the code writes it.
+    /// `outputs` has the bytes of those outputs that are small arrays, in their order. May unwind if the run is
+    /// cancelled or has exceeded its limit of steps.
     ///
     /// # Panics
-    /// Panics if an input or output is missing, or does not have the bytes of its elements.
-    pub fn run(&self, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
-        let mut run =
-            Run { code: self, words: Words { narrow: self.narrow.clone(), wide: self.wide.clone() }, unpaid: 0 };
-        assert!(inputs.len() == self.inputs.len() && outputs.len() == self.outputs.len(), "all inputs and outputs");
-        self.inputs.iter().zip(inputs).for_each(|(&(place, len), bytes)| run.load(place, len, bytes));
+    /// Panics if an input or output is missing, does not have the bytes of its elements, or is not for writing.
+    pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]]) {
+        assert_eq!(inputs.len(), self.inputs.len(), "all inputs");
+        let words = Words { narrow: self.narrow.clone(), wide: self.wide.clone() };
+        let mut run = Run { code: self, words, inputs, unpaid: 0 };
+        run.load();
         run.start();
-        self.outputs.iter().zip(outputs).for_each(|(&(place, len), bytes)| run.store(place, len, bytes));
+        let places = self.outputs.iter().filter_map(|output| match output {
+            Output::Words(place, len) => Some((*place, *len)),
+            Output::Array(_) => None,
+        });
+        places.zip(outputs).for_each(|((place, len), bytes)| run.store(place, len, bytes));
     }
 }
 
-impl Run<'_> {
-    fn load(&mut self, place: Place, len: usize, bytes: &[u8]) {
-        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an input");
-        let (elements, at) = (bytes.chunks_exact(place.elem.size()), place.at as usize);
-        if place.is_wide() {
-            self.words.wide[at..][..len].iter_mut().zip(elements).for_each(|(w, e)| *w = word(place.elem, e));
-        } else {
-            self.words.narrow[at..][..len].iter_mut().zip(elements).for_each(|(w, e)| *w = word(place.elem, e));
+impl Run<'_, '_> {
+    /// Reads the small inputs.
+    fn load(&mut self) {
+        for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
+            match *input {
+                Input::Words(place, len) => self.words.load(place, len, given.get()),
+                Input::Array { bytes, .. } => assert_eq!(given.get().len(), bytes, "the bytes of a large input"),
+            }
         }
     }
 
@@ -198,7 +231,7 @@ const POLLED: u64 = 64;
 /// A level of vector instructions.
 trait Instructions {
     /// Runs a range of instructions.
-    fn block(run: &mut Run<'_>, range: Range<u32>);
+    fn block(run: &mut Run<'_, '_>, range: Range<u32>);
 }
 
 /// The instructions that every machine has.
@@ -206,7 +239,7 @@ struct Portable;
 
 impl Instructions for Portable {
     #[inline(never)]
-    fn block(run: &mut Run<'_>, range: Range<u32>) {
+    fn block(run: &mut Run<'_, '_>, range: Range<u32>) {
         steps::<Portable>(run, range);
     }
 }
@@ -216,7 +249,7 @@ struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Instructions for Avx2 {
-    fn block(run: &mut Run<'_>, range: Range<u32>) {
+    fn block(run: &mut Run<'_, '_>, range: Range<u32>) {
         // SAFETY: this level is only chosen if the machine has its instructions.
         unsafe { block_avx2(run, range) }
     }
@@ -225,13 +258,13 @@ impl Instructions for Avx2 {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline(never)]
-unsafe fn block_avx2(run: &mut Run<'_>, range: Range<u32>) {
+unsafe fn block_avx2(run: &mut Run<'_, '_>, range: Range<u32>) {
     steps::<Avx2>(run, range);
 }
 
 /// Runs a range of instructions, with the loops and branches in it.
 #[inline(always)]
-fn steps<I: Instructions>(run: &mut Run<'_>, range: Range<u32>) {
+fn steps<I: Instructions>(run: &mut Run<'_, '_>, range: Range<u32>) {
     let code = run.code;
     let mut at = range.start;
     while at < range.end {
@@ -273,7 +306,7 @@ fn steps<I: Instructions>(run: &mut Run<'_>, range: Range<u32>) {
 
 /// Runs one instruction on the words of one width.
 #[inline(always)]
-fn step<W: Area>(run: &mut Run<'_>, ins: &Ins) {
+fn step<W: Area>(run: &mut Run<'_, '_>, ins: &Ins) {
     match ins {
         Ins::Each(each) => each.op.on_lanes(&mut Lanes::of(each, W::of(&mut run.words))),
         Ins::Select { len, to, predicate, a, b, .. } => {
@@ -329,6 +362,24 @@ fn step<W: Area>(run: &mut Run<'_>, ins: &Ins) {
             let table = &run.code.tables[table.start as usize..table.end as usize];
             let words = W::of(&mut run.words);
             table.iter().enumerate().for_each(|(i, &to)| words[to as usize + moved] = words[update.word(i)]);
+        }
+        Ins::Read { elem, array, to, table, starts } => {
+            let moved = run.moved(starts);
+            let table = &run.code.tables[table.start as usize..table.end as usize];
+            let (bytes, size) = (run.inputs[*array as usize].get(), elem.size());
+            let to = &mut W::of(&mut run.words)[*to as usize..];
+            for (to, &from) in to.iter_mut().zip(table) {
+                *to = word(*elem, &bytes[(from as usize + moved) * size..][..size]);
+            }
+        }
+        Ins::Write { array, update, table, starts } => {
+            let moved = run.moved(starts);
+            let table = &run.code.tables[table.start as usize..table.end as usize];
+            let (words, size) = (W::of(&mut run.words), update.elem.size());
+            let Bytes::Written(bytes) = &mut run.inputs[*array as usize] else { unreachable!("it is for writing") };
+            for (i, &to) in table.iter().enumerate() {
+                put_word(update.elem, &mut bytes[(to as usize + moved) * size..][..size], words[update.word(i)]);
+            }
         }
         Ins::Widen { .. } | Ins::Narrow { .. } | Ins::While { .. } | Ins::Case { .. } => {
             unreachable!("{ins:?} is no instruction of one width")

@@ -5,14 +5,16 @@
 //! instruction allocates nothing and looks nothing up. A broadcast of one element and most reshapes and slices need no
 //! instruction: they are places in the same words.
 //!
+//! Large arrays of which each turn of a loop reads or writes a small window stay where they are.
+//!
 //! Each word is one lane of a block program, and the operations are those of block programs ([`crate::block`]), so the
 //! resulting bits are the same.
 
 mod code;
 mod machine;
 
-pub(crate) use code::{Code, Each, Ins, Place, Start};
-pub(crate) use machine::Lanes;
+pub(crate) use code::{Code, Each, Input, Ins, Output, Place, Start};
+pub(crate) use machine::{Bytes, Lanes};
 
 /// The largest number of elements of an array of a small program.
 pub(crate) const MAX_SIZE: usize = 64;

@@ -8,8 +8,8 @@ use crate::kernels::context::{Fused, PlanCx};
 use crate::kernels::fusion::is_computed;
 use crate::kernels::reducers::reducer;
 use crate::plan::Points;
-use crate::small::{Code, Each, Ins, MAX_SIZE, Place};
-use shardwise_ir::{Op, OpView, Region, Value};
+use crate::small::{Code, Each, Input, Ins, MAX_SIZE, Output, Place};
+use shardwise_ir::{Op, OpView, Region, Use, Uses, Value};
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Opcode, constant_value};
@@ -27,12 +27,23 @@ pub struct Builder<'a, 'm> {
     pub points: Points,
     /// The arrays that the program reads from outside, in the order of the code's inputs.
     pub inputs: Vec<Value>,
-    places: HashMap<Value, Place>,
+    uses: &'a Uses,
+    places: HashMap<Value, Held>,
+    /// The values that were placed, in this order.
+    placed: Vec<Value>,
+}
+
+/// Where a value is: in words, or in a large array that is an input.
+#[derive(Clone, Copy)]
+enum Held {
+    Words(Place),
+    Array(u32),
 }
 
 impl<'a, 'm> Builder<'a, 'm> {
-    pub fn new(plan: &'a PlanCx<'m>, points: Points) -> Builder<'a, 'm> {
-        Builder { plan, code: Code::default(), points, inputs: vec![], places: HashMap::new() }
+    pub fn new(plan: &'a PlanCx<'m>, uses: &'a Uses, points: Points) -> Builder<'a, 'm> {
+        let (code, places) = (Code::default(), HashMap::new());
+        Builder { plan, code, points, inputs: vec![], uses, places, placed: vec![] }
     }
 
     /// Adds ops, in program order. Returns `None`, and leaves the program as it was, if one of them is not for small
@@ -42,14 +53,15 @@ impl<'a, 'm> Builder<'a, 'm> {
         if !results.all(|&v| self.plan.points(v).axes == self.points.axes) {
             return None;
         }
-        let (mark, inputs) = (self.code.mark(), self.inputs.len());
-        let known = self.places.clone();
+        let (mark, inputs, placed) = (self.code.mark(), self.inputs.len(), self.placed.len());
         let added = ops.iter().try_for_each(|&op| self.op(op));
         let fits = self.code.word_count() <= MAX_WORDS && self.code.tables.len() <= MAX_TABLES;
         if added.is_none() || !fits {
             self.code.cut(&mark);
             self.inputs.truncate(inputs);
-            self.places = known;
+            for v in self.placed.drain(placed..) {
+                self.places.remove(&v);
+            }
             return None;
         }
         added
@@ -57,8 +69,11 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// Makes a value that an op of the program defines an output. Panics if no op does.
     pub fn output(&mut self, v: Value) {
-        let (_, len) = self.shape(v).expect("a result of a small op is small");
-        self.code.outputs.push((self.places[&v], len));
+        let output = match self.places[&v] {
+            Held::Words(place) => Output::Words(place, self.shape(v).expect("only small arrays are in words").1),
+            Held::Array(array) => Output::Array(array as usize),
+        };
+        self.code.outputs.push(output);
     }
 
     /// Returns the element type and the number of elements of a value, or `None` if it is no array of real elements, is
@@ -70,10 +85,14 @@ impl<'a, 'm> Builder<'a, 'm> {
         (1..=MAX_SIZE).contains(&size).then_some((elem, size))
     }
 
-    /// Returns the place of a value. A value that no op of the program defines becomes an input.
+    /// Returns the place of a small array. One that no op of the program defines becomes an input. Returns `None` for
+    /// other values.
     pub(super) fn value(&mut self, v: Value) -> Option<Place> {
-        if let Some(&place) = self.places.get(&v) {
-            return Some(place);
+        if let Some(&held) = self.places.get(&v) {
+            return match held {
+                Held::Words(place) => Some(place),
+                Held::Array(_) => None,
+            };
         }
         let (elem, size) = self.shape(v)?;
         let constant = self.plan.body.def_op(v).and_then(|op| constant_value(&self.plan.view(op)).cloned());
@@ -81,17 +100,65 @@ impl<'a, 'm> Builder<'a, 'm> {
             Some(literal) => self.code.array(elem, literal.to_dense().raw_bytes()),
             None => {
                 let place = self.code.place(elem, size);
-                self.code.inputs.push((place, size));
-                self.inputs.push(v);
+                self.input(v, Input::Words(place, size));
                 place
             }
         };
-        self.places.insert(v, place);
+        self.define(v, place);
         Some(place)
     }
 
+    fn input(&mut self, v: Value, input: Input) -> u32 {
+        self.code.inputs.push(input);
+        self.inputs.push(v);
+        self.inputs.len() as u32 - 1
+    }
+
+    /// Returns the number of the input that a large array is. One that is not known becomes an input, which is only
+    /// read. Returns `None` for an array whose elements are not real or cannot be counted by 32 bits, and for a small
+    /// one.
+    pub(super) fn array(&mut self, v: Value) -> Option<u32> {
+        match self.places.get(&v) {
+            Some(Held::Array(array)) => Some(*array),
+            Some(Held::Words(_)) => None,
+            None => {
+                let array = self.new_array(v, false)?;
+                self.hold(v, Held::Array(array));
+                Some(array)
+            }
+        }
+    }
+
+    fn new_array(&mut self, v: Value, is_written: bool) -> Option<u32> {
+        let bytes = self.large(v)?;
+        Some(self.input(v, Input::Array { bytes, is_written }))
+    }
+
+    /// Returns the number of bytes of a large array of real elements, or `None` for other values.
+    fn large(&self, v: Value) -> Option<usize> {
+        let ty = self.plan.body.ty(v).as_tensor()?;
+        let elem = Elem::of(ty.dtype).filter(|e| !e.is_complex())?;
+        let size = ty.shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n))?;
+        (size > MAX_SIZE && u32::try_from(size).is_ok()).then(|| size * elem.size())
+    }
+
     pub(super) fn define(&mut self, v: Value, place: Place) {
-        self.places.insert(v, place);
+        self.hold(v, Held::Words(place));
+    }
+
+    /// Makes the number of an input the place of a large array.
+    pub(super) fn define_array(&mut self, v: Value, array: u32) {
+        self.hold(v, Held::Array(array));
+    }
+
+    /// Returns true if an array is an input that the program writes.
+    pub(super) fn is_written(&self, array: u32) -> bool {
+        matches!(self.code.inputs[array as usize], Input::Array { is_written: true, .. })
+    }
+
+    fn hold(&mut self, v: Value, held: Held) {
+        self.places.insert(v, held);
+        self.placed.push(v);
     }
 
     fn op(&mut self, op: Op) -> Option<()> {
@@ -101,8 +168,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             let points = self.plan.points(*v);
             points.axes == self.points.axes || points.axes.is_empty()
         };
-        let is_small = |v: &Value| self.shape(*v).is_some();
-        if !view.results().iter().all(is_here) || !view.operands().iter().chain(view.results()).all(is_small) {
+        if !view.results().iter().all(is_here) {
             return None;
         }
         match Opcode::of_view(&view) {
@@ -127,8 +193,8 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// Adds an op without operands by its reference evaluation.
     fn evaluated(&mut self, view: &OpView<'m>) -> Option<()> {
-        let results = shardwise_ops::evaluate(view, &[], &mut shardwise_ops::NoRegions).ok()?;
         let (elem, _) = self.shape(view.result(0))?;
+        let results = shardwise_ops::evaluate(view, &[], &mut shardwise_ops::NoRegions).ok()?;
         let place = self.code.array(elem, results.first()?.to_dense().raw_bytes());
         self.define(view.result(0), place);
         Some(())
@@ -189,25 +255,112 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     fn while_loop(&mut self, view: &OpView<'m>) -> Option<()> {
         let [cond, body] = [view.regions()[0], view.regions()[1]];
-        let carried: Vec<(Elem, usize)> = view.results().iter().map(|&v| self.shape(v)).collect::<Option<_>>()?;
-        let initial: Vec<Place> = view.operands().iter().map(|&v| self.value(v)).collect::<Option<_>>()?;
-        let places: Vec<Place> = carried.iter().map(|&(elem, len)| self.code.place(elem, len)).collect();
-        self.assign(&initial, &places, &carried);
-        view.captured().into_iter().try_for_each(|v| self.value(v).map(drop))?;
+        let carried: Vec<Carried> = (0..view.results().len()).map(|i| self.carried(view, i)).collect::<Option<_>>()?;
+        let shapes: Vec<(Elem, usize)> = carried.iter().filter_map(Carried::shape).collect();
+        let places: Vec<Place> = shapes.iter().map(|&(elem, len)| self.code.place(elem, len)).collect();
+        let initial = self.small(view.operands())?;
+        self.assign(&initial, &places, &shapes);
+        self.capture(view)?;
         for region in [cond, body] {
             let args = self.plan.body[region].args.clone();
-            args.iter().zip(&places).for_each(|(&arg, &place)| self.define(arg, place));
+            self.hold_all(&args, &carried, &places);
         }
         let at = self.code.push(Ins::While { cond: 0..0, predicate: 0, body: 0..0 });
         let predicate = self.region(cond)?[0];
         let cond_end = self.code.next();
         let results = self.region(body)?;
-        self.assign(&results, &places, &carried);
+        self.assign(&results, &places, &shapes);
         let body_end = self.code.next();
         self.code.instructions[at as usize] =
             Ins::While { cond: at + 1..cond_end, predicate: predicate.at, body: cond_end..body_end };
-        view.results().iter().zip(places).for_each(|(&v, place)| self.define(v, place));
+        self.hold_all(view.results(), &carried, &places);
         Some(())
+    }
+
+    /// Returns where a loop keeps the array that it carries at index `i`. Returns `None` if the loop is not for small
+    /// programs.
+    fn carried(&mut self, view: &OpView<'m>, i: usize) -> Option<Carried> {
+        let (operand, body) = (view.operand(i), view.regions()[1]);
+        if let Some((elem, len)) = self.shape(operand) {
+            return Some(Carried::Words(elem, len));
+        }
+        let arg = self.plan.body[body].args[i];
+        if self.plan.body.region_results(body)[i] == arg {
+            return self.array(operand).filter(|&array| !self.is_written(array)).map(Carried::Array);
+        }
+        if !self.is_updated_in_place(body, i) {
+            return None;
+        }
+        match self.places.get(&operand) {
+            // The array of a loop around this one, or of one before it. Nothing else may read it later.
+            Some(Held::Array(array)) if self.is_written(*array) && self.uses.of(operand).len() == 1 => {
+                Some(Carried::Array(*array))
+            }
+            Some(_) => None,
+            None => self.new_array(operand, true).map(Carried::Array),
+        }
+    }
+
+    /// Returns true if the array that a loop carries at index `i` only changes in windows, so that it can be written
+    /// in place: each turn reads windows of the array, then an update makes the next array, and so on until the last
+    /// one is carried on.
+    fn is_updated_in_place(&self, region: Region, i: usize) -> bool {
+        let body = self.plan.body;
+        let ops = &body[region].ops;
+        let position = |op: Op| ops.iter().position(|&other| other == op);
+        let (mut array, last) = (body[region].args[i], body.region_results(region)[i]);
+        while array != last {
+            let Some(uses) =
+                self.uses.of(array).iter().map(|u| Some((position(u.op)?, *u))).collect::<Option<Vec<_>>>()
+            else {
+                return false;
+            };
+            let Some(&(at, next)) = uses.iter().max_by_key(|(at, _)| *at) else { return false };
+            let is_read = |(other, u): &(usize, Use)| {
+                *other == at || (u.index == 0 && Opcode::of_view(&self.plan.view(u.op)) == Opcode::DynamicSlice)
+            };
+            let view = self.plan.view(next.op);
+            let is_alone = uses.iter().filter(|(other, _)| *other == at).count() == 1;
+            if !is_alone || !uses.iter().all(is_read) {
+                return false;
+            }
+            array = match Opcode::of_view(&view) {
+                Opcode::DynamicUpdateSlice if next.index == 0 => view.result(0),
+                Opcode::While if self.is_updated_in_place(view.regions()[1], next.index) => view.result(next.index),
+                _ => return false,
+            };
+        }
+        self.uses.of(last).len() == 1
+    }
+
+    fn hold_all(&mut self, values: &[Value], carried: &[Carried], places: &[Place]) {
+        let mut places = places.iter();
+        for (&v, carried) in values.iter().zip(carried) {
+            let held = match carried {
+                Carried::Words(..) => Held::Words(*places.next().expect("a place for each small array")),
+                Carried::Array(array) => Held::Array(*array),
+            };
+            self.hold(v, held);
+        }
+    }
+
+    /// Returns the places of those of the values that are small arrays.
+    fn small(&mut self, values: &[Value]) -> Option<Vec<Place>> {
+        let mut places = vec![];
+        for &v in values {
+            if self.shape(v).is_some() {
+                places.push(self.value(v)?);
+            }
+        }
+        Some(places)
+    }
+
+    /// Makes what the regions of an op read from outside known before its instructions.
+    fn capture(&mut self, view: &OpView<'m>) -> Option<()> {
+        view.captured().into_iter().try_for_each(|v| match self.shape(v) {
+            Some(_) => self.value(v).map(drop),
+            None => self.array(v).map(drop),
+        })
     }
 
     fn case(&mut self, view: &OpView<'m>) -> Option<()> {
@@ -215,7 +368,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         let shapes: Vec<(Elem, usize)> = view.results().iter().map(|&v| self.shape(v)).collect::<Option<_>>()?;
         let index = self.value(view.operand(0))?;
         let places: Vec<Place> = shapes.iter().map(|&(elem, len)| self.code.place(elem, len)).collect();
-        view.captured().into_iter().try_for_each(|v| self.value(v).map(drop))?;
+        self.capture(view)?;
         let at = self.code.push(Ins::Case { index, is_if, branches: vec![] });
         let mut ranges = vec![];
         for &region in view.regions() {
@@ -229,12 +382,12 @@ impl<'a, 'm> Builder<'a, 'm> {
         Some(())
     }
 
-    /// Adds the ops of a region, and returns the places of its results.
+    /// Adds the ops of a region, and returns the places of those of its results that are small arrays.
     fn region(&mut self, region: Region) -> Option<Vec<Place>> {
         let ops = self.plan.body[region].ops.clone();
         let (_, ops) = ops.split_last()?;
         ops.iter().try_for_each(|&op| self.op(op))?;
-        self.plan.body.region_results(region).iter().map(|&v| self.value(v)).collect()
+        self.small(self.plan.body.region_results(region))
     }
 
     /// Copies arrays to places, as if at one time.
@@ -261,6 +414,23 @@ impl<'a, 'm> Builder<'a, 'm> {
             if from.at != to.at || (from.step == 0 && len > 1) {
                 self.code.push(Ins::Move { wide: elem.is_wide(), len: len as u32, to: to.at, from });
             }
+        }
+    }
+}
+
+/// Where a loop keeps an array that it carries.
+enum Carried {
+    /// In words, of this type and number.
+    Words(Elem, usize),
+    /// In the large array that is the input with this number.
+    Array(u32),
+}
+
+impl Carried {
+    fn shape(&self) -> Option<(Elem, usize)> {
+        match self {
+            Carried::Words(elem, len) => Some((*elem, *len)),
+            Carried::Array(_) => None,
         }
     }
 }

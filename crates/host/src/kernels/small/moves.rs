@@ -25,27 +25,45 @@ pub fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()>
     Some(())
 }
 
-/// Adds a `dynamic_slice`.
+/// Adds a `dynamic_slice`, whose operand may be a large array.
 pub fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
-    let from = builder.dense(view, 0)?;
+    let (elem, len) = builder.shape(view.result(0))?;
     let (shape, window) = (view.operand_shape(0), view.result_shape(0));
+    if builder.shape(view.operand(0)).is_none() {
+        let array = builder.array(view.operand(0))?;
+        let starts = builder.starts(view, 1, shape, window)?;
+        let table = builder.code.table(window_elements(shape, window));
+        let to = builder.code.place(elem, len);
+        builder.code.push(Ins::Read { elem, array, to: to.at, table, starts });
+        builder.define(view.result(0), to);
+        return Some(());
+    }
+    let from = builder.dense(view, 0)?;
     let starts = builder.starts(view, 1, shape, window)?;
-    let table = builder.code.table(window_words(shape, window).into_iter().map(|w| from.at + w));
-    let to = builder.code.place(from.elem, table.len());
-    builder.code.push(Ins::Window { wide: from.is_wide(), to: to.at, table, starts });
+    let table = builder.code.table(window_elements(shape, window).into_iter().map(|w| from.at + w));
+    let to = builder.code.place(elem, len);
+    builder.code.push(Ins::Window { wide: elem.is_wide(), to: to.at, table, starts });
     builder.define(view.result(0), to);
     Some(())
 }
 
-/// Adds a `dynamic_update_slice`.
+/// Adds a `dynamic_update_slice`. It may change a large array if that is one which the program writes in place.
 pub fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (shape, window) = (view.operand_shape(0), view.operand_shape(1));
-    let (from, update) = (builder.value(view.operand(0))?, builder.value(view.operand(1))?);
+    let update = builder.value(view.operand(1))?;
+    let Some((elem, len)) = builder.shape(view.result(0)) else {
+        let array = builder.array(view.operand(0)).filter(|&array| builder.is_written(array))?;
+        let starts = builder.starts(view, 2, shape, window)?;
+        let table = builder.code.table(window_elements(shape, window));
+        builder.code.push(Ins::Write { array, update, table, starts });
+        builder.define_array(view.result(0), array);
+        return Some(());
+    };
+    let from = builder.value(view.operand(0))?;
     let starts = builder.starts(view, 2, shape, window)?;
-    let (elem, len) = builder.shape(view.result(0))?;
     let to = builder.code.place(elem, len);
     builder.code.push(Ins::Move { wide: elem.is_wide(), len: len as u32, to: to.at, from });
-    let table = builder.code.table(window_words(shape, window));
+    let table = builder.code.table(window_elements(shape, window));
     builder.code.push(Ins::Update { wide: elem.is_wide(), at: to.at, update, table, starts });
     builder.define(view.result(0), to);
     Some(())
@@ -77,6 +95,7 @@ impl<'m> Builder<'_, 'm> {
     /// evaluation makes of the numbers of their words. If these are consecutive or all equal, the result has the
     /// words of the operand.
     pub(super) fn movement(&mut self, view: &OpView<'m>) -> Option<()> {
+        let (elem, len) = self.shape(view.result(0))?;
         let mut operands = vec![];
         for (i, &v) in view.operands().iter().enumerate() {
             let place = self.value(v)?;
@@ -84,7 +103,6 @@ impl<'m> Builder<'_, 'm> {
         }
         let moved = shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?;
         let words = moved.first()?.to_dense();
-        let (elem, len) = self.shape(view.result(0))?;
         let words = words.as_slice::<u32>();
         let place = match consecutive(words) {
             Some(step) => Place { elem, at: words[0], step },
@@ -135,8 +153,8 @@ fn consecutive(words: &[u32]) -> Option<u32> {
     [0, 1].into_iter().find(|&step| all(step))
 }
 
-/// Returns the offsets of the elements of a window that starts at 0, in an array of this shape.
-fn window_words(shape: &[usize], window: &[usize]) -> Vec<u32> {
+/// Returns the numbers of the elements of a window that starts at 0, in an array of this shape.
+fn window_elements(shape: &[usize], window: &[usize]) -> Vec<u32> {
     let stride = |d: usize| shape[d + 1..].iter().product::<usize>() as u32;
     (0..shape.len()).fold(vec![0], |words, d| {
         words.iter().flat_map(|w| (0..window[d] as u32).map(move |i| (w, i))).map(|(w, i)| w + i * stride(d)).collect()

@@ -1,12 +1,12 @@
 //! The runs of a block, and their steps.
 
 use super::build::Builder;
-use crate::kernels::buffers::written;
+use crate::kernels::buffers::{own_or_copy_of, written as unique};
 use crate::kernels::context::{PlanCx, operations};
 use crate::kernels::fusion::is_view;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::plan::{Input, Kernel, KernelCx, Points, Step, StepKind};
-use crate::small::Code;
+use crate::small::{self, Bytes, Code, Output};
 use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::HashSet;
@@ -95,7 +95,7 @@ impl Finder<'_, '_> {
         if view.results().is_empty() {
             return false;
         }
-        let mut builder = Builder::new(self.plan, self.plan.result_points(&view));
+        let mut builder = Builder::new(self.plan, self.uses, self.plan.result_points(&view));
         if builder.add(ops).is_none() {
             return false;
         }
@@ -187,26 +187,61 @@ struct SmallKernel {
 impl Kernel for SmallKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for &i in cx.instances.clone().iter() {
+            let mut written = self.written(cx, i)?;
             let mut results = self.results(cx)?;
-            let inputs: Vec<&[u8]> = (0..self.code.inputs.len()).map(|k| cx.input(k, i).bytes()).collect();
-            let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(written).collect();
-            self.code.run(&inputs, &mut outputs);
-            results.into_iter().enumerate().for_each(|(k, buffer)| cx.outputs[k][i] = Some(buffer));
+            let mut inputs: Vec<Bytes<'_>> = vec![];
+            for (k, own) in written.iter_mut().enumerate() {
+                inputs.push(match own {
+                    Some(own) => Bytes::Written(unique(own)),
+                    None => Bytes::Read(cx.input(k, i).bytes()),
+                });
+            }
+            let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(unique).collect();
+            self.code.run(&mut inputs, &mut outputs);
+            self.set(cx, i, results, written);
         }
         Ok(())
     }
 
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         for &i in cx.instances.clone().iter() {
+            let written = self.written(cx, i)?;
             let results = self.results(cx)?;
-            results.into_iter().enumerate().for_each(|(k, buffer)| cx.outputs[k][i] = Some(buffer));
+            self.set(cx, i, results, written);
         }
         Ok(())
     }
 }
 
 impl SmallKernel {
+    /// Returns, for each input that the program writes, a buffer that has the input's contents and no other owner: the
+    /// input's own, taken from `cx`, or a copy.
+    fn written(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<Vec<Option<Buffer>>, OutOfMemory> {
+        let own = |(k, input): (usize, &small::Input)| match *input {
+            small::Input::Array { bytes, is_written: true } => own_or_copy_of(cx, k, instance, bytes).map(Some),
+            _ => Ok(None),
+        };
+        self.code.inputs.iter().enumerate().map(own).collect()
+    }
+
+    /// Returns new buffers for the results that are small arrays.
     fn results(&self, cx: &KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
-        self.code.outputs.iter().map(|(place, len)| cx.memory.allocate(place.elem.size() * len)).collect()
+        let bytes = self.code.outputs.iter().filter_map(|output| match output {
+            Output::Words(place, len) => Some(place.elem.size() * len),
+            Output::Array(_) => None,
+        });
+        bytes.map(|bytes| cx.memory.allocate(bytes)).collect()
+    }
+
+    fn set(&self, cx: &mut KernelCx<'_>, instance: usize, results: Vec<Buffer>, written: Vec<Option<Buffer>>) {
+        let mut results = results.into_iter();
+        for (k, output) in self.code.outputs.iter().enumerate() {
+            cx.outputs[k][instance] = match *output {
+                Output::Words(..) => results.next(),
+                Output::Array(input) => {
+                    Some(written[input].as_ref().unwrap_or_else(|| cx.input(input, instance)).clone())
+                }
+            };
+        }
     }
 }
