@@ -51,7 +51,7 @@ impl Figures {
 /// The identity of a collective in comparisons of programs: what needed it, and its kind.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {
-    /// The place of the op that needed it: `a.mlir:3:5`.
+    /// The place of the op that needed it: `a.mlir:3:5`. It is empty if it is not known.
     pub source: String,
     /// The name scopes around that op: `encoder/softmax`.
     pub scope: String,
@@ -64,7 +64,8 @@ pub struct Key {
 impl Key {
     pub(crate) fn of(row: &Row) -> Key {
         let kind = row.kind.name();
-        Key { source: row.loc.to_string(), scope: row.loc.scope(), op: row.op.to_string(), kind }
+        let source = if row.loc.is_unknown() { String::new() } else { row.loc.to_string() };
+        Key { source, scope: row.loc.scope(), op: row.op.to_string(), kind }
     }
 
     /// Returns the op without its dialect.
@@ -73,10 +74,11 @@ impl Key {
     }
 }
 
-/// Prints `all-gather for dot_general at a.mlir:3:5`.
+/// Prints `all-gather for dot_general at a.mlir:3:5`, without the place if it is not known.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} for {} at {}", self.kind, self.short_op(), self.source)
+        write!(f, "{} for {}", self.kind, self.short_op())?;
+        if self.source.is_empty() { Ok(()) } else { write!(f, " at {}", self.source) }
     }
 }
 

@@ -88,7 +88,7 @@ fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options) -> O
 /// Returns how many changes of a program are tried by default: fewer, the more ops it has, because each is partitioned.
 fn default_trials(module: &Module) -> usize {
     let ops: usize = module.funcs.iter().map(|func| func.body.op_count()).sum();
-    (40_000 / (ops + 40)).clamp(6, 1_000)
+    (20_000 / (ops + 40)).clamp(8, 500)
 }
 
 /// Returns the places at which the heaviest communication arises, with its bytes.

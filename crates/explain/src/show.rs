@@ -68,8 +68,11 @@ fn show_group(f: &mut fmt::Formatter<'_>, e: &Explanation, index: usize, group: 
         reason.changes.iter().try_for_each(|change| field(f, "layout", &describe(change)))?;
     }
     if let Some(least) = group.bytes_least() {
-        let own = size(group.bytes_received());
-        field(f, "least", &format!("{} however it is done, {own} now", size(least)))?;
+        let text = match least == group.bytes_received() {
+            true => "no way to move or combine these values receives less".to_string(),
+            false => format!("{} of {}, however it is done", size(least), size(group.bytes_received())),
+        };
+        field(f, "least", &text)?;
     }
     if let Some(time) = group.time() {
         let exposed = match time.exposed {
@@ -122,13 +125,14 @@ fn show_remedies(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     let specs = counted(e.spec_count, "spec");
     let all = if e.is_complete { " (all layouts over whole axes)" } else { "" };
     writeln!(f)?;
+    let what = format!("tried {tried} of {specs} and new constraints{all}");
     let text = match (e.tried, e.best, e.remedies.is_empty()) {
         (0, ..) => "no change was tried: nothing states a layout".to_string(),
-        (_, Some(_), _) => format!("tried {tried} of {specs} and new constraints{all}"),
-        (_, None, false) => format!("tried {tried} of {specs} and new constraints{all}: none is free of more work"),
-        _ => format!("no change of one spec moves less: tried {tried} of {specs} and new constraints{all}"),
+        (_, Some(_), _) => what,
+        (_, None, false) => format!("{what}: with each one that saves something, devices compute more"),
+        _ => format!("no change of one spec moves less: {what}"),
     };
-    writeln!(f, "{text}")?;
+    wrapped(f, String::new(), 0, &text)?;
     e.notes.iter().try_for_each(|note| field(f, "note", note))
 }
 
@@ -252,14 +256,17 @@ fn short(op: &str) -> &str {
 
 /// Prints a label and a text, whose lines are broken between words.
 fn field(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
-    let mut line = format!("    {label:<width$}", width = INDENT - 4);
-    let mut is_empty = true;
+    wrapped(f, format!("    {label:<width$}", width = INDENT - 4), INDENT, text)
+}
+
+/// Prints a text after the start of a line. Its lines are broken between words, and all but the first are indented.
+fn wrapped(f: &mut fmt::Formatter<'_>, start: String, indent: usize, text: &str) -> fmt::Result {
+    let (mut line, mut is_empty) = (start, true);
     for word in text.split_whitespace() {
         let length = line.chars().count() + usize::from(!is_empty) + word.chars().count();
         if length > COLUMNS && !is_empty {
             writeln!(f, "{}", line.trim_end())?;
-            line = " ".repeat(INDENT);
-            is_empty = true;
+            (line, is_empty) = (" ".repeat(indent), true);
         }
         if !is_empty {
             line.push(' ');
