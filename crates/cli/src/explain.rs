@@ -23,6 +23,8 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         trials: args.trials,
         ..Options::default()
     };
+    // Prints warnings, and writes the stages of `--dump`.
+    args.source.partition(&module)?;
     if let Some(file) = &args.other {
         let other = Source { file: file.clone(), dump: None }.read()?;
         let mut comparison = compare(&module, &other, &options)?;
@@ -33,7 +35,6 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         }
         return Ok(());
     }
-    args.source.partition(&module)?;
     let explanation = explain_module(&module, &options)?;
     match args.json {
         true => say!("{:#}", of_explanation(&explanation)),
