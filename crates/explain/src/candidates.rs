@@ -5,7 +5,7 @@ use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
 use std::sync::Arc;
 
 /// The largest number of layouts that are listed for one place.
-const MAX_LAYOUTS: usize = 1 << 12;
+pub(crate) const MAX_LAYOUTS: usize = 1 << 12;
 
 /// Returns the layouts of a place over whole axes of the mesh: each axis splits one dimension or none, in any order
 /// within a dimension. No dimension has more shards than elements, and no layout is the stated one. Axes over which
@@ -17,13 +17,16 @@ const MAX_LAYOUTS: usize = 1 << 12;
 /// f32[8,8] over X=2: [{}, {}], [{"X"}, {}], [{}, {"X"}], without the one that the place has
 /// ```
 pub fn layouts(spec: &Spec, mesh: &Arc<Mesh>) -> Vec<Sharding> {
+    first_layouts(spec, mesh, MAX_LAYOUTS)
+}
+
+/// Returns the first of the [`layouts`] of a place, those with the fewest axes first.
+pub(crate) fn first_layouts(spec: &Spec, mesh: &Arc<Mesh>, limit: usize) -> Vec<Sharding> {
     let unreduced = spec.stated.as_ref().map_or(vec![], |stated| stated.unreduced.clone());
     let is_free =
         |a: &AxisRef| a.size(mesh) > 1 && !spec.manual.iter().chain(&unreduced).any(|taken| taken.overlaps(*a));
     let axes: Vec<AxisRef> = mesh.all_axes().filter(is_free).collect();
-    let mut listing = Listing { mesh, shape: &spec.ty.shape, axes, found: vec![] };
-    listing.extend(0, &mut vec![vec![]; spec.ty.rank()]);
-    let made = listing.found.into_iter().map(|dims| {
+    let made = listed(mesh, &spec.ty.shape, &axes, limit).into_iter().map(|dims| {
         let dims = dims.into_iter().map(DimSharding::closed).collect();
         Sharding::new(mesh, dims).with_unreduced(unreduced.clone())
     });
@@ -35,33 +38,27 @@ fn is_stated(spec: &Spec, layout: &Sharding) -> bool {
     spec.stated.as_ref().is_some_and(|stated| stated.is_closed() && stated.same_layout(layout))
 }
 
-struct Listing<'a> {
-    mesh: &'a Mesh,
-    shape: &'a [usize],
-    axes: Vec<AxisRef>,
-    found: Vec<Vec<Vec<AxisRef>>>,
-}
-
-impl Listing<'_> {
-    /// Adds the layout `dims`, and all that have more axes on the dimensions from `first` on. So each layout is added
-    /// once.
-    fn extend(&mut self, first: usize, dims: &mut Vec<Vec<AxisRef>>) {
-        if self.found.len() >= MAX_LAYOUTS {
-            return;
-        }
-        self.found.push(dims.clone());
+/// Returns the first layouts, those with the fewest axes first, as lists of axes for each dimension. A layout is made
+/// from the one without its last axis, so that each is made once.
+fn listed(mesh: &Mesh, shape: &[usize], axes: &[AxisRef], limit: usize) -> Vec<Vec<Vec<AxisRef>>> {
+    let mut found: Vec<(Vec<Vec<AxisRef>>, usize)> = vec![(vec![vec![]; shape.len()], 0)];
+    let mut next = 0;
+    while next < found.len() && found.len() < limit {
+        let (dims, first) = found[next].clone();
         for d in first..dims.len() {
-            for axis in self.axes.clone() {
-                let is_used = dims.iter().flatten().any(|used| *used == axis);
-                let shards = AxisRef::total_size(self.mesh, &dims[d]) * axis.size(self.mesh);
-                if !is_used && shards <= self.shape[d] {
-                    dims[d].push(axis);
-                    self.extend(d, dims);
-                    dims[d].pop();
-                }
+            let shards = AxisRef::total_size(mesh, &dims[d]);
+            let is_used = |axis: &AxisRef| dims.iter().flatten().any(|used| used == axis);
+            let fits = |axis: &&AxisRef| !is_used(axis) && shards * axis.size(mesh) <= shape[d];
+            for &axis in axes.iter().filter(fits) {
+                let mut more = dims.clone();
+                more[d].push(axis);
+                found.push((more, d));
             }
         }
+        next += 1;
     }
+    found.truncate(limit);
+    found.into_iter().map(|(dims, _)| dims).collect()
 }
 
 /// Returns how promising a layout is for a place that has the layout `now`, between 0 and 1: more, the fewer axes split

@@ -1,4 +1,4 @@
-//! What differs in the collectives of two programs.
+//! Differences between the collectives of two programs.
 //!
 //! Collectives are matched by their source, op and kind. Those that are left are matched by their name scopes in place
 //! of their source, and then without it, so that two files with shifted lines can be compared.

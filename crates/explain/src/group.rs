@@ -4,6 +4,8 @@ use crate::figures::Key;
 use crate::times::{Time, Times};
 use shardwise_base::Loc;
 use shardwise_spmd::{Communication, Row};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The collectives of one reshard, sum or exchange. Several places of the program with equal collectives for equal
 /// reasons at one source line are one group.
@@ -58,22 +60,26 @@ impl Group {
         keys
     }
 
-    /// Returns true if the other group differs in nothing that is shown.
-    fn is_like(&self, other: &Group) -> bool {
-        let facts = |row: &Row| {
-            let types = (row.operand_type.clone(), row.result_type.clone());
+    /// Returns all that is shown of each collective. Groups in which it is equal are one.
+    fn signature(&self) -> Vec<Signature> {
+        let of = |row: &Row| {
+            let types = format!("{} -> {}", row.operand_type.short(), row.result_type.short());
             (Key::of(row), row.axes(), types, row.count, row.why().to_string())
         };
-        self.rows.len() == other.rows.len() && self.rows.iter().zip(&other.rows).all(|(a, b)| facts(a) == facts(b))
+        self.rows.iter().map(of).collect()
     }
 }
+
+/// The key, the axes, the types, the number of runs and the reason of a collective.
+type Signature = (Key, String, String, Option<u64>, String);
 
 /// Returns the collectives of a program in groups, in the order of the program.
 pub(crate) fn groups(communication: &Communication, times: Option<&Times>) -> Vec<Group> {
     let mut apart: Vec<Group> = vec![];
     for row in &communication.rows {
         let time = times.and_then(|times| times.get(row));
-        match apart.iter_mut().rev().find(|group| continues(group, row)) {
+        let is_later = row.reason.as_ref().is_some_and(|reason| reason.step > 0);
+        match apart.iter_mut().rev().find(|group| is_later && continues(group, row)) {
             Some(group) => {
                 group.rows.push(row.clone());
                 group.times.push(time);
@@ -82,10 +88,14 @@ pub(crate) fn groups(communication: &Communication, times: Option<&Times>) -> Ve
         }
     }
     let mut groups: Vec<Group> = vec![];
+    let mut index: BTreeMap<Vec<Signature>, usize> = BTreeMap::new();
     for group in apart {
-        match groups.iter_mut().find(|known| known.is_like(&group)) {
-            Some(known) => known.places += 1,
-            None => groups.push(group),
+        match index.entry(group.signature()) {
+            Entry::Occupied(known) => groups[*known.get()].places += 1,
+            Entry::Vacant(new) => {
+                new.insert(groups.len());
+                groups.push(group);
+            }
         }
     }
     groups

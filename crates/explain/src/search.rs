@@ -2,7 +2,7 @@
 //! partitioned, and its figures are compared.
 
 use crate::Options;
-use crate::candidates::{layouts, promise};
+use crate::candidates::{MAX_LAYOUTS, first_layouts, promise};
 use crate::figures::{Figures, Key, Traffic, Version};
 use crate::group::Group;
 use crate::near::Nearness;
@@ -18,6 +18,9 @@ const SMALL: usize = 12;
 
 /// The number of sources of communication that the order of the trials takes into account.
 const MAX_SOURCES: usize = 12;
+
+/// The number of candidates among which those to try are chosen, about.
+const MAX_CANDIDATES: usize = 1 << 16;
 
 /// The part of its promise that a new constraint keeps. Changes of existing specs are tried before.
 const NEW_CONSTRAINT: f64 = 0.5;
@@ -58,9 +61,11 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     let near = Nearness::compute(module, &sources(groups));
     places.extend(new_constraints(module, &near));
     let mut candidates = vec![];
+    let layout_limit =
+        if spec_count <= SMALL { MAX_LAYOUTS } else { (MAX_CANDIDATES / places.len()).clamp(64, MAX_LAYOUTS) };
     for (i, spec) in places.iter().enumerate() {
         let weight = near.of(module, spec) * if i < spec_count { 1.0 } else { NEW_CONSTRAINT };
-        candidates.extend(of_spec(i, spec, &mesh, now, groups, weight));
+        candidates.extend(of_spec(i, (spec, weight), &mesh, now, groups, layout_limit));
     }
     let own = candidates.iter().filter(|c| c.spec < spec_count).count();
     let limit = options.trials.unwrap_or_else(|| default_trials(module));
@@ -118,15 +123,15 @@ fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
     near.around.iter().copied().filter(|op| open.contains(op)).filter_map(of_op).collect()
 }
 
-/// Returns the candidates for one place: no layout at all, the layouts between which a value of this type moves, and
-/// all others over whole axes.
+/// Returns the candidates for one place, around which there is communication of this weight: no layout at all, the
+/// layouts between which a value of this type moves, and others over whole axes up to the limit.
 fn of_spec(
     index: usize,
-    spec: &Spec,
+    (spec, weight): (&Spec, f64),
     mesh: &Arc<Mesh>,
     now: &Version,
     groups: &[Group],
-    weight: f64,
+    layout_limit: usize,
 ) -> Vec<Candidate> {
     let settled = settled(spec, now);
     let stated = spec.stated.as_ref().or(settled.as_ref());
@@ -136,7 +141,7 @@ fn of_spec(
         let promise = if is_move { 1.0 } else { promise(stated, &layout, &spec.ty.shape) };
         Candidate { spec: index, layout: Some(layout), promise: promise * weight }
     };
-    let mut all = layouts(spec, mesh);
+    let mut all = first_layouts(spec, mesh, layout_limit);
     let is_new = |layout: &&Sharding| !all.iter().chain(&spec.stated).any(|known| known.same_layout(layout));
     let more: Vec<Sharding> = moves.iter().filter(is_new).cloned().collect();
     all.extend(more);

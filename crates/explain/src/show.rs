@@ -89,7 +89,7 @@ fn remedy_name(e: &Explanation, group: &Group) -> String {
     match group.remedy {
         Some(i) => format!("change {} below", i + 1),
         None if group.rows[0].reason.is_none() => "none: the program itself contains this collective".into(),
-        None if e.tried == 0 => "none: there is no spec to change".into(),
+        None if e.tried == 0 => "none: no change was tried".into(),
         None => "none: no change of one spec that was tried saves it".into(),
     }
 }
@@ -127,7 +127,8 @@ fn show_remedies(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     writeln!(f)?;
     let what = format!("tried {tried} of {specs} and new constraints{all}");
     let text = match (e.tried, e.best, e.remedies.is_empty()) {
-        (0, ..) => "no change was tried: nothing states a layout".to_string(),
+        (0, ..) if e.figures.bytes_received == 0 => "no device receives data: there is nothing to save".to_string(),
+        (0, ..) => "no change was tried".to_string(),
         (_, Some(_), _) => what,
         (_, None, false) => format!("{what}: with each one that saves something, devices compute more"),
         _ => format!("no change of one spec moves less: {what}"),

@@ -149,8 +149,8 @@ fn summary(name: &str, outcomes: &[Outcome]) -> (String, bool) {
     let percent = |part: f64, all: f64| if all > 0.0 { part * 100.0 / all } else { 100.0 };
     let (of_bytes, of_programs) = (percent(found as f64, removable as f64), percent(shares, searched.len() as f64));
     let line = format!(
-        "{name}: {} programs, {} with removable bytes: {found} of {removable} found ({of_bytes:.1} %), {of_programs:.1} \
-         % on average{slow}\n",
+        "{name}: {} programs, {} with removable bytes: {found} of {removable} found ({of_bytes:.1} %), {of_programs:.1} % \
+         on average{slow}\n",
         outcomes.len(),
         searched.len()
     );
