@@ -43,7 +43,7 @@ fn collective(row: &Row) -> Value {
 }
 
 /// Returns the names of the axes, or `None` if the groups are not along axes.
-fn axes(groups: &Groups) -> Option<Vec<String>> {
+pub fn axes(groups: &Groups) -> Option<Vec<String>> {
     match groups {
         Groups::Axes { mesh, axes } => Some(axis_names(mesh, axes)),
         Groups::Dense(_) | Groups::All => None,
@@ -51,6 +51,6 @@ fn axes(groups: &Groups) -> Option<Vec<String>> {
 }
 
 /// Returns the position in a file, or `None` if the location has none.
-fn location(loc: &Loc) -> Option<Value> {
+pub fn location(loc: &Loc) -> Option<Value> {
     loc.file_pos().map(|at| json!({ "file": &*at.file, "line": at.line, "column": at.column }))
 }

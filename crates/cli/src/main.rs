@@ -15,6 +15,7 @@ mod out;
 mod check;
 mod communication;
 mod demo;
+mod explain;
 mod memory;
 mod noise;
 mod npz;
@@ -83,6 +84,8 @@ enum Command {
     Propagate(PropagateArgs),
     /// Print the program of one device, with its collectives.
     Partition(PartitionArgs),
+    /// Explain why a program communicates, and find the change of one layout that saves most of it.
+    Explain(ExplainArgs),
     /// Predict when each instruction runs on a machine that need not be here.
     Simulate(SimulateArgs),
     /// Run passes by name, and print the result.
@@ -212,6 +215,28 @@ struct SimulateArgs {
     output: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct ExplainArgs {
+    #[command(flatten)]
+    source: Source,
+    /// A second program. Print what differs between the two: collectives, bytes, memory and time.
+    #[arg(value_name = "OTHER")]
+    other: Option<PathBuf>,
+    /// The machine and its grid of chips, as for `simulate`. With it, times are predicted, and changes are compared by
+    /// time in place of bytes. The default is what the program's mesh states.
+    #[arg(long, value_name = "MACHINE")]
+    topology: Option<String>,
+    /// The collectives that run beside other ops in predictions.
+    #[arg(long, value_enum, default_value = "off")]
+    overlap: OverlapName,
+    /// Try at most N changes of one layout. The default depends on the size of the program.
+    #[arg(long, value_name = "N", conflicts_with = "other")]
+    trials: Option<usize>,
+    /// Print JSON, with all facts of each collective and each change.
+    #[arg(long)]
+    json: bool,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum OverlapName {
     /// Only collectives that the program starts asynchronously.
@@ -303,6 +328,7 @@ fn command(command: Command) -> Result<(), String> {
         Command::Run(args) => run::run(&args).map_err(|e| e.to_string()),
         Command::Propagate(args) => stages::propagate(&args).map_err(|e| e.to_string()),
         Command::Partition(args) => stages::partition(&args).map_err(|e| e.to_string()),
+        Command::Explain(args) => explain::explain(&args).map_err(|e| e.to_string()),
         Command::Simulate(args) => simulate::simulate(&args).map_err(|e| e.to_string()),
         Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
     }

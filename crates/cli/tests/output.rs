@@ -152,3 +152,76 @@ fn a_machine_that_cannot_be_simulated_is_an_error() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(code), "{topology:?}");
     }
 }
+
+/// The sum of [`SUM`] is of half the bytes if its result is split. Nothing is received if the argument is not split, but
+/// then each device adds up everything.
+#[test]
+fn an_explanation_is_text_or_json() {
+    let program = program(&folder("explained"), SUM);
+    let text = printed(&["explain", &program]);
+    for part in ["1 collective: 48 B received", "all-reduce over x,y", "change 1, the best", "#sdy.sharding<@mesh, [{"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let json: Value = serde_json::from_str(&printed(&["explain", &program, "--json"])).unwrap();
+    let remedy = |which: &str| &json["remedies"][json[which].as_u64().unwrap() as usize];
+    let (best, other) = (remedy("best"), remedy("best_with_more_work"));
+    assert_eq!((&best["bytes_saved"], &best["replicates_work"]), (&24.into(), &false.into()), "{text}");
+    assert_eq!((&other["bytes_saved"], &other["replicates_work"]), (&48.into(), &true.into()), "{text}");
+    assert_eq!((&other["place"], &other["index"]), (&"argument".into(), &0.into()), "{text}");
+    assert_eq!(other["layout"]["rust"], "P!(None, None)");
+    let group = &json["groups"][0];
+    assert_eq!((&group["bytes_received"], &group["location"]["line"]), (&48.into(), &4.into()));
+    assert!(group["remedy"].is_u64() && group["duration_us"].is_null());
+    let json = printed(&["explain", &program, "--json", "--topology", "v5e:2x2", "--overlap", "auto"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["topology"], "v5e:2x2");
+    assert!(json["figures"]["step_us"].as_f64() > json["groups"][0]["exposed_us"].as_f64());
+}
+
+#[test]
+fn two_programs_are_compared() {
+    let (one, other) = (folder("compared-1"), folder("compared-2"));
+    let first = program(&one, SUM);
+    let second = program(&other, &format!("\n{}", SUM.replace("[{}, {\"x\", \"y\"}]", "[{\"x\"}, {\"y\"}]")));
+    let text = printed(&["explain", &first, &second]);
+    assert!(text.contains("received") && text.contains("shrinks   all-reduce for reduce"), "{text}");
+    assert!(printed(&["explain", &first, &first]).ends_with("the collectives are the same\n"));
+    let json: Value = serde_json::from_str(&printed(&["explain", &first, &second, "--json"])).unwrap();
+    assert_eq!((&json["programs"], &json["before"]["bytes_received"]), (&vec![first, second].into(), &48.into()));
+    assert_eq!(json["collectives"][0]["before"]["bytes_received"], 48);
+}
+
+#[test]
+fn what_cannot_be_explained_is_an_error() {
+    let folder = folder("unexplained");
+    let program = program(&folder, SUM);
+    let local = folder.join("local.mlir").display().to_string();
+    printed(&["partition", &program, "-o", &local]);
+    let broken = folder.join("broken.mlir").display().to_string();
+    std::fs::write(&broken, "func.func @main( {").unwrap();
+    for (args, code) in [
+        (&[&*local][..], "partitioned-twice"),
+        (&[&program, &local], "partitioned-twice"),
+        (&[&broken], "error["),
+        (&[&program, "--topology", "v5e:4x4"], "topology-mesh"),
+        (&[&program, "--topology", "v5x:4x4"], "machine-unknown"),
+    ] {
+        let output = shardwise(&[&["explain"], args].concat());
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(code), "{args:?}");
+    }
+    assert_eq!(shardwise(&["explain"]).status.code(), Some(2));
+}
+
+/// If nobody reads the output, the command ends quietly.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    use std::process::Stdio;
+    let program = program(&folder("pipe"), SUM);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shardwise"));
+    let mut child = command.args(["explain", &program]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -10,7 +10,10 @@ use crate::runtime::{self, Compiled as Executable};
 use crate::spec::{self, AnySpec, SpecFor};
 use crate::trace::Finished;
 use crate::tree::{self, Form, Tree};
-use crate::{Diagnostic, Error, Key, Mesh, Result, Topology, context, eager, explicit, limits, mesh, mistakes, trace};
+use crate::{
+    Diagnostic, Error, Explanation, Key, Mesh, Result, Topology, context, eager, explicit, limits, mesh, mistakes,
+    trace,
+};
 use shardwise_base::{self as base, Loc};
 use shardwise_engine::{Argument, ShardedType};
 use shardwise_ir::{Module, TensorType};
@@ -828,6 +831,29 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     #[track_caller]
     pub fn simulate_with(&self, topology: &Topology, overlap: Overlap) -> Result<Timeline> {
         self.ready.executable().simulate(topology, overlap, Location::caller())
+    }
+
+    /// Explains why the program communicates, and tries changes of one layout that would save some of it. If the mesh
+    /// states a topology, times are predicted on it, and changes are compared by time.
+    ///
+    /// # Errors
+    ///
+    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `topology-grid` if
+    /// there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    #[track_caller]
+    pub fn explain(&self) -> Result<Explanation> {
+        self.ready.executable().explain(None, Overlap::Off, Location::caller())
+    }
+
+    /// Explains why the program communicates, and tries changes of one layout that would save time on a machine, with
+    /// these collectives beside other ops.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Compiled::explain`] does.
+    #[track_caller]
+    pub fn explain_on(&self, topology: &Topology, overlap: Overlap) -> Result<Explanation> {
+        self.ready.executable().explain(Some(topology), overlap, Location::caller())
     }
 }
 

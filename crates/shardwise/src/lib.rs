@@ -41,6 +41,7 @@ mod dtype;
 mod eager;
 mod einsum;
 mod error;
+mod explain;
 mod explicit;
 mod function;
 mod hlo;
@@ -83,6 +84,7 @@ pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zero
 pub use dtype::{DType, Element};
 pub use einsum::{Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Result, SourceLocation};
+pub use explain::{Explanation, Remedy};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
 pub use function::{
     Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, jit,

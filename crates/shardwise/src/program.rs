@@ -3,7 +3,7 @@
 use crate::array::{self, Array, ArrayType};
 use crate::error::{Diagnostic as Mistake, SourceLocation};
 use crate::runtime::{self, Compiled};
-use crate::{Error, Result, Topology, context, limits, mistakes};
+use crate::{Error, Explanation, Result, Topology, context, limits, mistakes};
 use shardwise_base::compare::{self, Elements, Mismatch, Tolerance, compare_one};
 use shardwise_base::{DType, Diagnostic, Literal, counted};
 use shardwise_engine::{Argument, ShardedType};
@@ -443,6 +443,29 @@ impl CompiledProgram {
     #[track_caller]
     pub fn simulate_with(&self, topology: &Topology, overlap: Overlap) -> Result<Timeline> {
         self.compiled.simulate(topology, overlap, Location::caller())
+    }
+
+    /// Explains why the program communicates, and tries changes of one layout that would save some of it. If the mesh
+    /// states a topology, times are predicted on it, and changes are compared by time.
+    ///
+    /// # Errors
+    ///
+    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `topology-grid` if
+    /// there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    #[track_caller]
+    pub fn explain(&self) -> Result<Explanation> {
+        self.compiled.explain(None, Overlap::Off, Location::caller())
+    }
+
+    /// Explains why the program communicates, and tries changes of one layout that would save time on a machine, with
+    /// these collectives beside other ops.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`CompiledProgram::explain`] does.
+    #[track_caller]
+    pub fn explain_on(&self, topology: &Topology, overlap: Overlap) -> Result<Explanation> {
+        self.compiled.explain(Some(topology), overlap, Location::caller())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::cache::{Cache, constant_bytes, program_bytes};
 use crate::function::Memory;
 use crate::program::Communication;
-use crate::{Error, Result, Topology, limits, profile};
+use crate::{Error, Explanation, Result, Topology, explain, limits, profile};
 use shardwise_base::{self as base, Literal};
 use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, ShardedType, Signature};
 use shardwise_host::HostEngine;
@@ -60,6 +60,16 @@ impl Compiled {
     /// Predicts when each op runs on a machine. Fails as [`Topology::simulate`] does.
     pub fn simulate(&self, on: &Topology, overlap: Overlap, at: &'static Location<'static>) -> Result<Timeline> {
         on.simulate(&self.partitioned.module, overlap, at)
+    }
+
+    /// Explains the communication of the program. Fails as [`explain::of_module`] does.
+    pub fn explain(
+        &self,
+        on: Option<&Topology>,
+        overlap: Overlap,
+        at: &'static Location<'static>,
+    ) -> Result<Explanation> {
+        explain::of_module(&self.source, on, overlap, at)
     }
 
     pub fn communication(&self) -> Communication {

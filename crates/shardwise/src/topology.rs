@@ -73,7 +73,8 @@ impl Topology {
         base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone() }
     }
 
-    fn checked(&self, at: &'static Location<'static>) -> Result<sim::Topology> {
+    /// Returns the topology for the simulator. Fails if the machine has no such grid.
+    pub(crate) fn checked(&self, at: &'static Location<'static>) -> Result<sim::Topology> {
         sim::Topology::parse(&self.to_string()).map_err(|found| at_caller(found, at))
     }
 

@@ -47,6 +47,7 @@ pub mod warnings;
 
 pub use explain::{Communication, Row, communication};
 pub use halo::{STRATEGIES, bytes_exchanged, strategies};
+pub use live::peak_bytes;
 pub use pipeline::{
     Context, DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes,
     run_steps, run_until,

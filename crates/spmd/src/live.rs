@@ -6,7 +6,7 @@
 
 use crate::plan::local_bytes;
 use shardwise_base::EntityVec;
-use shardwise_ir::{Body, Op, Region, Value, ValueDef};
+use shardwise_ir::{Body, Module, Op, Region, Value, ValueDef};
 
 /// The positions of a body's ops and of the last uses of its values.
 pub(crate) struct Lives {
@@ -98,6 +98,16 @@ impl Lives {
     pub fn peak(&self, body: &Body, region: Region) -> u64 {
         self.profile(body, region).into_iter().max().unwrap_or(0)
     }
+}
+
+/// Estimates the largest number of bytes that a device holds while it runs a localized module: those of the arguments,
+/// and of the values between the op that makes them and their last use. Values that share memory or are never in memory
+/// are counted, so this compares two versions of one program, and is no prediction. Returns 0 without a function.
+pub fn peak_bytes(module: &Module) -> u64 {
+    let Some(func) = module.main() else { return 0 };
+    let local = |v: &Value| func.body.ty(*v).as_tensor().map_or(0, |ty| ty.bytes());
+    let arguments = func.body.args().iter().map(local).fold(0, u64::saturating_add);
+    arguments.saturating_add(Lives::compute(&func.body).peak(&func.body, func.body.entry()))
 }
 
 /// Returns the bytes of the largest shard of a value, or 0 if it is no tensor. A value counts whole if it has no

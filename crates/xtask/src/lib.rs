@@ -5,6 +5,7 @@
 //! - [`mod@bench`]: measures JAX and ours on the same inputs together, for ratios of times.
 //! - [`communication`]: measures the bytes that partitioned programs move against bounds and against XLA.
 //! - [`cost`]: compares instructions and times of the command with those of another build.
+//! - [`explain`]: compares the remedies of `shardwise explain` with an exhaustive search.
 //! - [`fuzz`]: runs programs from seeds to the end in worker processes, for any length of time.
 //! - [`lit`]: runs MLIR's kind of test files (Shardy's) through our command and through jaxlib.
 //! - [`stablehlo`]: runs StableHLO's own interpreter tests through our command.
@@ -24,6 +25,7 @@ pub mod deny;
 pub mod docs;
 pub mod draw;
 pub mod engines;
+pub mod explain;
 pub mod fuzz;
 pub mod lit;
 pub mod oracle;

@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, check, communication, cost, deny, docs, draw, fuzz, lit, oracle, stablehlo};
+use xtask::{bench, check, communication, cost, deny, docs, draw, explain, fuzz, lit, oracle, stablehlo};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -24,6 +24,7 @@ enum Task {
     Deny(deny::Options),
     Docs(docs::Options),
     Draw(draw::Options),
+    Explain(explain::Options),
     Fuzz(fuzz::Options),
     Lit(lit::Options),
     Stablehlo(stablehlo::Options),
@@ -39,6 +40,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Deny(options) => deny::run(&options)?,
         Task::Docs(options) => docs::run(&options)?,
         Task::Draw(options) => draw::run(&options)?,
+        Task::Explain(options) => explain::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,
         Task::Stablehlo(options) => stablehlo::run(&options)?,

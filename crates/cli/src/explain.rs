@@ -1,0 +1,179 @@
+//! `shardwise explain`: why a program communicates, and which change of one layout would save most of it.
+
+use crate::communication::{axes, location};
+use crate::{ExplainArgs, Source};
+use serde_json::{Value, json};
+use shardwise_base::{Diagnostics, Sharding};
+use shardwise_explain::{
+    Comparison, Delta, Explanation, Figures, Group, Options, Place, Remedy, Traffic, compare,
+    explain as explain_module, rust_spec,
+};
+use shardwise_ir::Module;
+use shardwise_sim::Topology;
+use shardwise_spmd::Row;
+use shardwise_spmd::explain::describe;
+use shardwise_view::Picoseconds;
+
+pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
+    let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
+    let module = args.source.read()?;
+    let options = Options {
+        topology: stated.map_or_else(|| of_program(&module), |topology| Ok(Some(topology)))?,
+        overlap: args.overlap.into(),
+        trials: args.trials,
+        ..Options::default()
+    };
+    // Prints warnings, and writes the stages of `--dump`.
+    args.source.partition(&module)?;
+    if let Some(file) = &args.other {
+        let other = Source { file: file.clone(), dump: None }.read()?;
+        let mut comparison = compare(&module, &other, &options)?;
+        comparison.names = [&args.source.file, file].map(|path| path.display().to_string());
+        match args.json {
+            true => say!("{:#}", of_comparison(&comparison)),
+            false => show!("{}\n{comparison}", comparison.names.join(" -> ")),
+        }
+        return Ok(());
+    }
+    let explanation = explain_module(&module, &options)?;
+    match args.json {
+        true => say!("{:#}", of_explanation(&explanation)),
+        false => show!("{}: {explanation}", args.source.file.display()),
+    }
+    Ok(())
+}
+
+/// Returns the topology that the program's mesh states, or `None` if it states none. Fails if it is not known.
+fn of_program(module: &Module) -> Result<Option<Topology>, Diagnostics> {
+    module.main_mesh().and_then(|mesh| Topology::of_mesh(mesh)).transpose()
+}
+
+/// Returns all facts for other programs. Numbers that are not known are `null`.
+fn of_explanation(e: &Explanation) -> Value {
+    json!({
+        "topology": e.topology.as_ref().map(ToString::to_string),
+        "figures": of_figures(&e.figures),
+        "bytes_least": e.bytes_least,
+        "bytes_forced": e.bytes_forced,
+        "groups": e.groups.iter().map(of_group).collect::<Vec<_>>(),
+        "remedies": e.remedies.iter().map(of_remedy).collect::<Vec<_>>(),
+        "best": index_of(e, e.best()),
+        "best_with_more_work": index_of(e, e.best_with_more_work()),
+        "tried": e.tried,
+        "spec_count": e.spec_count,
+        "is_complete": e.is_complete,
+        "notes": e.notes,
+    })
+}
+
+/// Returns the position of a remedy in the list, or `None` if there is no remedy.
+fn index_of(e: &Explanation, remedy: Option<&Remedy>) -> Option<usize> {
+    let remedy = remedy?;
+    e.remedies.iter().position(|other| std::ptr::eq(other, remedy))
+}
+
+fn of_figures(figures: &Figures) -> Value {
+    json!({
+        "bytes_received": figures.bytes_received,
+        "collectives": figures.collective_count,
+        "memory_bytes": figures.memory_bytes,
+        "flops": figures.flops,
+        "step_us": figures.step_time.map(microseconds),
+    })
+}
+
+fn of_group(group: &Group) -> Value {
+    let row = &group.rows[0];
+    let reason = row.reason.as_deref();
+    let rejected = reason.and_then(|reason| reason.alternative.as_ref());
+    let time = group.time();
+    json!({
+        "op": &*row.op,
+        "location": location(&row.loc),
+        "scope": row.loc.scope(),
+        "reason": row.why(),
+        "won": reason.map(|reason| &*reason.won),
+        "lost": reason.map(|reason| &*reason.lost),
+        "rejected": rejected.map(|r| json!({ "what": &*r.what, "bytes_received": r.bytes_received })),
+        "layouts": reason.iter().flat_map(|reason| &reason.changes).map(describe).collect::<Vec<_>>(),
+        "places": group.places,
+        "bytes_received": group.bytes_received(),
+        "bytes_least": group.bytes_least(),
+        "duration_us": time.map(|time| microseconds(time.duration)),
+        "exposed_us": time.map(|time| microseconds(time.exposed)),
+        "collectives": group.rows.iter().zip(&group.times).map(|(row, time)| {
+            of_row(row, time.map(|time| time.duration), time.map(|time| time.exposed))
+        }).collect::<Vec<_>>(),
+        "remedy": group.remedy,
+    })
+}
+
+fn of_row(row: &Row, duration: Option<Picoseconds>, exposed: Option<Picoseconds>) -> Value {
+    json!({
+        "kind": row.kind.name(),
+        "axes": axes(&row.groups),
+        "groups": row.axes(),
+        "operand_type": row.operand_type.short(),
+        "result_type": row.result_type.short(),
+        "bytes_received": row.bytes_received,
+        "is_bound": row.is_bound,
+        "count": row.count,
+        "duration_us": duration.map(microseconds),
+        "exposed_us": exposed.map(microseconds),
+    })
+}
+
+fn of_remedy(remedy: &Remedy) -> Value {
+    let (kind, index) = match remedy.change.place {
+        Place::Argument(i) => ("argument", Some(i)),
+        Place::Result(i) => ("result", Some(i)),
+        Place::Constraint(..) => ("constraint", None),
+        Place::After(..) => ("new constraint", None),
+    };
+    json!({
+        "place": kind,
+        "index": index,
+        "name": remedy.loc.scope(),
+        "location": location(&remedy.loc),
+        "type": remedy.ty.short(),
+        "stated": remedy.stated.as_ref().map(of_layout),
+        "layout": remedy.change.layout.as_ref().map(of_layout),
+        "bytes_saved": remedy.bytes_saved(),
+        "memory_price": remedy.memory_price(),
+        "replicates_work": remedy.replicates_work(),
+        "before": of_figures(&remedy.before),
+        "after": of_figures(&remedy.after),
+        "collectives": remedy.deltas.iter().map(of_delta).collect::<Vec<_>>(),
+    })
+}
+
+fn of_layout(layout: &Sharding) -> Value {
+    json!({ "sharding": layout.to_string(), "rust": rust_spec(layout) })
+}
+
+fn of_delta(delta: &Delta) -> Value {
+    let sum = |sum: Option<Traffic>| sum.map(|s| json!({ "count": s.count, "bytes_received": s.bytes_received }));
+    json!({
+        "change": delta.kind().name(),
+        "kind": delta.key.kind,
+        "op": delta.key.op,
+        "source": delta.key.source,
+        "scope": delta.key.scope,
+        "before": sum(delta.before),
+        "after": sum(delta.after),
+    })
+}
+
+fn of_comparison(c: &Comparison) -> Value {
+    json!({
+        "programs": c.names,
+        "topology": c.topology,
+        "before": of_figures(&c.before),
+        "after": of_figures(&c.after),
+        "collectives": c.deltas.iter().map(of_delta).collect::<Vec<_>>(),
+    })
+}
+
+fn microseconds(time: Picoseconds) -> f64 {
+    time as f64 / 1e6
+}

@@ -1,0 +1,145 @@
+//! Differences between the collectives of two programs.
+//!
+//! Collectives are matched by their source, op and kind. Those that are left are matched by their name scopes in place
+//! of their source, and then without it, so that two files with shifted lines can be compared.
+
+use crate::figures::{Figures, Key, Traffic, Version};
+use crate::{Options, show};
+use shardwise_base::Diagnostics;
+use shardwise_ir::Module;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Collectives of one source, op and kind, in two programs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delta {
+    /// The source, op and kind; those of the second program for collectives that only it has.
+    pub key: Key,
+    /// The collectives of the first program, or `None` if it has none.
+    pub before: Option<Traffic>,
+    /// The collectives of the second program, or `None` if it has none.
+    pub after: Option<Traffic>,
+}
+
+/// How collectives differ between two programs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DeltaKind {
+    /// Only the first program has them.
+    Vanishes,
+    /// The second program receives fewer bytes for them.
+    Shrinks,
+    /// The second program receives more bytes for them.
+    Grows,
+    /// Only the second program has them.
+    Appears,
+    /// Both receive as many bytes for them.
+    Stays,
+}
+
+impl DeltaKind {
+    /// Returns the word for it: `vanishes`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeltaKind::Vanishes => "vanishes",
+            DeltaKind::Shrinks => "shrinks",
+            DeltaKind::Grows => "grows",
+            DeltaKind::Appears => "appears",
+            DeltaKind::Stays => "stays",
+        }
+    }
+}
+
+impl Delta {
+    /// Returns how the collectives differ.
+    pub fn kind(&self) -> DeltaKind {
+        match (self.before, self.after) {
+            (_, None) => DeltaKind::Vanishes,
+            (None, _) => DeltaKind::Appears,
+            (Some(a), Some(b)) if a.bytes_received > b.bytes_received => DeltaKind::Shrinks,
+            (Some(a), Some(b)) if a.bytes_received < b.bytes_received => DeltaKind::Grows,
+            _ => DeltaKind::Stays,
+        }
+    }
+}
+
+/// Returns the name by which collectives are matched, or `None` for one that has none.
+type Naming = fn(&Key) -> Option<String>;
+
+/// Matches collectives by their sources only, in two versions of one program.
+pub(crate) const BY_SOURCE: &[Naming] = &[|key| Some(key.source.clone())];
+
+/// Matches collectives by their sources, then by their scopes, and then by op and kind only.
+const BY_ANYTHING: &[Naming] = &[
+    |key| Some(key.source.clone()),
+    |key| Some(key.scope.clone()).filter(|scope| !scope.is_empty()),
+    |_| Some(String::new()),
+];
+
+/// Returns the collectives of two programs, matched with each other. Those that differ come first, by kind and then by
+/// key.
+pub(crate) fn deltas(before: &BTreeMap<Key, Traffic>, after: &BTreeMap<Key, Traffic>, by: &[Naming]) -> Vec<Delta> {
+    let (mut left, mut right) = (before.clone(), after.clone());
+    let mut found = vec![];
+    for name in by {
+        match_by(*name, &mut left, &mut right, &mut found);
+    }
+    found.extend(left.into_iter().map(|(key, sum)| Delta { key, before: Some(sum), after: None }));
+    found.extend(right.into_iter().map(|(key, sum)| Delta { key, before: None, after: Some(sum) }));
+    found.sort_by(|a, b| (a.kind(), &a.key).cmp(&(b.kind(), &b.key)));
+    found
+}
+
+/// Moves the collectives with an equal name, op and kind into `found`. Those without a name are left.
+fn match_by(
+    name: Naming,
+    left: &mut BTreeMap<Key, Traffic>,
+    right: &mut BTreeMap<Key, Traffic>,
+    found: &mut Vec<Delta>,
+) {
+    for key in left.keys().cloned().collect::<Vec<_>>() {
+        let Some(wanted) = name(&key) else { continue };
+        let is_same = |other: &&Key| {
+            other.op == key.op && other.kind == key.kind && name(other).as_deref() == Some(wanted.as_str())
+        };
+        let Some(other) = right.keys().find(is_same).cloned() else { continue };
+        found.push(Delta { before: left.remove(&key), after: right.remove(&other), key });
+    }
+}
+
+/// The differences between two programs.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The names of the two programs.
+    pub names: [String; 2],
+    /// The totals of the first program.
+    pub before: Figures,
+    /// The totals of the second program.
+    pub after: Figures,
+    /// The collectives of both. Those that differ come first.
+    pub deltas: Vec<Delta>,
+    /// The text of the topology on which the times are predicted.
+    pub topology: Option<String>,
+}
+
+/// Partitions two programs and compares their collectives, bytes, memory and, with a topology, times.
+///
+/// # Errors
+/// Fails if one of them cannot be partitioned, or does not fit the topology (`topology-mesh`).
+pub fn compare(first: &Module, second: &Module, options: &Options) -> Result<Comparison, Diagnostics> {
+    let (before, after) = (Version::of(first, options)?, Version::of(second, options)?);
+    let deltas = deltas(&before.traffic, &after.traffic, BY_ANYTHING);
+    Ok(Comparison {
+        names: [first, second].map(|module| module.name.to_string()),
+        before: before.figures,
+        after: after.figures,
+        deltas,
+        topology: options.topology.as_ref().map(ToString::to_string),
+    })
+}
+
+/// Prints the totals of both programs, and the collectives that differ.
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show::comparison(f, self)
+    }
+}

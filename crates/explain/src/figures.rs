@@ -1,0 +1,155 @@
+//! The numbers of a partitioned program that changes are compared by.
+
+use crate::Options;
+use crate::times::Times;
+use shardwise_base::{Diagnostics, Loc};
+use shardwise_ir::Module;
+use shardwise_ops::Opcode;
+use shardwise_spmd::loops::run_counts;
+use shardwise_spmd::{Communication, Partitioned, Row, partition, peak_bytes};
+use shardwise_view::Picoseconds;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The totals of a partitioned program, for one device where nothing else is said.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Figures {
+    /// The bytes that the device that receives most receives, over all runs in loops.
+    pub bytes_received: u64,
+    /// The number of collectives in the program.
+    pub collective_count: usize,
+    /// An estimate of the largest number of bytes in memory at one time. With a topology, it is that of the predicted
+    /// run, and otherwise it counts each value from its op to its last use.
+    pub memory_bytes: u64,
+    /// The additions and multiplications. A loop with an unknown number of turns counts as one turn.
+    pub flops: u64,
+    /// The predicted time of one run, if there is a topology.
+    pub step_time: Option<Picoseconds>,
+}
+
+impl Figures {
+    /// Compares the costs of two versions of a program, with their times first, if they are known, and then their
+    /// bytes, memory, flops and numbers of collectives.
+    pub fn cmp_cost(&self, other: &Figures) -> Ordering {
+        let key = |f: &Figures| (f.step_time, f.bytes_received, f.memory_bytes, f.flops, f.collective_count);
+        key(self).cmp(&key(other))
+    }
+
+    /// Returns true if this version communicates less than another one, and takes less time where times are known.
+    pub fn improves(&self, other: &Figures) -> bool {
+        let is_faster = self.step_time.zip(other.step_time).is_none_or(|(own, before)| own < before);
+        self.bytes_received < other.bytes_received && is_faster
+    }
+
+    /// Returns true if a device computes over 1 % more than in another version: work is replicated.
+    pub fn computes_more(&self, other: &Figures) -> bool {
+        u128::from(self.flops) * 100 > u128::from(other.flops) * 101
+    }
+}
+
+/// The identity of a collective in comparisons of programs: what needed it, and its kind.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key {
+    /// The place of the op that needed it: `a.mlir:3:5`. It is empty if it is not known.
+    pub source: String,
+    /// The name scopes around that op: `encoder/softmax`.
+    pub scope: String,
+    /// The op: `stablehlo.dot_general`.
+    pub op: String,
+    /// The kind of collective: `all-gather`.
+    pub kind: &'static str,
+}
+
+impl Key {
+    pub(crate) fn of(row: &Row) -> Key {
+        let kind = row.kind.name();
+        let source = if row.loc.is_unknown() { String::new() } else { row.loc.to_string() };
+        Key { source, scope: row.loc.scope(), op: row.op.to_string(), kind }
+    }
+
+    /// Returns the op without its dialect.
+    pub fn short_op(&self) -> &str {
+        self.op.rsplit_once('.').map_or(&self.op, |(_, op)| op)
+    }
+}
+
+/// Prints `all-gather for dot_general at a.mlir:3:5`, without the place if it is not known.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for {}", self.kind, self.short_op())?;
+        if self.source.is_empty() { Ok(()) } else { write!(f, " at {}", self.source) }
+    }
+}
+
+/// The collectives of one [`Key`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Traffic {
+    /// The number of collectives in the program.
+    pub count: usize,
+    /// The bytes that the device that receives most receives for them, over all runs in loops.
+    pub bytes_received: u64,
+}
+
+/// Returns the collectives of a table by their keys.
+pub(crate) fn traffic(communication: &Communication) -> BTreeMap<Key, Traffic> {
+    let mut all: BTreeMap<Key, Traffic> = BTreeMap::new();
+    for row in &communication.rows {
+        let sum = all.entry(Key::of(row)).or_default();
+        sum.count += 1;
+        sum.bytes_received = sum.bytes_received.saturating_add(row.bytes_received_in_all());
+    }
+    all
+}
+
+/// A version of a program, partitioned and measured.
+pub(crate) struct Version {
+    pub partitioned: Partitioned,
+    pub figures: Figures,
+    pub traffic: BTreeMap<Key, Traffic>,
+    pub times: Option<Times>,
+}
+
+impl Version {
+    /// Partitions a program and computes its figures. Fails if it cannot be partitioned, or if it cannot be simulated
+    /// on the topology of the options.
+    pub fn of(module: &Module, options: &Options) -> Result<Version, Diagnostics> {
+        let partitioned = partition(module, &mut Default::default())?;
+        let simulate = |topology| {
+            let how = shardwise_sim::Options { overlap: options.overlap };
+            shardwise_sim::simulate(&partitioned.module, topology, &how).map_err(|found| at_program(found, module))
+        };
+        let timeline = options.topology.as_ref().map(simulate).transpose()?;
+        let communication = &partitioned.communication;
+        let peak = timeline.as_ref().and_then(|timeline| timeline.peak_memory());
+        let figures = Figures {
+            bytes_received: communication.bytes_received(),
+            collective_count: communication.rows.len(),
+            memory_bytes: peak.map_or_else(|| peak_bytes(&partitioned.module), |peak| peak.bytes),
+            flops: flops(&partitioned.module),
+            step_time: timeline.as_ref().map(|timeline| timeline.end()),
+        };
+        let times = timeline.as_ref().map(Times::of);
+        let traffic = traffic(communication);
+        Ok(Version { figures, traffic, times, partitioned })
+    }
+}
+
+/// Returns the messages, at the program's place where they have none.
+fn at_program(mut found: Diagnostics, module: &Module) -> Diagnostics {
+    let loc = module.main().map_or(&module.loc, |main| &main.loc);
+    found.0.iter_mut().filter(|d| d.loc == Loc::UNKNOWN).for_each(|d| d.loc = loc.clone());
+    found
+}
+
+/// Returns the additions and multiplications of one device.
+fn flops(module: &Module) -> u64 {
+    let Some(func) = module.main() else { return 0 };
+    let counts = run_counts(module, func);
+    let of = |op| {
+        let view = module.view(&func.body, op);
+        let runs = counts[op.index()].unwrap_or(1) as f64;
+        Opcode::of_view(&view).facts().cost(&view).flops * runs
+    };
+    func.body.walk().into_iter().map(of).sum::<f64>() as u64
+}

@@ -1,0 +1,195 @@
+//! Explains the communication of a program, and finds the change of one layout that saves most of it.
+//!
+//! [`explain`] partitions a program. For each collective it reports the source line, the op that needed it, the reason,
+//! the bytes and a lower bound for them, and with a topology the predicted time and how much of it is not hidden behind
+//! compute. Then it looks for the cheapest [`Remedy`]: another layout of one argument, one result or one constraint, or
+//! one new constraint. Candidates are *tried*: the changed program is partitioned, and its bytes, memory, flops and
+//! time are compared. So what a remedy says is what the changed program does.
+//!
+//! [`compare`] reports what differs between two programs.
+//!
+//! # Examples
+//!
+//! ```
+//! use shardwise_explain::{Options, explain};
+//!
+//! // The rows of `a` are multiplied with the columns of `b`, but `a` is split along the columns.
+//! let text = r#"sdy.mesh @mesh = <["x"=4]>
+//! func.func @main(%a: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %b: tensor<64x64xf32>)
+//!     -> (tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+//!   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+//!       : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+//!   return %0 : tensor<64x64xf32>
+//! }"#;
+//! let module = shardwise_ir::text::parse("product.mlir", text, &shardwise_ops::OPS).unwrap();
+//! let explanation = explain(&module, &Options::default()).unwrap();
+//! let best = explanation.best().unwrap();
+//! assert_eq!((best.after.bytes_received, best.replicates_work()), (0, false));
+//! assert!(explanation.to_string().contains(r#"[{"x"}, {}]"#));
+//! ```
+#![forbid(unsafe_code)]
+#![warn(missing_docs, missing_debug_implementations)]
+
+mod candidates;
+mod difference;
+mod figures;
+mod group;
+mod near;
+mod place;
+mod remedy;
+mod search;
+mod show;
+mod times;
+
+pub use candidates::layouts;
+pub use difference::{Comparison, Delta, DeltaKind, compare};
+pub use figures::{Figures, Key, Traffic};
+pub use group::Group;
+pub use place::{Change, Place, Spec, rust_spec, specs};
+pub use remedy::Remedy;
+pub use times::Time;
+
+use figures::Version;
+use shardwise_base::Diagnostics;
+use shardwise_ir::Module;
+use shardwise_sim::{Overlap, Topology};
+use std::fmt;
+
+/// The notation of layouts in texts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Notation {
+    /// Shardy's: `#sdy.sharding<@mesh, [{"x"}, {}]>`.
+    #[default]
+    Shardy,
+    /// The macro of Rust programs: `P!("x", None)`.
+    Rust,
+}
+
+/// Options of [`explain`] and [`compare`].
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The machine on which times are predicted. Without it, remedies are compared by bytes.
+    pub topology: Option<Topology>,
+    /// Which collectives run beside other ops in predictions.
+    pub overlap: Overlap,
+    /// The largest number of changes to try. The default depends on the size of the program.
+    pub trials: Option<usize>,
+    /// The notation of layouts in the text of the result.
+    pub notation: Notation,
+}
+
+/// The communication of a program, with its reasons and remedies. Formats as a text of at most 100 columns.
+#[derive(Clone)]
+pub struct Explanation {
+    /// The program whose specs were changed: the given one, with its layouts over one mesh and in Shardy's notation.
+    pub program: Module,
+    /// The totals of the program as it is.
+    pub figures: Figures,
+    /// The sum of the lower bounds for its moves, in bytes ([`shardwise_spmd::Communication::bytes_least`]).
+    pub bytes_least: u64,
+    /// A number of bytes that each program with the same specs has to move ([`shardwise_spmd::Communication`]).
+    pub bytes_forced: Option<u64>,
+    /// Its collectives, in the order of the program.
+    pub groups: Vec<Group>,
+    /// The changes that are best for something, each once.
+    pub remedies: Vec<Remedy>,
+    /// The number of changes that were tried.
+    pub tried: usize,
+    /// The number of specs of arguments, results and constraints.
+    pub spec_count: usize,
+    /// True if all layouts over whole axes were tried at each spec.
+    pub is_complete: bool,
+    /// Facts that a reader must know beside the remedies, one sentence each.
+    pub notes: Vec<String>,
+    /// The topology on which times are predicted.
+    pub topology: Option<Topology>,
+    notation: Notation,
+    best: Option<usize>,
+    with_more_work: Option<usize>,
+}
+
+impl Explanation {
+    /// Returns the change that costs least for the whole program, among those with which no device computes more.
+    /// Returns `None` if no change that was tried moves less.
+    pub fn best(&self) -> Option<&Remedy> {
+        self.best.map(|i| &self.remedies[i])
+    }
+
+    /// Returns the change that costs least, if it saves more than [`Explanation::best`] because devices compute more.
+    /// Returns `None` if there is none.
+    pub fn best_with_more_work(&self) -> Option<&Remedy> {
+        self.with_more_work.map(|i| &self.remedies[i])
+    }
+
+    /// Returns the best change for a group, or `None` if no change that was tried removes or shrinks it and saves
+    /// something in the whole program.
+    pub fn remedy_of(&self, group: &Group) -> Option<&Remedy> {
+        group.remedy.map(|i| &self.remedies[i])
+    }
+}
+
+/// Formats the totals and the remedies.
+impl fmt::Debug for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Explanation");
+        out.field("figures", &self.figures).field("remedies", &self.remedies).finish_non_exhaustive()
+    }
+}
+
+/// Prints the collectives with their reasons, and the remedies.
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show::explanation(f, self)
+    }
+}
+
+/// Explains the communication of a program, and tries changes of one spec that save some of it.
+///
+/// # Errors
+/// Fails if the program cannot be partitioned, which includes one that has been partitioned before
+/// (`partitioned-twice`), or if it does not fit the topology (`topology-mesh`).
+pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagnostics> {
+    let program = shardwise_spmd::prepare(module, &mut Default::default())?;
+    let now = Version::of(&program, options)?;
+    let communication = &now.partitioned.communication;
+    let mut groups = group::groups(communication, now.times.as_ref());
+    let found = match now.figures.bytes_received {
+        0 => search::Found::default(),
+        _ => search::search(&program, &now, &groups, options),
+    };
+    let remedies = remedy::choose(&found, &now, &mut groups);
+    Ok(Explanation {
+        figures: now.figures,
+        bytes_least: communication.bytes_least(),
+        bytes_forced: communication.bytes_forced(),
+        notes: notes(&program, &found),
+        groups,
+        remedies: remedies.all,
+        best: remedies.best,
+        with_more_work: remedies.with_more_work,
+        tried: found.tried,
+        spec_count: found.spec_count,
+        is_complete: found.is_complete,
+        topology: options.topology.clone(),
+        notation: options.notation,
+        program,
+    })
+}
+
+fn notes(module: &Module, found: &search::Found) -> Vec<String> {
+    let mut notes = vec![];
+    let refused = found.tried - found.trials.len();
+    if refused > 0 {
+        notes.push(format!("{refused} of the changes could not be partitioned"));
+    }
+    if found.left > 0 {
+        notes.push(format!("{} further changes were not tried", found.left));
+    }
+    let has_explicit = module.main_mesh().is_some_and(|mesh| mesh.explicit_axes().next().is_some());
+    if has_explicit && found.tried > 0 {
+        let text = "the mesh has Explicit axes: all other layouts were kept as the program states them, and a changed \
+                    layout may be ambiguous for the types of the source";
+        notes.push(text.into());
+    }
+    notes
+}

@@ -1,0 +1,115 @@
+//! A change of one spec that saves communication, with its saving and its price.
+
+use crate::difference::{BY_SOURCE, Delta, DeltaKind, deltas};
+use crate::figures::{Figures, Key, Traffic, Version};
+use crate::group::Group;
+use crate::place::{Change, Place, Spec};
+use crate::search::{Found, Trial};
+use shardwise_base::{Loc, Sharding};
+use shardwise_ir::TensorType;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// A change of one spec with which the program communicates less. The changed program was partitioned, and these are
+/// its figures.
+#[derive(Clone, Debug)]
+pub struct Remedy {
+    /// The change. [`Change::apply`] makes the program whose figures are [`Remedy::after`].
+    pub change: Change,
+    /// The global type of the value.
+    pub ty: TensorType,
+    /// The layout that the program states at this place, or `None` if it states none.
+    pub stated: Option<Sharding>,
+    /// The place in the source, with the name of an argument.
+    pub loc: Loc,
+    /// The figures of the program without the change.
+    pub before: Figures,
+    /// The figures of the program with the change.
+    pub after: Figures,
+    /// The collectives that differ, matched by their sources.
+    pub deltas: Vec<Delta>,
+}
+
+impl Remedy {
+    /// Returns the bytes that the device that receives most no longer receives.
+    pub fn bytes_saved(&self) -> u64 {
+        self.before.bytes_received.saturating_sub(self.after.bytes_received)
+    }
+
+    /// Returns the bytes of memory that a device needs in addition, which are negative if it needs less.
+    pub fn memory_price(&self) -> i64 {
+        self.after.memory_bytes as i64 - self.before.memory_bytes as i64
+    }
+
+    /// Returns true if each device computes more than before: work is replicated.
+    pub fn replicates_work(&self) -> bool {
+        self.after.computes_more(&self.before)
+    }
+
+    fn of(trial: &Trial, now: &Version) -> Remedy {
+        let Spec { ty, stated, loc, .. } = trial.spec.clone();
+        let mut deltas = deltas(&now.traffic, &trial.traffic, BY_SOURCE);
+        deltas.retain(|delta| delta.kind() != DeltaKind::Stays);
+        let (before, after) = (now.figures, trial.figures);
+        Remedy { change: trial.change.clone(), ty, stated, loc, before, after, deltas }
+    }
+}
+
+/// The remedies of a program: each once, and the ones that are best for what.
+#[derive(Default)]
+pub(crate) struct Remedies {
+    pub all: Vec<Remedy>,
+    pub best: Option<usize>,
+    pub with_more_work: Option<usize>,
+}
+
+/// Chooses among the changes that were tried, and records in each group which change is best for it.
+pub(crate) fn choose<'a>(found: &'a Found, now: &'a Version, groups: &mut [Group]) -> Remedies {
+    let good: Vec<&Trial> = found.trials.iter().filter(|trial| trial.figures.improves(&now.figures)).collect();
+    let works_more = |trial: &Trial| trial.figures.computes_more(&now.figures);
+    let mut chosen = Chosen { now, trials: vec![], all: vec![] };
+    let best = good.iter().filter(|trial| !works_more(trial)).min_by(|a, b| cheaper(a, b)).copied();
+    let least = good.iter().min_by(|a, b| cheaper(a, b)).copied();
+    let saves_more = |trial: &&Trial| best.is_none_or(|best| trial.figures.improves(&best.figures));
+    let with_more_work = least.filter(|trial| works_more(trial)).filter(saves_more);
+    let best = best.map(|trial| chosen.index(trial));
+    let with_more_work = with_more_work.map(|trial| chosen.index(trial));
+    for group in groups {
+        let keys = group.keys();
+        let before = bytes_of(&keys, &now.traffic);
+        let helps = |trial: &&&Trial| bytes_of(&keys, &trial.traffic) < before;
+        let rank = |trial: &Trial| (works_more(trial), bytes_of(&keys, &trial.traffic));
+        let order = |a: &&&Trial, b: &&&Trial| rank(a).cmp(&rank(b)).then_with(|| cheaper(a, b));
+        group.remedy = good.iter().filter(helps).min_by(order).map(|trial| chosen.index(trial));
+    }
+    Remedies { all: chosen.all, best, with_more_work }
+}
+
+/// Compares two changes by their cost. Of equal ones, a change of a spec comes before a new constraint, and a stated
+/// layout before none.
+fn cheaper(a: &Trial, b: &Trial) -> Ordering {
+    let effort = |trial: &Trial| (matches!(trial.change.place, Place::After(..)), trial.change.layout.is_none());
+    a.figures.cmp_cost(&b.figures).then_with(|| effort(a).cmp(&effort(b)))
+}
+
+fn bytes_of(keys: &[Key], traffic: &BTreeMap<Key, Traffic>) -> u64 {
+    keys.iter().filter_map(|key| traffic.get(key)).map(|sum| sum.bytes_received).fold(0, u64::saturating_add)
+}
+
+struct Chosen<'a> {
+    now: &'a Version,
+    trials: Vec<&'a Trial>,
+    all: Vec<Remedy>,
+}
+
+impl<'a> Chosen<'a> {
+    /// Returns the index of a trial's remedy, which is added if it is new.
+    fn index(&mut self, trial: &'a Trial) -> usize {
+        if let Some(i) = self.trials.iter().position(|known| std::ptr::eq(*known, trial)) {
+            return i;
+        }
+        self.trials.push(trial);
+        self.all.push(Remedy::of(trial, self.now));
+        self.all.len() - 1
+    }
+}

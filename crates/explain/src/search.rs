@@ -1,0 +1,191 @@
+//! The search for changes of one spec that save communication. Each candidate is tried: the changed program is
+//! partitioned, and its figures are compared.
+
+use crate::Options;
+use crate::candidates::{MAX_LAYOUTS, first_layouts, promise};
+use crate::figures::{Figures, Key, Traffic, Version};
+use crate::group::Group;
+use crate::near::Nearness;
+use crate::place::{Change, Place, Spec, main_of, open_ops, spec, specs};
+use shardwise_base::{AxisRef, Loc, Mesh, Reshard, Sharding};
+use shardwise_engine::ShardedType;
+use shardwise_ir::{Module, Op};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Programs with at most this many specs are searched completely, if there are enough trials.
+const SMALL: usize = 12;
+
+/// The number of sources of communication that the order of the trials takes into account.
+const MAX_SOURCES: usize = 12;
+
+/// The number of candidates among which those to try are chosen, about.
+const MAX_CANDIDATES: usize = 1 << 16;
+
+/// The part of its promise that a new constraint keeps. Changes of existing specs are tried before.
+const NEW_CONSTRAINT: f64 = 0.5;
+
+/// A change that was tried.
+pub(crate) struct Trial {
+    pub spec: Spec,
+    pub change: Change,
+    pub figures: Figures,
+    pub traffic: BTreeMap<Key, Traffic>,
+}
+
+/// The outcome of a search.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub trials: Vec<Trial>,
+    /// The number of changes that were tried, also of those that the partitioner refused.
+    pub tried: usize,
+    /// The number of candidates that were left out.
+    pub left: usize,
+    pub spec_count: usize,
+    /// True if every layout over whole axes was tried at every spec.
+    pub is_complete: bool,
+}
+
+/// A change that may be tried, with its promise.
+struct Candidate {
+    spec: usize,
+    layout: Option<Sharding>,
+    promise: f64,
+}
+
+/// Tries changes of one spec of a program, the most promising first.
+pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: &Options) -> Found {
+    let Some(mesh) = module.main_mesh().cloned() else { return Found::default() };
+    let mut places = specs(module);
+    let spec_count = places.len();
+    let near = Nearness::compute(module, &sources(groups));
+    places.extend(new_constraints(module, &near));
+    let mut candidates = vec![];
+    let layout_limit =
+        if spec_count <= SMALL { MAX_LAYOUTS } else { (MAX_CANDIDATES / places.len()).clamp(64, MAX_LAYOUTS) };
+    for (i, spec) in places.iter().enumerate() {
+        let weight = near.of(module, spec) * if i < spec_count { 1.0 } else { NEW_CONSTRAINT };
+        candidates.extend(of_spec(i, (spec, weight), &mesh, now, groups, layout_limit));
+    }
+    let own = candidates.iter().filter(|c| c.spec < spec_count).count();
+    let limit = options.trials.unwrap_or_else(|| default_trials(module));
+    let is_complete = spec_count <= SMALL && own <= limit;
+    let is_first = |c: &Candidate| is_complete && c.spec < spec_count;
+    // The sort is stable, so that equal promises stay in the order of the program.
+    candidates.sort_by(|a, b| is_first(b).cmp(&is_first(a)).then(b.promise.total_cmp(&a.promise)));
+    let left = candidates.len().saturating_sub(limit);
+    candidates.truncate(limit);
+    let mut found = Found { tried: candidates.len(), left, spec_count, is_complete, trials: vec![] };
+    for candidate in candidates {
+        let spec = &places[candidate.spec];
+        let change = Change { place: spec.place, layout: candidate.layout };
+        found.trials.extend(attempt(module, spec, change, options));
+    }
+    found
+}
+
+/// Returns the outcome of a change, or `None` if the changed program cannot be partitioned.
+fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options) -> Option<Trial> {
+    let version = Version::of(&change.apply(module), options).ok()?;
+    Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
+}
+
+/// Returns how many changes of a program are tried by default: fewer, the more ops it has, because each is partitioned.
+/// A trial takes up to 0.4 ms for each op, most of it in the search for layouts.
+fn default_trials(module: &Module) -> usize {
+    let ops: usize = module.funcs.iter().map(|func| func.body.op_count()).sum();
+    (4_000 / (ops + 5)).clamp(24, 500)
+}
+
+/// Returns the places at which the heaviest communication arises, with its bytes.
+fn sources(groups: &[Group]) -> Vec<(Loc, f64)> {
+    let mut sums: Vec<(Loc, f64)> = vec![];
+    for group in groups {
+        let bytes = group.bytes_received() as f64;
+        match sums.iter_mut().find(|(loc, _)| loc == group.loc()) {
+            Some((_, sum)) => *sum += bytes,
+            None => sums.push((group.loc().clone(), bytes)),
+        }
+    }
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sums.truncate(MAX_SOURCES);
+    sums
+}
+
+/// Returns the values around the communication that have no constraint and could have one.
+fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
+    let Some((id, main)) = main_of(module) else { return vec![] };
+    let open = open_ops(module, main);
+    let of_op = |op: Op| {
+        let v = main.body[op].results[0];
+        let stated = main.body.sharding(v).cloned();
+        spec(Place::After(id, op), main.body.ty(v).as_tensor(), stated, main.body[op].loc.clone())
+    };
+    near.around.iter().copied().filter(|op| open.contains(op)).filter_map(of_op).collect()
+}
+
+/// Returns the candidates for one place, around which there is communication of this weight: no layout at all, the
+/// layouts between which a value of this type moves, and others over whole axes up to the limit.
+fn of_spec(
+    index: usize,
+    (spec, weight): (&Spec, f64),
+    mesh: &Arc<Mesh>,
+    now: &Version,
+    groups: &[Group],
+    layout_limit: usize,
+) -> Vec<Candidate> {
+    let settled = settled(spec, now);
+    let stated = spec.stated.as_ref().or(settled.as_ref());
+    let moves = moves(spec, mesh, groups);
+    let of = |layout: Sharding| {
+        let is_move = moves.iter().any(|known| known.same_layout(&layout));
+        let promise = if is_move { 1.0 } else { promise(stated, &layout, &spec.ty.shape) };
+        Candidate { spec: index, layout: Some(layout), promise: promise * weight }
+    };
+    let mut all = first_layouts(spec, mesh, layout_limit);
+    let is_new = |layout: &&Sharding| !all.iter().chain(&spec.stated).any(|known| known.same_layout(layout));
+    let more: Vec<Sharding> = moves.iter().filter(is_new).cloned().collect();
+    all.extend(more);
+    let is_settled = |layout: &Sharding| {
+        spec.stated.is_none() && settled.as_ref().is_some_and(|settled| settled.same_layout(layout))
+    };
+    let mut candidates: Vec<Candidate> = all.into_iter().filter(|layout| !is_settled(layout)).map(of).collect();
+    if spec.stated.is_some() && !matches!(spec.place, Place::After(..)) {
+        candidates.push(Candidate { spec: index, layout: None, promise: 0.8 * weight });
+    }
+    candidates
+}
+
+/// Returns the layout that an argument or a result has in the partitioned program, or `None` at other places.
+fn settled(spec: &Spec, now: &Version) -> Option<Sharding> {
+    let signature = &now.partitioned.signature;
+    let of = |list: &[ShardedType], i: usize| list.get(i)?.sharding.clone();
+    match spec.place {
+        Place::Argument(i) => of(&signature.inputs, i),
+        Place::Result(i) => of(&signature.outputs, i),
+        Place::Constraint(..) | Place::After(..) => None,
+    }
+}
+
+/// Returns the layouts from which and to which values of this type move, those of the heaviest moves first.
+fn moves(spec: &Spec, mesh: &Arc<Mesh>, groups: &[Group]) -> Vec<Sharding> {
+    let mut heaviest: Vec<(u64, &Reshard)> = vec![];
+    for group in groups {
+        let reasons = group.rows.iter().filter_map(|row| row.reason.as_ref());
+        let moved = reasons.flat_map(|reason| reason.reshard.iter().chain(&reason.forced));
+        heaviest.extend(moved.map(|moved| (group.bytes_received(), &**moved)));
+    }
+    heaviest.retain(|(_, moved)| moved.shape == spec.ty.shape && moved.dtype == spec.ty.dtype);
+    heaviest.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    let mut found: Vec<Sharding> = vec![];
+    for layout in heaviest.iter().flat_map(|(_, moved)| [&moved.to, &moved.from]) {
+        let is_free = |a: AxisRef| !spec.manual.iter().any(|taken| taken.overlaps(a));
+        let is_possible = layout.mesh.same_devices(mesh)
+            && layout.unreduced == spec.stated.as_ref().map_or(vec![], |stated| stated.unreduced.clone())
+            && layout.split_axes().all(is_free);
+        if is_possible && !found.iter().any(|known| known.same_layout(layout)) {
+            found.push(layout.canonical().with_mesh(mesh.clone()));
+        }
+    }
+    found
+}

@@ -1,0 +1,89 @@
+//! The texts of explanations and comparisons.
+
+use crate::parsed;
+use expect_test::expect;
+use shardwise_explain::{Comparison, Notation, Options, compare, explain};
+use shardwise_sim::{Overlap, Topology};
+
+const PRODUCT: &str = r#"sdy.mesh @mesh = <["X"=4, "Y"=2]>
+func.func @main(
+    %x: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"X"}, {"Y"}]>} loc("In"),
+    %w: tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"Y"}]>} loc("W"))
+    -> (tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"X"}, {"Y"}]>}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+  return %0 : tensor<8x32xf32>
+}"#;
+
+/// The same program with a comment, and with a result that is not split over "Y".
+fn whole_rows() -> String {
+    format!("// Another version.\n{}", PRODUCT.replace("[{\"X\"}, {\"Y\"}]>}) {", "[{\"X\"}, {}]>}) {"))
+}
+
+fn compared(first: &str, second: &str) -> Comparison {
+    compare(&parsed("a.mlir", first), &parsed("b.mlir", second), &Options::default()).unwrap()
+}
+
+#[test]
+fn an_explanation() {
+    let e = explain(&parsed("a.mlir", PRODUCT), &Options::default()).unwrap();
+    expect![[r#"
+        1 collective: 256 B received by the device that receives most
+            least     256 B for these moves
+            memory    about 4.9 KiB on a device
+            compute   4.1 kflop on a device
+
+        1.  all-gather over Y, f32[2,32] -> f32[2,64], 256 B
+            for       dot_general at a.mlir:6:3
+            because   `dot_general` runs with factor k whole, as operand 1 [{}, {"Y"}] has it, and operand 0
+                      is [{"X"}, {"Y"}]; operand 0 is argument 0 of the function
+            rejected  i whole, j over {"Y"}, k over {"X"}, 896 B
+            least     256 B however it is done, 256 B now
+            remedy    change 1 below
+
+        change 1, the best for the whole program
+            where     argument 0 (%arg0) "In", f32[8,64]
+            now       #sdy.sharding<@mesh, [{"X"}, {"Y"}]>
+            change to #sdy.sharding<@mesh, [{"X"}, {}]>
+            saves     256 B: 0 B received in place of 256 B
+            memory    4.9 KiB -> 4.6 KiB, 256 B less
+            compute   4.1 kflop, unchanged
+            vanishes  all-gather for dot_general at a.mlir:6:3, 256 B
+
+        tried 44 changes of 3 specs and new constraints (all layouts over whole axes)
+    "#]]
+    .assert_eq(&e.to_string());
+}
+
+#[test]
+fn an_explanation_with_times_for_rust() {
+    let topology = Some(Topology::parse("v5e:2x4").unwrap());
+    let options = Options { topology, overlap: Overlap::Auto, notation: Notation::Rust, ..Options::default() };
+    let text = explain(&parsed("a.mlir", PRODUCT), &options).unwrap().to_string();
+    // The times are the simulator's.
+    for part in ["    step      ", "argument `In`", "change to P!(\"X\", None)", "hidden behind compute"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn equal_programs_do_not_differ() {
+    let same = compared(PRODUCT, &format!("// Shifted lines.\n\n{PRODUCT}"));
+    assert!(same.to_string().ends_with("the collectives are the same\n"), "{same}");
+    assert_eq!(same.before, same.after);
+}
+
+#[test]
+fn a_comparison() {
+    let c = compared(PRODUCT, &whole_rows());
+    expect![[r#"
+            received  256 B -> 384 B
+            count     1 -> 2
+            memory    4.9 KiB, unchanged
+            compute   4.1 kflop, unchanged
+            appears   all-gather for return at b.mlir:9:3, 128 B
+    "#]]
+    .assert_eq(&c.to_string());
+    let back = compared(&whole_rows(), PRODUCT);
+    assert_eq!((c.before, c.after), (back.after, back.before));
+}
