@@ -1,0 +1,4 @@
+//! Tests of the scheduler.
+
+mod chapter;
+mod programs;
