@@ -139,6 +139,10 @@ impl Variant {
 }
 
 impl Site {
+    pub(crate) fn as_prefetch(&self) -> Option<&Prefetch> {
+        if let Site::Prefetch(prefetch) = self { Some(prefetch) } else { None }
+    }
+
     fn as_matmul(&self) -> Option<&Matmul> {
         if let Site::Matmul(matmul) = self { Some(matmul) } else { None }
     }

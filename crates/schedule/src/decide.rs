@@ -1,14 +1,14 @@
 //! Tries changes in the simulator, one kind of site at a time, and keeps those that pay.
 
-use crate::matmul::{self, Matmul};
-use crate::ring::Ways;
+use crate::change::{self, Like, Site, Variant};
 use crate::site::Sites;
+use crate::times::Times;
 use crate::write::write;
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::{Module, Op};
-use shardwise_sim::{self as sim, Issue, LOOK_AHEAD, Overlap, Summary, Takes, Topology, simulate};
-use shardwise_view::{LaneKind, Picoseconds, SpanKind, Timeline};
-use std::collections::BTreeMap;
+use shardwise_sim::{self as sim, Issue, LOOK_AHEAD, Overlap, Summary, Topology, simulate};
+use shardwise_view::{Picoseconds, Timeline};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Options of [`schedule`].
@@ -144,12 +144,13 @@ struct Search<'a> {
     most: u64,
     /// The number of ops that may still be simulated.
     budget: usize,
-    tried: Vec<matmul::Like>,
+    tried: Vec<Like>,
 }
 
-/// Sites that are alike.
+/// Places that are alike.
 struct Class {
-    sites: Vec<Matmul>,
+    like: Like,
+    sites: Vec<Site>,
     /// The time for which the core waits for the collectives.
     exposed: Picoseconds,
     /// The time of the collectives.
@@ -163,79 +164,84 @@ struct Trial {
     peak: u64,
 }
 
+/// A change of a class, as it was tried.
+struct Tried {
+    variant: Variant,
+    module: Module,
+    trial: Trial,
+}
+
 impl Search<'_> {
-    fn trial(&mut self, module: &Module, op_count: usize) -> Result<Trial, Diagnostics> {
+    /// Simulates a program.
+    fn trial(&mut self, module: &Module) -> Result<Trial, Diagnostics> {
+        let op_count = module.main().map_or(0, |main| main.body.op_count());
         self.budget = self.budget.saturating_sub(op_count);
         let issue = sim::issue(module, self.topology, self.overlap, LOOK_AHEAD)?;
         Ok(Trial { time: issue.timeline.end(), peak: peak(&issue.timeline), issue })
     }
 
-    /// Returns the program with all changes that pay.
+    /// Returns the program with all changes that pay. Adds the decisions in the order in which they were made.
     fn changes(&mut self, module: &Module, decisions: &mut Vec<Decision>) -> Result<Module, Diagnostics> {
         let mut module = module.clone();
-        let mut known: Option<Trial> = None;
+        let mut trial = self.trial(&module)?;
         loop {
             let Some(main) = module.main() else { return Ok(module) };
             let sites = Sites::new(&module, &main.body);
-            let op_count = sites.op_count();
-            let found = matmul::find(&sites);
-            if found.iter().all(|site| self.tried.contains(&site.like)) {
-                return Ok(module);
+            let classes = self.classes(&sites, &trial.issue);
+            // The first one of several with the same time.
+            let Some(first) = classes.iter().rev().max_by_key(|class| class.exposed) else { return Ok(module) };
+            let collectives: BTreeSet<Op> = first.collectives().collect();
+            let is_rival = |class: &&Class| class.collectives().any(|op| collectives.contains(&op));
+            let rivals: Vec<&Class> = classes.iter().filter(is_rival).collect();
+            let (decision, changed) = self.decide(&sites, first, &rivals, &trial)?;
+            for class in rivals.iter().filter(|class| class.collectives().all(|op| collectives.contains(&op))) {
+                self.tried.push(class.like.clone());
             }
-            let trial = match known.take() {
-                Some(trial) => trial,
-                None => self.trial(&module, op_count)?,
-            };
-            let Some(class) = self.next(&sites, found, &trial.issue) else { return Ok(module) };
-            self.tried.push(class.sites[0].like.clone());
-            let (decision, changed) = self.decide(&sites, &class, &trial)?;
             decisions.push(decision);
-            match changed {
-                Some((changed, trial)) => (module, known) = (changed, Some(trial)),
-                None => known = Some(trial),
+            if let Some(changed) = changed {
+                (module, trial) = (changed.module, changed.trial);
             }
         }
     }
 
-    /// Returns the class of sites that has not been tried for which the core waits longest, or `None` if all have been.
-    fn next(&self, sites: &Sites<'_>, found: Vec<Matmul>, issue: &Issue) -> Option<Class> {
+    /// Returns the places that have not been decided, in classes.
+    fn classes(&self, sites: &Sites<'_>, issue: &Issue) -> Vec<Class> {
         let times = Times::of(issue);
         let mut classes: Vec<Class> = vec![];
-        for site in found.into_iter().filter(|site| !self.tried.contains(&site.like)) {
-            let runs = sites.runs(site.collective);
-            let (transfer, exposed) = times.of_op(site.collective);
-            let (transfer, exposed) = (transfer.saturating_mul(runs), exposed.saturating_mul(runs));
-            match classes.iter_mut().find(|class| class.sites[0].like == site.like) {
+        for site in change::find(sites, &times) {
+            let like = site.like();
+            if self.tried.contains(&like) {
+                continue;
+            }
+            let (mut transfer, mut exposed) = (0u64, 0u64);
+            for &op in site.collectives() {
+                let (runs, (time, waits)) = (sites.runs(op), times.of_op(op));
+                transfer = transfer.saturating_add(time.saturating_mul(runs));
+                exposed = exposed.saturating_add(waits.saturating_mul(runs));
+            }
+            match classes.iter_mut().find(|class| class.like == like) {
                 Some(class) => {
                     class.transfer = class.transfer.saturating_add(transfer);
                     class.exposed = class.exposed.saturating_add(exposed);
                     class.sites.push(site);
                 }
-                None => classes.push(Class { sites: vec![site], exposed, transfer }),
+                None => classes.push(Class { like, sites: vec![site], exposed, transfer }),
             }
         }
-        // The first one of several with the same time.
-        classes.into_iter().rev().max_by_key(|class| class.exposed)
+        classes
     }
 
-    /// Tries the changes of a class, and returns the decision, and the changed program if it is to be changed.
+    /// Tries the changes of classes that concern the same collectives, of which `first` is one. Returns the decision,
+    /// and the changed program if it is to be changed.
     fn decide(
         &mut self,
         sites: &Sites<'_>,
-        class: &Class,
+        first: &Class,
+        rivals: &[&Class],
         now: &Trial,
-    ) -> Result<(Decision, Option<(Module, Trial)>), Diagnostics> {
-        let first = &class.sites[0];
-        let mut decision = Decision {
-            what: first.describe(sites.module, sites.body),
-            loc: sites.view(first.product).loc().clone(),
-            count: class.sites.len(),
-            is_taken: false,
-            before: now.time,
-            after: None,
-            why: String::new(),
-        };
-        if self.overlap == Overlap::Auto && class.exposed == 0 {
+    ) -> Result<(Decision, Option<Tried>), Diagnostics> {
+        let mut decision = first.decision(sites, now);
+        if self.overlap == Overlap::Auto && first.exposed == 0 {
             decision.why = "the collective is hidden already".into();
             return Ok((decision, None));
         }
@@ -243,32 +249,41 @@ impl Search<'_> {
             decision.why = "not tried, because the program is large and other changes were tried first".into();
             return Ok((decision, None));
         }
-        let mut best: Option<(Ways, Module, Trial)> = None;
-        let mut is_too_large = false;
-        for &ways in first.ways() {
-            let changed = matmul::apply(sites.module, &class.sites.iter().collect::<Vec<_>>(), ways)?;
-            let trial = self.trial(&changed, sites.op_count())?;
-            if trial.peak > self.most.max(now.peak) {
-                is_too_large = true;
-                continue;
-            }
-            if best.as_ref().is_none_or(|(_, _, known)| trial.time < known.time) {
-                best = Some((ways, changed, trial));
+        let mut best: Option<(&Class, Tried)> = None;
+        for &class in rivals {
+            for tried in self.variants(sites, class, now)? {
+                if best.as_ref().is_none_or(|(_, known)| tried.trial.time < known.trial.time) {
+                    best = Some((class, tried));
+                }
             }
         }
-        let Some((ways, changed, trial)) = best else {
-            debug_assert!(is_too_large);
+        let Some((class, tried)) = best else {
             decision.why = format!("it would need more than {} bytes of memory", self.most);
             return Ok((decision, None));
         };
-        decision.what = format!("{}, {}", decision.what, ways.words());
-        decision.after = Some(trial.time);
-        let gain = now.time.saturating_sub(trial.time);
+        decision = class.decision(sites, now);
+        decision.what = format!("{}, {}", decision.what, tried.variant.words());
+        decision.after = Some(tried.trial.time);
+        let gain = now.time.saturating_sub(tried.trial.time);
         let least = (class.transfer as f64 * self.options.threshold) as Picoseconds;
         let pays = gain > 0 && gain >= least;
         decision.is_taken = self.overlap == Overlap::Force || pays;
-        decision.why = why(self.overlap, pays, now.time, trial.time, (least, self.options.threshold));
-        Ok((decision, Some((changed, trial)).filter(|_| self.overlap == Overlap::Force || pays)))
+        decision.why = why(self.overlap, pays, now.time, tried.trial.time, (least, self.options.threshold));
+        let taken = decision.is_taken.then_some(tried);
+        Ok((decision, taken))
+    }
+
+    /// Tries the ways to make the change of a class. Those that need too much memory are left out.
+    fn variants(&mut self, sites: &Sites<'_>, class: &Class, now: &Trial) -> Result<Vec<Tried>, Diagnostics> {
+        let mut tried = vec![];
+        for variant in class.sites[0].variants() {
+            let Some(module) = variant.apply(sites.module, &class.sites)? else { continue };
+            let trial = self.trial(&module)?;
+            if trial.peak <= self.most.max(now.peak) {
+                tried.push(Tried { variant, module, trial });
+            }
+        }
+        Ok(tried)
     }
 
     /// Writes the order of the changed program, or of the given one if that is faster or the changed one is too large.
@@ -306,6 +321,25 @@ impl Search<'_> {
     }
 }
 
+impl Class {
+    fn collectives(&self) -> impl Iterator<Item = Op> + '_ {
+        self.sites.iter().flat_map(|site| site.collectives().iter().copied())
+    }
+
+    /// Returns a decision that does not say why yet.
+    fn decision(&self, sites: &Sites<'_>, now: &Trial) -> Decision {
+        Decision {
+            what: self.sites[0].describe(sites),
+            loc: self.sites[0].loc(sites),
+            count: self.sites.len(),
+            is_taken: false,
+            before: now.time,
+            after: None,
+            why: String::new(),
+        }
+    }
+}
+
 fn microseconds(time: Picoseconds) -> String {
     format!("{:.1} us", time as f64 / 1e6)
 }
@@ -323,35 +357,5 @@ fn why(
         (true, _) => format!("{times}; the least gain is {least}"),
         (false, Overlap::Force) => format!("{times}; forced, although the least gain is {least}"),
         (false, _) => format!("{times}, which is less than the least gain of {least}"),
-    }
-}
-
-/// The times of ops in a timeline, and the times for which the core waits.
-struct Times {
-    spans: BTreeMap<Op, (Picoseconds, Picoseconds, Takes)>,
-    /// The periods in which the core waits, in order.
-    waits: Vec<(Picoseconds, Picoseconds)>,
-}
-
-impl Times {
-    fn of(issue: &Issue) -> Times {
-        let issued = issue.blocks.values().flatten();
-        let spans = issued.filter_map(|item| Some((*item.ops.last()?, (item.start, item.end, item.takes)))).collect();
-        let timeline = &issue.timeline;
-        let is_wait = |lane, kind| timeline.lanes[lane].kind == LaneKind::Core && kind == SpanKind::Wait;
-        let waits = timeline.spans.iter().filter(|span| is_wait(span.lane, span.kind));
-        Times { spans, waits: waits.map(|span| (span.start, span.end)).collect() }
-    }
-
-    /// Returns the time of one run of a collective, and the part of it for which the core waits.
-    fn of_op(&self, op: Op) -> (Picoseconds, Picoseconds) {
-        let Some(&(start, end, takes)) = self.spans.get(&op) else { return (0, 0) };
-        let time = end - start;
-        if takes != Takes::Links {
-            return (time, time);
-        }
-        let first = self.waits.partition_point(|&(_, until)| until <= start);
-        let beside = self.waits[first..].iter().take_while(|&&(from, _)| from < end);
-        (time, beside.map(|&(from, until)| until.min(end) - from.max(start)).sum())
     }
 }

@@ -118,6 +118,11 @@ fn of_collective(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Matmul> {
     (found.differs_along_axes(&product) && found.has_pieces(&product)).then_some(found)
 }
 
+/// Returns true if an op is a product whose result can be scattered along dimension `dim` piece by piece.
+pub(crate) fn can_scatter(product: &OpView<'_>, dim: usize) -> bool {
+    shardwise_sim::is_product(product) && Cut::of(product, Side::Result, dim).is_some()
+}
+
 /// Returns the element type of the products of pieces, and that of their sums. A sum is never taken in a narrower type
 /// than in one product or one collective. Returns `None` if no type is known to be wide enough.
 fn dtypes(product: &OpView<'_>, collective: &OpView<'_>, cut: &Cut) -> Option<(DType, DType)> {

@@ -31,8 +31,6 @@ pub(crate) struct Prefetch {
     counter: Counter,
     /// The ops that compute the gather's operand, in program order.
     sources: Vec<Op>,
-    /// Those of them that nothing else uses.
-    removed: BTreeSet<Op>,
     pub(crate) like: Like,
 }
 
@@ -58,30 +56,31 @@ fn of_gather(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Prefetch> {
         return None;
     }
     let counter = counter(&around).filter(|counter| counter.count > 1)?;
-    let mut search = Sources { sites, around, region, counter, found: BTreeMap::new(), is_counted: false };
+    let mut search = Sources { sites, around, region, counter, found: BTreeSet::new(), is_counted: false };
     search.value(view.operand(0))?;
     let ops = &sites.body[region].ops;
-    let sources: Vec<Op> = ops.iter().copied().filter(|op| search.found.contains_key(op)).collect();
-    let removed = only_for(sites, view.op, &sources);
+    let sources: Vec<Op> = ops.iter().copied().filter(|op| search.found.contains(op)).collect();
     let like = Like {
         collective: CollectiveView { channel: 0, ..collective },
         ty: view.result_tensor(0).clone(),
         turns: counter.count,
     };
     let is_counted = search.is_counted;
-    is_counted.then_some(Prefetch { gather: view.op, around: around.op, counter, sources, removed, like })
+    is_counted.then_some(Prefetch { gather: view.op, around: around.op, counter, sources, like })
 }
 
-/// Returns the sources that only a gather needs.
-fn only_for(sites: &Sites<'_>, gather: Op, sources: &[Op]) -> BTreeSet<Op> {
-    let mut removed = BTreeSet::from([gather]);
-    for &op in sources.iter().rev() {
-        let mut uses = sites.view(op).results().iter().flat_map(|&v| sites.uses(v));
+/// Returns the gathers, and the ops that only they need.
+fn replaced(module: &Module, gathers: &[&Prefetch]) -> BTreeSet<Op> {
+    let mut removed: BTreeSet<Op> = gathers.iter().map(|gather| gather.gather).collect();
+    let Some(main) = module.main() else { return removed };
+    let sites = Sites::new(module, &main.body);
+    let sources: BTreeSet<Op> = gathers.iter().flat_map(|gather| gather.sources.iter().copied()).collect();
+    for view in sites.views().collect::<Vec<_>>().into_iter().rev().filter(|view| sources.contains(&view.op)) {
+        let mut uses = view.results().iter().flat_map(|&v| sites.uses(v));
         if uses.all(|user| removed.contains(&user.op)) {
-            removed.insert(op);
+            removed.insert(view.op);
         }
     }
-    removed.remove(&gather);
     removed
 }
 
@@ -91,7 +90,7 @@ struct Sources<'a, 'm> {
     around: OpView<'m>,
     region: Region,
     counter: Counter,
-    found: BTreeMap<Op, ()>,
+    found: BTreeSet<Op>,
     /// True if a value depends on the counter.
     is_counted: bool,
 }
@@ -113,29 +112,27 @@ impl Sources<'_, '_> {
     }
 
     fn op(&mut self, op: Op) -> Option<()> {
-        if self.found.contains_key(&op) {
+        if self.found.contains(&op) {
             return Some(());
         }
         let view = self.around.at(op);
         let facts = Opcode::of_view(&view).facts();
-        let is_plain = facts.effects(&view) == Effects::Pure && facts.semantics(&view) == Semantics::Pure;
+        let is_pure = facts.effects(&view) == Effects::Pure && facts.semantics(&view) == Semantics::Pure;
+        let is_plain = is_pure || Opcode::of_view(&view) == Opcode::AxisIndex;
         if !is_plain || !view.regions().is_empty() || self.found.len() >= MAX_SOURCES {
             return None;
         }
-        self.found.insert(op, ());
+        self.found.insert(op);
         view.operands().iter().try_for_each(|&v| self.value(v))
     }
 }
 
 /// Returns the program in which these gathers are started in the turn before. Fails if the program cannot be copied.
 pub(crate) fn apply(module: &Module, chosen: &[Site]) -> Result<Module, Diagnostics> {
-    let mut pass = Prefetcher { loops: BTreeMap::new(), removed: BTreeSet::new() };
-    for site in chosen {
-        let Site::Prefetch(prefetch) = site else { continue };
-        pass.loops.entry(prefetch.around).or_default().push(prefetch);
-        pass.removed.insert(prefetch.gather);
-        // What two gathers share is only left out if nothing else uses it.
-        pass.removed.extend(&prefetch.removed);
+    let gathers: Vec<&Prefetch> = chosen.iter().filter_map(Site::as_prefetch).collect();
+    let mut pass = Prefetcher { loops: BTreeMap::new(), removed: replaced(module, &gathers) };
+    for gather in gathers {
+        pass.loops.entry(gather.around).or_default().push(gather);
     }
     map_main(module, |func| rewrite_func(module, func, &mut pass))
 }
@@ -240,7 +237,6 @@ fn gathered(prefetch: &Prefetch, view: &OpView<'_>, args: &[Value], cloner: &Clo
         b.body.op_mut(new).reason = data.reason.clone();
         for (i, &v) in data.results.iter().enumerate() {
             let to = b.body[new].results[i];
-            b.body.value_mut(to).varying = source[v].varying.clone();
             made.insert(v, to);
         }
     }

@@ -25,6 +25,8 @@ pub struct Issued {
     pub start: Picoseconds,
     /// When they end.
     pub end: Picoseconds,
+    /// The time that a collective would take without any bytes, or `None` for other ops.
+    pub latency: Option<Picoseconds>,
 }
 
 /// The resource that ops take.

@@ -322,14 +322,19 @@ impl<'m> Simulator<'m> {
             return;
         }
         let issued = |(i, is_async): (usize, bool)| {
+            let item = &plan.items[i];
+            let collective = CollectiveView::of(&self.module.view(body, item.root()));
+            let machine = self.topology.machine();
+            let latency = collective.map(|collective| picoseconds(self.pattern(&collective).seconds(machine, 0.0)));
             let takes = match kinds[i] {
                 Kind::Free => Takes::Nothing,
                 Kind::Transfer if is_async => Takes::Links,
                 Kind::Transfer | Kind::Core => Takes::Core,
             };
-            Issued { ops: plan.items[i].ops().to_vec(), takes, start: done[i].start, end: done[i].end }
+            Issued { ops: item.ops().to_vec(), takes, start: done[i].start, end: done[i].end, latency }
         };
-        self.blocks.insert(region, order.into_iter().map(issued).collect());
+        let issued = order.into_iter().map(issued).collect();
+        self.blocks.insert(region, issued);
     }
 
     /// Returns what an item needs, if collectives may overlap.

@@ -1,5 +1,11 @@
 //! Programs as text, and what the scheduler makes of them.
 
+use shardwise_base::Literal;
+use shardwise_base::compare::{Tolerance, compare};
+use shardwise_check::run::on;
+use shardwise_engine::Engine;
+use shardwise_host::HostEngine;
+use shardwise_interp::InterpEngine;
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::{Module, verify};
 use shardwise_ops::OPS;
@@ -63,4 +69,15 @@ pub fn predicted(module: &Module, topology: &Topology, overlap: Overlap) -> Time
 
 pub fn shown(module: &Module) -> String {
     print(module, &PrintOptions::default())
+}
+
+/// Runs the program and the scheduled one on both engines. Returns an error unless all results are equal bit for bit.
+pub fn agree(module: &Module, scheduled: &Module, inputs: &[Literal]) -> Result<(), String> {
+    let host = HostEngine::default();
+    let want = on(&host, module, inputs).map_err(|e| e.to_string())?;
+    for engine in [&host as &dyn Engine, &InterpEngine] {
+        let got = on(engine, scheduled, inputs).map_err(|e| format!("{}: {e}", engine.name()))?;
+        compare(&got, &want, |_| Tolerance::Numbers).map_err(|why| format!("{}: {why}", engine.name()))?;
+    }
+    Ok(())
 }

@@ -1,0 +1,58 @@
+//! Generated programs: scheduled, they compute the same and keep what was promised. `SHARDWISE_CASES=10000` runs more.
+
+use crate::programs::{agree, check, predicted, shown};
+use shardwise_check::choose::cases;
+use shardwise_check::generate::case;
+use shardwise_ir::text::{PrintOptions, print};
+use shardwise_schedule::{Options, schedule};
+use shardwise_sim::{Overlap, Topology};
+use shardwise_spmd::partition;
+use std::collections::BTreeMap;
+
+/// Checks the program of a seed on a topology. Counts the changes that were made, by their kinds.
+fn check_case(seed: u64, made: &mut BTreeMap<&'static str, usize>) -> Result<(), String> {
+    let case = case(seed);
+    let module = partition(&case.module, &mut Default::default()).map_err(|e| e.to_string())?.module;
+    let n = module.main_mesh().map_or(1, |mesh| mesh.size());
+    let names = [format!("v5e:{n}x1"), format!("h100:{n}x1"), format!("7x:1x1x{}", n / 2)];
+    let topology = names.iter().cycle().skip(seed as usize).take(3).find_map(|name| {
+        Topology::parse(name).ok().filter(|topology| topology.device_count() == n)
+    });
+    let topology = topology.ok_or("there is no topology")?;
+    for overlap in [Overlap::Auto, Overlap::Force] {
+        let at = |what: &str| format!("{overlap:?} on {topology}: {what}");
+        let run = || schedule(&module, &topology, overlap, &Options::default()).map_err(|e| at(&e.to_string()));
+        let (out, again) = (run()?, run()?);
+        check(&out, &topology).map_err(|e| at(&format!("{e}\n{}", shown(&out.module))))?;
+        let exact = |module| print(module, &PrintOptions::EXACT);
+        if exact(&out.module) != exact(&again.module) || out.decisions != again.decisions {
+            return Err(at("it differs from run to run"));
+        }
+        let before = [Overlap::Off, Overlap::Auto].map(|overlap| predicted(&module, &topology, overlap).end());
+        if overlap == Overlap::Auto && out.after > before[0].min(before[1]) {
+            return Err(at(&format!("it takes {}, and {before:?} before\n{}", out.after, shown(&out.module))));
+        }
+        agree(&module, &out.module, &case.inputs).map_err(|e| at(&format!("{e}\n{}", shown(&out.module))))?;
+        for decision in out.decisions.iter().filter(|decision| decision.is_taken) {
+            *made.entry(kind(&decision.what)).or_default() += 1;
+        }
+    }
+    Ok(())
+}
+
+const KINDS: [&str; 5] = ["all_gather and", "and reduce_scatter in", "as reduce_scatter", "as one", "in a loop"];
+
+fn kind(what: &str) -> &'static str {
+    KINDS.into_iter().find(|kind| what.contains(kind)).unwrap_or_else(|| panic!("an unknown kind of change: {what}"))
+}
+
+#[test]
+fn scheduled_programs_compute_the_same() {
+    let mut made = BTreeMap::new();
+    for seed in 0..cases(150) {
+        check_case(seed, &mut made).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    }
+    // The generator makes no loops.
+    let is_made = |kind: &&str| made.contains_key(kind);
+    assert!(KINDS[..4].iter().all(|kind| is_made(&kind)), "not all kinds of changes were made: {made:?}");
+}
