@@ -48,6 +48,18 @@ pub struct Scheduled {
     pub peak_after: u64,
 }
 
+impl Scheduled {
+    /// Returns the predicted timeline of the scheduled program, with the decisions as notes.
+    ///
+    /// # Errors
+    /// Fails as [`simulate`] does.
+    pub fn timeline(&self, topology: &Topology) -> Result<Timeline, Diagnostics> {
+        let mut timeline = simulate(&self.module, topology, &sim::Options { overlap: Overlap::Off })?;
+        timeline.notes.extend(self.decisions.iter().map(|decision| format!("{decision}.")));
+        Ok(timeline)
+    }
+}
+
 impl fmt::Debug for Scheduled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("Scheduled");
@@ -86,8 +98,15 @@ impl Decision {
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = if self.is_taken { "changed" } else { "left" };
-        write!(f, "{mark}: {} ({})", self.what, self.why)
+        let mark = if self.is_taken { "changed" } else { "left as it is" };
+        write!(f, "{mark}: {} (", self.what)?;
+        if !self.loc.is_unknown() {
+            write!(f, "{}; ", self.loc)?;
+        }
+        if self.count > 1 {
+            write!(f, "{} places; ", self.count)?;
+        }
+        write!(f, "{})", self.why)
     }
 }
 

@@ -45,6 +45,7 @@ mod combine;
 mod decide;
 mod matmul;
 mod prefetch;
+mod request;
 mod ring;
 mod site;
 mod split;
@@ -53,3 +54,4 @@ mod vary;
 mod write;
 
 pub use decide::{Decision, Options, Scheduled, schedule};
+pub use request::Request;

@@ -122,7 +122,7 @@ impl<'m> Writer<'m> {
         let mut order = Order { steps: vec![], pending: BTreeMap::new(), timed: BTreeSet::new() };
         for item in issued {
             let view = self.view(cloner, *item.ops.last().expect("an item has an op"));
-            let is_late = item.takes == Takes::Nothing && is_movable(&view) && order.waits(&view);
+            let is_late = item.takes == Takes::Nothing && is_movable(&view);
             match item.takes {
                 Takes::Links if can_start(&view) => order.start(&view),
                 _ if is_late || Opcode::of_view(&view) == Opcode::AsyncDone => order.postpone(&view),
@@ -146,7 +146,8 @@ struct Order {
     timed: BTreeSet<usize>,
 }
 
-/// Steps that are written as late as possible.
+/// A step that is written in front of the first one that needs it: the wait for a collective, or an op that takes no
+/// time.
 #[derive(Clone, Debug)]
 struct Pending {
     step: Step,
@@ -156,11 +157,6 @@ struct Pending {
 }
 
 impl Order {
-    /// Returns true if an op uses a value that is not there yet.
-    fn waits(&self, view: &OpView<'_>) -> bool {
-        used(view).iter().any(|v| self.pending.contains_key(v))
-    }
-
     /// Writes what an op needs that is not written yet.
     fn need(&mut self, view: &OpView<'_>) {
         used(view).into_iter().for_each(|v| self.write(v));

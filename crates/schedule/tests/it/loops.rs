@@ -5,7 +5,7 @@ use shardwise_base::Literal;
 use shardwise_sim::Overlap;
 
 /// Returns a loop over `layers` layers whose weights are sharded over `x` and gathered in each turn.
-fn layers(layers: usize, width: usize, rows: usize) -> String {
+pub fn layers(layers: usize, width: usize, rows: usize) -> String {
     let local = width / 4;
     format!(
         r#"sdy.mesh @mesh = <["x"=4]>
@@ -45,7 +45,7 @@ func.func @main(%a: tensor<{total}x{width}xf32> {{sdy.sharding = #sdy.sharding<@
     )
 }
 
-fn numbers(shape: &[usize]) -> Literal {
+pub fn numbers(shape: &[usize]) -> Literal {
     let count: usize = shape.iter().product();
     Literal::new(shape, &(0..count).map(|i| (i % 5) as f32 - 2.0).collect::<Vec<_>>())
 }

@@ -3,6 +3,8 @@
 mod chapter;
 mod filetests;
 mod generated;
+mod large;
 mod loops;
+mod mutants;
 mod products;
 mod programs;

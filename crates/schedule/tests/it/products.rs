@@ -15,7 +15,7 @@ const DTYPES: [&str; 10] = ["f32", "i32", "bf16", "f16", "f64", "i8", "ui16", "i
 
 /// The kinds of dimensions of a product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Dim {
+pub enum Dim {
     Batch,
     Left,
     Right,
@@ -23,7 +23,7 @@ enum Dim {
 }
 
 /// A product of two operands, and the dimension along which its collective is.
-struct Product {
+pub struct Product {
     mesh: [usize; 2],
     axes: &'static [&'static str],
     dtype: &'static str,
@@ -47,7 +47,7 @@ impl Product {
         of(0, Dim::Batch).chain(of(0, Dim::Left)).chain(of(1, Dim::Right)).collect()
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let shape = |dims: &[usize]| dims.iter().map(|n| format!("{n}x")).collect::<String>();
         let ty = |dims: &[usize], dtype: &str| format!("tensor<{}{dtype}>", shape(dims));
         let global = |dims: &[usize]| {
@@ -154,7 +154,7 @@ impl Product {
 }
 
 /// Returns the product of a seed.
-fn product(seed: u64) -> Product {
+pub fn product(seed: u64) -> Product {
     let mut choose = Chooser::new(seed);
     let mesh = *choose.of(&MESHES);
     let axes = *choose.of(&AXES);
@@ -162,7 +162,7 @@ fn product(seed: u64) -> Product {
     let is_narrow = ["bf16", "f16", "i8"].contains(&dtype);
     let result = if is_narrow && choose.one_in(3) { if dtype == "i8" { "i32" } else { "f32" } } else { dtype };
     let kinds = [Dim::Batch, Dim::Left, Dim::Right, Dim::Summed];
-    let mut size = |choose: &mut Chooser| *choose.of(&[1, 2, 3, 4]);
+    let size = |choose: &mut Chooser| *choose.of(&[1, 2, 3, 4]);
     let sizes: Vec<(Dim, usize)> = kinds
         .into_iter()
         .filter(|&dim| dim != Dim::Batch || choose.one_in(2))
@@ -199,7 +199,7 @@ fn product(seed: u64) -> Product {
 }
 
 /// Returns inputs of small whole numbers.
-fn inputs(module: &Module, seed: u64) -> Vec<Literal> {
+pub fn inputs(module: &Module, seed: u64) -> Vec<Literal> {
     let signature = shardwise_engine::Signature::of(module.main().unwrap()).unwrap();
     let mut choose = Chooser::new(seed);
     signature.inputs.iter().map(|input| Fill::Small.literal(&mut choose, &input.ty)).collect()

@@ -11,8 +11,8 @@ func.func @main(%a: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   return %0, %1 : tensor<3xf32>, tensor<5xf32>
 }
 // ---- expected
-// changed: 2 small all_reduces, as one (predicted 12.1 us in place of 22.9 us; the least gain is 1.1 us, 5 % of the time of the collectives)
-// left: all_reduce, as reduce_scatter and all_gather (predicted 12.1 us in place of 12.1 us, which is less than the least gain of 0.5 us, 5 % of the time of the collectives)
+// changed: 2 small all_reduces, as one (program.mlir:7:3; predicted 12.1 us in place of 22.9 us; the least gain is 1.1 us, 5 % of the time of the collectives)
+// left as it is: all_reduce, as reduce_scatter and all_gather (program.mlir:9:3; predicted 12.1 us in place of 12.1 us, which is less than the least gain of 0.5 us, 5 % of the time of the collectives)
 // before
 module {
   sdy.mesh @mesh = <["x"=4]>
