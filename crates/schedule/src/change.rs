@@ -102,7 +102,7 @@ impl Site {
     /// Returns the place of the first op that is changed.
     pub(crate) fn loc(&self, sites: &Sites<'_>) -> Loc {
         let op = match self {
-            Site::Matmul(matmul) => matmul.product,
+            Site::Matmul(matmul) => matmul.products[0].op,
             other => other.collectives()[0],
         };
         let view = sites.view(op);

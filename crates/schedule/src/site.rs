@@ -92,7 +92,7 @@ pub(crate) fn map_main(
 }
 
 /// Returns the name of an op without its dialect.
-pub(crate) fn joins(view: &OpView<'_>) -> &'static str {
+pub(crate) fn short(view: &OpView<'_>) -> &'static str {
     let name = view.name();
     name.split_once('.').map_or(name, |(_, name)| name)
 }

@@ -110,7 +110,8 @@ fn same_turn(view: &OpView<'_>, body: &mut Body) -> bool {
 
 /// Moves a slice of a combined sum by one element.
 fn next_slice(view: &OpView<'_>, body: &mut Body) -> bool {
-    let is_part = is(view, Opcode::Slice) && view.operand_def(0).is_some_and(|def| is(&def, Opcode::AllReduce));
+    let is_sum = |def: OpView<'_>| is(&def, Opcode::AllReduce) || is(&def, Opcode::AllGather);
+    let is_part = is(view, Opcode::Slice) && view.operand_def(0).is_some_and(is_sum);
     let (from, to) = (view.sizes("start_indices"), view.sizes("limit_indices"));
     if !is_part || from != [0] {
         return false;
