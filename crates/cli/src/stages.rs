@@ -100,11 +100,7 @@ fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
 
 /// Schedules a module as a request says, and adds the decisions to the warnings. Fails if the topology is not known or
 /// does not fit.
-fn scheduled(
-    request: &schedule::Request,
-    module: &Module,
-    cx: &mut spmd::Context,
-) -> Result<Module, Diagnostics> {
+fn scheduled(request: &schedule::Request, module: &Module, cx: &mut spmd::Context) -> Result<Module, Diagnostics> {
     let topology = request.topology.clone().map_or_else(|| simulate::of_program(module), Ok)?;
     let found = schedule::schedule(module, &topology, request.overlap, &schedule::Options::default())?;
     found.decisions.iter().for_each(|decision| cx.warnings.push(decision.note()));

@@ -96,6 +96,16 @@ impl Decision {
     }
 }
 
+impl Decision {
+    /// Takes a change back, because the program with it cannot be ordered well enough.
+    fn undo(&mut self) {
+        if self.is_taken {
+            self.is_taken = false;
+            self.why += "; undone, because the order of its ops would take longer, or too much memory";
+        }
+    }
+}
+
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mark = if self.is_taken { "changed" } else { "left as it is" };
@@ -191,7 +201,7 @@ struct Tried {
 }
 
 impl Search<'_> {
-    /// Simulates a program.
+    /// Simulates a program. Fails if the simulator does.
     fn trial(&mut self, module: &Module) -> Result<Trial, Diagnostics> {
         let op_count = module.main().map_or(0, |main| main.body.op_count());
         self.budget = self.budget.saturating_sub(op_count);
@@ -199,7 +209,8 @@ impl Search<'_> {
         Ok(Trial { time: issue.timeline.end(), peak: peak(&issue.timeline), issue })
     }
 
-    /// Returns the program with all changes that pay. Adds the decisions in the order in which they were made.
+    /// Returns the program with all changes that pay. Adds the decisions in the order in which they were made. Fails if
+    /// the simulator does.
     fn changes(&mut self, module: &Module, decisions: &mut Vec<Decision>) -> Result<Module, Diagnostics> {
         let mut module = module.clone();
         let mut trial = self.trial(&module)?;
@@ -251,7 +262,7 @@ impl Search<'_> {
     }
 
     /// Tries the changes of classes that concern the same collectives, of which `first` is one. Returns the decision,
-    /// and the changed program if it is to be changed.
+    /// and the changed program if it is to be changed. Fails if the simulator does.
     fn decide(
         &mut self,
         sites: &Sites<'_>,
@@ -292,7 +303,8 @@ impl Search<'_> {
         Ok((decision, taken))
     }
 
-    /// Tries the ways to make the change of a class. Those that need too much memory are left out.
+    /// Tries the ways to make the change of a class. Those that need too much memory are left out. Fails if the simulator
+    /// does.
     fn variants(&mut self, sites: &Sites<'_>, class: &Class, now: &Trial) -> Result<Vec<Tried>, Diagnostics> {
         let mut tried = vec![];
         for variant in class.sites[0].variants() {
@@ -305,38 +317,35 @@ impl Search<'_> {
         Ok(tried)
     }
 
-    /// Writes the order of the changed program, or of the given one if that is faster or the changed one is too large.
+    /// Writes the order of the changed program. If that would take longer than the given program, or too much memory,
+    /// undoes the changes and writes the order of the given one. Fails if the simulator does.
     fn write(&mut self, given: &Module, changed: Module, out: &mut Scheduled) -> Result<(), Diagnostics> {
+        let is_kept = |time: Picoseconds| self.overlap == Overlap::Force || time < out.before;
+        let found = self.in_order(&changed)?.filter(|&(time, ..)| is_kept(time));
         let is_changed = out.decisions.iter().any(|decision| decision.is_taken);
-        let mut best: Option<(Picoseconds, u64, Module)> = None;
-        for look_ahead in LOOK_AHEADS {
-            let issue = sim::issue(&changed, self.topology, self.overlap, look_ahead)?;
-            let written = write(&changed, &issue)?;
-            let timeline = simulate(&written, self.topology, &sim::Options { overlap: Overlap::Off })?;
-            let (time, peak) = (timeline.end(), peak(&timeline));
-            if peak <= self.most && best.as_ref().is_none_or(|(known, ..)| time < *known) {
-                best = Some((time, peak, written));
-            }
-            if best.is_some() {
-                break;
-            }
-        }
-        let is_forced = self.overlap == Overlap::Force;
-        match best {
-            Some((time, peak, module)) if is_forced || time < out.before => {
-                (out.after, out.peak_after, out.module) = (time, peak, module);
-            }
-            _ if is_changed => {
-                let undone = "the order of its ops would take longer, or more memory";
-                out.decisions.iter_mut().filter(|decision| decision.is_taken).for_each(|decision| {
-                    decision.is_taken = false;
-                    decision.why = format!("{}; undone, because {undone}", decision.why);
-                });
+        match found {
+            Some((time, peak, module)) => (out.after, out.peak_after, out.module) = (time, peak, module),
+            None if is_changed => {
+                out.decisions.iter_mut().for_each(Decision::undo);
                 self.write(given, given.clone(), out)?;
             }
-            _ => {}
+            None => {}
         }
         Ok(())
+    }
+
+    /// Returns a program with its order written, with its predicted time and peak of memory. Returns `None` if every
+    /// order needs too much memory. Fails if the simulator does.
+    fn in_order(&self, module: &Module) -> Result<Option<(Picoseconds, u64, Module)>, Diagnostics> {
+        for look_ahead in LOOK_AHEADS {
+            let issue = sim::issue(module, self.topology, self.overlap, look_ahead)?;
+            let written = write(module, &issue)?;
+            let timeline = simulate(&written, self.topology, &sim::Options { overlap: Overlap::Off })?;
+            if peak(&timeline) <= self.most {
+                return Ok(Some((timeline.end(), peak(&timeline), written)));
+            }
+        }
+        Ok(None)
     }
 }
 

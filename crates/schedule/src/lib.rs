@@ -5,7 +5,8 @@
 //!
 //! - A gather before a product, or a scatter after it, becomes a loop over pieces in which one piece is multiplied
 //!   while the next one is sent (a *collective matmul*).
-//! - A sum over devices becomes a scatter and a gather, of which each can be hidden by itself, or small sums become one.
+//! - A sum over devices becomes a scatter and a gather, of which each can be hidden by itself, or small sums become
+//!   one.
 //! - A gather in a loop is started in the turn before.
 //! - Collectives that run beside other ops are written as started and awaited ones, in the order in which the simulator
 //!   issues them. So the printed program says what overlaps.

@@ -185,8 +185,8 @@ fn place(mapping: &Mapping, factor: Factor) -> Option<Option<usize>> {
 }
 
 impl Product {
-    /// Returns the product of an op whose operand `gathered`, or whose result, is cut along dimension `dim` into pieces of
-    /// this size. Returns `None` if the op cannot be computed in pieces.
+    /// Returns the product of an op whose operand `gathered`, or whose result, is cut along dimension `dim` into pieces
+    /// of this size. Returns `None` if the op cannot be computed in pieces.
     fn of(
         view: &OpView<'_>,
         gathered: Option<usize>,
@@ -252,7 +252,8 @@ impl Matmul {
     pub(crate) fn describe(&self, module: &Module, body: &Body) -> String {
         let collective = short(&module.view(body, self.collective));
         let product = short(&module.view(body, self.products[0].op));
-        let products = if self.products.len() > 1 { format!("{} products", self.products.len()) } else { product.into() };
+        let products =
+            if self.products.len() > 1 { format!("{} products", self.products.len()) } else { product.into() };
         match self.side {
             Side::Operand => format!("{collective} and {products} in {} pieces", self.count),
             Side::Result => format!("{products} and {collective} in {} pieces", self.count),
@@ -260,11 +261,14 @@ impl Matmul {
     }
 }
 
-/// Returns the program with these products cut into pieces that are sent these ways. Fails if the program cannot be
-/// copied.
+/// Returns the program with these products cut into pieces that are sent these ways. One that shares a product with an
+/// earlier one is left as it is. Fails if the program cannot be copied.
 pub(crate) fn apply(module: &Module, chosen: &[&Matmul], ways: Ways) -> Result<Module, Diagnostics> {
     let mut pass = Rings { by_op: BTreeMap::new(), rings: BTreeMap::new(), ways };
     for &matmul in chosen {
+        if matmul.products.iter().any(|product| pass.by_op.contains_key(&product.op)) {
+            continue;
+        }
         match matmul.side {
             Side::Operand => {
                 pass.by_op.insert(matmul.collective, Role::Gather(matmul));

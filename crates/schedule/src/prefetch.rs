@@ -96,8 +96,8 @@ struct Sources<'a, 'm> {
 }
 
 impl Sources<'_, '_> {
-    /// Adds the ops from which a value is computed. Returns `None` if it depends on what a turn computes, other than the
-    /// counter, or on too many ops.
+    /// Adds the ops from which a value is computed. Returns `None` if it depends on what a turn computes, other than
+    /// the counter, or on too many ops.
     fn value(&mut self, v: Value) -> Option<()> {
         match self.sites.body[v].def {
             ValueDef::Argument { region, index } if region == self.region => {
@@ -160,7 +160,7 @@ impl<'s> Rewrite<'s> for Prefetcher<'_> {
 }
 
 impl Prefetcher<'_> {
-    /// Builds a loop that carries the gathered values of the next turn.
+    /// Builds a loop that carries the gathered values of the next turn. Fails if an op cannot be copied.
     fn build<'s>(
         &mut self,
         view: &OpView<'s>,
@@ -196,7 +196,7 @@ impl Prefetcher<'_> {
         Ok(())
     }
 
-    /// Builds a turn, which starts the gathers of the next one first.
+    /// Builds a turn, which starts the gathers of the next one first. Fails if an op cannot be copied.
     fn turn<'s>(
         &mut self,
         view: &OpView<'s>,

@@ -25,8 +25,10 @@ pub struct Request {
 
 impl Request {
     /// The name of the pass, and what it does.
-    pub const LIST: (&'static str, &'static str) =
-        ("schedule", "hides collectives behind other ops, as fast as predicted for `topology`; `overlap` is auto or force");
+    pub const LIST: (&'static str, &'static str) = (
+        "schedule",
+        "hides collectives behind other ops, as fast as predicted for `topology`; `overlap` is auto or force",
+    );
 
     /// Parses a request. Returns `None` if it has another name, and an error if the options are wrong.
     pub fn parse(text: &str) -> Option<Result<Request, Diagnostics>> {

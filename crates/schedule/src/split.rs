@@ -47,9 +47,9 @@ fn of_sum(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Split> {
     let count = AxisRef::total_size(&mesh, &axes);
     let splits = |&d: &usize| ty.shape[d] > 0 && ty.shape[d].is_multiple_of(count);
     let dims: Vec<usize> = (0..ty.rank()).filter(splits).collect();
-    let product = view.operand_def(0).filter(|product| {
-        sites.only_use(operand).is_some() && sites.home(product.op) == sites.home(view.op)
-    });
+    let product = view
+        .operand_def(0)
+        .filter(|product| sites.only_use(operand).is_some() && sites.home(product.op) == sites.home(view.op));
     let of_product = product.and_then(|product| dims.iter().copied().find(|&d| matmul::can_scatter(&product, d)));
     let is_of_product = of_product.is_some() && kind == ReduceKind::Add;
     let dim = of_product.or(dims.first().copied())?;

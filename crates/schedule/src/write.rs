@@ -95,13 +95,8 @@ impl<'m> Writer<'m> {
         let result = cloner.source.ty(data.results[0]).clone();
         let regions: Vec<Region> = data.regions.iter().map(|&region| cloner.region(region, b)).collect();
         let region = b.region(&types, |inner, args| {
-            let made = inner.op_with_regions(
-                data.code,
-                args.iter().copied(),
-                data.attrs.clone(),
-                regions,
-                [result.clone()],
-            );
+            let made =
+                inner.op_with_regions(data.code, args.iter().copied(), data.attrs.clone(), regions, [result.clone()]);
             inner.body.op_mut(made).reason = data.reason.clone();
             let value = inner.body[made].results[0];
             inner.op(Opcode::RegionReturn, [value], Attrs::new(), []);

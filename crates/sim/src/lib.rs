@@ -29,8 +29,8 @@ mod transfer;
 
 pub use issue::{Issue, Issued, Takes};
 pub use machine::{Constants, Fact, Machine};
-pub use points::{Accuracy, Point, points};
 pub use op::is_product;
+pub use points::{Accuracy, Point, points};
 pub use schedule::LOOK_AHEAD;
 pub use simulate::{Options, Overlap, issue, simulate};
 pub use summary::Summary;

@@ -61,8 +61,8 @@ pub(crate) struct Work {
     pub(crate) result_bytes: f64,
 }
 
-/// Returns true if an op is a product that the matrix units compute: it is linear in each of two operands, and sums over
-/// factors that both of them have.
+/// Returns true if an op is a product that the matrix units compute: it is linear in each of two operands, and sums
+/// over factors that both of them have.
 pub fn is_product(view: &OpView<'_>) -> bool {
     Product::of(view).is_some()
 }

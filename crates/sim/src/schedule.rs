@@ -81,7 +81,8 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
     used
 }
 
-/// How far behind the first op that was not issued an op may be in a simulation, so that values do not wait long for their uses.
+/// How far behind the first op that was not issued an op may be in a simulation, so that values do not wait long for
+/// their uses.
 pub const LOOK_AHEAD: usize = 64;
 
 /// The largest distance between an item and its last user for which its result stays in the fast memory.

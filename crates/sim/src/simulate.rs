@@ -12,11 +12,11 @@ use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
 use crate::fuse::{Item, items};
 use crate::group::{result_place, work};
+use crate::issue::{Issue, Issued, Takes};
 use crate::memory::Allocation;
 use crate::op::Product;
 use crate::placement::placement;
 use crate::route::LinkSet;
-use crate::issue::{Issue, Issued, Takes};
 use crate::schedule::{Done, Kind, LOOK_AHEAD, Plan, Queue};
 use crate::transfer::{Transfer, is_asynchronous, pattern_of};
 use crate::{Topology, memory, order};
@@ -120,12 +120,7 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
 ///
 /// # Errors
 /// Fails as [`simulate`] does.
-pub fn issue(
-    module: &Module,
-    topology: &Topology,
-    overlap: Overlap,
-    look_ahead: usize,
-) -> Result<Issue, Diagnostics> {
+pub fn issue(module: &Module, topology: &Topology, overlap: Overlap, look_ahead: usize) -> Result<Issue, Diagnostics> {
     let (mesh, placement) = placed(module, topology)?;
     Ok(Simulator::run(module, topology, (&mesh, &placement), overlap, look_ahead))
 }

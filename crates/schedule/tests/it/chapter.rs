@@ -1,6 +1,7 @@
 //! The chapter's matmul on eight TPU v5e.
 
 use crate::programs::{predicted, published, scheduled, topology};
+use shardwise_schedule::{Options, schedule};
 use shardwise_sim::Overlap;
 
 #[test]
@@ -34,12 +35,7 @@ fn off_changes_nothing() {
 
 #[test]
 fn a_mesh_that_does_not_fit_is_an_error() {
-    let found = shardwise_schedule::schedule(
-        &published("blocking"),
-        &topology("v5e:2x2"),
-        Overlap::Auto,
-        &Default::default(),
-    );
+    let found = schedule(&published("blocking"), &topology("v5e:2x2"), Overlap::Auto, &Default::default());
     assert!(found.unwrap_err().to_string().contains("topology-mesh"));
 }
 
@@ -55,4 +51,18 @@ fn new_permutes_have_the_reason_of_the_gather() {
         assert!(reason.text.contains("operand 0 is argument 0"), "{}", reason.text);
         assert!(reason.text.ends_with("it is sent in pieces while `dot_general` runs"), "{}", reason.text);
     }
+}
+
+/// Without room, the peak of memory grows by no more than a twentieth, or nothing is changed.
+#[test]
+fn memory_is_bounded() {
+    let tight = Options { memory_growth: 0.0, memory_share: 0.0, ..Options::default() };
+    let topology = topology("v5e:2x4");
+    let module = published("blocking");
+    let out = schedule(&module, &topology, Overlap::Auto, &tight).unwrap();
+    assert!(out.peak_after <= out.peak_before, "{} {}", out.peak_after, out.peak_before);
+    let none = Options { threshold: 1.0, ..Options::default() };
+    let out = schedule(&module, &topology, Overlap::Auto, &none).unwrap();
+    assert!(out.decisions.iter().all(|decision| !decision.is_taken));
+    assert!(out.decisions[0].why.contains("less than the least gain of 89.7 us"), "{}", out.decisions[0].why);
 }

@@ -31,7 +31,7 @@ fn each(module: &Module, body: &mut Body, change: impl Fn(&OpView<'_>, &mut Body
     let source = body.clone();
     let mut ops = source.walk();
     ops.reverse();
-    ops.into_iter().fold(false, |changed, op| change(&module.view(&source, op), body) || changed)
+    ops.into_iter().filter(|&op| change(&module.view(&source, op), body)).count() > 0
 }
 
 fn is(view: &OpView<'_>, opcode: Opcode) -> bool {
