@@ -3,7 +3,7 @@
 use crate::change::Site;
 use crate::site::{Sites, map_main};
 use crate::times::Times;
-use shardwise_base::{AxisRef, DType, Diagnostics, Mesh};
+use shardwise_base::{AxisRef, DType, Diagnostics, Mesh, Varying};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Builder, Cloner, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
@@ -24,11 +24,13 @@ pub(crate) struct Combine {
     pub(crate) like: Like,
 }
 
-/// The facts on which the decision depends, beside the sizes.
+/// The facts on which the decision depends, beside the sizes. Sums of values that vary over other axes are not combined:
+/// all of them would vary over all of these axes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Like {
     collective: CollectiveView,
     dtype: DType,
+    varying: [Option<Varying>; 2],
 }
 
 /// Returns the groups of at least two small sums that can be combined. A sum is small if latency is at least half of
@@ -88,7 +90,8 @@ fn of_sum(view: &OpView<'_>) -> Option<Combine> {
     let (mesh, axes) = (mesh.clone(), axes.clone());
     let [from, to] = [view.operand_type(0).as_tensor()?, view.result_type(0).as_tensor()?];
     let is_plain = view.operands().len() == 1 && from == to && from.size() > 0;
-    let like = Like { collective: CollectiveView { channel: 0, ..collective }, dtype: from.dtype };
+    let varying = [view.operand(0), view.result(0)].map(|v| view.body[v].varying.clone());
+    let like = Like { collective: CollectiveView { channel: 0, ..collective }, dtype: from.dtype, varying };
     is_plain.then(|| Combine { members: vec![view.op], mesh, axes, kind, like })
 }
 

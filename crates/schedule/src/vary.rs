@@ -102,7 +102,9 @@ impl Recorder<'_> {
         let Groups::Axes { axes, .. } = &collective.groups else { return Varying::Everywhere };
         let along = Varying::over(&self.mesh, axes.iter().copied());
         match &collective.kind {
-            CollectiveKind::AllReduce { .. } | CollectiveKind::AllGather { .. } => operands.without(axes, &self.mesh),
+            CollectiveKind::AllReduce { .. }
+            | CollectiveKind::AllGather { .. }
+            | CollectiveKind::CollectiveBroadcast => operands.without(axes, &self.mesh),
             CollectiveKind::CollectivePermute { permutation } => {
                 let moved = permutation.varying(&operands.axes(&self.mesh));
                 operands.without(axes, &self.mesh).union(&Varying::over(&self.mesh, moved), &self.mesh)

@@ -430,26 +430,26 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     }
 
     /// Hides the collectives of the program behind other ops, as is predicted to be fastest on `topology`: gathers and
-    /// sums beside matmuls are sent in pieces, and collectives are started early. By default, the program is left as the
-    /// partitioner made it. Sums of floats may be rounded in other places.
+    /// sums beside matmuls are sent in pieces, and collectives are started early. By default, the program is left as
+    /// the partitioner made it. Sums of floats may be rounded in other places.
     ///
     /// # Errors
     ///
-    /// A call returns `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid` if
-    /// the machine has no such grid.
+    /// A call returns `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid`
+    /// if the machine has no such grid.
     ///
     /// # Examples
     ///
     /// ```
     /// # use shardwise::prelude::*;
-    /// # use shardwise::{Overlap, Topology};
+    /// # use shardwise::topology;
     /// set_mesh(Mesh::auto([("X", 2), ("Y", 4)])?);
     /// let a = ones([8, 16], F32).shard(P!("X", "Y"));
     /// let w = ones([16, 32], F32).shard(P!(None, "Y"));
     /// let matmul = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(P!("X", "Y"));
-    /// let scheduled = matmul.scheduled_for(&Topology::tpu_v5e([2, 4]), Overlap::Force);
+    /// let scheduled = matmul.scheduled_for(&Topology::tpu_v5e([2, 4]), topology::Overlap::Force);
     /// assert!(scheduled.lower((&a, &w))?.compile()?.as_text().contains("collective_permute"));
-    /// assert_equal(&scheduled(&a, &w)?, &full([8, 32], 16.0, F32));
+    /// assert_equal(&scheduled(&a, &w)?, &full([8, 32], 16, F32));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn scheduled_for(self, topology: &Topology, overlap: Overlap) -> Jit<'f, A, R> {
