@@ -203,9 +203,13 @@ struct SimulateArgs {
     /// of eight GPUs. The default is what the program's mesh states.
     #[arg(long, value_name = "MACHINE")]
     topology: Option<String>,
-    /// The collectives that run beside other ops.
+    /// The collectives that run beside other ops. The program is changed so that they do, and the changes are listed
+    /// as notes.
     #[arg(long, value_enum, default_value = "off")]
     overlap: OverlapName,
+    /// Print the program that is simulated, with the changes for `--overlap`, in place of the times.
+    #[arg(long, conflicts_with_all = ["json", "output"])]
+    program: bool,
     /// Print JSON, with all facts of each span.
     #[arg(long)]
     json: bool,
@@ -241,9 +245,9 @@ struct ExplainArgs {
 enum OverlapName {
     /// Only collectives that the program starts asynchronously.
     Off,
-    /// Also collectives that compilers for the machine make asynchronous.
+    /// Also those for which the machine's model predicts a gain.
     Auto,
-    /// All collectives.
+    /// All collectives, wherever it is possible.
     Force,
 }
 

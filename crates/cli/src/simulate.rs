@@ -1,10 +1,14 @@
 //! `shardwise simulate`: predicts how long a program takes on a machine that need not be here.
 
+use crate::out::{self, Output};
+use crate::source::printed;
 use crate::{SimulateArgs, timelines};
 use serde_json::{Value, json};
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::Module;
-use shardwise_sim::{Machine, Options, Summary, Topology};
+use shardwise_ir::text::PrintOptions;
+use shardwise_schedule::{Decision, Options, Scheduled, schedule};
+use shardwise_sim::{Machine, Overlap, Summary, Topology};
 use shardwise_view::{Span, SpanKind, Timeline};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
@@ -13,7 +17,11 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
     let topology = stated.map_or_else(|| of_program(&module), Ok)?;
     let local = args.source.partition(&module)?.module;
-    let mut timeline = shardwise_sim::simulate(&local, &topology, &Options { overlap: args.overlap.into() })?;
+    let scheduled = schedule(&local, &topology, Overlap::from(args.overlap), &Options::default())?;
+    if args.program {
+        return print(&scheduled);
+    }
+    let mut timeline = scheduled.timeline(&topology)?;
     timeline.program = args.source.file.display().to_string();
     if args.json {
         say!("{:#}", json(&timeline, &topology));
@@ -22,8 +30,17 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     timelines::show(&timeline, args.output.as_deref().unwrap_or(timelines::PRINTED.as_ref()), &args.source)
 }
 
+/// Prints a scheduled program, and its decisions as messages. Fails if it cannot be written.
+fn print(scheduled: &Scheduled) -> Result<(), Diagnostics> {
+    let notes: Vec<Diagnostic> = scheduled.decisions.iter().map(Decision::note).collect();
+    out::warn(&notes);
+    let mut output = Output::new(None)?;
+    output.write(&printed(&scheduled.module, &PrintOptions::default().without_varying()))?;
+    output.finish()
+}
+
 /// Returns the topology that the program's mesh states. Fails if it states none, or one that is not known.
-fn of_program(module: &Module) -> Result<Topology, Diagnostics> {
+pub fn of_program(module: &Module) -> Result<Topology, Diagnostics> {
     let stated = module.main_mesh().and_then(|mesh| Topology::of_mesh(mesh));
     stated.unwrap_or_else(|| Err(no_topology(module).into()))
 }

@@ -1,9 +1,11 @@
 //! `shardwise propagate`, `partition` and `opt`: print transformed programs.
 
 use crate::source::{SPLIT, printed};
-use crate::{Format, OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, communication, out};
+use crate::{Format, OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, communication, out, simulate};
 use shardwise_base::Diagnostics;
+use shardwise_ir::Module;
 use shardwise_ir::text::PrintOptions;
+use shardwise_schedule as schedule;
 use shardwise_spmd::{self as spmd, Options, Step, run_steps, run_until};
 use shardwise_transform::{Request, split_list};
 
@@ -68,11 +70,11 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     output.finish()
 }
 
-/// Formats the names of the partitioner's passes, in the order in which they run, and of the transforms, each with what
-/// it does.
+/// Formats the names of the partitioner's passes, in the order in which they run, of the scheduler, and of the
+/// transforms, each with what it does.
 fn list_of_passes() -> String {
     let passes = spmd::PASSES.iter().map(|pass| (pass.name, pass.describes));
-    let all: Vec<(&str, &str)> = passes.chain(Request::LIST).collect();
+    let all: Vec<(&str, &str)> = passes.chain([schedule::Request::LIST]).chain(Request::LIST).collect();
     let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     all.iter().map(|(name, describes)| format!("{name:width$}  {describes}\n")).collect()
 }
@@ -89,7 +91,20 @@ fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
         let request = request?;
         return Ok(Step { name: request.name(), run: Box::new(move |module, _| request.run(&module)) });
     }
+    if let Some(request) = schedule::Request::parse(name) {
+        let request = request?;
+        return Ok(Step { name: schedule::Request::LIST.0, run: Box::new(move |m, cx| scheduled(&request, &m, cx)) });
+    }
     spmd::find(name).map(Step::from)
+}
+
+/// Schedules a module as a request says, and adds the decisions to the warnings. Fails if the topology is not known or
+/// does not fit.
+fn scheduled(request: &schedule::Request, module: &Module, cx: &mut spmd::Context) -> Result<Module, Diagnostics> {
+    let topology = request.topology.clone().map_or_else(|| simulate::of_program(module), Ok)?;
+    let found = schedule::schedule(module, &topology, request.overlap, &schedule::Options::default())?;
+    found.decisions.iter().for_each(|decision| cx.warnings.push(decision.note()));
+    Ok(found.module)
 }
 
 /// Returns true if the name is that of one of Shardy's passes.

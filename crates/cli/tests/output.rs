@@ -225,3 +225,37 @@ fn a_closed_pipe_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// A matmul whose left operand is gathered.
+const GATHERED: &str = r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<1024x2048xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+    %w: tensor<2048x8192xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<1024x8192xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+  %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]
+      : (tensor<1024x2048xi32>, tensor<2048x8192xi32>) -> tensor<1024x8192xi32>
+  return %0 : tensor<1024x8192xi32>
+}"#;
+
+#[test]
+fn overlap_changes_the_program_and_says_why() {
+    let folder = folder("overlap");
+    let program = program(&folder, GATHERED);
+    let simulate = |more: &[&str]| printed(&[&["simulate", &program, "--topology", "v5e:2x2"], more].concat());
+    let step = |more: &[&str]| -> f64 {
+        let json: Value = serde_json::from_str(&simulate(&[&["--json"], more].concat())).unwrap();
+        json["step_us"].as_f64().unwrap()
+    };
+    assert!(step(&["--overlap", "auto"]) < 0.9 * step(&[]));
+    let text = simulate(&["--overlap", "auto"]);
+    assert!(text.contains("changed: all_gather and dot_general in 4 pieces"), "{text}");
+    let shown = simulate(&["--overlap", "auto", "--program"]);
+    assert!(shown.contains("stablehlo.async_start") && !shown.contains("all_gather"), "{shown}");
+    // The program is the one that the pass makes of the partitioned program.
+    let local = folder.join("local.mlir").display().to_string();
+    std::fs::write(&local, printed(&["partition", &program])).unwrap();
+    let made = printed(&["opt", "--pass", "schedule{topology=v5e:2x2,overlap=auto}", &local]);
+    assert!(made.contains("stablehlo.async_start") && !made.contains("all_gather"), "{made}");
+    let output = shardwise(&["opt", "--pass", "schedule{topology=v5e:2x2,way=auto}", &local]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`schedule` has no option `way`"));
+}

@@ -225,7 +225,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub fn new(finished: Finished, how: fn(&Module) -> Result<Arc<Compiled>>) -> Result<Prepared> {
+    pub fn new(finished: Finished, how: impl FnOnce(&Module) -> Result<Arc<Compiled>>) -> Result<Prepared> {
         let compiled = how(&finished.module)?;
         let bytes = program_bytes(&finished.module);
         let warned = (!finished.warnings.is_empty()).then(|| (Warned::new(finished.warnings), finished.module));

@@ -6,7 +6,7 @@ use crate::eager::Prepared;
 use crate::error::Mistakes;
 use crate::explicit::Warned;
 use crate::program::Communication;
-use crate::runtime::{self, Compiled as Executable};
+use crate::runtime::{self, Compiled as Executable, Target};
 use crate::spec::{self, AnySpec, SpecFor};
 use crate::trace::Finished;
 use crate::tree::{self, Form, Tree};
@@ -341,6 +341,8 @@ struct Shared<'f, T, R: 'static> {
     in_specs: Option<AnySpec<T>>,
     out_specs: Option<AnySpec<R>>,
     name: &'static str,
+    /// The machine for which the program is scheduled, or `None` to leave its collectives where they are.
+    target: Option<Target>,
     at: At,
     cache: Mutex<Cache<CallKey, Arc<Ready<R>>>>,
 }
@@ -386,6 +388,7 @@ pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
         donated: F::Args::donated,
         in_specs: None,
         out_specs: None,
+        target: None,
         at: Location::caller(),
         cache: Mutex::default(),
     })
@@ -429,6 +432,33 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
 
+    /// Hides the collectives of the program behind other ops, as is predicted to be fastest on `topology`: gathers and
+    /// sums beside matmuls are sent in pieces, and collectives are started early. By default, the program is left as
+    /// the partitioner made it. Sums of floats may be rounded in other places.
+    ///
+    /// # Errors
+    ///
+    /// A call returns `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid`
+    /// if the machine has no such grid.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// # use shardwise::topology;
+    /// set_mesh(Mesh::auto([("X", 2), ("Y", 4)])?);
+    /// let a = ones([8, 16], F32).shard(P!("X", "Y"));
+    /// let w = ones([16, 32], F32).shard(P!(None, "Y"));
+    /// let matmul = jit(|a: &Array, w: &Array| a.matmul(w)).out_shardings(P!("X", "Y"));
+    /// let scheduled = matmul.scheduled_for(&Topology::tpu_v5e([2, 4]), topology::Overlap::Force);
+    /// assert!(scheduled.lower((&a, &w))?.compile()?.as_text().contains("collective_permute"));
+    /// assert_equal(&scheduled(&a, &w)?, &full([8, 32], 16, F32));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn scheduled_for(self, topology: &Topology, overlap: Overlap) -> Jit<'f, A, R> {
+        self.with(|s| s.target = Some((topology.clone(), overlap)))
+    }
+
     /// Sets the function's name. Reports and dumps show its last part after `jit_`: `jit_step` for `train::step`. By
     /// default, it is the function's path.
     pub fn named(self, name: &'static str) -> Jit<'f, A, R> {
@@ -449,7 +479,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         let donated = A::donated(&args);
         let mut traced = limits::run(at, || self.shared.trace(&args, types, at))?;
         let warned = Warned::new(std::mem::take(&mut traced.finished.warnings));
-        Ok(Lowered { traced, warned, donated, args: PhantomData })
+        let target = self.shared.target.clone();
+        Ok(Lowered { traced, warned, donated, target, args: PhantomData })
     }
 }
 
@@ -544,7 +575,11 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         let ready = match found {
             Some(ready) => ready,
             None => {
-                let ready = Arc::new(self.trace(&args, types, at)?.compile(runtime::compile)?);
+                let how = |module: &Module| match &self.target {
+                    Some(target) => runtime::compile_for(module, target, at),
+                    None => runtime::compile(module),
+                };
+                let ready = Arc::new(self.trace(&args, types, at)?.compile(how)?);
                 let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
                 let gone = cache.insert(key, ready.clone(), ready.prepared.bytes);
                 drop(cache);
@@ -593,7 +628,7 @@ fn symbol(path: &str) -> String {
 }
 
 impl<R: Tree> TracedFunction<R> {
-    fn compile(mut self, how: fn(&Module) -> Result<Arc<Executable>>) -> Result<Ready<R>> {
+    fn compile(mut self, how: impl FnOnce(&Module) -> Result<Arc<Executable>>) -> Result<Ready<R>> {
         let captured = std::mem::take(&mut self.finished.captured);
         Ok(Ready { prepared: Prepared::new(self.finished, how)?, out: self.out, captured })
     }
@@ -660,6 +695,7 @@ pub struct Lowered<A, R> {
     traced: TracedFunction<R>,
     warned: Warned,
     donated: Vec<bool>,
+    target: Option<Target>,
     args: PhantomData<fn(A)>,
 }
 
@@ -725,7 +761,12 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         let (form, types, donated) = (self.traced.form.clone(), self.traced.types.clone(), self.donated);
         let made_at = Location::caller();
         let given_away = (0..donated.len()).filter(|&i| donated[i]).collect();
-        let ready = Arc::new(limits::run(made_at, || self.traced.compile(runtime::compile_own))?);
+        let target = self.target;
+        let how = |module: &Module| match &target {
+            Some(target) => runtime::compile_for(module, target, made_at),
+            None => runtime::compile_own(module),
+        };
+        let ready = Arc::new(limits::run(made_at, || self.traced.compile(how))?);
         let callee = ready.clone();
         let call = A::bind(Callee::of(&ready), move |args, called| {
             let (args, at) = (args?, called.or(made_at));
@@ -823,7 +864,8 @@ impl<A: Args, R: Tree> Compiled<A, R> {
         self.simulate_with(topology, Overlap::Off)
     }
 
-    /// Predicts when each op runs on a machine, with these collectives beside other ops.
+    /// Predicts when each op runs on a machine if these collectives run beside other ops. The program that is predicted
+    /// is changed so that they do, as by [`Jit::scheduled_for`], and the notes of the timeline list the changes.
     ///
     /// # Errors
     ///

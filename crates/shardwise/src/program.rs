@@ -435,7 +435,8 @@ impl CompiledProgram {
         self.simulate_with(topology, Overlap::Off)
     }
 
-    /// Predicts when each op runs on a machine, with these collectives beside other ops.
+    /// Predicts when each op runs on a machine if these collectives run beside other ops. The program that is predicted
+    /// is changed so that they do, and the notes of the timeline list the changes.
     ///
     /// # Errors
     ///

@@ -16,6 +16,11 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
+/// The machine for which a program is scheduled, and the collectives that run beside other ops.
+pub(crate) type Target = (Topology, Overlap);
+
+type At = &'static Location<'static>;
+
 /// A program that can run, and the modules from which it was made.
 pub(crate) struct Compiled {
     /// The program before it was partitioned.
@@ -168,6 +173,17 @@ pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
         }
         None => plan(module, partitioned),
     }
+}
+
+/// Partitions a program, hides its collectives as is predicted to be fastest on a machine, and plans it. All parts of
+/// the result have the program's own source locations. Fails as [`compile`] does, and as [`Topology::schedule`] does.
+pub(crate) fn compile_for(module: &Module, (topology, overlap): &Target, at: At) -> Result<Arc<Compiled>> {
+    let partitioned = partition(module)?;
+    let scheduled = topology.schedule(&partitioned.module, *overlap, at)?.module;
+    let executable = engine().compile(&scheduled)?;
+    let communication = shardwise_spmd::communication(&scheduled);
+    let partitioned = Partitioned { module: scheduled, communication, ..partitioned };
+    Ok(Arc::new(Compiled { source: module.clone(), executable, partitioned }))
 }
 
 /// Returns an equal program from the cache, with its plan, or `None` if there is none. Source locations are not

@@ -3,7 +3,8 @@
 use crate::{Error, Result, context};
 use shardwise_base as base;
 use shardwise_ir::Module;
-use shardwise_sim::{self as sim, Options};
+use shardwise_schedule::{Options, Scheduled, schedule};
+use shardwise_sim as sim;
 use shardwise_view::Timeline;
 use std::fmt;
 use std::panic::Location;
@@ -78,16 +79,27 @@ impl Topology {
         sim::Topology::parse(&self.to_string()).map_err(|found| at_caller(found, at))
     }
 
-    /// Predicts when each op of a per-device program runs. Fails if the machine has no such grid, or if the mesh has
-    /// another number of devices.
+    /// Hides the collectives of a per-device program behind other ops, as the overlap says. Fails if the machine has no
+    /// such grid, or if the mesh has another number of devices.
+    pub(crate) fn schedule(
+        &self,
+        local: &Module,
+        overlap: Overlap,
+        at: &'static Location<'static>,
+    ) -> Result<Scheduled> {
+        let topology = self.checked(at)?;
+        schedule(local, &topology, overlap, &Options::default()).map_err(|found| at_caller(found, at))
+    }
+
+    /// Predicts when each op of a per-device program runs once it is scheduled. Fails as [`Topology::schedule`] does.
     pub(crate) fn simulate(
         &self,
         local: &Module,
         overlap: Overlap,
         at: &'static Location<'static>,
     ) -> Result<Timeline> {
-        let topology = self.checked(at)?;
-        sim::simulate(local, &topology, &Options { overlap }).map_err(|found| at_caller(found, at))
+        let scheduled = self.schedule(local, overlap, at)?;
+        scheduled.timeline(&self.checked(at)?).map_err(|found| at_caller(found, at))
     }
 }
 

@@ -26,6 +26,14 @@ pub(crate) enum Item {
 }
 
 impl Item {
+    /// Returns the ops of the item, in program order.
+    pub(crate) fn ops(&self) -> &[Op] {
+        match self {
+            Item::Group(ops) => ops,
+            Item::Free(op) | Item::Engine(op) => std::slice::from_ref(op),
+        }
+    }
+
     /// Returns the op whose results the item makes.
     pub(crate) fn root(&self) -> Op {
         match self {

@@ -61,6 +61,12 @@ pub(crate) struct Work {
     pub(crate) result_bytes: f64,
 }
 
+/// Returns true if an op is a product that the matrix units compute: it is linear in each of two operands, and sums
+/// over factors that both of them have.
+pub fn is_product(view: &OpView<'_>) -> bool {
+    Product::of(view).is_some()
+}
+
 impl Product {
     /// Returns the product that an op computes, or `None` if it computes none. An op that computes a product is linear
     /// in each of two operands, or has results of another type, and sums over factors that both of them have.

@@ -3,13 +3,13 @@
 use crate::memory::{Allocation, curve, parts};
 use shardwise_base::EntityVec;
 use shardwise_view::{Span, SpanIndex, Timeline};
-use std::cmp::Reverse;
 
 /// Returns the timeline with these spans in the order of their starts, outer ones first, and with these
 /// allocations.
 pub(crate) fn finish(timeline: Timeline, spans: Vec<Span>, allocations: &[Allocation]) -> Timeline {
     let mut order: Vec<usize> = (0..spans.len()).collect();
-    order.sort_by_key(|&i| (spans[i].start, Reverse(spans[i].end), i));
+    // A span is found after those for which it waits, and after those around it.
+    order.sort_by_key(|&i| (spans[i].start, i));
     let mut place = vec![SpanIndex::new(0); spans.len()];
     order.iter().enumerate().for_each(|(to, &from)| place[from] = SpanIndex::new(to));
     let mut by_place: Vec<Option<Span>> = spans.into_iter().map(Some).collect();

@@ -81,8 +81,9 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
     used
 }
 
-/// How far behind the first item that was not issued an item may be, so that values do not wait long for their uses.
-const LOOK_AHEAD: usize = 64;
+/// How far behind the first op that was not issued an op may be in a simulation, so that values do not wait long for
+/// their uses.
+pub const LOOK_AHEAD: usize = 64;
 
 /// The largest distance between an item and its last user for which its result stays in the fast memory.
 const SHORT_LIFE: usize = 64;
@@ -114,6 +115,8 @@ pub(crate) struct Ready {
     is_issued: Vec<bool>,
     /// The first item that was not issued.
     first: usize,
+    /// How far behind the first one an item may be.
+    look_ahead: usize,
     /// Items that are too far behind the first one.
     ahead: BinaryHeap<Reverse<(usize, Kind, Picoseconds)>>,
     /// Items that take no time.
@@ -125,13 +128,12 @@ pub(crate) struct Ready {
 }
 
 impl Queue {
-    /// Returns the queue of a plan, whose items are of these kinds.
-    pub(crate) fn new(plan: &Plan, is_in_order: bool, frame: &Frame<'_>, kinds: &[Kind]) -> Queue {
-        if is_in_order {
-            return Queue::InOrder(0);
-        }
+    /// Returns the queue of a plan, whose items are of these kinds. Without `look_ahead`, the items are issued in the
+    /// order of the program.
+    pub(crate) fn new(plan: &Plan, look_ahead: Option<usize>, frame: &Frame<'_>, kinds: &[Kind]) -> Queue {
+        let Some(look_ahead) = look_ahead else { return Queue::InOrder(0) };
         let is_issued = vec![false; plan.items.len()];
-        let mut ready = Ready { waits: plan.waits.clone(), is_issued, ..Ready::default() };
+        let mut ready = Ready { waits: plan.waits.clone(), is_issued, look_ahead, ..Ready::default() };
         (0..plan.items.len()).filter(|&i| plan.waits[i] == 0).for_each(|i| ready.push(i, plan, frame, kinds));
         Queue::ByReadiness(ready)
     }
@@ -175,7 +177,7 @@ impl Ready {
         let time = frame.ready(&plan.inputs[i]).0;
         match kinds[i] {
             Kind::Free => self.free.push(Reverse(i)),
-            kind if i > self.first + LOOK_AHEAD => self.ahead.push(Reverse((i, kind, time))),
+            kind if i > self.first + self.look_ahead => self.ahead.push(Reverse((i, kind, time))),
             kind => self.later.push(Reverse((time, kind, i))),
         }
     }
@@ -187,7 +189,7 @@ impl Ready {
             self.first += 1;
         }
         while let Some(&Reverse((i, kind, time))) = self.ahead.peek()
-            && i <= self.first + LOOK_AHEAD
+            && i <= self.first + self.look_ahead
         {
             self.ahead.pop();
             self.later.push(Reverse((time, kind, i)));

@@ -12,11 +12,12 @@ use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
 use crate::fuse::{Item, items};
 use crate::group::{result_place, work};
+use crate::issue::{Issue, Issued, Takes};
 use crate::memory::Allocation;
 use crate::op::Product;
 use crate::placement::placement;
 use crate::route::LinkSet;
-use crate::schedule::{Done, Kind, Plan, Queue};
+use crate::schedule::{Done, Kind, LOOK_AHEAD, Plan, Queue};
 use crate::transfer::{Transfer, is_asynchronous, pattern_of};
 use crate::{Topology, memory, order};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, did_you_mean};
@@ -27,7 +28,7 @@ use shardwise_ops::{Opcode, calls};
 use shardwise_view::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -101,19 +102,39 @@ const LISTED_OPS: usize = 4;
 /// Fails if the module has no function (`module-main`), if its mesh has another number of devices than the topology
 /// (`topology-mesh`), if a function calls itself, or if the program is one on global values (`simulate-global`).
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
-    let main = module.main().ok_or_else(|| no_main(module))?;
-    calls::refuse_recursion(module)?;
-    refuse_global(module, &main.body)?;
-    let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
-    let mesh = module.main_mesh().cloned().unwrap_or_else(one);
-    let placement = if mesh.axes.is_empty() { vec![0] } else { placement(topology, &mesh)? };
-    let run = |overlap: Overlap| Simulator::run(module, topology, (&mesh, &placement), overlap);
+    let (mesh, placement) = placed(module, topology)?;
+    let run = |overlap: Overlap| Simulator::run(module, topology, (&mesh, &placement), overlap, LOOK_AHEAD).timeline;
     let timeline = run(options.overlap);
     if options.overlap != Overlap::Auto {
         return Ok(timeline);
     }
     let in_order = run(Overlap::Off);
     Ok(if timeline.end() < in_order.end() { timeline } else { in_order })
+}
+
+/// Predicts the timeline as [`simulate`] does, and returns the order in which the ops of the main function are issued.
+/// [`Overlap::Auto`] is not compared with the order of the program.
+///
+/// An op is issued only if at most `look_ahead` ops before it in its block have not been, so that a smaller number
+/// keeps fewer values in memory.
+///
+/// # Errors
+/// Fails as [`simulate`] does.
+pub fn issue(module: &Module, topology: &Topology, overlap: Overlap, look_ahead: usize) -> Result<Issue, Diagnostics> {
+    let (mesh, placement) = placed(module, topology)?;
+    Ok(Simulator::run(module, topology, (&mesh, &placement), overlap, look_ahead))
+}
+
+/// Returns the mesh of a program that can be simulated, and the physical device at each of its positions. Fails as
+/// [`simulate`] does.
+fn placed(module: &Module, topology: &Topology) -> Result<(Arc<Mesh>, Vec<usize>), Diagnostics> {
+    let main = module.main().ok_or_else(|| no_main(module))?;
+    calls::refuse_recursion(module)?;
+    refuse_global(module, &main.body)?;
+    let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
+    let mesh = module.main_mesh().cloned().unwrap_or_else(one);
+    let placement = if mesh.axes.is_empty() { vec![0] } else { placement(topology, &mesh)? };
+    Ok((mesh, placement))
 }
 
 /// The state from which branches start.
@@ -137,6 +158,9 @@ struct Simulator<'m> {
     /// The physical device at each position of the mesh.
     placement: Vec<usize>,
     overlap: Overlap,
+    look_ahead: usize,
+    /// What was issued in each block of the main function, in its last turn.
+    blocks: BTreeMap<Region, Vec<Issued>>,
     core: LaneIndex,
     lanes: Vec<(LinkSet, LaneIndex)>,
     /// The patterns of the collectives so far.
@@ -183,13 +207,15 @@ fn picoseconds(seconds: f64) -> Picoseconds {
 }
 
 impl<'m> Simulator<'m> {
-    /// Returns the timeline of the main function on a mesh whose positions have these physical devices.
+    /// Returns the timeline of the main function on a mesh whose positions have these physical devices, and the order
+    /// of its ops.
     fn run(
         module: &'m Module,
         topology: &'m Topology,
         (mesh, placement): (&Arc<Mesh>, &[usize]),
         overlap: Overlap,
-    ) -> Timeline {
+        look_ahead: usize,
+    ) -> Issue {
         let maker = Maker::Predicted { machine: format!("{} ({topology})", topology.machine().title) };
         let mut timeline = Timeline::new(&*module.name, maker);
         timeline.device_count = mesh.size();
@@ -201,6 +227,8 @@ impl<'m> Simulator<'m> {
             mesh: mesh.clone(),
             placement: placement.to_vec(),
             overlap,
+            look_ahead,
+            blocks: BTreeMap::new(),
             core,
             lanes: vec![],
             patterns: vec![],
@@ -215,7 +243,7 @@ impl<'m> Simulator<'m> {
         }
         let timeline = order::finish(simulator.timeline, simulator.spans, &simulator.memory);
         debug_assert_eq!(timeline.check(), Ok(()));
-        timeline
+        Issue { timeline, blocks: simulator.blocks }
     }
 
     /// Returns the physical device of a device of the program.
@@ -254,8 +282,10 @@ impl<'m> Simulator<'m> {
         let plan = Plan::new(block, items(block, ops, &frame.uses));
         let results = block.operands().to_vec();
         let kinds: Vec<Kind> = plan.items.iter().map(|item| self.kind(&block, item)).collect();
-        let mut queue = Queue::new(&plan, self.overlap == Overlap::Off, frame, &kinds);
+        let look_ahead = (self.overlap != Overlap::Off).then_some(self.look_ahead);
+        let mut queue = Queue::new(&plan, look_ahead, frame, &kinds);
         let mut done = vec![Done { start: 0, end: 0 }; plan.items.len()];
+        let mut order = Vec::with_capacity(plan.items.len());
         let returned: BTreeSet<Value> = results.iter().copied().collect();
         let short_lives = plan.short_lives();
         while let Some(i) = queue.next(&plan, self.state.core_free) {
@@ -264,11 +294,42 @@ impl<'m> Simulator<'m> {
             let may_overlap = kinds[i] == Kind::Transfer && queue.has_more();
             done[i] = self.item(frame, &plan, i, stays, may_overlap);
             queue.issued(i, &plan, frame, &kinds);
+            order.push((i, may_overlap));
         }
+        self.record(body, region, &plan, &kinds, &done, order);
         // What a region starts ends in it.
         let end = if is_main { frame.ready(&results).0.max(self.state.core_free) } else { self.wait(frame, &results) };
         memory::account(&mut self.memory, block, frame, &plan, &done, (&results, end, is_main));
         results
+    }
+
+    /// Records what was issued in a block if it is one of the main function.
+    fn record(
+        &mut self,
+        body: &Body,
+        region: Region,
+        plan: &Plan,
+        kinds: &[Kind],
+        done: &[Done],
+        order: Vec<(usize, bool)>,
+    ) {
+        if !self.module.main().is_some_and(|main| std::ptr::eq(&main.body, body)) {
+            return;
+        }
+        let issued = |(i, is_async): (usize, bool)| {
+            let item = &plan.items[i];
+            let collective = CollectiveView::of(&self.module.view(body, item.root()));
+            let machine = self.topology.machine();
+            let latency = collective.map(|collective| picoseconds(self.pattern(&collective).seconds(machine, 0.0)));
+            let takes = match kinds[i] {
+                Kind::Free => Takes::Nothing,
+                Kind::Transfer if is_async => Takes::Links,
+                Kind::Transfer | Kind::Core => Takes::Core,
+            };
+            Issued { ops: item.ops().to_vec(), takes, start: done[i].start, end: done[i].end, latency }
+        };
+        let issued = order.into_iter().map(issued).collect();
+        self.blocks.insert(region, issued);
     }
 
     /// Returns what an item needs, if collectives may overlap.

@@ -12,10 +12,11 @@ use shardwise_ops::{Effects, Opcode, Semantics};
 use std::collections::BTreeSet;
 
 /// The folders of generic code, which asks for facts and mentions no ordinary op.
-pub const GENERIC: [&str; 6] = [
+pub const GENERIC: [&str; 7] = [
     "crates/explain/src/",
     "crates/interp/src/",
     "crates/propagate/src/",
+    "crates/schedule/src/",
     "crates/sharding/src/",
     "crates/spmd/src/",
     "crates/transform/src/",

@@ -1,0 +1,159 @@
+//! The changes that can be made to a program, and the places where each of them is possible.
+
+use crate::combine::{self, Combine};
+use crate::matmul::{self, Matmul};
+use crate::prefetch::{self, Prefetch};
+use crate::ring::Ways;
+use crate::site::Sites;
+use crate::split::{self, Split};
+use crate::times::Times;
+use shardwise_base::{Diagnostics, Loc};
+use shardwise_ir::{Module, Op};
+
+/// A place where a change is possible.
+#[derive(Clone, Debug)]
+pub(crate) enum Site {
+    /// A product beside its collective.
+    Matmul(Matmul),
+    /// A sum over devices.
+    Split(Split),
+    /// Small collectives in one block.
+    Combine(Combine),
+    /// A gather in a loop.
+    Prefetch(Prefetch),
+}
+
+/// The facts on which the decision for a place depends. Places that share them are decided together.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Like {
+    Matmul(matmul::Like),
+    Split(split::Like),
+    Combine(combine::Like),
+    Prefetch(prefetch::Like),
+}
+
+/// A way to make a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Variant {
+    /// A loop over pieces.
+    Pieces(Ways),
+    /// A scatter and a gather in place of a sum.
+    Split,
+    /// The same, with the scatter in pieces.
+    SplitPieces(Ways),
+    /// One collective in place of several.
+    Combine,
+    /// A gather in the turn before.
+    Prefetch,
+}
+
+/// Returns the places of a program where a change is possible, in program order for each kind of change.
+pub(crate) fn find(sites: &Sites<'_>, times: &Times) -> Vec<Site> {
+    let matmuls = matmul::find(sites).into_iter().map(Site::Matmul);
+    let prefetches = prefetch::find(sites).into_iter().map(Site::Prefetch);
+    let splits = split::find(sites).into_iter().map(Site::Split);
+    let combines = combine::find(sites, times).into_iter().map(Site::Combine);
+    matmuls.chain(prefetches).chain(splits).chain(combines).collect()
+}
+
+impl Site {
+    pub(crate) fn like(&self) -> Like {
+        match self {
+            Site::Matmul(matmul) => Like::Matmul(matmul.like.clone()),
+            Site::Split(split) => Like::Split(split.like.clone()),
+            Site::Combine(combine) => Like::Combine(combine.like.clone()),
+            Site::Prefetch(prefetch) => Like::Prefetch(prefetch.like.clone()),
+        }
+    }
+
+    /// Returns the collectives that are changed.
+    pub(crate) fn collectives(&self) -> &[Op] {
+        match self {
+            Site::Matmul(matmul) => std::slice::from_ref(&matmul.collective),
+            Site::Split(split) => std::slice::from_ref(&split.sum),
+            Site::Combine(combine) => &combine.members,
+            Site::Prefetch(prefetch) => std::slice::from_ref(&prefetch.gather),
+        }
+    }
+
+    /// Returns the ways to make the change, the simplest first.
+    pub(crate) fn variants(&self) -> Vec<Variant> {
+        match self {
+            Site::Matmul(matmul) => matmul.ways().iter().copied().map(Variant::Pieces).collect(),
+            Site::Split(split) if split.is_of_product => {
+                vec![Variant::Split, Variant::SplitPieces(Ways::One), Variant::SplitPieces(Ways::Both)]
+            }
+            Site::Split(_) => vec![Variant::Split],
+            Site::Combine(_) => vec![Variant::Combine],
+            Site::Prefetch(_) => vec![Variant::Prefetch],
+        }
+    }
+
+    /// Returns a description of the ops that are changed.
+    pub(crate) fn describe(&self, sites: &Sites<'_>) -> String {
+        match self {
+            Site::Matmul(matmul) => matmul.describe(sites.module, sites.body),
+            Site::Split(_) => "all_reduce".into(),
+            Site::Combine(combine) => format!("{} small all_reduces", combine.members.len()),
+            Site::Prefetch(_) => "all_gather in a loop".into(),
+        }
+    }
+
+    /// Returns the place of the first op that is changed.
+    pub(crate) fn loc(&self, sites: &Sites<'_>) -> Loc {
+        let op = match self {
+            Site::Matmul(matmul) => matmul.products[0].op,
+            other => other.collectives()[0],
+        };
+        let view = sites.view(op);
+        view.data().reason.as_ref().map_or(view.loc(), |reason| &reason.consumer_loc).clone()
+    }
+}
+
+impl Variant {
+    /// Returns the words for it in a decision.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Variant::Pieces(ways) => ways.words().into(),
+            Variant::Split => "as reduce_scatter and all_gather".into(),
+            Variant::SplitPieces(ways) => {
+                format!("as reduce_scatter in pieces {} and all_gather", ways.words())
+            }
+            Variant::Combine => "as one".into(),
+            Variant::Prefetch => "started in the turn before".into(),
+        }
+    }
+
+    /// Returns the program with this change at these places, which are of one kind. Returns `None` if the change is not
+    /// possible there. Fails if the program cannot be copied.
+    pub(crate) fn apply(self, module: &Module, chosen: &[Site]) -> Result<Option<Module>, Diagnostics> {
+        let matmuls: Vec<&Matmul> = chosen.iter().filter_map(Site::as_matmul).collect();
+        Ok(match self {
+            Variant::Pieces(ways) => Some(matmul::apply(module, &matmuls, ways)?),
+            Variant::Split => Some(split::apply(module, chosen)?),
+            Variant::SplitPieces(ways) => in_pieces(module, &split::apply(module, chosen)?, ways)?,
+            Variant::Combine => Some(combine::apply(module, chosen)?),
+            Variant::Prefetch => Some(prefetch::apply(module, chosen)?),
+        })
+    }
+}
+
+impl Site {
+    pub(crate) fn as_prefetch(&self) -> Option<&Prefetch> {
+        if let Site::Prefetch(prefetch) = self { Some(prefetch) } else { None }
+    }
+
+    fn as_matmul(&self) -> Option<&Matmul> {
+        if let Site::Matmul(matmul) = self { Some(matmul) } else { None }
+    }
+}
+
+/// Returns the program `split` with the products in pieces that it has and `before` has not, or `None` if there are
+/// none. Fails if the program cannot be copied.
+fn in_pieces(before: &Module, split: &Module, ways: Ways) -> Result<Option<Module>, Diagnostics> {
+    let matmuls = |module: &Module| module.main().map_or(vec![], |main| matmul::find(&Sites::new(module, &main.body)));
+    let known = matmuls(before);
+    let made = matmuls(split);
+    let new: Vec<&Matmul> = made.iter().filter(|m| known.iter().all(|known| known.like != m.like)).collect();
+    if new.is_empty() { Ok(None) } else { matmul::apply(split, &new, ways).map(Some) }
+}

@@ -1,0 +1,41 @@
+//! The order in which a program's ops are issued, for passes that write it into the program.
+
+use shardwise_ir::{Op, Region};
+use shardwise_view::{Picoseconds, Timeline};
+use std::collections::BTreeMap;
+
+/// A predicted timeline, with the order in which ops are issued.
+#[derive(Clone, Debug)]
+pub struct Issue {
+    /// The timeline.
+    pub timeline: Timeline,
+    /// What is issued in each block of the main function, without its terminator. Of a loop, this is the last turn that
+    /// is listed. Blocks that never run are left out.
+    pub blocks: BTreeMap<Region, Vec<Issued>>,
+}
+
+/// Ops that are issued together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Issued {
+    /// The ops, in program order. Only the results of the last one are used outside of them.
+    pub ops: Vec<Op>,
+    /// The resource that they take.
+    pub takes: Takes,
+    /// When they start.
+    pub start: Picoseconds,
+    /// When they end.
+    pub end: Picoseconds,
+    /// The time that a collective would take without any bytes, or `None` for other ops.
+    pub latency: Option<Picoseconds>,
+}
+
+/// The resource that ops take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// Nothing: they take no time.
+    Nothing,
+    /// Links, while the core runs other ops.
+    Links,
+    /// The core.
+    Core,
+}
