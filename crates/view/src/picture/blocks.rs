@@ -1,7 +1,7 @@
 //! The blocks into which a layout divides an array, and the devices that hold them.
 
 use super::Picture;
-use shardwise_base::{AxisRef, Sharding};
+use shardwise_base::AxisRef;
 use std::ops::Range;
 
 /// A block of elements of an array, and the devices that hold it.
@@ -24,6 +24,8 @@ impl Block {
 /// The blocks of an array.
 pub struct Blocks<'a> {
     shape: &'a [usize],
+    /// The names of the first dimensions, if these are the axes of per-device code.
+    stack: Vec<&'a str>,
     /// The number of shards along each dimension, with the empty ones.
     counts: Vec<usize>,
     /// For each block, row-major, the devices that hold each summand.
@@ -33,15 +35,16 @@ pub struct Blocks<'a> {
 impl Picture {
     /// Returns all blocks of the array, row-major, with the empty ones.
     pub fn blocks(&self) -> Vec<Block> {
-        let blocks = Blocks::of(&self.shape, self.sharding.as_ref());
+        let blocks = Blocks::of(self);
         (0..blocks.holders.len()).map(|i| blocks.block(&blocks.index(i))).collect()
     }
 }
 
 impl<'a> Blocks<'a> {
-    pub fn of(shape: &'a [usize], sharding: Option<&Sharding>) -> Blocks<'a> {
-        let Some(sharding) = sharding else {
-            return Blocks { shape, counts: vec![1; shape.len()], holders: vec![vec![vec![0]]] };
+    pub fn of(picture: &'a Picture) -> Blocks<'a> {
+        let shape = &picture.shape[..];
+        let Some(sharding) = &picture.sharding else {
+            return Blocks { shape, stack: vec![], counts: vec![1; shape.len()], holders: vec![vec![vec![0]]] };
         };
         let mesh = &sharding.mesh;
         let counts = sharding.shard_counts();
@@ -53,7 +56,8 @@ impl<'a> Blocks<'a> {
             holders[block][AxisRef::index_in(mesh, &sharding.unreduced, &at)].push(mesh.device(position));
         }
         holders.iter_mut().flatten().for_each(|devices| devices.sort_unstable());
-        Blocks { shape, counts, holders }
+        let stack = picture.stack.iter().map(|a| mesh.axis_name(a.axis)).collect();
+        Blocks { shape, stack, counts, holders }
     }
 
     /// Returns the number of devices that hold the same summand of the same block.
@@ -79,6 +83,17 @@ impl<'a> Blocks<'a> {
         let size = self.shape[dim];
         let most = size.div_ceil(self.counts[dim]);
         (shard * most).min(size)..((shard + 1) * most).min(size)
+    }
+
+    /// Returns the name of shard `shard` along dimension `dim`: its elements, `0:4`, or its coordinate, `X=1`.
+    pub fn name(&self, dim: usize, shard: usize) -> String {
+        match self.stack.get(dim) {
+            Some(axis) => format!("{axis}={shard}"),
+            None => {
+                let range = self.range(dim, shard);
+                format!("{}:{}", range.start, range.end)
+            }
+        }
     }
 
     /// Returns the devices that hold each summand of the block at `index`, one shard number for each dimension.

@@ -61,7 +61,7 @@ struct Rectangle {
 /// Draws the heading, the planes, and the chips.
 pub fn draw(picture: &Picture) -> Canvas {
     let mut canvas = Canvas { width: 0, height: MARGIN, rectangles: vec![], texts: vec![] };
-    let blocks = Blocks::of(&picture.shape, picture.sharding.as_ref());
+    let blocks = Blocks::of(picture);
     picture.heading(&blocks).into_iter().for_each(|line| canvas.line(line));
     match picture.shape.contains(&0) {
         true => canvas.line("  the array has no elements".into()),

@@ -42,7 +42,7 @@ mod text;
 mod tests;
 
 use canvas::Canvas;
-use shardwise_base::{Diagnostic, Diagnostics, Loc, Sharding, file};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Sharding, file};
 use std::fmt;
 use std::path::Path;
 
@@ -60,6 +60,8 @@ pub struct Picture {
     shape: Vec<usize>,
     sharding: Option<Sharding>,
     chips: Option<Chips>,
+    /// The axes of the first dimensions, along which per-device code has an array for each coordinate.
+    stack: Vec<AxisRef>,
 }
 
 impl Picture {
@@ -71,7 +73,28 @@ impl Picture {
         assert!(sharding.is_none_or(|s| s.rank() == shape.len()), "a layout has a dimension for each of the array");
         let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
         let title = format!("[{}]", sizes.join(","));
-        Picture { title, shape: shape.to_vec(), sharding: sharding.map(Sharding::canonical), chips: None }
+        Picture {
+            title,
+            shape: shape.to_vec(),
+            sharding: sharding.map(Sharding::canonical),
+            chips: None,
+            stack: vec![],
+        }
+    }
+
+    /// Returns a picture of an array of per-device code, which has this shape. There is one array for each coordinate
+    /// along `axes`, over which it varies. The sharding is that of each of them over other axes.
+    ///
+    /// # Panics
+    /// Panics as [`Picture::new`] does.
+    pub fn per_device(shape: &[usize], sharding: &Sharding, axes: &[AxisRef]) -> Picture {
+        let title = Picture::new(shape, Some(sharding)).title;
+        let mesh = &sharding.mesh;
+        let shape: Vec<usize> = axes.iter().map(|a| a.size(mesh)).chain(shape.iter().copied()).collect();
+        let first = axes.iter().map(|&a| DimSharding::closed(vec![a]));
+        let dims = first.chain(sharding.dims.iter().cloned()).collect();
+        let picture = Picture::new(&shape, Some(&sharding.clone().with_dims(dims)));
+        Picture { title, stack: axes.to_vec(), ..picture }
     }
 
     /// Returns the picture with another title: `x: f32[4,8]`. The default is the shape.
@@ -90,12 +113,13 @@ impl Picture {
         &self.title
     }
 
-    /// Returns the shape of the array.
+    /// Returns the shape of the array. A picture of per-device code has a first dimension for each axis over which the
+    /// array varies.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Returns the layout of the array, or `None` if it is on one device without a mesh.
+    /// Returns the layout of an array of the shape [`Picture::shape`], or `None` if it is on one device without a mesh.
     pub fn sharding(&self) -> Option<&Sharding> {
         self.sharding.as_ref()
     }

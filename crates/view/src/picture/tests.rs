@@ -426,6 +426,14 @@ fn thousands_of_devices() {
 }
 
 #[test]
+fn arrays_of_per_device_code() {
+    let mesh = Arc::new(Mesh::new("mesh", [("X", 2), ("Y", 2), ("Z", 2)]).unwrap());
+    let layout = Sharding::closed(&mesh, vec![axes(&mesh, &["Z"]), vec![]]);
+    check(&Picture::per_device(&[4, 2], &layout, &axes(&mesh, &["X"])), expect![]);
+    check(&Picture::per_device(&[], &Sharding::replicated(&mesh, 0), &axes(&mesh, &["X", "Y"])), expect![]);
+}
+
+#[test]
 fn a_rich_picture() {
     let picture = picture(&[3, 3], &[("X", 2), ("Y", 2)], &[&["X"], &["Y"]], &[]);
     expect![[r#"

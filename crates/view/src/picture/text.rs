@@ -52,7 +52,7 @@ impl Style {
 impl Picture {
     /// Returns the picture as text in a style. Each line ends with a line break.
     pub fn to_text(&self, style: &Style) -> String {
-        let blocks = Blocks::of(&self.shape, self.sharding.as_ref());
+        let blocks = Blocks::of(self);
         let mut lines = self.heading(&blocks);
         lines.push(String::new());
         lines.extend(planes(self, &blocks, style));
@@ -71,7 +71,11 @@ impl Picture {
         let mesh = &sharding.mesh;
         let count = count_of(mesh.size(), "device");
         let mut lines = vec![format!("{} on mesh {}: {count}", self.title, axes_of(mesh))];
-        lines.extend((0..self.shape.len()).map(|dim| format!("  {}", self.dimension(sharding, blocks, dim))));
+        if !self.stack.is_empty() {
+            lines.push(format!("  per device: one array for each coordinate along {}", names(mesh, &self.stack)));
+        }
+        let dims = self.stack.len()..self.shape.len();
+        lines.extend(dims.map(|dim| format!("  {}", self.dimension(sharding, blocks, dim))));
         if blocks.copies() > 1 {
             let whole = if blocks.block_count() == 1 { "the whole array" } else { "each block" };
             let part = if sharding.unreduced.is_empty() { whole } else { "each summand" };
@@ -92,7 +96,7 @@ impl Picture {
     fn dimension(&self, sharding: &Sharding, blocks: &Blocks<'_>, dim: usize) -> String {
         let size = self.shape[dim];
         let axes = &sharding.dims[dim].axes;
-        let start = format!("dim {dim}: size {size}, ");
+        let start = format!("dim {}: size {size}, ", dim - self.stack.len());
         if axes.is_empty() {
             return format!("{start}whole");
         }
@@ -159,7 +163,7 @@ fn leading(blocks: &Blocks<'_>) -> Vec<usize> {
 pub fn plane<'a>(blocks: &'a Blocks<'a>, number: usize) -> Plane<'a> {
     let rank = blocks.rank();
     let before = unravel(&leading(blocks), number);
-    let range = |(dim, &shard): (usize, &usize)| between(&blocks.range(dim, shard));
+    let range = |(dim, &shard): (usize, &usize)| blocks.name(dim, shard);
     let mut names: Vec<String> = before.iter().enumerate().map(range).collect();
     names.extend([":", ":"].map(String::from));
     let name = if before.is_empty() { String::new() } else { format!("[{}]", names.join(",")) };
@@ -174,15 +178,11 @@ pub fn plane<'a>(blocks: &'a Blocks<'a>, number: usize) -> Plane<'a> {
     Plane { name, grid: Grid { rows, columns, cell: Box::new(cell) } }
 }
 
-fn between(range: &std::ops::Range<usize>) -> String {
-    format!("{}:{}", range.start, range.end)
-}
-
 fn tracks(blocks: &Blocks<'_>, dim: usize) -> Vec<Track> {
     let most = blocks.range(dim, 0).len() as f64;
     let track = |i: usize| {
-        let range = blocks.range(dim, i);
-        Track { index: Some(i), header: between(&range), share: range.len() as f64 / most }
+        let share = blocks.range(dim, i).len() as f64 / most;
+        Track { index: Some(i), header: blocks.name(dim, i), share }
     };
     (0..blocks.filled_count(dim)).map(track).collect()
 }
