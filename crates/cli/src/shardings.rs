@@ -98,7 +98,8 @@ impl Pictures<'_> {
                 let tensor = |&v: &Value| Some((func.body.ty(v).as_tensor()?, func.body.sharding(v)));
                 let made = view.results().iter().filter_map(tensor);
                 let manual = manual_axes_around(&view);
-                values.extend(made.map(|(ty, sharding)| (view.name().to_string(), ty, sharding, manual.clone())));
+                let name = view.name().rsplit('.').next().unwrap_or_default();
+                values.extend(made.map(|(ty, sharding)| (name.to_string(), ty, sharding, manual.clone())));
             }
         }
         if values.is_empty() {
@@ -120,7 +121,7 @@ impl Pictures<'_> {
             Some(chips) => picture.on_chips(chips.clone()),
             None => picture,
         };
-        (format!("{}{i}", what.replace('.', "_")), picture)
+        (format!("{what}{i}"), picture)
     }
 }
 

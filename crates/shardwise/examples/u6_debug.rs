@@ -21,7 +21,7 @@ fn sum(x: &Array) -> Array {
 
 fn main() -> Result<()> {
     set_mesh(Mesh::auto([("X", 2), ("Y", 2)])?.with_topology(&Topology::tpu_v5e([2, 2])));
-    let x = (arange(12, F32).reshape([4, 3]) / 4.0).shard(P!("X", None));
+    let x = (arange(0..12, F32).reshape([4, 3]) / 4.0).shard(P!("X", None));
     let w = ones([3, 4], F32).shard(P!(None, "Y"));
     println!("{}\n", debug::visualize(&x));
 
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     println!("{}\n{}\n", lines.join("\n"), out?);
 
     let blocks = shard_map(sum).in_specs(P!("X", "Y")).out_specs(P!());
-    let (_, lines) = debug::captured(|| blocks(&arange(8, I32).reshape([2, 4])));
+    let (_, lines) = debug::captured(|| blocks(&arange(0..8, I32).reshape([2, 4])));
     println!("{}\n", lines.join("\n"));
 
     // A row of zeros has the scale 0, so that 0 is divided by 0.
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn debugging_changes_nothing() {
         set_mesh(Mesh::auto([("X", 2), ("Y", 2)]).unwrap());
-        let x = arange(12, F32).reshape([4, 3]).shard(P!("X", None));
+        let x = arange(0..12, F32).reshape([4, 3]).shard(P!("X", None));
         let w = ones([3, 4], F32).shard(P!(None, "Y"));
         let plain = jit(|x: &Array, w: &Array| {
             let y = x.matmul(w);

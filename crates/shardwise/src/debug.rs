@@ -9,7 +9,7 @@
 //!     debug::print!("x = {}", x);
 //!     x * 2
 //! };
-//! let (y, lines) = debug::captured(|| jit(double)(&arange(3, I32)));
+//! let (y, lines) = debug::captured(|| jit(double)(&arange(0..3, I32)));
 //! assert_eq!(lines, ["x = [0 1 2]"]);
 //! assert_eq!(y?.to_vec::<i32>()?, [0, 2, 4]);
 //! # Ok(())
@@ -55,7 +55,7 @@ use std::panic::Location;
 ///
 /// # fn main() -> Result<()> {
 /// set_mesh(Mesh::auto([("X", 2), ("Y", 2)])?);
-/// let x = arange(8, F32).shard(P!("X"));
+/// let x = arange(0..8, F32).shard(P!("X"));
 /// let expected = r#"
 /// f32[8@X] on mesh "X"=2, "Y"=2: 4 devices
 ///   dim 0: size 8, 2 shards of 4 over "X"

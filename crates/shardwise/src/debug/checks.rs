@@ -67,7 +67,7 @@ pub fn check_infs(is_on: bool) {
 /// use shardwise::debug::{self, Checks};
 /// use shardwise::prelude::*;
 ///
-/// let f = jit(|x: &Array| (x.log() * 2.0).exp());
+/// let f = jit(|x: &Array| (x.ln() * 2.0).exp());
 /// let x = array(&[1.0f32, -1.0, 4.0]);
 /// let error = debug::with_checks(Checks::nans(), || f(&x)).unwrap_err().to_string();
 /// assert!(error.contains("`stablehlo.log` makes numbers that are NaN"), "{error}");

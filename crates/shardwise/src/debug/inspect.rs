@@ -44,8 +44,8 @@ static NEXT: AtomicI64 = AtomicI64::new(0);
 ///     debug::inspect(&y, move |picture| to.lock().unwrap().push(picture.sharding().unwrap().to_string()));
 ///     y.sum(..)
 /// });
-/// f(&arange(8, F32).shard(P!("X")))?;
-/// f(&arange(8, F32).shard(P!("X")))?;
+/// f(&arange(0..8, F32).shard(P!("X")))?;
+/// f(&arange(0..8, F32).shard(P!("X")))?;
 /// assert_eq!(*seen.lock().unwrap(), [r#"<@mesh, [{"X"}]>"#]);
 /// # Ok(())
 /// # }

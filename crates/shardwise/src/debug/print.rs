@@ -21,8 +21,8 @@ use std::panic::Location;
 /// Prints run in the order of the program, in loops once in each turn, and in branches if the branch runs. Inside
 /// [`shard_map`](crate::shard_map), each device prints its own value, with its coordinates before the text:
 /// `[X=0,Y=1] x = ..`. Outside, the line is printed once, with the whole array. In a batch ([`vmap`](crate::vmap)), a
-/// line is printed for each index. A function that is differentiated prints as it does otherwise, and
-/// [`checkpoint`](crate::checkpoint()) does not repeat its prints.
+/// line is printed for each index. A function that is differentiated prints as it does otherwise. Of what
+/// [`checkpoint`](crate::checkpoint()) computes again, only loops and branches print again.
 ///
 /// The lines go to the standard error output, or where [`set_print_sink`] and [`with_print_sink`] say.
 ///
@@ -44,7 +44,7 @@ use std::panic::Location;
 ///     x + 1
 /// });
 /// let f = f.in_specs(P!("X")).out_specs(P!("X"));
-/// let (_, lines) = debug::captured(|| f(&arange(4, I32)));
+/// let (_, lines) = debug::captured(|| f(&arange(0..4, I32)));
 /// assert_eq!(lines, ["[X=0] block [0 1]", "[X=1] block [2 3]"]);
 /// # Ok(())
 /// # }
@@ -263,7 +263,7 @@ pub fn set_print_sink(sink: Option<Box<dyn Fn(&str) + Send + Sync>>) {
 /// let lines: Arc<Mutex<Vec<String>>> = Arc::default();
 /// let to = lines.clone();
 /// let keep = move |line: &str| to.lock().unwrap().push(line.to_string());
-/// debug::with_print_sink(keep, || debug::print!("{} elements", arange(3, I32).size()));
+/// debug::with_print_sink(keep, || debug::print!("{} elements", arange(0..3, I32).size()));
 /// assert_eq!(*lines.lock().unwrap(), ["3 elements"]);
 /// ```
 pub fn with_print_sink<R>(sink: impl Fn(&str) + Send + Sync + 'static, f: impl FnOnce() -> R) -> R {
