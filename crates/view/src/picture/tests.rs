@@ -429,8 +429,59 @@ fn thousands_of_devices() {
 fn arrays_of_per_device_code() {
     let mesh = Arc::new(Mesh::new("mesh", [("X", 2), ("Y", 2), ("Z", 2)]).unwrap());
     let layout = Sharding::closed(&mesh, vec![axes(&mesh, &["Z"]), vec![]]);
-    check(&Picture::per_device(&[4, 2], &layout, &axes(&mesh, &["X"])), expect![]);
-    check(&Picture::per_device(&[], &Sharding::replicated(&mesh, 0), &axes(&mesh, &["X", "Y"])), expect![]);
+    check(
+        &Picture::per_device(&[4, 2], &layout, &axes(&mesh, &["X"])),
+        expect![[r#"
+        [4,2] on mesh "X"=2, "Y"=2, "Z"=2: 8 devices
+          per device: one array for each coordinate along "X"
+          dim 0: size 4, 2 shards of 2 over "Z"
+          dim 1: size 2, whole
+          each block is on 2 devices
+
+        [X=0,:,:]
+                       0:2
+            +------------------------+
+            |                        |
+        0:2 |          0,2           |
+            |                        |
+            +------------------------+
+            |                        |
+        2:4 |          1,3           |
+            |                        |
+            +------------------------+
+
+        [X=1,:,:]
+                       0:2
+            +------------------------+
+            |                        |
+        0:2 |          4,6           |
+            |                        |
+            +------------------------+
+            |                        |
+        2:4 |          5,7           |
+            |                        |
+            +------------------------+
+    "#]],
+    );
+    check(
+        &Picture::per_device(&[], &Sharding::replicated(&mesh, 0), &axes(&mesh, &["X", "Y"])),
+        expect![[r#"
+        [] on mesh "X"=2, "Y"=2, "Z"=2: 8 devices
+          per device: one array for each coordinate along "X", "Y"
+          each block is on 2 devices
+
+                       Y=0                      Y=1
+            +------------------------+------------------------+
+            |                        |                        |
+        X=0 |          0,1           |          2,3           |
+            |                        |                        |
+            +------------------------+------------------------+
+            |                        |                        |
+        X=1 |          4,5           |          6,7           |
+            |                        |                        |
+            +------------------------+------------------------+
+    "#]],
+    );
 }
 
 #[test]
