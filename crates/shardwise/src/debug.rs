@@ -24,7 +24,7 @@ pub use crate::__debug_print as print;
 pub use inspect::inspect;
 #[doc(hidden)]
 pub use print::Printing;
-pub use print::{PrintArg, captured, set_print_sink, with_print_sink};
+pub use print::{PrintArg, PrintSink, captured, set_print_sink, with_print_sink};
 pub use shardwise_view::{Block, Picture, Style};
 
 pub use checks::{Checks, check_infs, check_nans, with_checks};

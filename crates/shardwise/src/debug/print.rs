@@ -140,7 +140,6 @@ impl fmt::Display for Hole {
 
 impl Printing {
     /// Returns a print without arrays.
-    #[expect(clippy::new_without_default, reason = "it is only for the macro, and `Default` is not for users")]
     pub fn new() -> Printing {
         Printing { arrays: RefCell::default() }
     }
@@ -236,6 +235,9 @@ pub(super) fn effect(attrs: shardwise_ir::Attrs, operands: &[&Array], at: At) {
     }
 }
 
+/// A function that takes a printed line.
+pub type PrintSink = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Sets where the lines of [`print!`](crate::debug::print!) go in this process: to `sink`, or to the standard error
 /// output for `None`. The sink gets each line without the line break at its end, on the thread that runs the program.
 ///
@@ -247,8 +249,8 @@ pub(super) fn effect(attrs: shardwise_ir::Attrs, operands: &[&Array], at: At) {
 /// debug::set_print_sink(Some(Box::new(|line| eprintln!("program: {line}"))));
 /// debug::set_print_sink(None);
 /// ```
-pub fn set_print_sink(sink: Option<Box<dyn Fn(&str) + Send + Sync>>) {
-    print::set_sink(sink.map(|sink| print::Sink::from(sink)));
+pub fn set_print_sink(sink: Option<PrintSink>) {
+    print::set_sink(sink.map(print::Sink::from));
 }
 
 /// Runs `f`, in which the lines that this thread prints go to `sink`.
