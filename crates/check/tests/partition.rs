@@ -1,14 +1,17 @@
 //! Tests that partitioned programs equal unpartitioned ones bit for bit, at every stage and on every engine, and that
 //! mutants are killed.
 
-use shardwise_base::Literal;
+use shardwise_base::{Literal, Loc, print};
 use shardwise_check::choose::cases;
 use shardwise_check::generate::{Case, case};
 use shardwise_check::mutate::{MUTANTS, Mutant};
 use shardwise_check::run;
-use shardwise_engine::{Signature, layout};
+use shardwise_engine::{Engine, Signature, layout};
+use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
-use shardwise_ir::Module;
+use shardwise_ir::{Body, Builder, Module, Region, Value};
+use shardwise_ops::Opcode;
+use shardwise_ops::print::Print;
 
 #[test]
 fn every_stage_means_what_the_program_means() {
@@ -59,4 +62,68 @@ fn shards_come_together_again() {
             );
         }
     }
+}
+
+/// Adds a print of what each op of the main function makes, also in loops and branches. Ops of manual computations and
+/// reducers print nothing.
+fn with_prints(module: &Module) -> Module {
+    let mut module = module.clone();
+    let main = module.funcs.iter_mut().next().expect("a main");
+    let entry = main.body.entry();
+    let mut count = 0;
+    add_prints(&mut main.body, entry, &mut count);
+    module
+}
+
+fn add_prints(body: &mut Body, region: Region, count: &mut usize) {
+    let ops = body[region].ops.to_vec();
+    let mut out = vec![];
+    for op in ops {
+        out.push(op);
+        if matches!(Opcode::of(body[op].code), Opcode::While | Opcode::If | Opcode::Case) {
+            for inner in body[op].regions.to_vec() {
+                add_prints(body, inner, count);
+            }
+        }
+        let results = body[op].results.to_vec();
+        let values: Vec<Value> = results.into_iter().filter(|&v| body.ty(v).as_tensor().is_some()).collect();
+        if values.is_empty() {
+            continue;
+        }
+        let mut texts = vec![format!("{count}: ")];
+        texts.resize(values.len() + 1, "; ".into());
+        *count += 1;
+        let mut b = Builder::at(body, region, Loc::UNKNOWN);
+        b.op(Opcode::CustomCall, values, Print::attrs(&texts, &[]), []);
+        out.push(body.region_mut(region).ops.pop().expect("added just now"));
+    }
+    body.region_mut(region).ops = out;
+}
+
+#[test]
+fn prints_keep_their_order_and_their_values() {
+    let mut seen = 0;
+    for seed in 0..cases(150) {
+        let case = case(seed);
+        let module = with_prints(&case.module);
+        shardwise_ir::verify(&module).or(()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let (results, want) = print::captured(|| run::whole(&module, &case.inputs));
+        let results = results.unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        seen += want.len();
+        for pass in ["reshard", "defer", "collectives", "hoist", "halo", "pad", "axes"] {
+            let module = shardwise_spmd::run_until(pass, &module, &mut Default::default()).unwrap();
+            let (_, lines) = print::captured(|| shardwise_interp::run_by_shards(&module, &case.inputs).unwrap());
+            assert_eq!(lines, want, "seed {seed}, {pass}");
+        }
+        let local = run::partitioned(&module).unwrap_or_else(|e| panic!("seed {seed}:\n{e}")).module;
+        for engine in [&InterpEngine as &dyn Engine, &HostEngine::default()] {
+            let (got, lines) = print::captured(|| run::on(engine, &local, &case.inputs).unwrap());
+            assert_eq!(lines, want, "seed {seed}, {}", engine.name());
+            assert_eq!(got, results, "seed {seed}, {}", engine.name());
+        }
+        let text = shardwise_ir::text::print(&module, &Default::default());
+        let again = shardwise_ir::text::parse("again", &text, &shardwise_ops::OPS).unwrap();
+        assert!(shardwise_ir::difference(&again, &module, false).is_none(), "seed {seed}:\n{text}");
+    }
+    assert!(seen > 1000, "{seen} lines were printed");
 }

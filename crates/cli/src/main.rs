@@ -23,6 +23,7 @@ mod parts;
 mod placed;
 mod random;
 mod run;
+mod shardings;
 mod signal;
 mod simulate;
 mod source;
@@ -34,6 +35,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use out::Output;
 use shardwise_base::budget::default_max_bytes;
 use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Loc};
+use shardwise_engine::NumberChecks;
 use shardwise_sim::Overlap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -86,6 +88,8 @@ enum Command {
     Partition(PartitionArgs),
     /// Explain why a program communicates, and find the change of one layout that saves most of it.
     Explain(ExplainArgs),
+    /// Show which devices hold which elements of the arguments and results.
+    Shardings(ShardingsArgs),
     /// Predict when each instruction runs on a machine that need not be here.
     Simulate(SimulateArgs),
     /// Run passes by name, and print the result.
@@ -149,6 +153,23 @@ struct RunArgs {
     profile: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "host")]
     engine: EngineName,
+    /// End with an error at the first op that makes a NaN although its operands have none. Ops are not fused.
+    #[arg(long)]
+    check_nans: bool,
+    /// End with an error at the first op that makes an infinity although its operands have none.
+    #[arg(long)]
+    check_infs: bool,
+}
+
+impl RunArgs {
+    /// Returns the numbers that end the run. An environment variable of `1` switches a check on as well.
+    fn checks(&self) -> NumberChecks {
+        let is_on = |name: &str| std::env::var(name).is_ok_and(|value| value == "1");
+        NumberChecks {
+            nans: self.check_nans || is_on("SHARDWISE_CHECK_NANS"),
+            infs: self.check_infs || is_on("SHARDWISE_CHECK_INFS"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -193,6 +214,45 @@ struct PartitionArgs {
     /// The format of the table of collectives.
     #[arg(long, value_enum, default_value = "text", requires = "communication")]
     format: Format,
+}
+
+#[derive(Args)]
+struct ShardingsArgs {
+    #[command(flatten)]
+    source: Source,
+    /// Show the values that ops at this line of the source make, instead of the arguments and results.
+    #[arg(long, value_name = "LINE")]
+    line: Option<u32>,
+    /// Show the mesh on this machine as well, with the links that each axis uses: `v5e:2x4`. The default is what the
+    /// program's mesh states.
+    #[arg(long, value_name = "MACHINE")]
+    topology: Option<String>,
+    /// Write each picture into a file in DIR instead of printing it.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The format of the files.
+    #[arg(long, value_enum, default_value = "svg", requires = "output")]
+    format: PictureFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PictureFormat {
+    /// A drawing for browsers and documents.
+    Svg,
+    /// An image.
+    Png,
+    /// Text.
+    Txt,
+}
+
+impl PictureFormat {
+    fn extension(self) -> &'static str {
+        match self {
+            PictureFormat::Svg => "svg",
+            PictureFormat::Png => "png",
+            PictureFormat::Txt => "txt",
+        }
+    }
 }
 
 #[derive(Args)]
@@ -333,6 +393,7 @@ fn command(command: Command) -> Result<(), String> {
         Command::Propagate(args) => stages::propagate(&args).map_err(|e| e.to_string()),
         Command::Partition(args) => stages::partition(&args).map_err(|e| e.to_string()),
         Command::Explain(args) => explain::explain(&args).map_err(|e| e.to_string()),
+        Command::Shardings(args) => shardings::shardings(&args).map_err(|e| e.to_string()),
         Command::Simulate(args) => simulate::simulate(&args).map_err(|e| e.to_string()),
         Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
     }

@@ -136,7 +136,7 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
 }
 
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
-    engine.compile(&args.source.partition(module)?.module)
+    engine.compile_checked(&args.source.partition(module)?.module, args.checks())
 }
 
 /// Prints the type of each result, and its elements if there are few.

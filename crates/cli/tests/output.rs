@@ -259,3 +259,63 @@ fn overlap_changes_the_program_and_says_why() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("`schedule` has no option `way`"));
 }
+
+#[test]
+fn pictures_are_printed_or_written() {
+    let folder = folder("pictures");
+    let program = program(&folder, SUM);
+    let text = printed(&["shardings", &program, "--topology", "v5e:2x2"]);
+    assert!(text.is_ascii() && text.contains("argument 0: f32[8,4]") && text.contains("result 0: f32[8]"), "{text}");
+    assert!(text.contains("dim 1: size 4, 4 shards of 1 over \"x\", \"y\""), "{text}");
+    assert!(text.contains("\"x\"=2: along y, neighbours 1 link apart"), "{text}");
+    assert!(printed(&["shardings", &program, "--line", "4"]).contains("reduce 0: f32[8]"));
+    let out = folder.join("out");
+    let out_text = out.display().to_string();
+    for (format, start) in [("svg", &b"<svg "[..]), ("png", b"\x89PNG"), ("txt", b"argument 0")] {
+        let listed = printed(&["shardings", &program, "-o", &out_text, "--format", format]);
+        assert_eq!(listed.lines().count(), 2);
+        assert!(listed.lines().all(|path| std::fs::read(path).unwrap().len() > 100), "{listed}");
+        assert!(std::fs::read(out.join(format!("argument0.{format}"))).unwrap().starts_with(start));
+    }
+    for (wrong, code) in [(["--line", "99"], "line-empty"), (["--topology", "v5e:2x4"], "topology-devices")] {
+        let output = shardwise(&[&["shardings", &program][..], &wrong].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(code));
+    }
+}
+
+/// A program that prints its argument, and takes the logarithm of it.
+const LOG: &str = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+  stablehlo.custom_call @shardwise.print(%x) {has_side_effect = true, shardwise.format = "x = {}"} : (tensor<4xf32>) -> ()
+  %0 = stablehlo.log %x : tensor<4xf32>
+  %1 = stablehlo.exponential %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"#;
+
+#[test]
+fn programs_print_and_their_numbers_are_checked() {
+    let folder = folder("prints");
+    let program = program(&folder, LOG);
+    let run = |engine: &str, x: &str, more: &[&str]| {
+        let x = format!("[dense<{x}> : tensor<4xf32>]");
+        shardwise(&[&["run", &program, "--engine", engine, "--args", &x][..], more].concat())
+    };
+    for engine in ["host", "interp"] {
+        let output = run(engine, "1.0", &["--check-nans"]);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "x = [1. 1. 1. 1.]\n");
+        assert!(output.status.success());
+        let wrong = "[1.0, 2.0, 3.0, -1.0]";
+        assert!(run(engine, wrong, &[]).status.success());
+        let output = run(engine, wrong, &["--check-nans"]);
+        let error = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(
+            error.contains("`stablehlo.log` makes numbers that are NaN") && error.contains("program.mlir:4"),
+            "{error}"
+        );
+        assert!(error.contains("on devices 1") && error.contains("1 of 2 elements"), "{error}");
+        let output = run(engine, "0.0", &["--check-infs"]);
+        assert!(String::from_utf8_lossy(&output.stderr).contains("makes numbers that are infinite"));
+    }
+}

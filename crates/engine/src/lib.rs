@@ -8,8 +8,10 @@
 #![forbid(unsafe_code)]
 
 pub mod layout;
+mod numbers;
 mod profile;
 
+pub use numbers::{Found, NumberChecks};
 pub use profile::{InstructionRun, InstructionTime, RunProfile};
 
 use layout::ShardBox;
@@ -200,7 +202,16 @@ pub trait Engine: Send + Sync {
     /// Compiles a localized module.
     ///
     /// # Errors
+    /// Fails as [`Engine::compile_checked`] does.
+    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {
+        self.compile_checked(module, NumberChecks::default())
+    }
+
+    /// Compiles a localized module to a program that ends with the error `not-finite` at the first op that makes a
+    /// number which `checks` refuses. Such a program may be slower, and computes the same.
+    ///
+    /// # Errors
     /// Fails if the module has no function, if an argument or result is not an array, or if the engine cannot run the
     /// module.
-    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics>;
+    fn compile_checked(&self, module: &Module, checks: NumberChecks) -> Result<Arc<dyn Executable>, Diagnostics>;
 }

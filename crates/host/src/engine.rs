@@ -1,13 +1,13 @@
 //! The embedded engine as an implementation of the engine trait.
 
-use crate::gang::{Given, Predicted, Run, StepRun, StepTimes, check, fill, lower};
+use crate::gang::{Given, Options, Predicted, Run, StepRun, StepTimes, check, fill, lower};
 use crate::memory::{Buffer, Guard, Memory};
 use crate::plan::{Code, Plan, Points, Step, StepKind};
 use crate::pool::Workers;
 use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop, counted};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionRun, InstructionTime, NewArray, RunMemory,
-    RunProfile, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionRun, InstructionTime, NewArray, NumberChecks,
+    RunMemory, RunProfile, ShardedType, Signature, layout,
 };
 use shardwise_ir::{Func, Module, TensorType, verify};
 use shardwise_ops::reducer::nothings;
@@ -214,10 +214,11 @@ impl Engine for HostEngine {
         Box::new(HostArray { ty: ty.clone(), points, instances })
     }
 
-    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {
+    fn compile_checked(&self, module: &Module, checks: NumberChecks) -> Result<Arc<dyn Executable>, Diagnostics> {
         let main = module.main().ok_or_else(|| no_function(&module.loc))?;
         verify(module).or(())?;
-        let plan = lower(module, main, &self.memory, !self.has_no_runs)?;
+        let runs_small = !self.has_no_runs && !checks.any();
+        let plan = lower(module, main, &self.memory, Options { runs_small, checks })?;
         check(&plan)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
         let signature = Signature::of(main)?;
@@ -380,11 +381,7 @@ impl Rows<'_> {
 
     fn instruction(&self, step: &Step, depth: usize) -> InstructionTime {
         let (count, total) = self.times.totals[step.id];
-        let is_collective = match &step.kind {
-            StepKind::Kernel(kernel) => kernel.is_collective(),
-            StepKind::Permute(_) | StepKind::Exchange { .. } => true,
-            _ => false,
-        };
+        let is_collective = step.kind.is_collective();
         let is_control = !step.kind.blocks().is_empty();
         let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
         let bytes = slots.fold(0u64, |sum, slot| sum.saturating_add(self.plan.slots[slot].bytes as u64));

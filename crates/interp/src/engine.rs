@@ -2,8 +2,8 @@
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, NewArray, RunMemory, RunProfile, ShardedType, Signature,
-    layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, NewArray, NumberChecks, RunMemory, RunProfile, ShardedType,
+    Signature, layout,
 };
 use shardwise_ir::Module;
 use std::any::Any;
@@ -89,15 +89,16 @@ impl Engine for InterpEngine {
         Box::new(NewInterpArray { ty: ty.clone(), value })
     }
 
-    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>, Diagnostics> {
+    fn compile_checked(&self, module: &Module, checks: NumberChecks) -> Result<Arc<dyn Executable>, Diagnostics> {
         let signature = Signature::of(crate::main_func(module)?)?;
-        Ok(Arc::new(Program { module: module.clone(), signature }))
+        Ok(Arc::new(Program { module: module.clone(), signature, checks }))
     }
 }
 
 struct Program {
     module: Module,
     signature: Signature,
+    checks: NumberChecks,
 }
 
 impl Program {
@@ -142,7 +143,7 @@ impl Executable for Program {
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {
         let args = args.iter().zip(&self.signature.inputs).map(|(a, ty)| self.spread(a, ty)).collect();
-        let results = crate::run_grid(&self.module, self.process_count(), args)?;
+        let results = crate::run_grid_checked(&self.module, self.process_count(), args, self.checks)?;
         let results = results.into_iter().zip(&self.signature.outputs).enumerate();
         results.map(|(i, (shards, ty))| self.gather(i, shards, ty)).collect()
     }

@@ -28,6 +28,7 @@ pub use engine::InterpEngine;
 pub use machine::RegionRunner;
 
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, counted};
+use shardwise_engine::NumberChecks;
 use shardwise_ir::{Func, Module};
 
 /// Runs a module in the global view, as if on one device. This defines what the program means. Text that the program
@@ -72,9 +73,22 @@ pub fn run_grid(
     process_count: usize,
     args: Vec<Vec<Literal>>,
 ) -> Result<Vec<Vec<Literal>>, Diagnostics> {
+    run_grid_checked(module, process_count, args, NumberChecks::default())
+}
+
+/// Does the same as [`run_grid`], and ends at the first op that makes a number which `checks` refuses.
+///
+/// # Errors
+/// Fails as [`run_grid`] does, and with `not-finite` if an op makes such a number.
+pub fn run_grid_checked(
+    module: &Module,
+    process_count: usize,
+    args: Vec<Vec<Literal>>,
+    checks: NumberChecks,
+) -> Result<Vec<Vec<Literal>>, Diagnostics> {
     let func = main_func(module)?;
     let frame = frame::Frame::grid(module.main_mesh().cloned(), process_count);
-    machine::Machine::new(module).run_main(func, frame, args)
+    machine::Machine::new(module).checking(checks).run_main(func, frame, args)
 }
 
 /// Runs a module by shards, on global arrays and with global results, both without the padding that the module records.

@@ -4,9 +4,13 @@ use crate::datum::Datum;
 use crate::frame::{Active, Frame};
 use crate::testing::DialectState;
 use shardwise_base::{Account, AxisRef, Data, Diagnostic, Diagnostics, Literal, Loc, Reservation, Stop, budget};
+use shardwise_engine::{Found, NumberChecks};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::callee;
+use shardwise_ops::inspect::Inspect;
+use shardwise_ops::print::Print;
 use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A value as a datum for each process; `None` for processes that have not computed it.
@@ -30,6 +34,8 @@ pub struct Machine<'m> {
     main: Option<&'m Func>,
     /// True if values are distributed as their shardings state.
     is_by_shards: bool,
+    /// The numbers that end the run when an op makes them.
+    checks: NumberChecks,
     /// The manual axes of the regions that are run by shards.
     pub(crate) manual: Vec<AxisRef>,
     /// The state of the `interpreter` dialect.
@@ -97,6 +103,7 @@ impl<'m> Machine<'m> {
             depth: 0,
             main: None,
             is_by_shards: false,
+            checks: NumberChecks::default(),
             manual: vec![],
             dialect: DialectState::default(),
         }
@@ -105,6 +112,11 @@ impl<'m> Machine<'m> {
     /// Returns the machine, set to run by shards.
     pub fn by_shards(self) -> Machine<'m> {
         Machine { is_by_shards: true, ..self }
+    }
+
+    /// Returns the machine, set to end at the first op that makes a number which `checks` refuses.
+    pub fn checking(self, checks: NumberChecks) -> Machine<'m> {
+        Machine { checks, ..self }
     }
 
     /// Runs a function on arrays with all processes: `args[i][p]` is argument `i` of process `p`, and the results,
@@ -155,12 +167,57 @@ impl<'m> Machine<'m> {
         let (&last, ops) = body[region].ops.split_last().expect("verified: a region has a terminator");
         for &op in ops {
             let results = self.op(env, frame, op, active)?;
+            if self.checks.any() {
+                self.check_numbers(env, frame, op, &results, active)?;
+            }
             for (&v, r) in body[op].results.iter().zip(results) {
                 env.set(v, r, active);
             }
         }
         self.depth -= 1;
         Ok(env.all(&body[last].operands))
+    }
+
+    /// Fails with `not-finite` if an op made a number that the checks refuse: if a process has one in a result, and none
+    /// in the operands. The operands of a collective are those of all processes. An op whose regions are parts of the
+    /// program is not checked, because the ops inside are.
+    fn check_numbers(
+        &self,
+        env: &Env<'m>,
+        frame: &Frame,
+        op: Op,
+        results: &[PerProcess],
+        active: &Active,
+    ) -> Result<(), Diagnostic> {
+        let view = OpView::new(self.module, env.body, op);
+        let semantics = Opcode::of_view(&view).facts().semantics(&view);
+        if semantics == Semantics::Control {
+            return Ok(());
+        }
+        let count = |of: &PerProcess, p: usize| match &of[p] {
+            Some(Datum::Tensor(x)) => (self.checks.count(x.dtype(), x.to_dense().raw_bytes()), x.size()),
+            _ => (0, 0),
+        };
+        let processes = || (0..frame.process_count).filter(|&p| active[p]);
+        let is_given = |p: usize| view.operands().iter().any(|&v| count(env.get(v), p).0 > 0);
+        for (result, &v) in results.iter().zip(view.results()) {
+            let made: Vec<(usize, (usize, usize))> = processes().map(|p| (p, count(result, p))).collect();
+            if made.iter().all(|(_, (count, _))| *count == 0) {
+                continue;
+            }
+            let is_together = semantics == Semantics::Collective;
+            if is_together && processes().any(is_given) {
+                continue;
+            }
+            let made = made.into_iter().filter(|&(p, (count, _))| count > 0 && (is_together || !is_given(p)));
+            let found = made.map(|(p, (count, size))| Found { devices: vec![p], count, size });
+            let found: Vec<Found> = found.collect();
+            if !found.is_empty() {
+                let ty = view.body.ty(v).to_string();
+                return Err(self.checks.error(view.name(), view.loc(), &ty, &found, frame.mesh.as_deref()));
+            }
+        }
+        Ok(())
     }
 
     /// Runs one op for the active processes, and returns its results. Fails if the op cannot run, or if its evaluation
@@ -253,6 +310,8 @@ impl<'m> Machine<'m> {
             Opcode::RunParallel => self.run_parallel(env, frame, view),
             Opcode::Probe => self.probe(env, view, active),
             Opcode::PrintValue => self.print_value(env, view, active),
+            Opcode::CustomCall if Inspect::of(view).is_some() => Ok(vec![]),
+            Opcode::CustomCall => self.print(env, frame, view, active),
             Opcode::ExpectSerializedEq => self.expect_probed(env, view, active),
             Opcode::Send => self.send(env, frame, view, active),
             Opcode::Recv => self.recv(frame, view, active),
@@ -263,6 +322,22 @@ impl<'m> Machine<'m> {
             Opcode::GetTupleElement => Ok(vec![tuple_element(view, env.get(view.operand(0)))]),
             _ => Err(cannot_run(view)),
         }
+    }
+
+    /// Runs a print, once for all active processes with the same coordinates. Fails if the op is no print.
+    fn print(&mut self, env: &Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
+        let print = Print::of(view).ok_or_else(|| cannot_run(view))?;
+        let operands = env.all(view.operands());
+        let mut seen: BTreeSet<Vec<i128>> = BTreeSet::new();
+        for p in (0..frame.process_count).filter(|&p| active[p]) {
+            let values = operands.iter().map(|o| o[p].as_ref().expect("active").tensor().clone());
+            let values: Vec<Literal> = values.collect();
+            let coordinates = values[..print.coordinate_count()].iter().map(|c| c.get_i128(0));
+            if seen.insert(coordinates.collect()) {
+                print.run(&values);
+            }
+        }
+        Ok(vec![])
     }
 
     fn call_op(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {

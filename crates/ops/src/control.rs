@@ -5,6 +5,8 @@ use crate::batch::Batched;
 use crate::check::{Check, MANY, counts, types_of};
 use crate::derivative::{Derivative, Transposed};
 use crate::facts::*;
+use crate::inspect::{self, Inspect};
+use crate::print::{self, Print};
 use crate::schema::*;
 use crate::shapes::constant_operand;
 use crate::{Opcode, collective, expect, foreign, user};
@@ -504,7 +506,10 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
     let named = || collective::named::NamedOp::of(op).map(|_| &collective::named::NamedAxis as &dyn Facts);
-    collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts).or_else(named)
+    let print = || Print::is(op).then_some(&print::PrintFacts as &dyn Facts);
+    let inspect = || Inspect::is(op).then_some(&inspect::InspectFacts as &dyn Facts);
+    let ragged = collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts);
+    ragged.or_else(named).or_else(print).or_else(inspect)
 }
 
 impl CustomCall {
@@ -644,6 +649,12 @@ impl Facts for CustomCall {
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         if collective::named::NamedOp::of(op).is_some() {
             return collective::named::NamedAxis.eval(op, x, regions);
+        }
+        if Inspect::is(op) {
+            return Ok(vec![]);
+        }
+        if Print::is(op) {
+            return print::PrintFacts.eval(op, x, regions);
         }
         if is_identity_target(op) {
             return Ok(x[..op.results().len()].to_vec());

@@ -12,6 +12,7 @@
 //! | the collected warnings | `explicit/warnings.rs` | `with_warnings` |
 //! | the limits | `limits.rs` | `with_limits` |
 //! | the collected times | `profile.rs` | `profile` |
+//! | the checks for numbers that are not finite | `debug/checks.rs` | `debug::with_checks` |
 //! | whether mistakes are recorded | `trace.rs` | `trace::run`, `trace::quietly` |
 //! | the named axes of batches | `named.rs` | `vmap` |
 //! | the calls whose rules are being traced | `transform/custom.rs` | `custom_jvp`, `custom_vjp` |

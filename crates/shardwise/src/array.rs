@@ -886,7 +886,7 @@ impl fmt::Display for Array {
             State::Traced(_) | State::TypeOnly | State::Float0(_) => f.write_str(&self.short_type()),
             State::Mistake(wrong) | State::Undecided(Undecided { mistake: wrong, .. }) => wrong.error().fmt(f),
             State::Value(_) => match self.literal() {
-                Ok(literal) => f.write_str(&crate::display::literal(&literal)),
+                Ok(literal) => f.write_str(&base::display::literal(&literal)),
                 Err(e) => e.fmt(f),
             },
         }

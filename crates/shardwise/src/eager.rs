@@ -203,7 +203,7 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
             prepared.report(Some(&loc));
             match &prepared.sum {
                 Some(_) => Ok(vec![sum(prepared, operands, at)?]),
-                None => prepared.execute(prepared.lend(operands, at)?, at),
+                None => prepared.execute(prepared.lend(operands, at)?, at).map_err(|e| e.of_check_at(&loc)),
             }
         }
     }

@@ -74,6 +74,16 @@ impl Error {
         Error::new(self.0.into_iter().chain(other.0))
     }
 
+    /// Returns the error with `loc` as the location of failed checks of numbers. A library function, whose program is
+    /// shared by all its calls, fails at the call.
+    pub(crate) fn of_check_at(self, loc: &Loc) -> Error {
+        let moved = |d: Arc<Diagnostic>| match d.0.code {
+            "not-finite" => Arc::new(Diagnostic(base::Diagnostic { loc: loc.clone(), ..d.0.clone() })),
+            _ => d,
+        };
+        Error(self.0.into_iter().map(moved).collect())
+    }
+
     /// Converts the error into mistakes that arrays carry.
     pub(crate) fn into_mistakes(self) -> Mistakes {
         Mistakes(Arc::new(Carried::Made(self.0)))

@@ -445,6 +445,9 @@ fn typed(t: &Trace, op: Op) -> Result<Typed, Diagnostic> {
     }
     let frame = t.frame_id();
     let view = t.view(op);
+    if view.results().is_empty() {
+        return Ok(Typed::Free);
+    }
     let unknown = view.operands().iter().position(|&v| axes::is_unknown(t, frame, v));
     if let Some(i) = unknown.filter(|_| Opcode::of_view(&view) != Opcode::ShardingConstraint) {
         return Err(words::unknown(&view, i));

@@ -36,7 +36,7 @@ pub mod collective_matmul;
 mod context;
 mod control;
 mod create;
-mod display;
+pub mod debug;
 mod dtype;
 mod eager;
 mod einsum;

@@ -339,6 +339,21 @@ pub(crate) fn nesting(limit: usize, loc: &Loc) -> Diagnostic {
         .help("write `fori_loop`, `while_loop` or `scan`, or let a `Static` argument or a Rust number end the recursion")
 }
 
+// ── debugging
+/// Builds the error for a picture of an array whose layout is not known when a function is traced.
+pub(crate) fn no_layout(ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("no-layout", loc, format!("the layout of this {ty} is not known while the function is traced"))
+        .note("the compiler chooses it when the program is compiled")
+        .help("use `debug::inspect`, which is called with the layout that the compiler chooses")
+}
+
+/// Builds the error for options in the format of a print.
+pub(crate) fn print_format(loc: &Loc) -> Diagnostic {
+    Diagnostic::error("print-format", loc, "an array is printed with a width or another option")
+        .expected("`{}`, which formats an array as its `Display` does")
+        .help("leave the options out, or round the array before it is printed")
+}
+
 // ── manual code
 /// Builds the error for an op that is not linear in an operand that is unreduced over `axes`, or that has another
 /// operand that varies over these axes or is unreduced over other axes. `axes` is as in types, `argument` as in Rust

@@ -3,9 +3,9 @@
 use crate::cache::{Cache, constant_bytes, program_bytes};
 use crate::function::Memory;
 use crate::program::Communication;
-use crate::{Error, Explanation, Result, Topology, explain, limits, profile};
+use crate::{Error, Explanation, Result, Topology, debug, explain, limits, profile};
 use shardwise_base::{self as base, Literal};
-use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, ShardedType, Signature};
+use shardwise_engine::{Argument, ArrayHandle, Engine, Executable, NumberChecks, ShardedType, Signature};
 use shardwise_host::HostEngine;
 use shardwise_ir::text::PrintOptions;
 use shardwise_ir::{Body, Module, TensorType};
@@ -27,21 +27,44 @@ pub(crate) struct Compiled {
     source: Module,
     executable: Arc<dyn Executable>,
     partitioned: Partitioned,
+    /// The program with checks for numbers that are not finite, made when it first runs with them.
+    checked: Mutex<Option<(NumberChecks, Arc<dyn Executable>)>>,
 }
 
 impl Compiled {
+    fn new(source: &Module, executable: Arc<dyn Executable>, partitioned: Partitioned) -> Compiled {
+        Compiled { source: source.clone(), executable, partitioned, checked: Mutex::default() }
+    }
+
     /// Returns the types of the arguments and results.
     pub fn signature(&self) -> &Signature {
         &self.partitioned.signature
     }
 
     pub fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>> {
+        let checks = debug::checks();
+        if checks.any() {
+            return Ok(self.checked(checks)?.execute(args)?);
+        }
         if !profile::is_on() {
             return Ok(self.executable.execute(args)?);
         }
         let (results, times) = self.executable.profile(args)?;
         profile::add(self.name(), times);
         Ok(results)
+    }
+
+    /// Returns the program with these checks. Fails if it cannot be planned.
+    fn checked(&self, checks: NumberChecks) -> Result<Arc<dyn Executable>> {
+        let mut known = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((of, executable)) if *of == checks => Ok(executable.clone()),
+            _ => {
+                let executable = engine().compile_checked(&self.partitioned.module, checks)?;
+                *known = Some((checks, executable.clone()));
+                Ok(executable)
+            }
+        }
     }
 
     /// Returns the name of the program: that of its module.
@@ -157,7 +180,8 @@ impl Programs {
 ///
 /// The program that is found may have other source locations. Use [`compile_own`] for reports.
 pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
-    match planned(module) {
+    // The errors of checks name the program's own lines.
+    match planned(module).filter(|_| !debug::checks().any()) {
         Some(found) => Ok(found),
         None => plan(module, partition(module)?),
     }
@@ -168,9 +192,7 @@ pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
 pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     let partitioned = partition(module)?;
     match planned(module) {
-        Some(found) => {
-            Ok(Arc::new(Compiled { source: module.clone(), executable: found.executable.clone(), partitioned }))
-        }
+        Some(found) => Ok(Arc::new(Compiled::new(module, found.executable.clone(), partitioned))),
         None => plan(module, partitioned),
     }
 }
@@ -203,15 +225,36 @@ fn plan(module: &Module, partitioned: Partitioned) -> Result<Arc<Compiled>> {
     #[cfg(test)]
     PLANNED.set(PLANNED.get() + 1);
     let executable = engine().compile(&partitioned.module)?;
-    let compiled = Arc::new(Compiled { source: module.clone(), executable, partitioned });
+    let compiled = Arc::new(Compiled::new(module, executable, partitioned));
     let hash = module.structure_hash();
     let gone = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, &compiled);
     drop(gone);
     Ok(compiled)
 }
 
+/// The pass after which all values have the layouts that the compiler has chosen.
+const LAYOUTS_CHOSEN: &str = "reshard";
+
+/// Partitions a program, and shows the layouts that it asks for ([`debug::inspect()`]). Fails if a pass does.
 fn partition(module: &Module) -> Result<Partitioned> {
-    Ok(shardwise_spmd::partition(module, &mut Default::default())?)
+    let Some(mut waiting) = debug::waiting(module) else {
+        return Ok(shardwise_spmd::partition(module, &mut Default::default())?);
+    };
+    let mut read = |_: usize, pass: &str, module: &Module| {
+        if pass == LAYOUTS_CHOSEN {
+            waiting.read(module);
+        }
+    };
+    let mut options = shardwise_spmd::Options { dump: Some(&mut read), ..Default::default() };
+    let partitioned = shardwise_spmd::partition(module, &mut options)?;
+    waiting.show(module);
+    Ok(partitioned)
+}
+
+/// Returns the chips of a mesh that states a topology, if the machine is known and has as many devices as the mesh.
+pub(crate) fn chips(mesh: &base::Mesh) -> Option<shardwise_view::Chips> {
+    let topology = shardwise_sim::Topology::of_mesh(mesh)?.ok()?;
+    (topology.device_count() == mesh.size()).then(|| topology.chips())
 }
 
 /// Returns the communication of a program, without planning it. Fails if the program cannot be partitioned, or if a

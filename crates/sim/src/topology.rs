@@ -110,6 +110,18 @@ impl Topology {
         self.devices_per_pod() * self.pods
     }
 
+    /// Returns the chips as pictures show them.
+    pub fn chips(&self) -> shardwise_view::Chips {
+        shardwise_view::Chips {
+            name: self.to_string(),
+            grid: self.grid.clone(),
+            wraps: (0..self.grid.len()).map(|dim| self.wraps(dim)).collect(),
+            devices_per_chip: self.devices_per_chip(),
+            pods: self.pods,
+            is_switched: self.machine.is_switched(),
+        }
+    }
+
     /// Returns the number of chips of a pod along each dimension, x first.
     pub(crate) fn grid(&self) -> &[usize] {
         &self.grid

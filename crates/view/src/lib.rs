@@ -1,4 +1,5 @@
-//! Timelines: what each device, worker and link does at each time of a run of a program.
+//! Timelines: what each device, worker and link does at each time of a run of a program. Pictures: which devices hold
+//! which elements of an array.
 //!
 //! There are two makers of a [`Timeline`]: an engine that measures a run, and the simulator that predicts one. Both
 //! have the same tables, files and pictures. This crate knows neither of them, and no op.
@@ -31,6 +32,7 @@ mod measures;
 mod nesting;
 mod page;
 mod perfetto;
+mod picture;
 mod save;
 mod table;
 mod text;
@@ -44,6 +46,7 @@ mod tests;
 
 pub use diff::{Diff, DiffRow};
 pub use instructions::{Instruction, InstructionKey};
+pub use picture::{Block, Chips, Picture, Style};
 pub use save::Format;
 pub use timeline::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,

@@ -52,6 +52,7 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
     let read: Vec<Slot> = step.inputs.iter().map(|i| i.slot).collect();
     match &step.kind {
         StepKind::Evaluate { .. } | StepKind::Kernel(_) => computed(plan, step),
+        StepKind::Watch(_) => Ok(()),
         StepKind::Alias => equal(plan, "result", &read, &step.outputs, |a, b| a.bytes == b.bytes),
         StepKind::Exchange { members, .. } => {
             exchanged(plan, step, members)?;
@@ -165,9 +166,10 @@ fn inconsistent(step: &Step, what: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gang::lower;
+    use crate::gang::{Options, lower};
     use crate::kernels::testing::parse;
     use crate::memory::Memory;
+    use shardwise_engine::NumberChecks;
 
     const PROGRAM: &str = "func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %p: tensor<i1>) -> tensor<4xf32> {
   %0:2 = stablehlo.while(%i = %n, %y = %x) : tensor<i32>, tensor<4xf32> cond {
@@ -182,7 +184,8 @@ mod tests {
 
     fn found(change: impl FnOnce(&mut Plan)) -> String {
         let module = parse(PROGRAM);
-        let mut plan = lower(&module, module.main().unwrap(), &Memory::default(), false).unwrap();
+        let options = Options { runs_small: false, checks: NumberChecks::default() };
+        let mut plan = lower(&module, module.main().unwrap(), &Memory::default(), options).unwrap();
         change(&mut plan);
         check(&plan).map_or_else(|d| d.message, |()| "nothing".to_string())
     }

@@ -9,19 +9,28 @@ use crate::kernels::{self, Group, KERNELS, PlanCx, Sum};
 use crate::memory::{Buffer, Memory};
 use crate::plan::*;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh};
+use shardwise_engine::NumberChecks;
 use shardwise_ir::{Func, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::collective::{AxisIndexOp, CollectiveView};
 use shardwise_ops::{Opcode, Semantics, constant_value};
 use std::collections::{BTreeSet, HashSet};
 
-/// Converts `func`, which must have been verified, to a plan. Values that are known now get buffers from `memory`. Runs
-/// of ops on small arrays become one step each if `runs_small` is true.
+/// How a program is converted to a plan.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// True if runs of ops on small arrays become one step each. It must be false if numbers are checked.
+    pub runs_small: bool,
+    /// If these checks refuse numbers, no ops are fused, and steps that look for such numbers are around all others.
+    pub checks: NumberChecks,
+}
+
+/// Converts `func`, which must have been verified, to a plan. Values that are known now get buffers from `memory`.
 ///
 /// # Errors
 /// Fails if an op cannot be run by this engine, or if there is no memory for a known value.
-pub fn lower(module: &Module, func: &Func, memory: &Memory, runs_small: bool) -> Result<Plan, Diagnostics> {
+pub fn lower(module: &Module, func: &Func, memory: &Memory, options: Options) -> Result<Plan, Diagnostics> {
     let plan = PlanCx::new(module, func, &KERNELS);
-    let mut lowering = Lowering { plan, runs_small, memory, uses: Uses::compute(&func.body), constants: vec![] };
+    let mut lowering = Lowering { plan, options, memory, uses: Uses::compute(&func.body), constants: vec![] };
     let code = lowering.block(func.body.entry())?;
     let Lowering { plan, constants, .. } = lowering;
     let (slots, step_count) = plan.finish();
@@ -51,7 +60,7 @@ impl Unit {
 struct Lowering<'m> {
     /// The slots and steps so far, which kernels extend.
     plan: PlanCx<'m>,
-    runs_small: bool,
+    options: Options,
     memory: &'m Memory,
     uses: Uses,
     constants: Vec<(Slot, Vec<Buffer>)>,
@@ -62,13 +71,36 @@ impl<'m> Lowering<'m> {
         let data = self.plan.body.region(region);
         let params = data.args.iter().map(|&v| self.plan.slot(v)).collect();
         let (&last, ops) = data.ops.split_last().expect("verified: a region has a terminator");
-        let mut steps = self.block_steps(ops)?;
+        let mut steps = match self.options.checks.any() {
+            true => ops
+                .chunks(1)
+                .map(|op| self.block_steps(op))
+                .collect::<Result<Vec<_>, _>>()?
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => self.block_steps(ops)?,
+        };
         let results: Vec<Slot> = self.plan.body[last].operands.iter().map(|&v| self.plan.slot(v)).collect();
         drop_dead(&mut steps, &results);
+        if self.options.checks.any() {
+            steps = steps.into_iter().flat_map(|step| self.watched(step)).collect();
+        }
         let own_results = own_results(&steps, &results);
         let mut code = Code { params, steps, results, own_results };
         mark_drops(&mut code);
         Ok(code)
+    }
+
+    /// Returns a step with the steps that watch it. A step that passes buffers on or runs blocks is not watched, because
+    /// the steps inside are.
+    fn watched(&mut self, step: Step) -> Vec<Step> {
+        let is_passive = matches!(step.kind, StepKind::Alias) || !step.kind.blocks().is_empty();
+        if is_passive || step.outputs.is_empty() {
+            return vec![step];
+        }
+        let [before, after] = self.plan.watches(&step, self.options.checks);
+        vec![before, step, after]
     }
 
     /// Builds the steps of the ops of a block without its terminator. A fused group, or a product with the addition of
@@ -78,7 +110,7 @@ impl<'m> Lowering<'m> {
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
         let units = self.units(ops);
         let members: Vec<Vec<Op>> = units.iter().map(Unit::ops).collect();
-        let runs = if self.runs_small { kernels::runs(&self.plan, &members, &self.uses) } else { vec![] };
+        let runs = if self.options.runs_small { kernels::runs(&self.plan, &members, &self.uses) } else { vec![] };
         let in_runs: HashSet<usize> = runs.iter().flat_map(|run| run.units.iter().copied()).collect();
         let (mut runs, mut steps) = (runs.into_iter().peekable(), vec![]);
         let count = units.len();

@@ -11,6 +11,7 @@ use super::times::StepTimes;
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use crate::plan::*;
 use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Literal, Loc, Stop, budget};
+use shardwise_engine::Found;
 use shardwise_ir::{Func, Module};
 use std::any::Any;
 use std::borrow::Cow;
@@ -54,6 +55,8 @@ pub struct Run<'a> {
     running: Option<Step<'a>>,
     /// The times of the steps, if they are measured.
     pub times: Option<StepTimes>,
+    /// For each step that is watched and running, by its index, the instances that read a number which a check refuses.
+    given: HashMap<usize, Vec<bool>>,
 }
 
 /// The largest number of arrays that a message about memory lists.
@@ -72,7 +75,7 @@ impl<'a> Run<'a> {
     /// Returns a run of the plan that has not started.
     pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory) -> Run<'a> {
         let values = EntityVec::filled(plan.slots.len(), vec![]);
-        Run { plan, module, func, memory, values, running: None, times: None }
+        Run { plan, module, func, memory, values, running: None, times: None, given: HashMap::new() }
     }
 
     /// Returns the run, set to measure the time of each step.
@@ -171,6 +174,7 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             StepKind::Kernel(kernel) => self.kernel(step, &**kernel, selected),
+            StepKind::Watch(watch) => Ok(self.watch(step, watch, selected)?),
             StepKind::Exchange { op, captured, members } => self.exchange(step, *op, captured, members, selected),
             StepKind::Permute(sources) => self.permute(step, sources, selected),
             StepKind::While { cond, body, divergence } => self.while_loop(step, cond, body, divergence, selected),
@@ -241,6 +245,37 @@ impl<'a> Run<'a> {
             };
             let buffer = fill(self.memory, &results[members.positions[i]])?;
             self.set(step, step.outputs[0], i, buffer);
+        }
+        Ok(())
+    }
+
+    /// Looks for numbers that a check refuses. Before a step, records the instances that read one, or all if one does
+    /// and the step is a collective. After it, fails if another instance has one.
+    fn watch(&mut self, step: Step<'a>, watch: &Watch, selected: &[Selection<'a>]) -> Result<(), Diagnostic> {
+        let instances = Self::instances(step, selected);
+        let count = |input: &Input, i: usize| {
+            watch.checks.count(self.plan.slots[input.slot].ty.dtype, self.buffer(input, i).bytes())
+        };
+        if watch.is_before {
+            let mut given = vec![false; step.points.count()];
+            instances.iter().for_each(|&i| given[i] = step.inputs.iter().any(|input| count(input, i) > 0));
+            if watch.is_collective && given.contains(&true) {
+                given.fill(true);
+            }
+            self.given.insert(watch.of, given);
+            return Ok(());
+        }
+        let given = self.given.get(&watch.of).cloned().unwrap_or_default();
+        for input in &step.inputs {
+            let ty = &self.plan.slots[input.slot].ty;
+            let found = instances.iter().filter(|&&i| !given.get(i).is_some_and(|&is_given| is_given));
+            let found = found.map(|&i| (i, count(input, i))).filter(|(_, count)| *count > 0);
+            let part = |(i, count)| Found { devices: step.points.devices(i), count, size: ty.size() };
+            let found: Vec<Found> = found.map(part).collect();
+            if !found.is_empty() {
+                let mesh = step.points.mesh.as_deref();
+                return Err(watch.checks.error(&step.name, &step.loc, &ty.short(), &found, mesh));
+            }
         }
         Ok(())
     }

@@ -7,8 +7,9 @@
 use super::fusion::Access;
 use super::small;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
-use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind};
+use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind, Watch};
 use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
+use shardwise_engine::NumberChecks;
 use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
 use shardwise_ops::Opcode;
 use std::sync::Arc;
@@ -128,6 +129,32 @@ impl<'m> PlanCx<'m> {
         let work = if matches!(kind, StepKind::Kernel(_)) { operations(view) } else { 0 };
         let instances = (0..points.count()).collect();
         Step { id, kind, inputs, outputs, points, instances, loc: view.loc().clone(), name, work, drops: vec![] }
+    }
+
+    /// Returns the steps that look for numbers which `checks` refuses in the inputs of a step, before it, and in its
+    /// outputs, after it.
+    pub fn watches(&mut self, step: &Step, checks: NumberChecks) -> [Step; 2] {
+        let of_outputs: Vec<u32> = (0..step.instances.len() as u32).collect();
+        let before = step.inputs.iter().map(|input| Input::new(input.slot, input.map.clone())).collect();
+        let after = step.outputs.iter().map(|&slot| Input::new(slot, of_outputs.clone())).collect();
+        let mut watch = |inputs: Vec<Input>, is_before: bool| {
+            let id = self.step_count;
+            self.step_count += 1;
+            let kind = Watch { checks, of: step.id, is_before, is_collective: step.kind.is_collective() };
+            Step {
+                id,
+                kind: StepKind::Watch(kind),
+                inputs,
+                outputs: vec![],
+                points: step.points.clone(),
+                instances: step.instances.clone(),
+                loc: step.loc.clone(),
+                name: step.name.clone(),
+                work: 0,
+                drops: vec![],
+            }
+        };
+        [watch(before, true), watch(after, false)]
     }
 
     /// Adds a step that must run before the step that is being built. Its work is set to the number of elements that it

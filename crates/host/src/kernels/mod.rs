@@ -20,6 +20,7 @@ mod indices;
 mod members;
 mod moves;
 mod permute;
+mod print;
 mod products;
 mod ragged_dot;
 mod ragged_exchange;
@@ -129,7 +130,7 @@ with_functions! { kernels! [
     Row::of(Opcode::CollectivePermute, &[permute::step]),
     Row::of(Opcode::CollectiveReduce, &[exchange::step]),
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
-    Row::of(Opcode::CustomCall, &[ragged_exchange::step]),
+    Row::of(Opcode::CustomCall, &[ragged_exchange::step, print::step]),
 ] }
 
 const fn unary(op: Opcode, function: Unary) -> Row {

@@ -9,6 +9,7 @@ pub use points::{Group, Points};
 
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use shardwise_base::{Account, Diagnostic, EntityVec, Loc, entity};
+use shardwise_engine::NumberChecks;
 use shardwise_ir::{Op, TensorType, Value};
 use std::borrow::Cow;
 
@@ -142,6 +143,8 @@ pub enum StepKind {
         body: Code,
         divergence: Divergence,
     },
+    /// Looks for numbers that a check refuses, before or after another step.
+    Watch(Watch),
     /// Runs the branch that the first input selects, separately for each point of [`Divergence::apart`]. The input is
     /// the index of the branch or, with `is_if`, a truth value that is true for the first of two branches. An index
     /// without a branch selects the last branch.
@@ -153,6 +156,15 @@ pub enum StepKind {
 }
 
 impl StepKind {
+    /// Returns true if devices exchange values in the step.
+    pub fn is_collective(&self) -> bool {
+        match self {
+            StepKind::Kernel(kernel) => kernel.is_collective(),
+            StepKind::Permute(_) | StepKind::Exchange { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Returns the condition and the body of a loop, the branches of a case, or no blocks for other steps.
     pub fn blocks(&self) -> Vec<&Code> {
         match self {
@@ -161,6 +173,18 @@ impl StepKind {
             _ => vec![],
         }
     }
+}
+
+/// A step that looks for numbers which a check refuses in the inputs of another step, or in its outputs, which are then
+/// the inputs of this step.
+pub struct Watch {
+    pub checks: NumberChecks,
+    /// The index of the other step.
+    pub of: usize,
+    /// True if this step runs before the other one.
+    pub is_before: bool,
+    /// True if the other step reads the values of several instances for one.
+    pub is_collective: bool,
 }
 
 /// The groups of a collective.

@@ -15,7 +15,7 @@ use crate::control::region_edges;
 use crate::facts::*;
 use crate::schema::*;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Mesh, Sharding, counted};
-use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, Op, OpView, Type, Value};
 use shardwise_sharding::Direction;
 use std::sync::Arc;
 
@@ -39,6 +39,20 @@ pub fn in_shardings(attrs: &Attrs) -> &[Sharding] {
 /// Returns the axes over which the body of a manual computation is per device. Other ops have none.
 pub fn manual_axes<'a>(view: &OpView<'a>) -> &'a [AxisRef] {
     manual_mesh_axes(view).map_or(&[], |(_, axes)| axes)
+}
+
+/// Returns the axes of all manual computations around an op, the innermost first.
+pub fn manual_axes_around(view: &OpView<'_>) -> Vec<AxisRef> {
+    let body = view.body;
+    let holds = |op: &Op, inner: Op| body[*op].regions.iter().any(|&r| body[r].ops.contains(&inner));
+    let home = |inner: Op| body.walk().into_iter().find(|op| holds(op, inner));
+    let mut axes = vec![];
+    let mut around = home(view.op);
+    while let Some(op) = around {
+        axes.extend(manual_axes(&view.at(op)));
+        around = home(op);
+    }
+    axes
 }
 
 /// Returns the axes over which the body of a manual computation is per device, with their mesh. Returns `None` for

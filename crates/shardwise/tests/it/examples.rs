@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The examples that are tests themselves: cargo builds their tests, and not their programs.
-const WITH_TESTS: [&str; 3] = ["u2_communication", "u3_timeline", "t1_train_transformer"];
+const WITH_TESTS: [&str; 4] = ["u2_communication", "u3_timeline", "u6_debug", "t1_train_transformer"];
 
 /// Returns the folder into which `cargo test` builds the examples before it runs tests.
 fn built() -> PathBuf {

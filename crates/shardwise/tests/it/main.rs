@@ -6,6 +6,7 @@ mod checkpoint;
 mod collective_matmul;
 mod compose;
 mod custom;
+mod debug;
 mod examples;
 mod explicit;
 mod explicit_cases;

@@ -184,6 +184,7 @@ impl<'a> Predicting<'a> {
     fn step(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {
         match &step.kind {
             StepKind::Evaluate { op, .. } => self.evaluate(step, *op, selected)?,
+            StepKind::Watch(_) => {}
             StepKind::Alias => self.run.alias(step),
             StepKind::Kernel(kernel) => {
                 let mut cx = self.run.context(step, selected);

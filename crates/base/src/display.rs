@@ -1,6 +1,6 @@
 //! Formats values as NumPy prints them.
 
-use shardwise_base::{DType, DTypeKind, Literal, bf16, f16};
+use crate::{DType, DTypeKind, Literal, bf16, f16};
 
 /// Arrays with more elements than this are summarized.
 const THRESHOLD: usize = 1000;
@@ -9,7 +9,7 @@ const EDGE: usize = 3;
 const LINE: usize = 75;
 
 /// Formats an array as NumPy's `str` does.
-pub(crate) fn literal(x: &Literal) -> String {
+pub fn literal(x: &Literal) -> String {
     let is_long = x.size() > THRESHOLD;
     let shown = shown_indices(x.shape(), is_long);
     if x.rank() == 0 {
@@ -277,7 +277,7 @@ fn rounded(v: f64, dtype: DType) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::{Bool8, Complex32, Complex64};
+    use crate::{Bool8, Complex32, Complex64};
 
     #[test]
     fn as_numpy() {

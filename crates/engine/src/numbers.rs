@@ -1,0 +1,110 @@
+//! Checks for numbers that are not finite.
+
+use shardwise_base::{DType, DTypeKind, Diagnostic, Literal, Loc, Mesh};
+
+/// The numbers that end a run when an op makes them: it computes one although none of its operands has one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct NumberChecks {
+    /// Whether a NaN ends a run.
+    pub nans: bool,
+    /// Whether an infinity ends a run.
+    pub infs: bool,
+}
+
+/// The numbers that an op made on some devices.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The positions in the mesh of the devices that hold the part.
+    pub devices: Vec<usize>,
+    /// The number of elements that are not as they should be, and of all elements of the part.
+    pub count: usize,
+    pub size: usize,
+}
+
+impl NumberChecks {
+    /// Returns true if anything is checked.
+    pub fn any(self) -> bool {
+        self.nans || self.infs
+    }
+
+    /// Returns the number of elements of an array of this element type, with these bytes, that a check refuses. It is 0
+    /// for integers and bools.
+    pub fn count(self, dtype: DType, bytes: &[u8]) -> usize {
+        let refuses = |x: f64| self.nans && x.is_nan() || self.infs && x.is_infinite();
+        match dtype {
+            DType::F32 => each(bytes).filter(|&b| refuses(f64::from(f32::from_le_bytes(b)))).count(),
+            DType::F64 => each(bytes).filter(|&b| refuses(f64::from_le_bytes(b))).count(),
+            _ => self.count_others(dtype, bytes, refuses),
+        }
+    }
+
+    fn count_others(self, dtype: DType, bytes: &[u8], refuses: impl Fn(f64) -> bool) -> usize {
+        if !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
+            return 0;
+        }
+        let size = bytes.len() / dtype.storage_bytes();
+        let Ok(x) = Literal::from_bytes(dtype, &[size], bytes) else { return 0 };
+        let is_complex = dtype.kind() == DTypeKind::Complex;
+        (0..size).filter(|&i| refuses(x.get_f64(i)) || is_complex && refuses(x.imaginary_f64(i))).count()
+    }
+
+    /// Returns the error for the op `name` at `loc`, which made such numbers on these devices.
+    pub fn error(self, name: &str, loc: &Loc, ty: &str, found: &[Found], mesh: Option<&Mesh>) -> Diagnostic {
+        let what = match (self.nans, self.infs) {
+            (true, false) => "NaN",
+            (false, _) => "infinite",
+            (true, true) => "NaN or infinite",
+        };
+        let (count, size) = (found.iter().map(|f| f.count).sum::<usize>(), found.iter().map(|f| f.size).sum::<usize>());
+        let message = format!("`{name}` makes numbers that are {what}, and its operands have none");
+        let mut d = Diagnostic::error("not-finite", loc, message).facts(format!("{count} of {size} elements of {ty}"));
+        if !loc.scope().is_empty() {
+            d = d.facts(format!("in the scope {}", loc.scope()));
+        }
+        if let Some(mesh) = mesh {
+            let mut devices: Vec<usize> = found.iter().flat_map(|f| &f.devices).map(|&p| mesh.device(p)).collect();
+            devices.sort_unstable();
+            d = d.facts(format!("on devices {}", shown(&devices))).mesh(mesh);
+        }
+        d.help("look at the operands with `debug::print!`, or switch the check off with `debug::check_nans(false)`")
+    }
+}
+
+/// The largest number of devices that a message lists.
+const MAX_SHOWN: usize = 16;
+
+fn shown(devices: &[usize]) -> String {
+    let list: Vec<String> = devices.iter().take(MAX_SHOWN).map(usize::to_string).collect();
+    let more = devices.len() - list.len();
+    if more == 0 { list.join(", ") } else { format!("{}, and {more} more", list.join(", ")) }
+}
+
+/// Returns the elements of an array as bytes.
+fn each<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
+    bytes.chunks_exact(N).map(|chunk| chunk.try_into().expect("N bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::{Complex32, bf16};
+
+    fn count(checks: NumberChecks, x: &Literal) -> usize {
+        checks.count(x.dtype(), x.to_dense().raw_bytes())
+    }
+
+    #[test]
+    fn numbers_of_all_types_are_counted() {
+        let (nans, infs) = (NumberChecks { nans: true, infs: false }, NumberChecks { nans: false, infs: true });
+        let both = NumberChecks { nans: true, infs: true };
+        let x = [1.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN];
+        let wide = x.map(f64::from);
+        let half = x.map(bf16::from_f32);
+        for x in [Literal::new([5], &x), Literal::new([5], &wide), Literal::new([5], &half)] {
+            assert_eq!([nans, infs, both, NumberChecks::default()].map(|c| count(c, &x)), [2, 2, 4, 0]);
+        }
+        let z = Literal::new([2], &[Complex32::new(0.0, f32::NAN), Complex32::new(f32::INFINITY, 0.0)]);
+        assert_eq!([nans, infs, both].map(|c| count(c, &z)), [1, 1, 2]);
+        assert_eq!(count(both, &Literal::new([2], &[-1i32, 0x7fc0_0000])), 0);
+    }
+}

@@ -1,0 +1,112 @@
+//! The op that marks a value whose layout the program asks for: `stablehlo.custom_call @shardwise.inspect`.
+//!
+//! ```text
+//! stablehlo.custom_call @shardwise.inspect(%x) {has_side_effect = true, shardwise.axes = ["X"], shardwise.id = 3 : i64}
+//!     : (tensor<2xf32>) -> ()
+//! ```
+//! The op does nothing when it runs, and no layout is chosen for it. `shardwise.axes` are the axes of per-device code
+//! over which the value varies.
+
+use crate::batch::Batched;
+use crate::check::{self, Check};
+use crate::control::CustomCall;
+use crate::derivative::{Derivative, Transposed};
+use crate::facts::*;
+use shardwise_base::{Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_sharding::{FactorSpec, RuleBuilder};
+
+const TARGET: &str = "shardwise.inspect";
+const ID: &str = "shardwise.id";
+const AXES: &str = "shardwise.axes";
+
+/// A mark: what its attributes say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inspect {
+    /// The number by which the program finds the mark again.
+    pub id: i64,
+    /// The names of the axes of per-device code over which the value varies.
+    pub axes: Vec<String>,
+}
+
+/// The facts of marks.
+pub(crate) struct InspectFacts;
+
+impl Inspect {
+    /// Returns what a mark says. Returns `None` for other ops, and if its attributes are missing or malformed.
+    pub fn of(op: &OpView<'_>) -> Option<Inspect> {
+        if !Inspect::is(op) {
+            return None;
+        }
+        let axes = match op.attr(AXES) {
+            None => vec![],
+            Some(Attr::Array(items)) => items.iter().map(|a| a.as_str().map(String::from)).collect::<Option<_>>()?,
+            Some(_) => return None,
+        };
+        Some(Inspect { id: op.attrs().int(ID)?, axes })
+    }
+
+    /// Returns true if the op is a mark, even if its attributes are malformed.
+    pub(crate) fn is(op: &OpView<'_>) -> bool {
+        CustomCall::target(op) == Some(TARGET)
+    }
+
+    /// Returns the attributes of the mark.
+    pub fn attrs(&self) -> Attrs {
+        let attrs = Attrs::new()
+            .with("call_target_name", Attr::str(TARGET))
+            .with("has_side_effect", Attr::Bool(true))
+            .with(ID, Attr::int(self.id));
+        match &self.axes[..] {
+            [] => attrs,
+            axes => attrs.with(AXES, Attr::Array(axes.iter().map(|a| Attr::str(a)).collect())),
+        }
+    }
+}
+
+impl Facts for InspectFacts {
+    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
+        Derivative::Zero("it has no results")
+    }
+    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+        Transposed::None("it has no results")
+    }
+    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
+        Batched::Leading(op.attrs().clone())
+    }
+    fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
+        check::tensors::<1>(op)?;
+        let mut check = Check::new(op);
+        let rule = "`shardwise.id` must be a number, and `shardwise.axes` a list of names";
+        check.that("inspect", Inspect::of(op).is_some(), rule);
+        check.that("inspect", op.results().is_empty(), "there must be no results").give([])
+    }
+    /// Returns a rule by which the operand may have any layout.
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        let shape = op.operand_shape(0);
+        let mut rule = RuleBuilder::new([shape.len()], []);
+        shape.iter().enumerate().for_each(|(d, &size)| {
+            rule.add_factor(&[Some(d)], &[], FactorSpec::pass_through(size));
+        });
+        RuleFact::Rule(rule.build())
+    }
+    fn example(&self, _: crate::Opcode) -> &'static str {
+        r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  stablehlo.custom_call @shardwise.inspect(%arg0) {has_side_effect = true, shardwise.id = 0 : i64} : (tensor<2xf32>) -> ()
+  return %arg0 : tensor<2xf32>
+}"#
+    }
+    fn eval(&self, _: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
+        Ok(vec![])
+    }
+    answer!(usual);
+    answer!(class = Other);
+    answer!(data_flow = none);
+    answer!(combine = none);
+    answer!(localize = same_op);
+    answer!(semantics = Control);
+    answer!(effects = Ordered);
+    answer!(explicit = by_rule);
+    answer!(cost = nothing);
+    answer!(linear = Jointly);
+}
