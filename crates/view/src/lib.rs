@@ -27,6 +27,7 @@ mod chrome;
 mod diff;
 mod facts;
 mod instructions;
+mod limits;
 mod measures;
 mod nesting;
 mod page;
@@ -44,6 +45,7 @@ mod tests;
 
 pub use diff::{Diff, DiffRow};
 pub use instructions::{Instruction, InstructionKey};
+pub use limits::{Limits, MemoryLevel, PeakRate};
 pub use save::Format;
 pub use timeline::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
