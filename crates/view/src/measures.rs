@@ -81,11 +81,8 @@ impl Timeline {
             return vec![];
         }
         let search = Predecessors::of(self);
-        // Workers run parts of what the lanes of the program have.
-        let has_program = self.lanes.iter().any(|lane| lane.kind == LaneKind::Program);
-        let is_part = |s: SpanIndex| has_program && self.lane_of(s).kind == LaneKind::Worker;
-        let last =
-            self.spans.keys().filter(|&s| search.is_leaf(s) && !is_part(s)).max_by_key(|&s| (self.spans[s].end, s));
+        let leaves = self.spans.keys().filter(|&s| search.is_leaf(s));
+        let last = leaves.max_by_key(|&s| (search.rank(s), s));
         let mut path: Vec<SpanIndex> = std::iter::successors(last, |&span| search.get(span)).collect();
         path.reverse();
         path
