@@ -10,7 +10,7 @@
 pub mod layout;
 mod profile;
 
-pub use profile::{InstructionRun, InstructionTime, RunProfile};
+pub use profile::{InstructionRun, InstructionTime, RunProfile, WorkerTime};
 
 use layout::ShardBox;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};

@@ -25,7 +25,9 @@ mod operand;
 mod parts;
 mod plan;
 pub mod pool;
+mod profile;
 mod simd;
 mod sync;
 
 pub use engine::HostEngine;
+pub use simd::peak_flops;

@@ -6,7 +6,7 @@
 
 use super::fusion::Access;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
-use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind};
+use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind, Timing};
 use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
 use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
 use shardwise_ops::Opcode;
@@ -121,13 +121,16 @@ impl<'m> PlanCx<'m> {
         let name = view.name().to_string();
         let work = if matches!(kind, StepKind::Kernel(_)) { operations(view) } else { 0 };
         let instances = (0..points.count()).collect();
-        Step { id, kind, inputs, outputs, points, instances, loc: view.loc().clone(), name, work, drops: vec![] }
+        let (loc, ops, timing, drops) = (view.loc().clone(), vec![view.op], Timing::Alone, vec![]);
+        let prepares = false;
+        Step { id, kind, inputs, outputs, points, instances, loc, ops, prepares, timing, name, work, drops }
     }
 
     /// Adds a step that must run before the step that is being built. Its work is set to the number of elements that it
     /// writes for one instance.
     pub fn before(&mut self, mut step: Step) {
         // The step only moves elements, whatever the op that needs it computes.
+        step.prepares = true;
         step.work = step.outputs.iter().map(|&slot| self.slots[slot].ty.size() as u64).sum();
         self.before.push(step);
     }
