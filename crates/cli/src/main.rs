@@ -12,6 +12,7 @@
 #[macro_use]
 mod out;
 
+mod calibrate;
 mod check;
 mod communication;
 mod demo;
@@ -85,6 +86,8 @@ enum Command {
     Partition(PartitionArgs),
     /// Predict when each instruction runs on a machine that need not be here.
     Simulate(SimulateArgs),
+    /// Measure this machine, so that `simulate` can predict how long it takes for a program.
+    Calibrate(CalibrateArgs),
     /// Run passes by name, and print the result.
     Opt(OptArgs),
 }
@@ -144,6 +147,10 @@ struct RunArgs {
     /// trace for Perfetto (.pftrace), Chrome (.json) or XProf (.xplane.pb).
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     profile: Option<PathBuf>,
+    /// The file of this machine, as `calibrate` writes it: the profile then shows shares of its limits. The default is
+    /// the file that the environment variable SHARDWISE_MACHINE names.
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    machine: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "host")]
     engine: EngineName,
 }
@@ -197,9 +204,14 @@ struct SimulateArgs {
     #[command(flatten)]
     source: Source,
     /// The machine and its grid of chips: `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, `h100:2x8` for two nodes
-    /// of eight GPUs. The default is what the program's mesh states.
+    /// of eight GPUs, or `FILE:8` for eight devices on the host of a file that `calibrate` has written. The default is
+    /// what the program's mesh states.
     #[arg(long, value_name = "MACHINE")]
     topology: Option<String>,
+    /// The file of the host that `--topology host:8` means. The default is the file that the environment variable
+    /// SHARDWISE_MACHINE names.
+    #[arg(long, value_name = "FILE")]
+    machine: Option<PathBuf>,
     /// The collectives that run beside other ops.
     #[arg(long, value_enum, default_value = "off")]
     overlap: OverlapName,
@@ -210,6 +222,12 @@ struct SimulateArgs {
     /// (.xplane.pb).
     #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct CalibrateArgs {
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -304,6 +322,7 @@ fn command(command: Command) -> Result<(), String> {
         Command::Propagate(args) => stages::propagate(&args).map_err(|e| e.to_string()),
         Command::Partition(args) => stages::partition(&args).map_err(|e| e.to_string()),
         Command::Simulate(args) => simulate::simulate(&args).map_err(|e| e.to_string()),
+        Command::Calibrate(args) => calibrate::calibrate(&args).map_err(|e| e.to_string()),
         Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
     }
 }

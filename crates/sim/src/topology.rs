@@ -50,8 +50,17 @@ impl Topology {
     /// Fails if there is no such machine (`machine-unknown`), if a file of machines cannot be read (`machine-file`,
     /// `machine-text`), or if the grid is not one of the machine (`topology-grid`).
     pub fn parse(text: &str) -> Result<Topology, Diagnostics> {
+        Topology::parse_with(text, Machine::own()?)
+    }
+
+    /// Reads a topology as [`Topology::parse`] does. `own` is the machine that `host` and its own name mean, in place of
+    /// that of the environment.
+    ///
+    /// # Errors
+    /// Fails as [`Topology::parse`] does.
+    pub fn parse_with(text: &str, own: Option<Machine>) -> Result<Topology, Diagnostics> {
         let Some((name, grid)) = text.rsplit_once(':') else { return Err(bad_grid(text, None).into()) };
-        let machine = machine_of(name)?;
+        let machine = machine_of(name, own)?;
         let (grid, pods) = grid.split_once('*').unwrap_or((grid, "1"));
         let sizes: Option<Vec<usize>> = grid.split('x').map(|n| n.parse().ok()).collect();
         let (Some(sizes), Ok(pods)) = (sizes, pods.parse()) else { return Err(bad_grid(text, Some(&machine)).into()) };
@@ -180,12 +189,12 @@ impl fmt::Display for Grid<'_> {
 }
 
 /// Returns the machine that a topology names: one of a file, the own one, or one of the table.
-fn machine_of(name: &str) -> Result<Arc<Machine>, Diagnostics> {
+fn machine_of(name: &str, own: Option<Machine>) -> Result<Arc<Machine>, Diagnostics> {
     if std::path::Path::new(name).is_file() {
         let first = Machine::load(name.as_ref())?.into_iter().next();
         return first.map(Arc::new).ok_or_else(|| bad_grid(name, None).into());
     }
-    match Machine::own()? {
+    match own {
         Some(own) if name == "host" || *own.name == *name => Ok(Arc::new(own)),
         _ => Machine::find(name),
     }

@@ -115,7 +115,11 @@ mod tests {
         let span = Span { work, dtype, instances: 8, ..Span::new(lane, "a", SpanKind::Compute, 0..160_000) };
         timeline.spans.push(span.clone());
         timeline.spans.push(Span { work: Work { least_time: Some(7), ..work }, ..span });
+        let page = timeline.to_html(None);
+        assert!(page.contains(r#""limits":null"#));
         timeline.set_limits(limits());
+        let page = timeline.to_html(None);
+        assert!(page.contains(r#""memory":[["L2",100000000000.0],["memory",10000000000.0]]"#), "{page}");
         let least: Vec<_> = timeline.spans.iter().map(|span| span.work.least_time).collect();
         assert_eq!(least, [Some(80_000), Some(7)]);
         assert_eq!(timeline.spans.iter().next().unwrap().achieved_share(), Some(0.5));

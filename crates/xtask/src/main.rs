@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, check, communication, cost, deny, docs, draw, fuzz, lit, oracle, stablehlo};
+use xtask::{bench, check, communication, cost, deny, docs, draw, fuzz, host_predictions, lit, oracle, stablehlo};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -25,6 +25,7 @@ enum Task {
     Docs(docs::Options),
     Draw(draw::Options),
     Fuzz(fuzz::Options),
+    HostPredictions(host_predictions::Options),
     Lit(lit::Options),
     Stablehlo(stablehlo::Options),
 }
@@ -40,6 +41,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Docs(options) => docs::run(&options)?,
         Task::Draw(options) => draw::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,
+        Task::HostPredictions(options) => host_predictions::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,
         Task::Stablehlo(options) => stablehlo::run(&options)?,
     };
