@@ -9,6 +9,34 @@ pub(crate) const ELEMENTS: usize = 8192;
 /// The ops of the longer program of elementwise ops.
 pub(crate) const CHAIN: usize = 6;
 
+/// The region that adds two numbers.
+const ADD: &str = "({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  })";
+
+/// The region that compares two numbers.
+const ORDER: &str = "({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  })";
+
+/// The attributes of a gather of rows.
+const GATHER: &str = "<{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], \
+    start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 16>}>";
+
+/// The attributes of a scatter of rows.
+const SCATTER: &str = "<{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<\
+    update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, \
+    unique_indices = false}>";
+
+/// The attributes of a convolution with as many results as positions.
+const CONVOLUTION: &str = "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
+    window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} \
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}";
+
 /// The sizes, in elements, of programs of other ops.
 const SIZES: [usize; 5] = [1 << 8, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
 
@@ -157,189 +185,182 @@ fn matrix(elements: usize) -> [usize; 2] {
 }
 
 fn moves(elements: usize, dtype: &str) -> Vec<String> {
+    [turns_and_joins(elements, dtype), parts(elements, dtype), folds(elements, dtype)].concat()
+}
+
+/// Returns transposes, a concatenation, a broadcast and a reversal.
+fn turns_and_joins(elements: usize, dtype: &str) -> Vec<String> {
     let [rows, columns] = matrix(elements);
-    let ty = tensor(&[rows, columns], dtype);
-    let x = format!("%x: {ty}");
-    let turned = tensor(&[columns, rows], dtype);
-    let deep = tensor(&[8, rows / 8, columns], dtype);
-    let deep_turned = tensor(&[rows / 8, 8, columns], dtype);
-    let (wide, padded, part) = (
-        tensor(&[rows, 2 * columns], dtype),
-        tensor(&[rows + 2, columns + 2], dtype),
-        tensor(&[rows / 2, columns], dtype),
-    );
-    let scalar = tensor(&[], dtype);
-    let zero = format!("  %z = stablehlo.constant dense<0.0> : {scalar}\n");
-    let index = "  %i = stablehlo.constant dense<1> : tensor<i32>\n";
-    let (row, column) = (tensor(&[columns], dtype), tensor(&[rows], dtype));
-    let fold = |dim: usize, to: &str| {
-        format!(
-            "{zero}  %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [{dim}] : ({ty}, {scalar}) -> {to}"
-        )
+    let (ty, turned) = (tensor(&[rows, columns], dtype), tensor(&[columns, rows], dtype));
+    let (deep, swapped) = (tensor(&[8, rows / 8, columns], dtype), tensor(&[rows / 8, 8, columns], dtype));
+    let (wide, row) = (tensor(&[rows, 2 * columns], dtype), tensor(&[columns], dtype));
+    let one = |from: &str, line: &str, to: &str| {
+        main(&format!("%x: {from}"), &format!("  %r = stablehlo.{line} : ({from}) -> {to}"), to)
     };
+    let joined = format!("  %r = stablehlo.concatenate %x, %x, dim = 1 : ({ty}, {ty}) -> {wide}");
     vec![
-        main(&x, &format!("  %r = stablehlo.transpose %x, dims = [1, 0] : ({ty}) -> {turned}"), &turned),
-        main(
-            &format!("%x: {deep}"),
-            &format!("  %r = stablehlo.transpose %x, dims = [1, 0, 2] : ({deep}) -> {deep_turned}"),
-            &deep_turned,
-        ),
-        main(&x, &format!("  %r = stablehlo.concatenate %x, %x, dim = 1 : ({ty}, {ty}) -> {wide}"), &wide),
-        main(
-            &x,
-            &format!(
-                "{zero}  %r = stablehlo.pad %x, %z, low = [1, 1], high = [1, 1], interior = [0, 0] : ({ty}, {scalar}) -> {padded}"
-            ),
-            &padded,
-        ),
-        main(&x, &format!("  %r = stablehlo.slice %x [0:{}, 0:{columns}] : ({ty}) -> {part}", rows / 2), &part),
-        main(
-            &x,
-            &format!(
-                "{index}  %r = stablehlo.dynamic_slice %x, %i, %i, sizes = [{}, {columns}] : ({ty}, tensor<i32>, tensor<i32>) -> {part}",
-                rows / 2
-            ),
-            &part,
-        ),
-        main(
-            &format!("{x}, %y: {part}"),
-            &format!(
-                "{index}  %r = stablehlo.dynamic_update_slice %x, %y, %i, %i : ({ty}, {part}, tensor<i32>, tensor<i32>) -> {ty}"
-            ),
-            &ty,
-        ),
-        main(
-            &format!("%x: {row}"),
-            &format!("  %r = stablehlo.broadcast_in_dim %x, dims = [1] : ({row}) -> {ty}"),
-            &ty,
-        ),
-        main(&x, &format!("  %r = stablehlo.reverse %x, dims = [1] : {ty}"), &ty),
-        main(&x, &fold(0, &row), &row),
-        main(&x, &fold(1, &column), &column),
+        one(&ty, "transpose %x, dims = [1, 0]", &turned),
+        one(&deep, "transpose %x, dims = [1, 0, 2]", &swapped),
+        one(&row, "broadcast_in_dim %x, dims = [1]", &ty),
+        main(&format!("%x: {ty}"), &joined, &wide),
+        main(&format!("%x: {ty}"), &format!("  %r = stablehlo.reverse %x, dims = [1] : {ty}"), &ty),
     ]
+}
+
+/// Returns a padding, and slices and an update at constant and at other places.
+fn parts(elements: usize, dtype: &str) -> Vec<String> {
+    let [rows, columns] = matrix(elements);
+    let (ty, part) = (tensor(&[rows, columns], dtype), tensor(&[rows / 2, columns], dtype));
+    let (padded, scalar) = (tensor(&[rows + 2, columns + 2], dtype), tensor(&[], dtype));
+    let (x, half) = (format!("%x: {ty}"), rows / 2);
+    let index = "  %i = stablehlo.constant dense<1> : tensor<i32>\n";
+    let pad = format!(
+        "  %z = stablehlo.constant dense<0.0> : {scalar}
+  %r = stablehlo.pad %x, %z, low = [1, 1], high = [1, 1], interior = [0, 0] : ({ty}, {scalar}) -> {padded}"
+    );
+    let slice = format!("  %r = stablehlo.slice %x [0:{half}, 0:{columns}] : ({ty}) -> {part}");
+    let cut = format!(
+        "{index}  %r = stablehlo.dynamic_slice %x, %i, %i, sizes = [{half}, {columns}]
+    : ({ty}, tensor<i32>, tensor<i32>) -> {part}"
+    );
+    let update = format!(
+        "{index}  %r = stablehlo.dynamic_update_slice %x, %y, %i, %i
+    : ({ty}, {part}, tensor<i32>, tensor<i32>) -> {ty}"
+    );
+    vec![
+        main(&x, &pad, &padded),
+        main(&x, &slice, &part),
+        main(&x, &cut, &part),
+        main(&format!("{x}, %y: {part}"), &update, &ty),
+    ]
+}
+
+/// Returns sums along the first and along the last dimension.
+fn folds(elements: usize, dtype: &str) -> Vec<String> {
+    let [rows, columns] = matrix(elements);
+    let (ty, scalar) = (tensor(&[rows, columns], dtype), tensor(&[], dtype));
+    let fold = |dim: usize, kept: usize| {
+        let to = tensor(&[kept], dtype);
+        let body = format!(
+            "  %z = stablehlo.constant dense<0.0> : {scalar}
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [{dim}] : ({ty}, {scalar}) -> {to}"
+        );
+        main(&format!("%x: {ty}"), &body, &to)
+    };
+    vec![fold(0, columns), fold(1, rows)]
 }
 
 /// Returns gathers and scatters of rows, and sorts.
 fn indexed(elements: usize) -> Vec<String> {
     let rows = (elements / 16).max(1);
-    let (ty, indices) = (tensor(&[rows, 16], "f32"), tensor(&[rows, 1], "i32"));
-    let add = "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n    %s = stablehlo.add %a, %b : tensor<f32>\n    stablehlo.return %s : tensor<f32>";
-    let order = "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n    %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n    stablehlo.return %s : tensor<i1>";
-    let line = tensor(&[elements], "f32");
+    let (ty, indices, line) = (tensor(&[rows, 16], "f32"), tensor(&[rows, 1], "i32"), tensor(&[elements], "f32"));
+    let gather = format!("  %r = \"stablehlo.gather\"(%x, %i) {GATHER} : ({ty}, {indices}) -> {ty}");
+    let scatter = format!("  %r = \"stablehlo.scatter\"(%x, %i, %u) {SCATTER} {ADD} : ({ty}, {indices}, {ty}) -> {ty}");
+    let sort = format!("  %r = \"stablehlo.sort\"(%x) <{{dimension = 0 : i64, is_stable = true}}> {ORDER}");
     vec![
-        main(
-            &format!("%x: {ty}, %i: {indices}"),
-            &format!(
-                "  %r = \"stablehlo.gather\"(%x, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 16>}}> : ({ty}, {indices}) -> {ty}"
-            ),
-            &ty,
-        ),
-        main(
-            &format!("%x: {ty}, %i: {indices}, %u: {ty}"),
-            &format!(
-                "  %r = \"stablehlo.scatter\"(%x, %i, %u) <{{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}}> ({{\n  {add}\n  }}) : ({ty}, {indices}, {ty}) -> {ty}"
-            ),
-            &ty,
-        ),
-        main(
-            &format!("%x: {line}"),
-            &format!(
-                "  %r = \"stablehlo.sort\"(%x) <{{dimension = 0 : i64, is_stable = true}}> ({{\n  {order}\n  }}) : ({line}) -> {line}"
-            ),
-            &line,
-        ),
+        main(&format!("%x: {ty}, %i: {indices}"), &gather, &ty),
+        main(&format!("%x: {ty}, %i: {indices}, %u: {ty}"), &scatter, &ty),
+        main(&format!("%x: {line}"), &format!("{sort} : ({line}) -> {line}"), &line),
     ]
 }
 
-/// Returns convolutions, running sums and pools.
+/// Returns convolutions and running sums.
 fn windows(elements: usize) -> Vec<String> {
     let side = 1 << (elements.ilog2() / 2).saturating_sub(2).max(1);
     let (image, kernel) = (tensor(&[1, side, side, 16], "f32"), tensor(&[3, 3, 16, 16], "f32"));
-    let zero = "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n";
-    let add = "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n    %s = stablehlo.add %a, %b : tensor<f32>\n    stablehlo.return %s : tensor<f32>";
     let [rows, columns] = matrix(elements);
     let ty = tensor(&[rows, columns], "f32");
-    vec![
-        main(
-            &format!("%x: {image}, %w: {kernel}"),
-            &format!(
-                "  %r = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{stride = [1, 1], pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> {image}"
-            ),
-            &image,
-        ),
-        main(
-            &format!("%x: {ty}"),
-            &format!(
-                "{zero}  %r = \"stablehlo.reduce_window\"(%x, %z) <{{window_dimensions = array<i64: 1, {columns}>, window_strides = array<i64: 1, 1>, padding = dense<[[0, 0], [{}, 0]]> : tensor<2x2xi64>}}> ({{\n  {add}\n  }}) : ({ty}, tensor<f32>) -> {ty}",
-                columns - 1
-            ),
-            &ty,
-        ),
-    ]
+    let convolution = format!("  %r = stablehlo.convolution(%x, %w) {CONVOLUTION} : ({image}, {kernel}) -> {image}");
+    let before = columns - 1;
+    let running = format!(
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = \"stablehlo.reduce_window\"(%x, %z) <{{window_dimensions = array<i64: 1, {columns}>,
+    window_strides = array<i64: 1, 1>, padding = dense<[[0, 0], [{before}, 0]]> : tensor<2x2xi64>}}> {ADD}
+    : ({ty}, tensor<f32>) -> {ty}"
+    );
+    vec![main(&format!("%x: {image}, %w: {kernel}"), &convolution, &image), main(&format!("%x: {ty}"), &running, &ty)]
 }
 
-/// The collectives that are measured: the name, the attributes, and how much larger than a part the whole result is.
-const COLLECTIVES: [(&str, &str, bool, [usize; 2]); 5] = [
-    (
-        "all_gather",
-        "all_gather_dim = 0 : i64, replica_groups = GROUPS, channel_handle = CHANNEL, use_global_device_ids",
-        false,
-        [8, 1],
-    ),
-    ("all_reduce", "replica_groups = GROUPS, channel_handle = CHANNEL, use_global_device_ids", true, [1, 1]),
-    (
-        "reduce_scatter",
-        "scatter_dimension = 0 : i64, replica_groups = GROUPS, channel_handle = CHANNEL, use_global_device_ids",
-        true,
-        [1, 8],
-    ),
-    (
-        "all_to_all",
-        "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 8 : i64, replica_groups = GROUPS, channel_handle = CHANNEL",
-        false,
-        [1, 1],
-    ),
-    (
-        "collective_permute",
-        "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]> : tensor<8x2xi64>, channel_handle = CHANNEL",
-        false,
-        [1, 1],
-    ),
+/// A collective that is measured.
+struct Collective {
+    name: &'static str,
+    attributes: &'static str,
+    reduces: bool,
+    /// The elements of a device's result, for so many elements of its operand.
+    elements: [usize; 2],
+    /// True if the result is the same on all devices.
+    is_whole: bool,
+}
+
+const GROUPS: &str = "replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>";
+const PAIRS: &str = "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]> \
+    : tensor<8x2xi64>";
+
+/// The collectives that are measured.
+const COLLECTIVES: [Collective; 5] = [
+    Collective {
+        name: "all_gather",
+        attributes: "all_gather_dim = 0 : i64, GROUPS, use_global_device_ids",
+        reduces: false,
+        elements: [8, 1],
+        is_whole: true,
+    },
+    Collective {
+        name: "all_reduce",
+        attributes: "GROUPS, use_global_device_ids",
+        reduces: true,
+        elements: [1, 1],
+        is_whole: true,
+    },
+    Collective {
+        name: "reduce_scatter",
+        attributes: "scatter_dimension = 0 : i64, GROUPS, use_global_device_ids",
+        reduces: true,
+        elements: [1, 8],
+        is_whole: false,
+    },
+    Collective {
+        name: "all_to_all",
+        attributes: "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 8 : i64, GROUPS",
+        reduces: false,
+        elements: [1, 1],
+        is_whole: false,
+    },
+    Collective { name: "collective_permute", attributes: "PAIRS", reduces: false, elements: [1, 1], is_whole: false },
 ];
 
 /// Returns collectives of several sizes on eight devices.
 pub(crate) fn collectives() -> Vec<String> {
     let sizes = [1 << 7, 1 << 10, 1 << 14, 1 << 18, 1 << 20];
-    sizes.iter().flat_map(|&n| COLLECTIVES.iter().map(move |row| collective(row, n))).collect()
+    sizes.iter().flat_map(|&n| COLLECTIVES.iter().map(move |row| row.program(n))).collect()
 }
 
-/// Returns a program with a collective of parts of so many elements.
-fn collective(row: &(&str, &str, bool, [usize; 2]), elements: usize) -> String {
-    let &(name, attributes, reduces, [times, by]) = row;
-    let attributes = attributes
-        .replace("GROUPS", "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>")
-        .replace("CHANNEL", "#stablehlo.channel_handle<handle = 1, type = 1>");
-    let (part, whole) = (tensor(&[elements], "f32"), tensor(&[8 * elements], "f32"));
-    let own = elements * times / by;
-    let is_whole = name == "all_gather" || name == "all_reduce";
-    let result = tensor(&[if is_whole { own } else { 8 * own }], "f32");
-    let own = tensor(&[own], "f32");
-    let out = if is_whole { "{}" } else { "{\"X\"}" };
-    let region = " ({\n  ^bb0(%q: tensor<f32>, %v: tensor<f32>):\n   %s = stablehlo.add %q, %v : tensor<f32>\n   stablehlo.return %s : tensor<f32>\n  })";
-    let region = if reduces { region } else { "" };
-    format!(
-        "module {{
+impl Collective {
+    /// Returns a program with the collective of parts of so many elements.
+    fn program(&self, elements: usize) -> String {
+        let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
+        let attributes = self.attributes.replace("GROUPS", GROUPS).replace("PAIRS", PAIRS);
+        let (part, whole) = (tensor(&[elements], "f32"), tensor(&[8 * elements], "f32"));
+        let count = elements * self.elements[0] / self.elements[1];
+        let result = tensor(&[if self.is_whole { count } else { 8 * count }], "f32");
+        let own = tensor(&[count], "f32");
+        let (name, out) = (self.name, if self.is_whole { "{}" } else { "{\"X\"}" });
+        let region = if self.reduces { ADD } else { "" };
+        format!(
+            "module {{
  sdy.mesh @mesh = <[\"X\"=8]>
  func.func public @main(%x: {whole} {{sdy.sharding = #sdy.sharding<@mesh, [{{\"X\"}}]>}}) -> {result} {{
-  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{\"X\"}}]>] out_shardings=[<@mesh, [{out}]>] manual_axes={{\"X\"}} (%a: {part}) {{
-   %1 = \"stablehlo.{name}\"(%a) <{{{attributes}}}>{region} : ({part}) -> {own}
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{\"X\"}}]>] out_shardings=[<@mesh, [{out}]>]
+      manual_axes={{\"X\"}} (%p: {part}) {{
+   %1 = \"stablehlo.{name}\"(%p) <{{{attributes}, {channel}}}> {region} : ({part}) -> {own}
    sdy.return %1 : {own}
   }} : ({whole}) -> {result}
   return %0 : {result}
  }}
 }}
 "
-    )
+        )
+    }
 }
 
 /// Returns programs of sizes that are not measured otherwise, by class of instructions.
@@ -349,17 +370,16 @@ pub(crate) fn checks() -> Vec<(&'static str, Vec<String>)> {
     products.extend([[100, 100, 100], [20, 400, 300]].map(|shape| product("bf16", shape)));
     let ty = |n: usize| tensor(&[n], "f32");
     let formula = |n: usize| {
-        let body = "  %0 = stablehlo.tanh %x : T\n  %1 = stablehlo.multiply %0, %x : T\n  %2 = stablehlo.exponential %1 : T\n  %r = stablehlo.add %2, %x : T";
-        main(&format!("%x: {}", ty(n)), &body.replace('T', &ty(n)), &ty(n))
+        let lines = ["%0 = stablehlo.tanh %x", "%1 = stablehlo.multiply %0, %x", "%2 = stablehlo.exponential %1"];
+        let body: String = lines.iter().map(|line| format!("  {line} : {}\n", ty(n))).collect();
+        main(&format!("%x: {}", ty(n)), &format!("{body}  %r = stablehlo.add %2, %x : {}", ty(n)), &ty(n))
     };
     let elements = [500, 3000, 20_000, 100_000, 600_000, 3_000_000];
     let mut streams: Vec<String> = elements.iter().map(|&n| stream(n)).collect();
     streams.extend(elements[..4].iter().map(|&n| formula(n)));
-    let others: Vec<String> =
-        [1 << 10, 1 << 14, 1 << 16].iter().flat_map(|&n| [moves(n, "f32"), indexed(n)].concat()).collect();
-    let collectives: Vec<String> = [1 << 9, 1 << 12, 1 << 16]
-        .iter()
-        .flat_map(|&n| COLLECTIVES.iter().map(move |row| collective(row, n)))
-        .collect();
+    let sizes = [1 << 10, 1 << 14, 1 << 16];
+    let others: Vec<String> = sizes.iter().flat_map(|&n| [moves(n, "f32"), indexed(n)].concat()).collect();
+    let all = |&n: &usize| COLLECTIVES.iter().map(move |row| row.program(n));
+    let collectives: Vec<String> = [1 << 9, 1 << 12, 1 << 16].iter().flat_map(all).collect();
     vec![("product", products), ("element", streams), ("op", others), ("collective", collectives)]
 }

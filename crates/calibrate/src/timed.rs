@@ -29,7 +29,8 @@ pub(crate) fn localized(source: &str) -> Result<Module, Diagnostics> {
 }
 
 impl Timed {
-    /// Compiles a program and makes its arguments. Fails if the text has mistakes, or if the program cannot be compiled.
+    /// Compiles a program and makes its arguments. Fails if the text has mistakes, or if the program cannot be
+    /// compiled.
     pub(crate) fn new(source: &str) -> Result<Timed, Diagnostics> {
         let module = localized(source)?;
         let engine = HostEngine::default();

@@ -7,7 +7,8 @@ use shardwise_view::Timeline;
 use std::path::Path;
 
 /// The comment at the start of a file of a measured machine.
-const HEAD: &str = "# What this machine does in a second, as `shardwise calibrate` has measured it: one constant a line, with how it was
+const HEAD: &str = "\
+# What this machine does in a second, as `shardwise calibrate` has measured it: one constant a line, with how it was
 # measured after `|`. `shardwise simulate PROGRAM --topology FILE:8` predicts with this file, and so does
 # `--topology host:8` if `--machine` or the environment variable SHARDWISE_MACHINE names it. `shardwise run --profile`
 # then shows the limits of the machine, too.

@@ -154,8 +154,8 @@ pub trait Executable: Send + Sync {
     /// devices that should hold equal parts of a result do not.
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
-    /// Executes the program as [`Executable::execute`] does. Returns its results, and the times of its instructions. The
-    /// profile has no instructions if the engine measures none.
+    /// Executes the program as [`Executable::execute`] does. Returns its results, and the times of its instructions.
+    /// The profile has no instructions if the engine measures none.
     ///
     /// # Errors
     /// Fails as [`Executable::execute`] does.

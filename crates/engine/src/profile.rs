@@ -17,8 +17,8 @@ pub struct RunProfile {
     pub worker_count: usize,
     /// The instructions, in the order of the program. Those inside a loop or a branch follow it.
     pub instructions: Vec<InstructionTime>,
-    /// The runs of the instructions, in the order of their starts. If there were too many for the list, the last ones are
-    /// missing, and only `instructions` counts them.
+    /// The runs of the instructions, in the order of their starts. If there were too many for the list, the last ones
+    /// are missing, and only `instructions` counts them.
     pub runs: Vec<InstructionRun>,
     /// When each worker worked on the runs that several workers shared, sorted by run and then by start. A run that is
     /// not listed was run by worker 0 alone.

@@ -45,8 +45,8 @@ fn worker_runs(times: &StepTimes) -> Vec<WorkerTime> {
     times.worker_runs().into_iter().map(of).collect()
 }
 
-/// The steps that write each slot, by their `id`. A parameter of a block has the writers of the values that are bound to
-/// it.
+/// The steps that write each slot, by their `id`. A parameter of a block has the writers of the values that are bound
+/// to it.
 struct Writers {
     of: HashMap<Slot, Vec<usize>>,
 }

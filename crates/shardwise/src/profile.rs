@@ -79,8 +79,8 @@ impl Profile {
     }
 
     /// Returns the times at which the instructions ran. The programs follow each other; the times between them are not
-    /// part of the timeline. If the environment variable `SHARDWISE_MACHINE` names a file that `shardwise calibrate` has
-    /// written, the spans say which share of the limits of the machine they reach.
+    /// part of the timeline. If the environment variable `SHARDWISE_MACHINE` names a file that `shardwise calibrate`
+    /// has written, the spans say which share of the limits of the machine they reach.
     pub fn timeline(&self) -> Timeline {
         let mut names: Vec<&str> = self.runs.iter().map(|(name, _)| name.as_str()).collect();
         names.dedup();

@@ -45,9 +45,9 @@ impl Topology {
         Topology { kind: "h100".into(), grid: vec![nodes, per_node], pods: 1 }
     }
 
-    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, and `h100:2x8`
-    /// for two nodes of eight GPUs. `FILE:8` is the host of a file that `shardwise calibrate` has written, with eight
-    /// devices, and `host:8` is that of the file that the environment variable `SHARDWISE_MACHINE` names.
+    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, and
+    /// `h100:2x8` for two nodes of eight GPUs. `FILE:8` is the host of a file that `shardwise calibrate` has written,
+    /// with eight devices, and `host:8` is that of the file that the environment variable `SHARDWISE_MACHINE` names.
     /// `shardwise simulate --help` and the error for another machine list the machines.
     ///
     /// # Errors

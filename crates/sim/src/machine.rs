@@ -1,7 +1,7 @@
 //! Machines as data. Each constant has its source, and says whether the source was checked for this machine.
 //!
-//! The table is `data/machines.txt`. A machine of one's own is a text of the same form ([`Machine::parse`]), such as the
-//! one that `shardwise calibrate` writes for the machine on which it runs.
+//! The table is `data/machines.txt`. A machine of one's own is a text of the same form ([`Machine::parse`]), such as
+//! the one that `shardwise calibrate` writes for the machine on which it runs.
 
 use crate::rates::{self, Rates};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Loc, did_you_mean};

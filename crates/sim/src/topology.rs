@@ -53,8 +53,8 @@ impl Topology {
         Topology::parse_with(text, Machine::own()?)
     }
 
-    /// Reads a topology as [`Topology::parse`] does. `own` is the machine that `host` and its own name mean, in place of
-    /// that of the environment.
+    /// Reads a topology as [`Topology::parse`] does. `own` is the machine that `host` and its own name mean, in place
+    /// of that of the environment.
     ///
     /// # Errors
     /// Fails as [`Topology::parse`] does.

@@ -1,8 +1,8 @@
 //! `cargo xtask host-predictions`: compares predictions for this machine with measurements on it.
 //!
 //! The programs are those of `testdata/cost` and some of the corpus. Each is run several times by the host engine and
-//! predicted with the constants of this machine. The run with the median time is compared: its total time, and the times
-//! of its longest instructions.
+//! predicted with the constants of this machine. The run with the median time is compared: its total time, and the
+//! times of its longest instructions.
 
 use crate::bench::median;
 use crate::table::Table;
@@ -190,9 +190,10 @@ mod tests {
         let measured = timeline(Maker::Measured { machine: "m".into() }, &[("a", 100), ("b", 200), ("c", 1)]);
         let predicted = timeline(Maker::Predicted { machine: "m".into() }, &[("b", 220), ("a", 50)]);
         let (errors, missing) = longest(&measured, &predicted);
-        assert_eq!((errors.iter().map(|e| (e * 1000.0).round()).collect::<Vec<_>>(), missing), (vec![100.0, -500.0], 1));
+        let rounded: Vec<f64> = errors.iter().map(|e| (e * 1000.0).round()).collect();
+        assert_eq!((rounded, missing), (vec![100.0, -500.0], 1));
         let compared = Compared { name: "p".into(), measured, predicted, errors, missing };
         let (text, is_good) = report(&[compared], true);
-        assert!(!is_good && text.contains("-10.3 %") && text.contains("the whole run") | text.contains("instruction"));
+        assert!(!is_good && text.contains("-10.3 %") && text.contains("the whole run"));
     }
 }

@@ -119,8 +119,8 @@ impl Spans<'_> {
         }
     }
 
-    /// Returns the spans of the last runs of those instructions whose results these ones read, sorted. They end no later
-    /// than `start`.
+    /// Returns the spans of the last runs of those instructions whose results these ones read, sorted. They end no
+    /// later than `start`.
     fn after(&self, own: &[InstructionTime], start: Picoseconds) -> Vec<SpanIndex> {
         let read = own.iter().flat_map(|i| &i.after).filter_map(|&i| self.last.get(i).copied().flatten());
         let mut spans: Vec<SpanIndex> = read.filter(|&i| self.spans[i].end <= start).map(SpanIndex::new).collect();

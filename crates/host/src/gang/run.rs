@@ -212,10 +212,10 @@ impl<'a> Run<'a> {
             begun
         });
         self.step(step, selected)?;
-        if let (Some(begun), Some(times)) = (&begun, &mut self.times) {
+        if let Some(times) = &mut self.times {
             times.is_quiet = false;
             if !is_control {
-                times.computed(begun);
+                times.computed();
             }
         }
         self.clear(&step.drops);
@@ -372,6 +372,8 @@ impl<'a> Run<'a> {
         budget::take_operations(step.work.saturating_mul(cx.instances.len() as u64));
         kernel.check(&cx)?;
         kernel.run(&mut cx)?;
+        // The inputs that the kernel took are still there.
+        self.times.iter_mut().for_each(StepTimes::computed);
         self.finish(cx, selected);
         Ok(())
     }

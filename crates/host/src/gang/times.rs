@@ -24,8 +24,10 @@ pub struct StepTimes {
     /// The bytes that the account has in use beside the arguments and the constants.
     others: usize,
     recorder: Arc<Recorder>,
-    /// For each step, by its `id`, how often it ran, and the total time. The time of small steps that were timed together
-    /// is that of the first one.
+    /// The index of the run that began last, if it is listed.
+    last: Option<usize>,
+    /// For each step, by its `id`, how often it ran, and the total time. The time of small steps that were timed
+    /// together is that of the first one.
     pub totals: Vec<(u64, Duration)>,
     /// The runs, in the order of their starts.
     pub runs: Vec<StepRun>,
@@ -77,6 +79,7 @@ impl StepTimes {
             others: account.in_use().saturating_sub(held),
             account,
             recorder: Arc::new(Recorder::default()),
+            last: None,
             totals: vec![(0, Duration::ZERO); step_count],
             runs: vec![],
             turn: None,
@@ -90,8 +93,8 @@ impl StepTimes {
         &self.recorder
     }
 
-    /// Returns what the workers did, and when in relation to the first step, sorted by run. The key of each is the index
-    /// of the run in the list.
+    /// Returns what the workers did, and when in relation to the first step, sorted by run. The key of each is the
+    /// index of the run in the list.
     pub fn worker_runs(&self) -> Vec<(WorkerRun, [Duration; 2])> {
         let Some(first) = self.first else { return vec![] };
         let since = |time: Instant| time.saturating_duration_since(first);
@@ -111,13 +114,16 @@ impl StepTimes {
             self.runs.push(run);
         }
         self.recorder.set_key(index);
+        self.last = index;
         Begun { start, index, quiet_runs: self.quiet_runs }
     }
 
     /// Records that the last step that has begun has computed its results, and has not released what it read.
-    pub fn computed(&mut self, begun: &Begun) {
-        if let Some(index) = begun.index {
-            self.runs[index].peak_bytes = self.in_use();
+    pub fn computed(&mut self) {
+        if let Some(index) = self.last.filter(|_| !self.is_quiet) {
+            let bytes = self.in_use();
+            let peak = &mut self.runs[index].peak_bytes;
+            *peak = bytes.max(*peak);
         }
     }
 

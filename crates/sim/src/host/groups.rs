@@ -1,6 +1,6 @@
 //! Which ops of a block run as one instruction on a host: chains of elementwise ops, with the reduction of trailing
-//! dimensions that they use or that uses them. Ops that only change where elements are read are part of the ops that use
-//! them.
+//! dimensions that they use or that uses them. Ops that only change where elements are read are part of the ops that
+//! use them.
 
 use crate::fuse::{is_bitcast, is_fusible};
 use crate::op::Product;

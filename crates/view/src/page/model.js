@@ -178,7 +178,7 @@ function roofline(model, sum) {
 
 /**
  * Returns the limits of the machine, as pairs of a name and a rate, the highest first: operations by type, and bytes by
- * memory. If the timeline does not have them, they are the highest rates at which the least times of spans are computed.
+ * memory. If the timeline does not have them, they are the highest rates at which least times of spans are computed.
  */
 function limits(model) {
   const descending = (a, b) => b[1] - a[1];
