@@ -11,6 +11,8 @@ pub mod generate;
 #[cfg(test)]
 mod memory;
 pub mod mutate;
+#[cfg(test)]
+mod profiles;
 mod program;
 #[cfg(test)]
 mod promoted;

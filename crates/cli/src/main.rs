@@ -12,6 +12,7 @@
 #[macro_use]
 mod out;
 
+mod calibrate;
 mod check;
 mod communication;
 mod demo;
@@ -92,6 +93,8 @@ enum Command {
     Shardings(ShardingsArgs),
     /// Predict when each instruction runs on a machine that need not be here.
     Simulate(SimulateArgs),
+    /// Measure this machine, so that `simulate` can predict how long it takes for a program.
+    Calibrate(CalibrateArgs),
     /// Run passes by name, and print the result.
     Opt(OptArgs),
 }
@@ -151,6 +154,10 @@ struct RunArgs {
     /// trace for Perfetto (.pftrace), Chrome (.json) or XProf (.xplane.pb).
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     profile: Option<PathBuf>,
+    /// The file of this machine, as `calibrate` writes it: the profile then shows shares of its limits. The default is
+    /// the file that the environment variable SHARDWISE_MACHINE names.
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    machine: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "host")]
     engine: EngineName,
     /// End with an error at the first op that makes a NaN although its operands have none. Ops are not fused.
@@ -260,9 +267,14 @@ struct SimulateArgs {
     #[command(flatten)]
     source: Source,
     /// The machine and its grid of chips: `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, `h100:2x8` for two nodes
-    /// of eight GPUs. The default is what the program's mesh states.
+    /// of eight GPUs, or `FILE:8` for eight devices on the host of a file that `calibrate` has written. The default is
+    /// what the program's mesh states.
     #[arg(long, value_name = "MACHINE")]
     topology: Option<String>,
+    /// The file of the host that `--topology host:8` means. The default is the file that the environment variable
+    /// SHARDWISE_MACHINE names.
+    #[arg(long, value_name = "FILE")]
+    machine: Option<PathBuf>,
     /// The collectives that run beside other ops. The program is changed so that they do, and the changes are listed
     /// as notes.
     #[arg(long, value_enum, default_value = "off")]
@@ -299,6 +311,12 @@ struct ExplainArgs {
     /// Print JSON, with all facts of each collective and each change.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Args)]
+struct CalibrateArgs {
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -395,6 +413,7 @@ fn command(command: Command) -> Result<(), String> {
         Command::Explain(args) => explain::explain(&args).map_err(|e| e.to_string()),
         Command::Shardings(args) => shardings::shardings(&args).map_err(|e| e.to_string()),
         Command::Simulate(args) => simulate::simulate(&args).map_err(|e| e.to_string()),
+        Command::Calibrate(args) => calibrate::calibrate(&args).map_err(|e| e.to_string()),
         Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
     }
 }

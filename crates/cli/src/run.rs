@@ -1,7 +1,7 @@
 //! `shardwise run`: runs a program and prints or writes its results.
 
 use crate::placed::Placed;
-use crate::{EngineName, RunArgs, check, memory, npz, parts, random, timelines};
+use crate::{EngineName, RunArgs, calibrate, check, memory, npz, parts, random, timelines};
 use shardwise_base::compare::element_text;
 use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop, counted};
 use shardwise_engine::{Engine, Executable, Signature};
@@ -51,7 +51,9 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
         say!("median of {}: {:?}", counted(n, "run"), inputs.median(n)?);
     }
     if let Some(target) = &args.profile {
-        let timeline = inputs.profile()?.timeline(&args.source.file.display().to_string());
+        let machine = calibrate::own(args.machine.as_deref())?;
+        let mut timeline = inputs.profile()?.timeline(&args.source.file.display().to_string());
+        calibrate::set_limits(&mut timeline, machine.as_ref());
         timelines::show(&timeline, target, &args.source)?;
     }
     Ok(())

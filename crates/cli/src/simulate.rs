@@ -2,7 +2,7 @@
 
 use crate::out::{self, Output};
 use crate::source::printed;
-use crate::{SimulateArgs, timelines};
+use crate::{SimulateArgs, calibrate, timelines};
 use serde_json::{Value, json};
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::Module;
@@ -12,7 +12,8 @@ use shardwise_sim::{Machine, Overlap, Summary, Topology};
 use shardwise_view::{Span, SpanKind, Timeline};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
-    let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
+    let own = calibrate::own(args.machine.as_deref())?;
+    let stated = args.topology.as_deref().map(|text| Topology::parse_with(text, own)).transpose()?;
     timelines::check(args.output.as_deref())?;
     let module = args.source.read()?;
     let topology = stated.map_or_else(|| of_program(&module), Ok)?;
@@ -58,6 +59,8 @@ fn json(timeline: &Timeline, topology: &Topology) -> Value {
     json!({
         "topology": topology.to_string(),
         "step_us": microseconds(timeline.end()),
+        "step_us_range": timeline.end_range().map(|range| range.map(microseconds)),
+        "uncertainty": timeline.uncertainty,
         "flops": summary.flops,
         "utilization": summary.utilization,
         "peak_bytes": summary.peak_bytes,
@@ -75,6 +78,9 @@ fn of_span(timeline: &Timeline, span: &Span) -> Value {
         "op": span.ops.join(", "),
         "start_us": microseconds(span.start),
         "end_us": microseconds(span.end),
+        "us_range": span.duration_range().map(|range| range.map(microseconds)),
+        "uncertainty": span.uncertainty,
+        "instances": span.instances,
         "is_collective": span.kind == SpanKind::Collective,
         "runs": span.runs,
         "turn": span.turn,

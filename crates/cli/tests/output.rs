@@ -317,5 +317,39 @@ fn programs_print_and_their_numbers_are_checked() {
         assert!(error.contains("on devices 1") && error.contains("1 of 2 elements"), "{error}");
         let output = run(engine, "0.0", &["--check-infs"]);
         assert!(String::from_utf8_lossy(&output.stderr).contains("makes numbers that are infinite"));
+}
+
+/// Rates of a machine by hand: an all-reduce writes 1 kB in a microsecond, and an instruction takes 10 us beside its
+/// work.
+const HOST: &str = "host host \"By hand\"\nworkers 2 | by hand\nmemory_bytes 1e9 | by hand\n\
+    instruction_s 1e-5 | by hand\nspeedup 2 | by hand\nstream.1000 1e9 | by hand\n\
+    collective.stablehlo.all_reduce.1000 1e9 |? by hand\n\
+    peak.f32 1e9 | by hand\nlevel.memory.bytes 1e9 | by hand\nlevel.memory.bytes_per_s 1e9 | by hand\n\
+    error.collective 0.5 | by hand\n";
+
+#[test]
+fn a_host_is_predicted_from_a_file() {
+    let folder = folder("hosts");
+    let program = program(&folder, SUM);
+    let file = folder.join("machine.txt").display().to_string();
+    std::fs::write(&file, HOST).unwrap();
+    for topology in [&["--topology", &format!("{file}:4")][..], &["--topology", "host:4", "--machine", &file]] {
+        let json: Value =
+            serde_json::from_str(&printed(&[&["simulate", &program, "--json"], topology].concat())).unwrap();
+        assert_eq!(json["topology"], "host:4");
+        let spans = json["spans"].as_array().unwrap();
+        let moved = spans.iter().find(|span| span["is_collective"] == true).unwrap();
+        assert_eq!((&moved["uncertainty"], &moved["op"]), (&0.5.into(), &"stablehlo.all_reduce".into()));
+        assert!(moved["end_us"].as_f64().unwrap() - moved["start_us"].as_f64().unwrap() > 10.0, "{moved}");
+    }
+    let text = printed(&["run", &program, "--random", "1", "--profile", "--machine", &file]);
+    assert!(text.contains("of the limit") && text.contains("all_reduce"), "{text}");
+    let broken = folder.join("broken.txt").display().to_string();
+    std::fs::write(&broken, HOST.replace("stream.1000", "streem.1000")).unwrap();
+    let cases = [(format!("{broken}:4"), "machine-text"), (format!("{file}:2x2"), "topology-grid")];
+    for (topology, code) in cases.into_iter().chain([("host:4".into(), "calibrate")]) {
+        let output = shardwise(&["simulate", &program, "--topology", &topology]);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && error.contains(code), "{topology}: {error}");
     }
 }

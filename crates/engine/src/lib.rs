@@ -12,7 +12,7 @@ mod numbers;
 mod profile;
 
 pub use numbers::{Found, NumberChecks};
-pub use profile::{InstructionRun, InstructionTime, RunProfile};
+pub use profile::{InstructionRun, InstructionTime, RunProfile, WorkerTime};
 
 use layout::ShardBox;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
@@ -156,8 +156,8 @@ pub trait Executable: Send + Sync {
     /// devices that should hold equal parts of a result do not.
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics>;
 
-    /// Executes the program as [`Executable::execute`] does. Returns its results, and the times of its instructions. The
-    /// profile has no instructions if the engine measures none.
+    /// Executes the program as [`Executable::execute`] does. Returns its results, and the times of its instructions.
+    /// The profile has no instructions if the engine measures none.
     ///
     /// # Errors
     /// Fails as [`Executable::execute`] does.

@@ -1,7 +1,9 @@
 //! The times of the instructions of one run.
 
-use shardwise_base::Loc;
-use shardwise_view::{Lane, LaneKind, Maker, MemoryUse, Picoseconds, Span, SpanKind, Timeline, Work};
+mod timeline;
+
+use shardwise_base::{DType, Loc};
+use shardwise_view::{MemoryPart, Timeline};
 use std::time::Duration;
 
 /// The instructions of a program, and when they ran in one run.
@@ -11,30 +13,55 @@ pub struct RunProfile {
     pub machine: String,
     /// The number of devices that the run served.
     pub device_count: usize,
+    /// The number of workers that run the instructions, or 0 if it is not known.
+    pub worker_count: usize,
     /// The instructions, in the order of the program. Those inside a loop or a branch follow it.
     pub instructions: Vec<InstructionTime>,
-    /// The runs of the instructions, in the order of their starts. If there were too many for the list, the last ones are
-    /// missing, and only `instructions` counts them.
+    /// The runs of the instructions, in the order of their starts. If there were too many for the list, the last ones
+    /// are missing, and only `instructions` counts them.
     pub runs: Vec<InstructionRun>,
+    /// When each worker worked on the runs that several workers shared, sorted by run and then by start. A run that is
+    /// not listed was run by worker 0 alone.
+    pub worker_runs: Vec<WorkerTime>,
+    /// The arrays that are in memory where its use is highest, the largest first. Empty if they are not known.
+    pub at_peak: Vec<MemoryPart>,
 }
 
 /// An instruction of a program, and how long it took.
 #[derive(Clone, Debug)]
 pub struct InstructionTime {
-    /// The name of the op that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
+    /// The name of what ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
+    /// The full names of the ops that it computes.
+    pub ops: Vec<String>,
     pub loc: Loc,
     /// The types of the results on a device.
     pub shape: String,
+    /// The type of the elements that are computed. `None` if there is no result.
+    pub dtype: Option<DType>,
+    /// The layout of the first result, if the program states it.
+    pub sharding: Option<String>,
+    /// For a collective, the reason why it is there, if it is known.
+    pub reason: Option<String>,
     /// The number of loops and branches that contain the instruction.
     pub depth: usize,
     /// How often the instruction ran. A run on all devices counts once.
     pub count: u64,
-    /// The total time of all runs. That of a loop or a branch includes the instructions inside.
+    /// The total time of all runs. That of a loop or a branch includes the instructions inside. Small instructions that
+    /// were measured together have equal shares.
     pub total: Duration,
-    /// The bytes that a run reads and writes for a device: the operands and results. `None` for a loop or a branch, and
+    /// The number of distinct results, each of which is computed once for all devices that have it.
+    pub instances: usize,
+    /// The additions and multiplications for one result. `None` for a loop, a branch or a collective, and if they are
+    /// not known.
+    pub flops: Option<u64>,
+    /// The bytes that are read and written for one result: the operands and results. `None` for a loop or a branch, and
     /// if the results are the operands' memory.
     pub memory_bytes: Option<u64>,
+    /// The bytes that a device receives from others. `None` if it is no collective.
+    pub received_bytes: Option<u64>,
+    /// The indices of the instructions whose results it reads.
+    pub after: Vec<usize>,
     pub is_collective: bool,
     /// True for a loop or a branch, whose instructions have rows of their own.
     pub is_control: bool,
@@ -42,86 +69,48 @@ pub struct InstructionTime {
     pub is_fallback: bool,
 }
 
-/// One run of an instruction.
+/// One run of an instruction, or of small instructions that follow each other and were measured together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstructionRun {
-    /// The index of the instruction in the profile.
+    /// The index of the first instruction in the profile.
     pub instruction: usize,
+    /// The number of instructions.
+    pub count: usize,
+    /// The number of results that were computed. It is less than that of the instruction if only some devices ran it.
+    pub instances: usize,
     /// The times since the first instruction started.
     pub start: Duration,
     pub end: Duration,
     /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
+    /// The largest number of bytes that are in use while it runs, of all devices together.
+    pub peak_bytes: usize,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,
+    /// For a loop or a branch of small instructions, the number of their runs, which were not measured one by one.
+    pub quiet_runs: u64,
+}
+
+/// A period in which a worker worked on a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WorkerTime {
+    /// The index of the run.
+    pub run: usize,
+    /// The number of the worker. The thread that called the program is number 0.
+    pub worker: usize,
+    /// The times since the first instruction started.
+    pub start: Duration,
+    pub end: Duration,
+    /// The number of parts of the instruction that it ran, at least 1.
+    pub parts: usize,
 }
 
 impl RunProfile {
     /// Returns the timeline of the run. `program` is the name of the program.
+    ///
+    /// It has a lane for the instructions and, if the number of workers is known, a lane for each worker. A span of a
+    /// worker is within that of its instruction, and the work of its spans adds up to that of the instruction.
     pub fn timeline(&self, program: &str) -> Timeline {
-        let mut timeline = Timeline::new(program, Maker::Measured { machine: self.machine.clone() });
-        timeline.device_count = self.device_count;
-        let lane = timeline.lanes.push(Lane { name: "instructions".into(), kind: LaneKind::Program });
-        for run in &self.runs {
-            let own = &self.instructions[run.instruction];
-            let time = picoseconds(run.start)..picoseconds(run.end);
-            let span = Span {
-                ops: own.ops(),
-                loc: own.loc.clone(),
-                shape: Some(own.shape.clone()),
-                turn: run.turn,
-                devices: self.device_count,
-                work: Work { memory_bytes: own.memory_bytes, ..Work::default() },
-                ..Span::new(lane, own.name.trim_start_matches("stablehlo."), own.kind(), time)
-            };
-            timeline.spans.push(span);
-        }
-        timeline.memory = self.memory();
-        timeline.notes = self.notes();
-        timeline
+        timeline::of(self, program)
     }
-
-    /// Returns the bytes in use after each run at which they change.
-    fn memory(&self) -> Vec<MemoryUse> {
-        let mut ends: Vec<_> = self.runs.iter().collect();
-        ends.sort_by_key(|run| run.end);
-        let mut uses: Vec<MemoryUse> = vec![];
-        for run in ends {
-            let bytes = run.bytes_in_use as u64;
-            if uses.last().is_none_or(|last| last.bytes != bytes) {
-                uses.push(MemoryUse { start: picoseconds(run.end), bytes });
-            }
-        }
-        uses
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let (shown, all) = (self.runs.len() as u64, self.instructions.iter().map(|i| i.count).sum());
-        let names: Vec<&str> = self.instructions.iter().filter(|i| i.is_fallback).map(|i| i.name.as_str()).collect();
-        let unlisted = format!("only the first {shown} of {all} runs of instructions are listed");
-        let evaluated = format!("run by the reference evaluation, for lack of a kernel: {}", names.join(", "));
-        let found = [(shown < all, unlisted), (!names.is_empty(), evaluated)];
-        found.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
-    }
-}
-
-impl InstructionTime {
-    /// Returns the names of the ops: those in the brackets of `fused(multiply, add)`, or the only one.
-    fn ops(&self) -> Vec<String> {
-        let inner = self.name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
-        inner.unwrap_or(&self.name).split(", ").map(str::to_string).collect()
-    }
-
-    fn kind(&self) -> SpanKind {
-        match (self.is_control, self.is_collective) {
-            (true, _) => SpanKind::Control,
-            (_, true) => SpanKind::Collective,
-            _ => SpanKind::Compute,
-        }
-    }
-}
-
-/// Converts a duration. Durations that do not fit, of more than 213 days, become the longest one.
-fn picoseconds(duration: Duration) -> Picoseconds {
-    u64::try_from(duration.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX)
 }

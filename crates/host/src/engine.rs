@@ -1,16 +1,17 @@
 //! The embedded engine as an implementation of the engine trait.
 
-use crate::gang::{Given, Options, Predicted, Run, StepRun, StepTimes, check, fill, lower};
+use crate::gang::{Given, Options, Predicted, Run, StepTimes, check, fill, lower};
 use crate::memory::{Buffer, Guard, Memory};
-use crate::plan::{Code, Plan, Points, Step, StepKind};
-use crate::pool::Workers;
-use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop, counted};
+use crate::plan::{Plan, Points};
+use crate::profile::profile;
+use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{
-    Argument, ArrayHandle, Engine, EngineArray, Executable, InstructionRun, InstructionTime, NewArray, NumberChecks,
-    RunMemory, RunProfile, ShardedType, Signature, layout,
+    Argument, ArrayHandle, Engine, EngineArray, Executable, NewArray, NumberChecks, RunMemory, RunProfile, ShardedType,
+    Signature, layout,
 };
 use shardwise_ir::{Func, Module, TensorType, verify};
 use shardwise_ops::reducer::nothings;
+use shardwise_view::MemoryPart;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
@@ -272,6 +273,14 @@ impl Program {
         Run::predict(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }
 
+    /// Returns the arrays that are in memory at the peak of a run if all arguments are lent, the largest first. Returns
+    /// none if the prediction of the memory is stopped.
+    fn at_peak(&self) -> Vec<MemoryPart> {
+        let given = self.given(&vec![false; self.signature.inputs.len()]);
+        let at_peak = || Run::at_peak(&self.plan, &self.module, self.func(), &given, &self.predicted());
+        Stop::catch(at_peak).unwrap_or_default()
+    }
+
     fn given(&self, is_donated: &[bool]) -> Vec<Given> {
         let inputs = self.signature.inputs.iter().zip(is_donated);
         inputs.map(|(ty, &is_donated)| Given { points: points_of(ty), is_donated }).collect()
@@ -349,61 +358,7 @@ impl Executable for Program {
     fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, RunProfile), Diagnostics> {
         let (arrays, times) = self.run(args, true)?;
         let times = times.expect("the times are measured");
-        let mut rows =
-            Rows { plan: &self.plan, times: &times, instructions: vec![], of_step: vec![0; times.totals.len()] };
-        rows.collect(&self.plan.code, 0);
-        let runs = times.runs.iter().map(|run| rows.run(run)).collect();
-        let machine = format!("host, {}", counted(Workers::global().count(), "worker"));
-        let device_count = self.module.main_mesh().map_or(1, |mesh| mesh.size());
-        Ok((arrays, RunProfile { machine, device_count, instructions: rows.instructions, runs }))
-    }
-}
-
-/// The instructions of a profile, which are the steps of the plan.
-struct Rows<'a> {
-    plan: &'a Plan,
-    times: &'a StepTimes,
-    instructions: Vec<InstructionTime>,
-    /// For each step, by its `id`, the index of its instruction.
-    of_step: Vec<usize>,
-}
-
-impl Rows<'_> {
-    /// Appends a row for each step of `code`, which is inside of `depth` steps, each followed by the rows of the steps
-    /// inside of it.
-    fn collect(&mut self, code: &Code, depth: usize) {
-        for step in &code.steps {
-            self.of_step[step.id] = self.instructions.len();
-            self.instructions.push(self.instruction(step, depth));
-            step.kind.blocks().into_iter().for_each(|inner| self.collect(inner, depth + 1));
-        }
-    }
-
-    fn instruction(&self, step: &Step, depth: usize) -> InstructionTime {
-        let (count, total) = self.times.totals[step.id];
-        let is_collective = step.kind.is_collective();
-        let is_control = !step.kind.blocks().is_empty();
-        let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
-        let bytes = slots.fold(0u64, |sum, slot| sum.saturating_add(self.plan.slots[slot].bytes as u64));
-        let shapes: Vec<String> = step.outputs.iter().map(|&slot| self.plan.slots[slot].ty.short()).collect();
-        InstructionTime {
-            name: step.name.clone(),
-            loc: step.loc.clone(),
-            shape: shapes.join(", "),
-            depth,
-            count,
-            total,
-            memory_bytes: (!is_control && !matches!(step.kind, StepKind::Alias | StepKind::Permute(_)))
-                .then_some(bytes),
-            is_collective,
-            is_control,
-            is_fallback: matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Exchange { .. }),
-        }
-    }
-
-    fn run(&self, run: &StepRun) -> InstructionRun {
-        let StepRun { step, start, end, turn, bytes_in_use } = *run;
-        InstructionRun { instruction: self.of_step[step], start, end, turn, bytes_in_use }
+        Ok((arrays, profile(&self.plan, &self.module, self.func(), &times, self.at_peak())))
     }
 }
 

@@ -25,8 +25,10 @@ mod operand;
 mod parts;
 mod plan;
 pub mod pool;
+mod profile;
 mod simd;
 mod small;
 mod sync;
 
 pub use engine::HostEngine;
+pub use simd::peak_flops;

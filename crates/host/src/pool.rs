@@ -19,6 +19,10 @@
 //! ```
 #![expect(unsafe_code, reason = "workers share a job")]
 
+mod recorder;
+
+pub(crate) use recorder::{Recorder, WorkerRun};
+
 use crate::memory::Guard;
 use crate::sync::{Arc, AtomicBool, AtomicPtr, AtomicUsize, Builder, JoinHandle, Mutex, Thread, park, yield_now};
 use shardwise_base::budget::counts_down_to_0;
@@ -75,6 +79,8 @@ struct Job<'a> {
     /// The guard of the thread that called [`Workers::run`].
     guard: Guard,
     failure: Mutex<Option<Failure>>,
+    /// What records the workers' runs, and the key of the call.
+    recorder: Option<(std::sync::Arc<Recorder>, usize)>,
 }
 
 /// The reason why a part ended early.
@@ -145,9 +151,10 @@ impl Workers {
 
     fn run_together(&self, parts: usize, run: &(dyn Fn(usize) + Sync)) -> Option<Failure> {
         let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
-        let job = Job { run, parts, next, budget: Budget::current(), guard: Guard::current(), failure };
+        let (budget, guard, recorder) = (Budget::current(), Guard::current(), recorder::current());
+        let job = Job { run, parts, next, budget, guard, failure, recorder };
         self.open(&job);
-        job.work();
+        job.work(0);
         self.close();
         job.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -257,12 +264,13 @@ impl Spin {
 impl Job<'_> {
     /// Takes parts until none is left, one of them ends early, or the poll after one stops the run. In the last two
     /// cases no worker takes another part, and the reason is recorded as the job's failure unless there is one already.
-    fn work(&self) {
+    fn work(&self, worker: usize) {
+        let start = self.recorder.as_ref().map(|_| Instant::now());
         INSIDE.set(true);
         let ended = catch_unwind(AssertUnwindSafe(|| Stop::catch(|| self.take_parts())));
         INSIDE.set(false);
         let failure = match ended {
-            Ok(Ok(())) => return,
+            Ok(Ok(parts)) => return self.record(worker, start, parts),
             Ok(Err(stop)) => Failure::Stop(stop),
             Err(payload) => Failure::Panic(payload),
         };
@@ -271,21 +279,30 @@ impl Job<'_> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
 
-    fn take_parts(&self) {
-        loop {
+    /// Takes parts until none is left. Returns how many it has taken.
+    fn take_parts(&self) -> usize {
+        for taken in 0.. {
             let part = self.next.fetch_add(1, SeqCst);
             if part >= self.parts {
-                return;
+                return taken;
             }
             (self.run)(part);
             budget::poll();
+        }
+        unreachable!("the parts end")
+    }
+
+    /// Records that a worker took these parts from `start` until now, if the call is recorded.
+    fn record(&self, worker: usize, start: Option<Instant>, parts: usize) {
+        if let (Some((recorder, key)), Some(start)) = (&self.recorder, start) {
+            recorder.add(WorkerRun { worker, key: *key, start, end: Instant::now(), parts });
         }
     }
 }
 
 impl Shared {
     /// Takes parts of the open job, if there is one, under the budget and the guard of its caller.
-    fn visit(&self) {
+    fn visit(&self, worker: usize) {
         self.visitors.fetch_add(1, SeqCst);
         let job = self.job.load(SeqCst);
         if !job.is_null() {
@@ -293,7 +310,7 @@ impl Shared {
             let job = unsafe { &*job };
             let _entered = job.budget.as_ref().map(Budget::enter);
             let _guarding = job.guard.enter();
-            job.work();
+            job.work(worker);
         }
         self.visitors.fetch_sub(1, SeqCst);
     }
@@ -304,17 +321,17 @@ impl Helper {
         let asleep = Arc::new(AtomicBool::new(false));
         let (shared, mine) = (shared.clone(), asleep.clone());
         let builder = Builder::new().name(format!("shardwise-{index}"));
-        let thread = builder.spawn(move || serve(&shared, &mine)).ok()?;
+        let thread = builder.spawn(move || serve(index, &shared, &mine)).ok()?;
         Some(Helper { handle: thread.thread().clone(), thread: Some(thread), asleep })
     }
 }
 
-fn serve(shared: &Shared, asleep: &AtomicBool) {
+fn serve(worker: usize, shared: &Shared, asleep: &AtomicBool) {
     let mut seen = 0;
     while !shared.stop.load(SeqCst) {
         if wait_for_epoch(shared, seen) {
             seen = shared.epoch.load(SeqCst);
-            shared.visit();
+            shared.visit(worker);
         } else {
             sleep(shared, asleep, seen);
         }

@@ -31,6 +31,12 @@ impl<'a> OpView<'a> {
         &self.data().loc
     }
 
+    /// Returns the location for which the op is there: for communication that the partitioner has added, that of the op
+    /// that needs it, and else its own.
+    pub fn origin(&self) -> &'a Loc {
+        self.data().reason.as_ref().map_or(self.loc(), |reason| &reason.consumer_loc)
+    }
+
     #[inline]
     pub fn operands(&self) -> &'a [Value] {
         &self.data().operands

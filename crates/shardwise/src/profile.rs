@@ -3,6 +3,7 @@
 use crate::ambient::scoped;
 use crate::{Result, Returns, SourceLocation};
 use shardwise_engine::{InstructionTime, RunProfile};
+use shardwise_sim::Machine;
 use shardwise_view::{Maker, Timeline};
 use std::fmt;
 use std::path::Path;
@@ -78,7 +79,8 @@ impl Profile {
     }
 
     /// Returns the times at which the instructions ran. The programs follow each other; the times between them are not
-    /// part of the timeline.
+    /// part of the timeline. If the environment variable `SHARDWISE_MACHINE` names a file that `shardwise calibrate`
+    /// has written, the spans say which share of the limits of the machine they reach.
     pub fn timeline(&self) -> Timeline {
         let mut names: Vec<&str> = self.runs.iter().map(|(name, _)| name.as_str()).collect();
         names.dedup();
@@ -88,6 +90,9 @@ impl Profile {
         };
         runs.for_each(|next| timeline.append(next));
         timeline.program = names.join(", ");
+        if let Ok(Some(machine)) = Machine::own() {
+            timeline.set_limits(machine.limits());
+        }
         timeline
     }
 

@@ -46,17 +46,22 @@ impl Topology {
         Topology { kind: "h100".into(), grid: vec![nodes, per_node], pods: 1 }
     }
 
-    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, and `h100:2x8`
-    /// for two nodes of eight GPUs. `shardwise simulate --help` and the error for another machine list the machines.
+    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, and
+    /// `h100:2x8` for two nodes of eight GPUs. `FILE:8` is the host of a file that `shardwise calibrate` has written,
+    /// with eight devices, and `host:8` is that of the file that the environment variable `SHARDWISE_MACHINE` names.
+    /// `shardwise simulate --help` and the error for another machine list the machines.
     ///
     /// # Errors
     ///
-    /// `machine-unknown` if there is no such machine, and `topology-grid` if it has no such grid.
+    /// `machine-unknown` if there is no such machine, `machine-file` or `machine-text` if a file of machines cannot be
+    /// read or has mistakes, and `topology-grid` if the machine has no such grid.
     #[track_caller]
     pub fn parse(text: &str) -> Result<Topology> {
         let read = sim::Topology::parse(text).map_err(|found| at_caller(found, Location::caller()))?;
         let (grid, pods) = read.sizes();
-        Ok(Topology { kind: read.machine().name.to_string(), grid, pods })
+        // A host is found again by its file.
+        let stated = text.rsplit_once(':').map(|(machine, _)| machine).filter(|_| read.machine().is_host());
+        Ok(Topology { kind: stated.unwrap_or(&read.machine().name).to_string(), grid, pods })
     }
 
     /// Returns the totals of a timeline that was predicted for this topology.

@@ -202,7 +202,7 @@ fn elements(view: &OpView<'_>, values: &[Value]) -> usize {
 
 /// Returns true if an op computes each element of its results from few elements of its operands: it is elementwise, or
 /// it only moves elements, as `transpose`, `concatenate` and `dynamic_slice` do.
-fn is_fusible(view: &OpView<'_>) -> bool {
+pub(crate) fn is_fusible(view: &OpView<'_>) -> bool {
     let facts = Opcode::of_view(view).facts();
     let class = facts.propagation_class(view);
     let moves = facts.cost(view).flops == 0.0

@@ -1,9 +1,13 @@
 //! Machines as data. Each constant has its source, and says whether the source was checked for this machine.
 //!
-//! The table is `data/machines.txt`. A machine of one's own is a text of the same form ([`Machine::parse`]).
+//! The table is `data/machines.txt`. A machine of one's own is a text of the same form ([`Machine::parse`]), such as
+//! the one that `shardwise calibrate` writes for the machine on which it runs.
 
-use shardwise_base::{Diagnostic, Diagnostics, Loc, did_you_mean};
+use crate::rates::{self, Rates};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Loc, did_you_mean};
+use shardwise_view::{Limits, MemoryLevel, PeakRate};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 /// A constant of a machine, with its source.
@@ -30,6 +34,9 @@ macro_rules! constants {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         impl Constants {
+            /// Constants that are all 0.
+            const ZERO: Constants = Constants { $($name: 0.0,)* };
+
             /// Returns the constants with these values, or the name of one that has none.
             fn of(facts: &BTreeMap<&'static str, Fact>) -> Result<Constants, &'static str> {
                 let value = |name| facts.get(name).map(|fact| fact.value).ok_or(name);
@@ -157,9 +164,11 @@ pub struct Machine {
     pub name: Arc<str>,
     /// The full name: `TPU v5e`.
     pub title: Arc<str>,
-    /// The values of the constants.
+    /// The values of the constants. For a host, only those are not 0 that its own constants imply.
     pub constants: Constants,
     facts: BTreeMap<&'static str, Fact>,
+    /// The constants of a host, which runs all devices on its cores. `None` for a chip.
+    pub(crate) rates: Option<Rates>,
 }
 
 /// The machines of `data/machines.txt`.
@@ -170,6 +179,66 @@ static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
 });
 
 impl Machine {
+    /// Reads the machines of a file. `Machine::parse` describes its form.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read (`machine-file`), or if its text has mistakes (`machine-text`).
+    pub fn load(path: &Path) -> Result<Vec<Machine>, Diagnostics> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|e| unreadable(&name, &e.to_string()))?;
+        let machines = Machine::parse(&text, &name)?;
+        if machines.is_empty() {
+            return Err(unreadable(&name, "it has no machine").into());
+        }
+        Ok(machines)
+    }
+
+    /// Returns the machine of the file that the environment variable `SHARDWISE_MACHINE` names, or `None` if the
+    /// variable is not set or empty. If the file has several machines, it is the first one.
+    ///
+    /// # Errors
+    /// Fails as [`Machine::load`] does.
+    pub fn own() -> Result<Option<Machine>, Diagnostics> {
+        match std::env::var_os("SHARDWISE_MACHINE").filter(|path| !path.is_empty()) {
+            Some(path) => Ok(Machine::load(Path::new(&path))?.into_iter().next()),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns true if the machine is a host, which runs all devices on its cores.
+    pub fn is_host(&self) -> bool {
+        self.rates.is_some()
+    }
+
+    /// Returns the peak rates and the memories: those of a host, or of one device.
+    pub fn limits(&self) -> Limits {
+        if let Some(rates) = &self.rates {
+            return rates.limits(&self.title);
+        }
+        let c = &self.constants;
+        let rate = |dtype, passes: f64| (passes > 0.0).then(|| PeakRate { dtype, flops_per_s: c.peak_flops / passes });
+        let rates = [(DType::BF16, 1.0), (DType::F32, c.passes_f32), (DType::I8, c.passes_int8)];
+        let level = |name: &str, bytes, bytes_per_s| MemoryLevel { name: name.into(), bytes, bytes_per_s };
+        let memory = [level("VMEM", c.vmem_bytes, c.vmem_bytes_per_s), level("HBM", c.hbm_bytes, c.hbm_bytes_per_s)];
+        Limits {
+            source: format!("{}, published", self.title),
+            rates: rates.into_iter().filter_map(|(dtype, passes)| rate(dtype, passes)).collect(),
+            memory: memory.into_iter().filter(|level| level.bytes_per_s > 0.0).collect(),
+        }
+    }
+
+    /// Returns all constants of the machine as a text that [`Machine::parse`] reads back.
+    pub fn to_text(&self) -> String {
+        let kind = if self.is_host() { "host" } else { "chip" };
+        let mut text = format!("{kind} {} \"{}\"\n", self.name, self.title);
+        let own = self.rates.iter().flat_map(|rates| rates.facts.iter().map(|(name, fact)| (&**name, fact)));
+        for (name, fact) in self.facts.iter().map(|(name, fact)| (*name, fact)).chain(own) {
+            let mark = if fact.is_verified { "|" } else { "|?" };
+            text.push_str(&format!("{name} {} {mark} {}\n", fact.value, fact.source));
+        }
+        text
+    }
+
     /// Returns the machine with this name. The prefixes `tpu-`, `tpu` and `gpu-` are ignored, and so is case.
     ///
     /// # Errors
@@ -189,15 +258,15 @@ impl Machine {
 
     /// Returns a constant with its source, or `None` if there is no constant of this name.
     pub fn fact(&self, name: &str) -> Option<&Fact> {
-        self.facts.get(name)
+        self.facts.get(name).or_else(|| self.rates.as_ref()?.facts.get(name))
     }
 
-    /// Returns all constants with their sources, sorted by name.
+    /// Returns all constants of a chip with their sources, sorted by name. Returns none for a host.
     pub fn facts(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
         self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// Returns the machine with another value for a constant, or `None` if there is no constant of this name.
+    /// Returns the machine with another value for a constant of a chip, or `None` if there is no constant of this name.
     pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
         let mut machine = self.clone();
         *machine.facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };
@@ -207,7 +276,7 @@ impl Machine {
 
     /// Returns true if switches connect the devices.
     pub fn is_switched(&self) -> bool {
-        self.constants.torus_dims == 0.0
+        self.constants.torus_dims == 0.0 && !self.is_host()
     }
 
     /// Reads machines from a text of the form of `data/machines.txt`. `file` is its name for messages.
@@ -219,13 +288,15 @@ impl Machine {
         for (i, line) in text.lines().enumerate() {
             let loc = Loc::file(file, i as u32 + 1, 1);
             let line = line.trim();
-            if let Some(head) = line.strip_prefix("chip ") {
-                let section = Section::parse(head, &sections, loc)?;
+            let head = [("chip ", false), ("host ", true)]
+                .into_iter()
+                .find_map(|(word, is_host)| line.strip_prefix(word).map(|head| (head, is_host)));
+            if let Some((head, is_host)) = head {
+                let section = Section::parse(head, is_host, &sections, loc)?;
                 sections.push(section);
             } else if !line.is_empty() && !line.starts_with('#') {
                 let section = sections.last_mut().ok_or_else(|| bad_line(&loc, "a constant before the first chip"))?;
-                let (name, fact) = parse_fact(line, &loc)?;
-                section.facts.insert(name, fact);
+                section.add(line, &loc)?;
             }
         }
         sections.into_iter().filter(|s| !s.name.starts_with('_')).map(|s| Ok(s.finish()?)).collect()
@@ -237,40 +308,87 @@ struct Section {
     name: Arc<str>,
     title: Arc<str>,
     facts: BTreeMap<&'static str, Fact>,
+    /// The constants of a host, or `None` for a chip.
+    rates: Option<BTreeMap<Arc<str>, Fact>>,
     loc: Loc,
 }
 
 impl Section {
     /// Reads `NAME "TITLE"` or `NAME "TITLE" like OTHER`. Fails if the text has another form, or if there is no other
-    /// section of that name before.
-    fn parse(head: &str, before: &[Section], loc: Loc) -> Result<Section, Diagnostic> {
+    /// section of that name and kind before.
+    fn parse(head: &str, is_host: bool, before: &[Section], loc: Loc) -> Result<Section, Diagnostic> {
         let mut parts = head.split('"');
         let (name, title, rest) = match (parts.next(), parts.next(), parts.next()) {
             (Some(name), Some(title), Some(rest)) => (name.trim(), title, rest.trim()),
-            _ => return Err(bad_line(&loc, "a chip needs a name and a title in quotes")),
+            _ => return Err(bad_line(&loc, "a machine needs a name and a title in quotes")),
         };
-        let mut facts = BTreeMap::new();
+        let (mut facts, mut rates) = (BTreeMap::new(), is_host.then(BTreeMap::new));
         if let Some(like) = rest.strip_prefix("like ") {
-            let like = before.iter().find(|s| *s.name == *like.trim());
+            let like = before.iter().find(|s| *s.name == *like.trim() && s.rates.is_some() == is_host);
             let like = like.ok_or_else(|| bad_line(&loc, "no chip of this name comes before"))?;
-            facts = like.facts.clone();
+            (facts, rates) = (like.facts.clone(), like.rates.clone());
             // What is known of one machine is an assumption about another one.
             let is_general = like.name.starts_with('_');
-            facts.values_mut().for_each(|fact| fact.is_verified &= is_general);
+            let all = facts.values_mut().chain(rates.iter_mut().flat_map(BTreeMap::values_mut));
+            all.for_each(|fact| fact.is_verified &= is_general);
         }
-        Ok(Section { name: name.into(), title: title.into(), facts, loc })
+        Ok(Section { name: name.into(), title: title.into(), facts, rates, loc })
+    }
+
+    /// Reads a line with a constant. Fails if it has another form, or if there is no such constant.
+    fn add(&mut self, line: &str, loc: &Loc) -> Result<(), Diagnostic> {
+        let (name, fact) = parse_fact(line, loc)?;
+        match &mut self.rates {
+            Some(rates) if rates::is_name(name) => {
+                rates.insert(name.into(), fact);
+            }
+            Some(_) => return Err(unknown_constant(name, loc, rates::words())),
+            None => {
+                let known = NAMES.iter().find(|known| **known == name);
+                let known = known.ok_or_else(|| unknown_constant(name, loc, NAMES.iter().copied()))?;
+                self.facts.insert(known, fact);
+            }
+        }
+        Ok(())
     }
 
     fn finish(self) -> Result<Machine, Diagnostic> {
+        if let Some(facts) = self.rates {
+            return Section::finish_host(self.name, self.title, facts, &self.loc);
+        }
         let constants = Constants::of(&self.facts)
             .map_err(|missing| bad_line(&self.loc, &format!("`{}` lacks the constant `{missing}`", self.name)))?;
-        Ok(Machine { name: self.name, title: self.title, constants, facts: self.facts })
+        Ok(Machine { name: self.name, title: self.title, constants, facts: self.facts, rates: None })
+    }
+
+    fn finish_host(
+        name: Arc<str>,
+        title: Arc<str>,
+        facts: BTreeMap<Arc<str>, Fact>,
+        loc: &Loc,
+    ) -> Result<Machine, Diagnostic> {
+        let lacks = |wanted: &&str| facts.get(*wanted).is_none_or(|fact| fact.value <= 0.0);
+        if let Some(missing) = rates::REQUIRED.into_iter().find(lacks) {
+            return Err(bad_line(loc, &format!("`{name}` lacks the constant `{missing}`, which must not be 0")));
+        }
+        let rates = Rates::new(facts);
+        if rates.at("stream", 1.0).is_none() {
+            return Err(bad_line(loc, &format!("`{name}` lacks a constant `stream.BYTES` that is not 0")));
+        }
+        let stream = rates.at("stream", 1e9).unwrap_or(0.0);
+        let constants = Constants {
+            devices_per_chip: 1.0,
+            hbm_bytes: rates.or_zero("memory_bytes"),
+            hbm_bytes_per_s: stream,
+            peak_flops: rates.or_zero("peak.f32"),
+            ..Constants::ZERO
+        };
+        Ok(Machine { name, title, constants, facts: BTreeMap::new(), rates: Some(rates) })
     }
 }
 
-/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form, or if there is no
-/// such constant.
-fn parse_fact(line: &str, loc: &Loc) -> Result<(&'static str, Fact), Diagnostic> {
+/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form.
+fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnostic> {
     let (left, source) =
         line.split_once('|').ok_or_else(|| bad_line(loc, "a constant needs a source behind its value"))?;
     let (source, is_verified) = match source.strip_prefix('?') {
@@ -279,21 +397,28 @@ fn parse_fact(line: &str, loc: &Loc) -> Result<(&'static str, Fact), Diagnostic>
     };
     let words: Vec<&str> = left.split_whitespace().collect();
     let &[name, value] = &words[..] else { return Err(bad_line(loc, "a constant needs a name and a value")) };
-    let Some(known) = NAMES.iter().find(|known| **known == name) else {
-        let near = did_you_mean(name, NAMES.iter().copied());
-        let error = bad_line(loc, &format!("there is no constant `{name}`"));
-        return Err(near.map_or(error.clone(), |near| error.help(format!("did you mean `{near}`?"))));
-    };
     let value: f64 = value.parse().map_err(|_| bad_line(loc, &format!("`{value}` is not a number")))?;
     if !(value.is_finite() && value >= 0.0) || source.trim().is_empty() {
         return Err(bad_line(loc, "a constant needs a finite value of at least 0, and a source"));
     }
-    Ok((known, Fact { value, source: source.trim().into(), is_verified }))
+    Ok((name, Fact { value, source: source.trim().into(), is_verified }))
+}
+
+/// Returns the error for a constant that a machine does not have, with the constant or the first word that is meant.
+fn unknown_constant(name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {
+    let error = bad_line(loc, &format!("there is no constant `{name}`"));
+    let near = did_you_mean(name.split('.').next().unwrap_or(name), known);
+    near.map_or(error.clone(), |near| error.help(format!("did you mean `{near}`?")))
+}
+
+fn unreadable(file: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error("machine-file", &Loc::file(file, 1, 1), format!("no machine can be read: {reason}"))
+        .help("write the file of this machine with `shardwise calibrate -o FILE`")
 }
 
 fn bad_line(loc: &Loc, message: &str) -> Diagnostic {
     Diagnostic::error("machine-text", loc, message)
-        .expected("`chip NAME \"TITLE\" like OTHER` or `CONSTANT VALUE | SOURCE`")
+        .expected("`chip NAME \"TITLE\" like OTHER`, `host NAME \"TITLE\"` or `CONSTANT VALUE | SOURCE`")
 }
 
 fn unknown_machine(name: &str) -> Diagnostic {
@@ -303,7 +428,11 @@ fn unknown_machine(name: &str) -> Diagnostic {
         Some(near) => d.help(format!("did you mean `{near}`?")),
         None => d,
     };
-    d.help(format!("the machines are {}", names().collect::<Vec<_>>().join(", ")))
+    let d = d.help(format!("the machines are {}", names().collect::<Vec<_>>().join(", ")));
+    match name {
+        "host" => d.help("measure this machine with `shardwise calibrate -o FILE`, and name it as `FILE:8`"),
+        _ => d,
+    }
 }
 
 #[cfg(test)]
@@ -342,6 +471,42 @@ mod tests {
         for (text, expected) in cases {
             let error = Machine::parse(text, "own.txt").unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("own.txt:"), "{error}");
+        }
+    }
+
+    const HOST: &str = "host mine \"My machine\"\nworkers 2 | counted\nmemory_bytes 1e9 | counted\n\
+                        instruction_s 1e-6 | measured\nspeedup 1.9 | measured\nstream.4096 1e10 | measured\n\
+                        peak.f32 1e11 |? guessed\nlevel.L2.bytes 1e6 | counted\nlevel.L2.bytes_per_s 1e11 | measured\n";
+
+    #[test]
+    fn machines_are_read_back_from_their_texts() {
+        let hosts = Machine::parse(HOST, "own.txt").unwrap();
+        for machine in Machine::all().iter().map(|m| &**m).chain(&hosts) {
+            let read = Machine::parse(&machine.to_text(), "own.txt").unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(&read[..], std::slice::from_ref(machine));
+        }
+        let limits = hosts[0].limits();
+        assert_eq!((limits.rates[0].flops_per_s, limits.memory[0].bytes_per_s), (1e11, 1e11));
+        assert!(hosts[0].is_host() && !hosts[0].is_switched());
+    }
+
+    /// Each text lacks a line, has one twice, or has other characters somewhere. None may panic.
+    #[test]
+    fn broken_texts_are_errors_and_never_panic() {
+        let lines: Vec<&str> = HOST.lines().collect();
+        for i in 0..lines.len() {
+            let without: Vec<&str> = lines.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, line)| *line).collect();
+            let _ = Machine::parse(&without.join("\n"), "own.txt");
+            let is_needed = i < 6;
+            assert_eq!(Machine::parse(&without.join("\n"), "own.txt").is_err(), is_needed, "{}", lines[i]);
+            for (at, _) in lines[i].char_indices() {
+                for junk in ["", "\0", "|", "-", "e999", ".", "x", " ", "\"", "NaN"] {
+                    let mut changed: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+                    changed[i].replace_range(at..at + 1, junk);
+                    let error = Machine::parse(&changed.join("\n"), "own.txt").err();
+                    assert!(error.is_none_or(|e| e.to_string().contains("own.txt:")), "{}", changed[i]);
+                }
+            }
         }
     }
 

@@ -25,6 +25,9 @@ pub(crate) fn placement(topology: &Topology, mesh: &Mesh) -> Result<Vec<usize>, 
     if mesh.size() != topology.device_count() {
         return Err(misfit(topology, mesh));
     }
+    if topology.machine().is_host() {
+        return Ok((0..mesh.size()).collect());
+    }
     Ok(devices(topology, mesh))
 }
 

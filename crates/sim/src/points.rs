@@ -2,7 +2,8 @@
 
 use crate::collective::{Exchange, pattern, permute_pattern};
 use crate::op::{Precision, Product, Work};
-use crate::{Machine, Options, Overlap, Topology, simulate};
+use crate::simulate::simulate_exactly;
+use crate::{Machine, Options, Overlap, Topology};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Loc};
 use shardwise_ir::text;
 use shardwise_view::{LaneKind, Picoseconds, SpanKind, Timeline};
@@ -154,7 +155,7 @@ fn run(name: &str, overlap: &str, topology: &Topology, loc: &Loc) -> Result<Time
     let overlap: Overlap = overlap.parse()?;
     let source = PROGRAMS.iter().find(|(known, _)| *known == name).ok_or_else(|| bad(loc))?.1;
     let module = text::parse(name, source, &shardwise_ops::OPS)?;
-    simulate(&module, topology, &Options { overlap })
+    simulate_exactly(&module, topology, &Options { overlap })
 }
 
 /// Returns the time of a part of a timeline, or `None` if there is no such part.

@@ -18,11 +18,11 @@ use crate::op::Product;
 use crate::placement::placement;
 use crate::route::LinkSet;
 use crate::schedule::{Done, Kind, LOOK_AHEAD, Plan, Queue};
-use crate::transfer::{Transfer, is_asynchronous, pattern_of};
-use crate::{Topology, memory, order};
+use crate::transfer::{is_asynchronous, pattern_of};
+use crate::{Topology, host, memory, order, uncertainty};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, did_you_mean};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
-use shardwise_ops::collective::CollectiveView;
+use shardwise_ops::collective::{CollectiveView, Transfer};
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
 use shardwise_view::{
@@ -102,7 +102,26 @@ const LISTED_OPS: usize = 4;
 /// Fails if the module has no function (`module-main`), if its mesh has another number of devices than the topology
 /// (`topology-mesh`), if a function calls itself, or if the program is one on global values (`simulate-global`).
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
+    let mut timeline = simulate_exactly(module, topology, options)?;
+    let machine = topology.machine();
+    if !machine.is_host() {
+        uncertainty::set(&mut timeline, machine);
+        timeline.limits = Some(machine.limits());
+    }
+    Ok(timeline)
+}
+
+/// Predicts a timeline as [`simulate`] does. For a chip, it has no typical errors.
+pub(crate) fn simulate_exactly(
+    module: &Module,
+    topology: &Topology,
+    options: &Options,
+) -> Result<Timeline, Diagnostics> {
     let (mesh, placement) = placed(module, topology)?;
+    if topology.machine().is_host() {
+        let main = module.main().ok_or_else(|| no_main(module))?;
+        return Ok(host::simulate(module, &main.body, topology, &mesh));
+    }
     let run = |overlap: Overlap| Simulator::run(module, topology, (&mesh, &placement), overlap, LOOK_AHEAD).timeline;
     let timeline = run(options.overlap);
     if options.overlap != Overlap::Auto {
@@ -709,7 +728,7 @@ impl<'m> Simulator<'m> {
         let mut span = Span::new(lane, short(view), kind, start..end);
         span.ops = vec![view.name().to_string()];
         let reason = view.data().reason.as_ref();
-        span.loc = reason.map_or(view.loc(), |reason| &reason.consumer_loc).clone();
+        span.loc = view.origin().clone();
         let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
         let types: Vec<String> = types.map(|tensor| tensor.short()).collect();
         span.shape = (!types.is_empty()).then(|| types.join(", "));
@@ -740,7 +759,7 @@ pub(crate) fn short(view: &OpView<'_>) -> String {
 }
 
 /// Returns `dot_general`, or `fused(dynamic_slice, dot_general, add)`.
-fn group_name(views: &[OpView<'_>]) -> String {
+pub(crate) fn group_name(views: &[OpView<'_>]) -> String {
     if let [only] = views {
         return short(only);
     }

@@ -6,6 +6,8 @@
 //! | `v5p:4x4x4` | a cube, with wraps by the machine's rules |
 //! | `v5e:16x16*2` | two pods of 16 x 16 chips, over the data centre's network |
 //! | `h100:2x8` | two nodes of 8 GPUs |
+//! | `FILE:8` | 8 devices on the host of a file that `shardwise calibrate` has written |
+//! | `host:8` | the same, with the file that the environment variable `SHARDWISE_MACHINE` names |
 //!
 //! Twisted tori, in which the wraps of some slices of v4 and v5p are shifted, are simulated as plain ones.
 //!
@@ -45,10 +47,20 @@ impl Topology {
     /// Reads a topology such as `v5e:2x4`, see the module's table.
     ///
     /// # Errors
-    /// Fails if there is no such machine (`machine-unknown`), or if the grid is not one of it (`topology-grid`).
+    /// Fails if there is no such machine (`machine-unknown`), if a file of machines cannot be read (`machine-file`,
+    /// `machine-text`), or if the grid is not one of the machine (`topology-grid`).
     pub fn parse(text: &str) -> Result<Topology, Diagnostics> {
-        let Some((name, grid)) = text.split_once(':') else { return Err(bad_grid(text, None).into()) };
-        let machine = Machine::find(name)?;
+        Topology::parse_with(text, Machine::own()?)
+    }
+
+    /// Reads a topology as [`Topology::parse`] does. `own` is the machine that `host` and its own name mean, in place
+    /// of that of the environment.
+    ///
+    /// # Errors
+    /// Fails as [`Topology::parse`] does.
+    pub fn parse_with(text: &str, own: Option<Machine>) -> Result<Topology, Diagnostics> {
+        let Some((name, grid)) = text.rsplit_once(':') else { return Err(bad_grid(text, None).into()) };
+        let machine = machine_of(name, own)?;
         let (grid, pods) = grid.split_once('*').unwrap_or((grid, "1"));
         let sizes: Option<Vec<usize>> = grid.split('x').map(|n| n.parse().ok()).collect();
         let (Some(sizes), Ok(pods)) = (sizes, pods.parse()) else { return Err(bad_grid(text, Some(&machine)).into()) };
@@ -71,10 +83,17 @@ impl Topology {
     /// Fails if the machine has no such grid (`topology-grid`).
     pub fn new(machine: Arc<Machine>, sizes: &[usize], pods: usize) -> Result<Topology, Diagnostics> {
         let dims = machine.constants.torus_dims as usize;
-        let expected = if machine.is_switched() { 2 } else { dims };
+        let expected = if machine.is_host() {
+            1
+        } else if machine.is_switched() {
+            2
+        } else {
+            dims
+        };
         let chips = sizes.iter().try_fold(pods, |n, &size| n.checked_mul(size));
         let devices = chips.and_then(|n| n.checked_mul(machine.constants.devices_per_chip as usize));
         let is_domain = !machine.is_switched() || sizes.last() <= Some(&(machine.constants.host_chips as usize));
+        let is_domain = is_domain && !(machine.is_host() && pods != 1);
         let is_possible = devices.is_some_and(|n| (1..=MAX_DEVICES).contains(&n));
         if sizes.len() != expected || !is_possible || !is_domain {
             let text = Grid(sizes, pods).to_string();
@@ -181,6 +200,18 @@ impl fmt::Display for Grid<'_> {
     }
 }
 
+/// Returns the machine that a topology names: one of a file, the own one, or one of the table.
+fn machine_of(name: &str, own: Option<Machine>) -> Result<Arc<Machine>, Diagnostics> {
+    if std::path::Path::new(name).is_file() {
+        let first = Machine::load(name.as_ref())?.into_iter().next();
+        return first.map(Arc::new).ok_or_else(|| bad_grid(name, None).into());
+    }
+    match own {
+        Some(own) if name == "host" || *own.name == *name => Ok(Arc::new(own)),
+        _ => Machine::find(name),
+    }
+}
+
 fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
     let d = Diagnostic::error("topology-grid", &Loc::UNKNOWN, format!("`{text}` is no topology"));
     let Some(machine) = machine else {
@@ -189,6 +220,9 @@ fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
             .help("write a machine and its grid: `v5e:2x4`, `v5p:4x4x4`, `h100:2x8`, or `v5e:16x16*2` for two pods")
             .help(format!("the machines are {}", names.join(", ")));
     };
+    if machine.is_host() {
+        return d.expected(format!("the number of devices: `{}:8`", machine.name));
+    }
     let most = machine.constants.host_chips;
     let expected = match machine.constants.torus_dims as usize {
         0 => format!("the number of nodes and of devices in each, at most {most}: `{}:2x{most}`", machine.name),

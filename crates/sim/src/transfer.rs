@@ -1,43 +1,9 @@
-//! The bytes that a collective of the program moves, and its pattern on the topology.
+//! The pattern of a collective of the program on the topology.
 
 use crate::Topology;
 use crate::collective::{Exchange, Pattern, pattern, permute_pattern};
 use shardwise_base::Mesh;
-use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView};
-use shardwise_sharding::cost::CollectiveCost;
-
-/// A collective, as far as its time depends on it.
-pub(crate) struct Transfer {
-    /// The bytes of which [`Pattern::seconds`] speaks.
-    pub(crate) bytes: u64,
-    /// The bytes that the device that receives most receives.
-    pub(crate) received: u64,
-    /// True if both numbers of bytes are only upper bounds.
-    pub(crate) is_bound: bool,
-}
-
-impl Transfer {
-    pub(crate) fn of(view: &OpView<'_>, collective: &CollectiveView, device_count: usize) -> Transfer {
-        let bytes = |values: &[Value]| -> u64 {
-            values.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(TensorType::bytes).sum()
-        };
-        let (taken, given) = (bytes(view.operands()), bytes(view.results()));
-        let members = collective.groups.group_size().unwrap_or(device_count) as u64;
-        let received = |cost: CollectiveCost, whole: u64| (whole, cost.bytes_received(whole, members));
-        let (bytes, received) = match &collective.kind {
-            CollectiveKind::AllGather { .. } => received(CollectiveCost::AllGather, given),
-            CollectiveKind::AllReduce { .. } => received(CollectiveCost::AllReduce, taken),
-            CollectiveKind::ReduceScatter { .. } => received(CollectiveCost::ReduceScatter, taken),
-            CollectiveKind::AllToAll { .. } => received(CollectiveCost::AllToAll, taken),
-            CollectiveKind::RaggedAllToAll => (taken, given.min(taken.saturating_mul(members))),
-            CollectiveKind::CollectivePermute { permutation } if permutation.moved_count() == 0 => (0, 0),
-            CollectiveKind::CollectivePermute { .. } | CollectiveKind::CollectiveBroadcast => (taken, taken),
-            CollectiveKind::CollectiveReduce { .. } => (taken, taken),
-        };
-        Transfer { bytes, received, is_bound: collective.kind == CollectiveKind::RaggedAllToAll }
-    }
-}
 
 /// Returns the pattern of a collective of a program on `mesh`, whose devices are these physical ones.
 pub(crate) fn pattern_of(

@@ -32,11 +32,15 @@ pub(crate) fn facts(span: &Span) -> Vec<(&'static str, Fact)> {
         ("turn", number(span.turn)),
         ("runs", number(Some(span.runs).filter(|&runs| runs != 1))),
         ("devices", number(Some(span.devices as u64).filter(|&devices| devices != 1))),
+        ("instances", number(Some(span.instances as u64).filter(|&instances| instances != 1))),
+        ("dtype", span.dtype.map(|dtype| Fact::Text(dtype.name().into()))),
         ("flops", number(work.flops)),
         ("memory_bytes", number(work.memory_bytes)),
         ("received_bytes", number(work.received_bytes)),
         ("least_time_ps", number(work.least_time)),
         ("achieved_share", span.achieved_share().map(Fact::Share)),
+        ("flops_per_s", number(span.flops_per_second().map(|rate| rate.round() as u64))),
+        ("uncertainty", span.uncertainty.map(Fact::Share)),
     ];
     rows.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
 }

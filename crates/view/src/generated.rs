@@ -1,7 +1,7 @@
 //! Generated timelines for tests: nested spans in several lanes, with absent facts and names that need escaping.
 
 use crate::{Lane, LaneIndex, LaneKind, Maker, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work};
-use shardwise_base::Loc;
+use shardwise_base::{DType, Loc};
 use std::cmp::Reverse;
 
 const NAMES: [&str; 12] = [
@@ -115,6 +115,9 @@ fn span(draw: &mut Draw, timeline: &Timeline, lane: LaneIndex, start: Picosecond
         turn: draw.maybe(|draw| draw.below(4)),
         runs: 1 + draw.below(2) * draw.below(100),
         devices: 1 + draw.below(8) as usize,
+        instances: 1 + draw.below(2) as usize * draw.below(8) as usize,
+        dtype: draw.maybe(|draw| draw.of(&[DType::F32, DType::BF16])),
+        uncertainty: draw.maybe(|draw| draw.below(2000) as f64 / 1000.0),
         work: Work {
             flops: draw.maybe(|draw| draw.below(1 << 50)),
             memory_bytes: draw.maybe(|draw| draw.below(1 << 40)),

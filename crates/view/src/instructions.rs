@@ -23,6 +23,8 @@ pub struct Instruction {
     /// The least time of all runs at the limits of the machine as a share of their duration. Known if the least times
     /// of all runs are and the runs take time.
     pub achieved_share: Option<f64>,
+    /// The flops in a second of the time of all runs. Known if the flops of all runs are.
+    pub flops_per_second: Option<f64>,
     /// The bytes that a device reads and writes in all runs, on average over the lanes. Known if those of all runs are.
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives in all runs, on average over the lanes. Known if those of all runs are.
@@ -108,6 +110,9 @@ impl Timeline {
             time: time / lanes,
             runs: runs.values().copied().max().unwrap_or(0),
             achieved_share: sum(|span| span.work.least_time).filter(|_| time > 0).map(|t| t as f64 / time as f64),
+            flops_per_second: sum(|span| span.work.flops.map(|flops| flops.saturating_mul(span.instances as u64)))
+                .filter(|_| time > 0)
+                .map(|flops| flops as f64 * 1e12 / time as f64),
             memory_bytes: sum(|span| span.work.memory_bytes).map(|bytes| bytes / lanes),
             received_bytes: sum(|span| span.work.received_bytes).map(|bytes| bytes / lanes),
             spans,

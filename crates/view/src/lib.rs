@@ -28,6 +28,7 @@ mod chrome;
 mod diff;
 mod facts;
 mod instructions;
+mod limits;
 mod measures;
 mod nesting;
 mod page;
@@ -46,6 +47,7 @@ mod tests;
 
 pub use diff::{Diff, DiffRow};
 pub use instructions::{Instruction, InstructionKey};
+pub use limits::{Limits, MemoryLevel, PeakRate};
 pub use picture::{Block, Chips, Picture, Style};
 pub use save::Format;
 pub use timeline::{

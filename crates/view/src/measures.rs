@@ -82,7 +82,8 @@ impl Timeline {
             return vec![];
         }
         let search = Predecessors::of(self);
-        let last = self.spans.keys().filter(|&s| search.is_leaf(s)).max_by_key(|&s| (self.spans[s].end, s));
+        let leaves = self.spans.keys().filter(|&s| search.is_leaf(s));
+        let last = leaves.max_by_key(|&s| (search.rank(s), s));
         let mut path: Vec<SpanIndex> = std::iter::successors(last, |&span| search.get(span)).collect();
         path.reverse();
         path
@@ -191,6 +192,12 @@ impl Predecessors<'_> {
         !self.nesting.has_children[span]
     }
 
+    /// Returns the end of a span, and false if it is that of a worker, which runs a part of another span if both end at
+    /// the same time.
+    fn rank(&self, span: SpanIndex) -> (Picoseconds, bool) {
+        (self.timeline.spans[span].end, self.timeline.lane_of(span).kind != LaneKind::Worker)
+    }
+
     /// Returns the leaf that ends last among those after which `span` starts, or `None` if there is none.
     fn get(&self, span: SpanIndex) -> Option<SpanIndex> {
         let spans = &self.timeline.spans;
@@ -198,6 +205,6 @@ impl Predecessors<'_> {
         let waited = around.flat_map(|s| spans[s].after.iter().map(|&before| self.last_inside[before]));
         let candidates = self.previous[span].into_iter().chain(waited);
         let possible = candidates.filter(|&s| s < span && spans[s].end <= spans[span].start);
-        possible.max_by_key(|&s| spans[s].end)
+        possible.max_by_key(|&s| self.rank(s))
     }
 }

@@ -6,7 +6,7 @@
 //! are escaped.
 
 use crate::facts::place;
-use crate::{MemoryPart, Span, SpanIndex, SpanKind, Timeline};
+use crate::{Limits, MemoryPart, Span, SpanIndex, SpanKind, Timeline};
 use serde_json::{Value, json};
 use shardwise_base::Loc;
 use std::collections::HashMap;
@@ -52,6 +52,7 @@ impl Timeline {
             "lanes": self.lanes.iter().map(|lane| (&lane.name, lane.kind.name())).collect::<Vec<_>>(),
             "rows": Row::columns(&rows.items),
             "spans": self.span_columns(&of_spans),
+            "limits": self.limits.as_ref().map(Limits::json),
             "memory": self.memory.iter().flat_map(|used| [used.start, used.bytes]).collect::<Vec<_>>(),
             "at_peak": self.at_peak.iter().map(|part| self.part(part, program)).collect::<Vec<_>>(),
             "lines": program.map(|text| text.lines().collect::<Vec<_>>()),
@@ -87,6 +88,9 @@ impl Timeline {
             number(span.work.least_time),
             number(Some(span.runs)),
             span.devices as i64,
+            span.instances as i64,
+            text(span.dtype.map(|dtype| dtype.name())),
+            span.uncertainty.map_or(UNKNOWN, |error| (error * 1e6).round() as i64),
             self.text_line(&span.loc, program),
         ])
     }
@@ -130,7 +134,7 @@ impl Timeline {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Row([i64; COLUMNS.len()]);
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 21] = [
     "name",
     "kind",
     "ops",
@@ -148,6 +152,9 @@ const COLUMNS: [&str; 18] = [
     "least_time",
     "runs",
     "devices",
+    "instances",
+    "dtype",
+    "uncertainty_ppm",
     "text_line",
 ];
 
@@ -286,6 +293,9 @@ pub(crate) mod tests {
         let (line, column) = (number("line").unwrap_or(0), number("column").unwrap_or(0));
         let least = number("least_time");
         let share = least.filter(|_| duration > 0).map(|least| least as f64 / duration as f64);
+        let flops = number("flops").filter(|_| duration > 0);
+        let rate = flops.map(|flops| flops as f64 * number("instances").unwrap() as f64 * 1e12 / duration as f64);
+        let error = number("uncertainty_ppm");
         let shown = |number: Option<i64>| number.map(|n| n.to_string());
         let facts = [
             ("kind", Some(SpanKind::ALL[number("kind").unwrap() as usize].name().to_string())),
@@ -300,11 +310,15 @@ pub(crate) mod tests {
             ("note", text("note")),
             ("runs", shown(number("runs").filter(|&n| n != 1))),
             ("devices", shown(number("devices").filter(|&n| n != 1))),
+            ("instances", shown(number("instances").filter(|&n| n != 1))),
+            ("dtype", text("dtype")),
             ("flops", shown(number("flops"))),
             ("memory_bytes", shown(number("memory_bytes"))),
             ("received_bytes", shown(number("received_bytes"))),
             ("least_time_ps", shown(least)),
             ("achieved_share", share.map(|share| fact_text(&Fact::Share(share)))),
+            ("flops_per_s", rate.map(|rate| fact_text(&Fact::Number(rate.round() as u64)))),
+            ("uncertainty", error.map(|error| fact_text(&Fact::Share(error as f64 / 1e6)))),
         ];
         let facts = facts.into_iter().filter_map(|(name, fact)| Some((name.into(), fact?))).collect();
         Seen { name: text("name").unwrap_or_default(), facts, ..Seen::default() }

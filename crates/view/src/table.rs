@@ -76,6 +76,17 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
+/// Returns a number of flops in a second as text, such as `12.5 Gflop/s`.
+pub(crate) fn rate(flops: f64) -> String {
+    const UNITS: [&str; 5] = ["", "k", "M", "G", "T"];
+    let (mut value, mut unit) = (flops, 0);
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}flop/s", UNITS[unit])
+}
+
 /// Returns a share as text, such as `28.6 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
@@ -94,6 +105,7 @@ mod tests {
     fn numbers_have_units() {
         let times = [0, 999, 1_500, 999_949_999, 999_950_000, 222_500_000, 3_600_000_000_000_000];
         assert_eq!(times.map(time), ["0 ps", "999 ps", "1.5 ns", "999.9 us", "1.0 ms", "222.5 us", "3600.0 s"]);
+        assert_eq!([0.0, 999.96, 2.5e13].map(rate), ["0.0 flop/s", "1.0 kflop/s", "25.0 Tflop/s"]);
         assert_eq!([0, 1023, 1024, 1_500_000].map(size), ["0 B", "1023 B", "1 KiB", "1.4 MiB"]);
         assert_eq!(percent(0.2864), "28.6 %");
     }

@@ -197,9 +197,9 @@ fn text_of_a_prediction() {
             links in use                   36.9 %
             peak memory                    41 MiB at 4.0 us
 
-                time   share  runs  instruction  source           of the limit  kind
-              4.0 us   1.6 %     1  wait                                        wait
-            240.0 us  98.4 %     4  dot_general  matmul.mlir:5:3        90.0 %
+                time   share  runs  instruction  source                   rate  of the limit  kind
+              4.0 us   1.6 %     1  wait                                                      wait
+            240.0 us  98.4 %     4  dot_general  matmul.mlir:5:3  17.9 Tflop/s        90.0 %
 
             on the links, on average:
                time   share  runs  instruction         source           received  of the limit  kind

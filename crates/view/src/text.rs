@@ -1,7 +1,7 @@
 //! A timeline as text: a summary, a table of instructions, and the critical path.
 
 use crate::facts::place;
-use crate::table::{Table, known, percent, printable, size, time};
+use crate::table::{Table, known, percent, printable, rate, size, time};
 use crate::{Instruction, LaneKind, Picoseconds, SpanIndex, SpanKind, Timeline};
 use shardwise_base::counted;
 use std::collections::HashSet;
@@ -23,6 +23,7 @@ impl Timeline {
         let peak = |peak: crate::MemoryUse| format!("{} at {}", size(peak.bytes), time(peak.start));
         let rows = [
             ("time", Some(time(end))),
+            ("typical error", self.end_range().map(|range| error(self.uncertainty, range))),
             ("computing", self.compute_utilization().map(percent)),
             ("only communicating or waiting", (exposed > 0).then(|| of_end(exposed))),
             ("links in use", self.link_utilization().map(percent)),
@@ -77,8 +78,8 @@ impl Timeline {
     }
 
     fn table(&self, instructions: &[Instruction]) -> Vec<String> {
-        let heading =
-            [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">of the limit", "kind"];
+        let heading = ["instruction", "source", ">memory", ">received", ">rate", ">of the limit", "kind"];
+        let heading: Vec<&str> = [">time", ">share", ">runs"].into_iter().chain(heading).collect();
         let mut table = Table::new(&heading);
         let end = self.end();
         for row in instructions {
@@ -90,6 +91,7 @@ impl Timeline {
                 row.key.source.clone().unwrap_or_default(),
                 known(row.memory_bytes, size),
                 known(row.received_bytes, size),
+                known(row.flops_per_second, rate),
                 known(row.achieved_share, percent),
                 if row.kind == SpanKind::Compute { String::new() } else { row.kind.name().into() },
             ]);
@@ -159,4 +161,9 @@ impl fmt::Display for Timeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text(usize::MAX))
     }
+}
+
+/// Returns `18 %: between 84.7 us and 118.0 us`.
+fn error(fraction: Option<f64>, [from, to]: [Picoseconds; 2]) -> String {
+    format!("{}: between {} and {}", known(fraction, percent), time(from), time(to))
 }

@@ -1,7 +1,8 @@
 //! The timeline of one run of a program: its lanes, its spans, and the memory in use.
 
 use crate::facts::place;
-use shardwise_base::{EntityVec, Loc, entity};
+use crate::limits::Limits;
+use shardwise_base::{DType, EntityVec, Loc, entity};
 
 /// A time or a duration, in 10^-12 seconds. Zero is the start of the first instruction.
 pub type Picoseconds = u64;
@@ -47,6 +48,11 @@ pub struct Timeline {
     pub notes: Vec<String>,
     /// The values that are in memory where its use is highest, the largest first. Empty if they are not known.
     pub at_peak: Vec<MemoryPart>,
+    /// The limits of the machine, if they are known.
+    pub limits: Option<Limits>,
+    /// The typical error of the duration of the whole run, as a fraction of it, if it is predicted. See
+    /// [`Span::uncertainty`].
+    pub uncertainty: Option<f64>,
 }
 
 /// How the times of a timeline were obtained.
@@ -130,13 +136,21 @@ pub struct Span {
     pub runs: u64,
     /// The number of devices that the span serves. The span counts once in sums of times.
     pub devices: usize,
+    /// How often the work is done in the span. An engine that runs all devices on one machine does it once for each
+    /// distinct result. It is 1 if the span is that of one device.
+    pub instances: usize,
+    /// The type of the elements that are computed, if it is known.
+    pub dtype: Option<DType>,
+    /// The typical error of the duration, as a fraction of it, if the duration is predicted and its error is known. Two
+    /// of three spans of this kind have no larger error.
+    pub uncertainty: Option<f64>,
     /// How much the span does.
     pub work: Work,
     /// The spans for whose ends the span waits.
     pub after: Vec<SpanIndex>,
 }
 
-/// How much a span does, for each device that it serves.
+/// How much a span does: once, where it does the same several times ([`Span::instances`]).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Work {
     /// The number of additions and multiplications, if it is known.
@@ -145,7 +159,8 @@ pub struct Work {
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives from others, if they are known.
     pub received_bytes: Option<u64>,
-    /// The least time at the limits of the machine: its peak rate, its memory and its links. `None` if it is not known.
+    /// The least time of the whole span at the limits of the machine: its peak rate, its memory and its links. `None` if it is not
+    /// known.
     pub least_time: Option<Picoseconds>,
 }
 
@@ -181,14 +196,17 @@ impl Timeline {
             memory: vec![],
             notes: vec![],
             at_peak: vec![],
+            limits: None,
+            uncertainty: None,
         }
     }
 
     /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the
-    /// numbers of devices differ, the larger one is that of both. The values at the peak, the program and the maker
-    /// stay those of this run.
+    /// numbers of devices differ, the larger one is that of both. The values at the peak are those of the run with the
+    /// higher peak, and the limits are those of the first run that has some.
     pub fn append(&mut self, next: Timeline) {
         let begin = self.end();
+        let is_higher = next.peak_memory().map(|peak| peak.bytes) > self.peak_memory().map(|peak| peak.bytes);
         let lanes: Vec<LaneIndex> = next.lanes.iter().map(|lane| self.lane(lane)).collect();
         let first = self.spans.len();
         for span in next.spans.iter() {
@@ -201,6 +219,11 @@ impl Timeline {
         }
         self.memory.extend(next.memory.iter().map(|usage| MemoryUse { start: usage.start + begin, ..*usage }));
         self.notes.extend(next.notes);
+        if is_higher {
+            self.at_peak = next.at_peak;
+        }
+        self.limits = self.limits.take().or(next.limits);
+        self.uncertainty = None;
         self.device_count = self.device_count.max(next.device_count);
     }
 
@@ -208,6 +231,12 @@ impl Timeline {
     fn lane(&mut self, lane: &Lane) -> LaneIndex {
         let known = self.lanes.keys().find(|&i| self.lanes[i] == *lane);
         known.unwrap_or_else(|| self.lanes.push(lane.clone()))
+    }
+
+    /// Returns the shortest and the longest duration of the run that the typical error allows. Returns `None` if the
+    /// error is not known.
+    pub fn end_range(&self) -> Option<[Picoseconds; 2]> {
+        self.uncertainty.map(|error| range(self.end(), error))
     }
 
     /// Returns the time at which the last span ends, or 0 if there is none.
@@ -281,6 +310,9 @@ impl Span {
             turn: None,
             runs: 1,
             devices: 1,
+            instances: 1,
+            dtype: None,
+            uncertainty: None,
             work: Work::default(),
             after: vec![],
         }
@@ -296,10 +328,29 @@ impl Span {
         self.end - self.start
     }
 
+    /// Returns the flops in a second, or `None` if the flops are not known or if the span has no duration.
+    pub fn flops_per_second(&self) -> Option<f64> {
+        let flops = self.work.flops? as f64 * self.instances as f64;
+        (self.end > self.start).then(|| flops * 1e12 / self.duration() as f64)
+    }
+
+    /// Returns the shortest and the longest duration that the typical error allows. Returns `None` if the error is not
+    /// known.
+    pub fn duration_range(&self) -> Option<[Picoseconds; 2]> {
+        self.uncertainty.map(|error| range(self.duration(), error))
+    }
+
     /// Returns the least time at the limits of the machine as a share of the duration. It is 1 where the machine is
     /// used as well as possible. Returns `None` if the least time is not known or if the span has no duration.
     pub fn achieved_share(&self) -> Option<f64> {
         let least = self.work.least_time? as f64;
         (self.end > self.start).then(|| least / self.duration() as f64)
     }
+}
+
+/// Returns the shortest and the longest time for a time with this error, a fraction of it. A time that is larger or
+/// smaller by the same factor is as likely.
+fn range(time: Picoseconds, error: f64) -> [Picoseconds; 2] {
+    // A cast from a float saturates.
+    [time as f64 / (1.0 + error), time as f64 * (1.0 + error)].map(|bound| bound.round() as Picoseconds)
 }

@@ -6,6 +6,7 @@
 //! - [`communication`]: measures the bytes that partitioned programs move against bounds and against XLA.
 //! - [`cost`]: compares instructions and times of the command with those of another build.
 //! - [`explain`]: compares the remedies of `shardwise explain` with an exhaustive search.
+//! - [`host_predictions`]: compares predictions for this machine with measurements on it.
 //! - [`fuzz`]: runs programs from seeds to the end in worker processes, for any length of time.
 //! - [`lit`]: runs MLIR's kind of test files (Shardy's) through our command and through jaxlib.
 //! - [`stablehlo`]: runs StableHLO's own interpreter tests through our command.
@@ -27,6 +28,7 @@ pub mod draw;
 pub mod engines;
 pub mod explain;
 pub mod fuzz;
+pub mod host_predictions;
 pub mod lit;
 pub mod oracle;
 pub mod program;

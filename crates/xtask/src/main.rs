@@ -4,7 +4,9 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use xtask::{bench, check, communication, cost, deny, docs, draw, explain, fuzz, lit, oracle, stablehlo};
+use xtask::{
+    bench, check, communication, cost, deny, docs, draw, explain, fuzz, host_predictions, lit, oracle, stablehlo,
+};
 
 /// Automation of the shardwise repository.
 #[derive(Parser)]
@@ -26,6 +28,7 @@ enum Task {
     Draw(draw::Options),
     Explain(explain::Options),
     Fuzz(fuzz::Options),
+    HostPredictions(host_predictions::Options),
     Lit(lit::Options),
     Stablehlo(stablehlo::Options),
 }
@@ -42,6 +45,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Draw(options) => draw::run(&options)?,
         Task::Explain(options) => explain::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,
+        Task::HostPredictions(options) => host_predictions::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,
         Task::Stablehlo(options) => stablehlo::run(&options)?,
     };

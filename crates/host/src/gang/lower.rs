@@ -8,7 +8,7 @@ use super::literal::fill;
 use crate::kernels::{self, Group, KERNELS, PlanCx, Sum};
 use crate::memory::{Buffer, Memory};
 use crate::plan::*;
-use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, Literal, Mesh};
+use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, EntityVec, Literal, Mesh};
 use shardwise_engine::NumberChecks;
 use shardwise_ir::{Func, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::collective::{AxisIndexOp, CollectiveView};
@@ -31,9 +31,10 @@ pub struct Options {
 pub fn lower(module: &Module, func: &Func, memory: &Memory, options: Options) -> Result<Plan, Diagnostics> {
     let plan = PlanCx::new(module, func, &KERNELS);
     let mut lowering = Lowering { plan, options, memory, uses: Uses::compute(&func.body), constants: vec![] };
-    let code = lowering.block(func.body.entry())?;
+    let mut code = lowering.block(func.body.entry())?;
     let Lowering { plan, constants, .. } = lowering;
     let (slots, step_count) = plan.finish();
+    set_timing(&mut code, &slots);
     Ok(Plan { slots, params: code.params.clone(), code, constants, step_count })
 }
 
@@ -291,6 +292,45 @@ impl<'m> Lowering<'m> {
         };
         ops.into_iter().filter_map(groups_of).collect()
     }
+}
+
+/// The largest number of bytes that a small step reads and writes, of all instances.
+const SMALL_BYTES: usize = 4096;
+
+/// The largest number of element operations of a small step, of all instances.
+const SMALL_WORK: u64 = 2048;
+
+/// Sets how the steps of a block are measured. Returns true if all of them are small: they take less than about two
+/// microseconds.
+fn set_timing(code: &mut Code, slots: &EntityVec<Slot, SlotInfo>) -> bool {
+    let (mut all_small, mut together) = (true, 0);
+    for step in code.steps.iter_mut().rev() {
+        let is_control = !step.kind.blocks().is_empty();
+        let has_small_blocks =
+            step.kind.blocks_mut().into_iter().fold(true, |all, block| set_timing(block, slots) && all);
+        let is_small = if is_control { has_small_blocks } else { is_small(step, slots) };
+        all_small &= is_small;
+        together = if is_small && !is_control { together + 1 } else { 0 };
+        step.timing = match (is_small, is_control) {
+            (true, true) => Timing::Whole,
+            (true, false) => Timing::Together(together),
+            (false, _) => Timing::Alone,
+        };
+    }
+    all_small
+}
+
+/// Returns true if a step that is no loop or branch moves no data between devices, has a kernel, and does little.
+fn is_small(step: &Step, slots: &EntityVec<Slot, SlotInfo>) -> bool {
+    match &step.kind {
+        StepKind::Alias => return true,
+        StepKind::Kernel(kernel) if !kernel.is_collective() => {}
+        _ => return false,
+    }
+    let used = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
+    let bytes = used.fold(0, |sum: usize, slot| sum.saturating_add(slots[slot].bytes));
+    let count = step.instances.len();
+    bytes.saturating_mul(count) <= SMALL_BYTES && step.work.saturating_mul(count as u64) <= SMALL_WORK
 }
 
 /// Removes evaluations, kernels and aliases whose outputs are not among `results` and are not read by a later step that

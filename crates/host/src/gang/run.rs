@@ -99,6 +99,7 @@ impl<'a> Run<'a> {
         for (slot, buffers) in self.plan.params.iter().zip(args) {
             self.values[*slot] = buffers.into_iter().map(Some).collect();
         }
+        let _recording = self.times.as_ref().map(|times| times.recorder().enter());
         caught(|| self.steps(&self.plan.code, &[])).map_err(|e| self.report(e))?;
         let results = self.plan.code.results.iter().map(|&slot| self.values[slot].clone());
         Ok(results.map(|r| r.into_iter().map(|b| b.expect("every instance was computed")).collect()).collect())
@@ -145,14 +146,84 @@ impl<'a> Run<'a> {
     }
 
     fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        if self.times.is_some() {
+            return self.timed_steps(&code.steps, selected);
+        }
         for step in &code.steps {
             self.fuel(step);
-            let begun = self.times.as_mut().map(|times| times.begin(step.id));
             self.step(step, selected)?;
             self.clear(&step.drops);
-            if let (Some(begun), Some(times)) = (begun, &mut self.times) {
-                times.end(step.id, begun);
+        }
+        Ok(())
+    }
+
+    /// Runs steps and measures them. Does not measure them, but counts them, inside of a loop or branch whose steps are
+    /// not timed.
+    fn timed_steps(&mut self, mut steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
+        if self.times.as_ref().is_some_and(|times| times.is_quiet) {
+            return self.counted_steps(steps, selected);
+        }
+        while let Some((first, rest)) = steps.split_first() {
+            match first.timing {
+                Timing::Together(count) => {
+                    let (together, rest) = steps.split_at(count.clamp(1, steps.len()));
+                    self.timed_together(together, selected)?;
+                    steps = rest;
+                }
+                Timing::Alone | Timing::Whole => {
+                    self.timed_alone(first, selected)?;
+                    steps = rest;
+                }
             }
+        }
+        Ok(())
+    }
+
+    fn counted_steps(&mut self, steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
+        for step in steps {
+            self.fuel(step);
+            self.step(step, selected)?;
+            self.clear(&step.drops);
+            self.times.iter_mut().for_each(|times| times.count(step.id));
+        }
+        Ok(())
+    }
+
+    fn timed_together(&mut self, steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
+        let begun = self.times.as_mut().map(|times| {
+            let begun = times.begin(steps[0].id, steps.len(), 1);
+            times.runs_on();
+            begun
+        });
+        self.counted_steps(steps, selected)?;
+        if let (Some(begun), Some(times)) = (begun, &mut self.times) {
+            times.end(steps[0].id, false, begun);
+        }
+        Ok(())
+    }
+
+    fn timed_alone(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {
+        self.fuel(step);
+        let instances = if selected.is_empty() { step.instances.len() } else { Self::instances(step, selected).len() };
+        let is_control = !step.kind.blocks().is_empty();
+        let begun = self.times.as_mut().map(|times| {
+            let begun = times.begin(step.id, 1, instances);
+            times.is_quiet = step.timing == Timing::Whole;
+            if !is_control {
+                times.runs_on();
+            }
+            begun
+        });
+        self.step(step, selected)?;
+        if let Some(times) = &mut self.times {
+            times.is_quiet = false;
+            if !is_control {
+                times.computed();
+            }
+        }
+        self.clear(&step.drops);
+        if let (Some(begun), Some(times)) = (begun, &mut self.times) {
+            times.end(step.id, true, begun);
         }
         Ok(())
     }
@@ -336,6 +407,8 @@ impl<'a> Run<'a> {
         budget::take_operations(step.work.saturating_mul(cx.instances.len() as u64));
         kernel.check(&cx)?;
         kernel.run(&mut cx)?;
+        // The inputs that the kernel took are still there.
+        self.times.iter_mut().for_each(StepTimes::computed);
         self.finish(cx, selected);
         Ok(())
     }

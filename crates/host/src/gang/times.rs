@@ -1,43 +1,70 @@
 //! The times of the steps of a run.
+//!
+//! The clock is read once for each step that is timed alone: the end of a step is the start of the next one. Small
+//! steps that follow each other are timed together, and so is a loop of small steps only (`plan::Timing`). So a run
+//! that is measured takes little longer than one that is not.
 
+use crate::pool::{Recorder, WorkerRun};
 use shardwise_base::Account;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most runs of steps that are listed one by one. The list takes at most 8 MiB.
+/// The most runs of steps that are listed one by one. The list takes at most 12 MiB.
 const MAX_RUNS: usize = 1 << 17;
 
 /// How often each step of a plan ran and how long, and when, as far as the list of runs goes.
 pub struct StepTimes {
     /// The time at which the first step started, or `None` before that.
     first: Option<Instant>,
+    /// The time of the last reading of the clock.
+    now: Duration,
+    /// True if nothing has run since the last reading.
+    is_now: bool,
     account: Account,
     /// The bytes that the account has in use beside the arguments and the constants.
     others: usize,
-    /// For each step, by its `id`, how often it ran, and the total time.
+    recorder: Arc<Recorder>,
+    /// The index of the run that began last, if it is listed.
+    last: Option<usize>,
+    /// For each step, by its `id`, how often it ran, and the total time. The time of small steps that were timed
+    /// together is that of the first one.
     pub totals: Vec<(u64, Duration)>,
     /// The runs, in the order of their starts.
     pub runs: Vec<StepRun>,
     /// The turn of the innermost loop that is running, counted from 0, or `None` outside of loops.
     pub turn: Option<u64>,
+    /// True inside of a loop or branch whose steps are not timed.
+    pub is_quiet: bool,
+    /// The number of runs of steps that were not timed.
+    quiet_runs: u64,
 }
 
-/// One run of a step.
+/// One run of a step, or of small steps that follow each other.
 #[derive(Clone, Copy)]
 pub struct StepRun {
-    /// The `id` of the step.
+    /// The `id` of the first step.
     pub step: usize,
+    /// The number of steps that were timed together.
+    pub count: usize,
+    /// The number of instances that were computed.
+    pub instances: usize,
     /// The times since the first step started.
     pub start: Duration,
     pub end: Duration,
     pub turn: Option<u64>,
-    /// The bytes of the program that are in use after the run.
+    /// The largest number of bytes of the program that are in use before the step releases any, as far as it was read,
+    /// and the bytes that are in use after the run.
+    pub peak_bytes: usize,
     pub bytes_in_use: usize,
+    /// The number of runs of steps inside of it that were not timed.
+    pub quiet_runs: u64,
 }
 
 /// A step that is running: its start, and its index in the list if it is listed.
 pub struct Begun {
     start: Duration,
     index: Option<usize>,
+    quiet_runs: u64,
 }
 
 impl StepTimes {
@@ -47,42 +74,98 @@ impl StepTimes {
         let account = Account::current();
         StepTimes {
             first: None,
+            now: Duration::ZERO,
+            is_now: false,
             others: account.in_use().saturating_sub(held),
             account,
+            recorder: Arc::new(Recorder::default()),
+            last: None,
             totals: vec![(0, Duration::ZERO); step_count],
             runs: vec![],
             turn: None,
+            is_quiet: false,
+            quiet_runs: 0,
         }
     }
 
-    /// Records that a step starts.
-    pub fn begin(&mut self, step: usize) -> Begun {
-        let start = self.elapsed();
+    /// Returns the recorder of what the workers do.
+    pub fn recorder(&self) -> &Arc<Recorder> {
+        &self.recorder
+    }
+
+    /// Returns what the workers did, and when in relation to the first step, sorted by run. The key of each is the
+    /// index of the run in the list.
+    pub fn worker_runs(&self) -> Vec<(WorkerRun, [Duration; 2])> {
+        let Some(first) = self.first else { return vec![] };
+        let since = |time: Instant| time.saturating_duration_since(first);
+        let mut runs: Vec<_> = self.recorder.take().into_iter().map(|r| (r, [since(r.start), since(r.end)])).collect();
+        runs.sort_by_key(|(run, time)| (run.key, *time, run.worker));
+        runs
+    }
+
+    /// Records that `count` steps start, of which the first is `step`.
+    pub fn begin(&mut self, step: usize, count: usize, instances: usize) -> Begun {
+        let start = if self.is_now { self.now } else { self.read() };
         let index = (self.runs.len() < MAX_RUNS).then_some(self.runs.len());
         if index.is_some() {
-            self.runs.push(StepRun { step, start, end: start, turn: self.turn, bytes_in_use: 0 });
+            let (turn, end) = (self.turn, start);
+            let (peak_bytes, bytes_in_use) = (0, 0);
+            let run = StepRun { step, count, instances, start, end, turn, peak_bytes, bytes_in_use, quiet_runs: 0 };
+            self.runs.push(run);
         }
-        Begun { start, index }
+        self.recorder.set_key(index);
+        self.last = index;
+        Begun { start, index, quiet_runs: self.quiet_runs }
     }
 
-    /// Records that the step has ended.
-    pub fn end(&mut self, step: usize, begun: Begun) {
-        let end = self.elapsed();
+    /// Records that the last step that has begun has computed its results, and has not released what it read.
+    pub fn computed(&mut self) {
+        if let Some(index) = self.last.filter(|_| !self.is_quiet) {
+            let bytes = self.in_use();
+            let peak = &mut self.runs[index].peak_bytes;
+            *peak = bytes.max(*peak);
+        }
+    }
+
+    /// Records that the steps have ended, of which the first is `step`. The time of all counts as that of `step`, and
+    /// the run is counted if it was timed alone.
+    pub fn end(&mut self, step: usize, is_alone: bool, begun: Begun) {
+        let end = self.read();
+        self.is_now = true;
         let total = &mut self.totals[step];
-        *total = (total.0 + 1, total.1 + (end - begun.start));
+        *total = (total.0 + u64::from(is_alone), total.1 + (end - begun.start));
         if let Some(index) = begun.index {
-            self.runs[index].end = end;
-            self.runs[index].bytes_in_use = self.account.in_use().saturating_sub(self.others);
+            let bytes_in_use = self.in_use();
+            let run = &mut self.runs[index];
+            (run.end, run.bytes_in_use, run.quiet_runs) = (end, bytes_in_use, self.quiet_runs - begun.quiet_runs);
+            run.peak_bytes = run.peak_bytes.max(bytes_in_use);
         }
     }
 
-    /// Returns the time since the first step started, which is now if there was none.
-    fn elapsed(&mut self) -> Duration {
-        self.first.get_or_insert_with(Instant::now).elapsed()
+    /// Records a run of a step that is not timed alone.
+    pub fn count(&mut self, step: usize) {
+        self.totals[step].0 += 1;
+        self.quiet_runs += u64::from(self.is_quiet);
+    }
+
+    fn in_use(&self) -> usize {
+        self.account.in_use().saturating_sub(self.others)
+    }
+
+    /// Reads the clock. Returns the time since the first step started, which is now if there was none.
+    fn read(&mut self) -> Duration {
+        self.now = self.first.get_or_insert_with(Instant::now).elapsed();
+        self.now
+    }
+
+    /// Records that something runs, so that the clock must be read again for the next start.
+    pub fn runs_on(&mut self) {
+        self.is_now = false;
     }
 
     /// Records that the innermost loop begins its next turn.
     pub fn next_turn(&mut self) {
         self.turn = self.turn.map(|turn| turn + 1);
+        self.is_now = false;
     }
 }

@@ -7,7 +7,7 @@
 use super::fusion::Access;
 use super::small;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
-use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind, Watch};
+use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind, Timing, Watch};
 use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
 use shardwise_engine::NumberChecks;
 use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
@@ -128,7 +128,9 @@ impl<'m> PlanCx<'m> {
         let name = view.name().to_string();
         let work = if matches!(kind, StepKind::Kernel(_)) { operations(view) } else { 0 };
         let instances = (0..points.count()).collect();
-        Step { id, kind, inputs, outputs, points, instances, loc: view.loc().clone(), name, work, drops: vec![] }
+        let (loc, ops, timing, drops) = (view.loc().clone(), vec![view.op], Timing::Alone, vec![]);
+        let prepares = false;
+        Step { id, kind, inputs, outputs, points, instances, loc, ops, prepares, timing, name, work, drops }
     }
 
     /// Returns the steps that look for numbers which `checks` refuses in the inputs of a step, before it, and in its
@@ -161,6 +163,7 @@ impl<'m> PlanCx<'m> {
     /// writes for one instance.
     pub fn before(&mut self, mut step: Step) {
         // The step only moves elements, whatever the op that needs it computes.
+        step.prepares = true;
         step.work = step.outputs.iter().map(|&slot| self.slots[slot].ty.size() as u64).sum();
         self.before.push(step);
     }

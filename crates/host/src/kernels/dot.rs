@@ -125,6 +125,7 @@ pub fn sum_step(plan: &mut PlanCx<'_>, sum: &Sum) -> Step {
     inputs.push(plan.input(sum.acc, &points));
     let output = plan.slot(add.result(0));
     let mut step = plan.step_with(&dot, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points);
+    step.ops = vec![sum.dot, sum.add];
     step.name = format!("fused({}, add)", dot.name().split_once('.').map_or(dot.name(), |(_, op)| op));
     step
 }

@@ -88,6 +88,12 @@ pub struct Step {
     /// The numbers of the instances that are computed.
     pub instances: Vec<usize>,
     pub loc: Loc,
+    /// The ops that it computes, in program order, or the op for which it prepares an operand.
+    pub ops: Vec<Op>,
+    /// True if it only moves the elements of an operand for the op that needs them in another order.
+    pub prepares: bool,
+    /// How a profile measures the step.
+    pub timing: Timing,
     /// The name of what runs: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
     /// An estimate of the number of element operations or multiply-adds of a kernel, for each instance. It is 0 for
@@ -96,6 +102,17 @@ pub struct Step {
     /// The slots that the block of this step defines and that no later step of the block reads or returns, but this one
     /// reads or defines. Their buffers are released after this step.
     pub drops: Vec<Slot>,
+}
+
+/// How a profile measures a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timing {
+    /// Alone. The steps inside of a loop or branch are measured, too.
+    Alone,
+    /// With the steps after it, because they are small. Holds the number of steps, this one included.
+    Together(usize),
+    /// Alone, but the steps inside of this loop or branch are only counted, because all of them are small.
+    Whole,
 }
 
 /// A slot that a step reads.
@@ -170,6 +187,15 @@ impl StepKind {
         match self {
             StepKind::While { cond, body, .. } => vec![cond, body],
             StepKind::Case { branches, .. } => branches.iter().collect(),
+            _ => vec![],
+        }
+    }
+
+    /// Returns what [`StepKind::blocks`] does.
+    pub fn blocks_mut(&mut self) -> Vec<&mut Code> {
+        match self {
+            StepKind::While { cond, body, .. } => vec![cond, body],
+            StepKind::Case { branches, .. } => branches.iter_mut().collect(),
             _ => vec![],
         }
     }

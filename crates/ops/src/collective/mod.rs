@@ -11,6 +11,7 @@ pub mod named;
 mod ops;
 mod permutation;
 mod ragged;
+mod transfer;
 
 pub use groups::{Groups, axes_between, axes_in_mesh, axes_of_groups, groups_of_axes, with_index_in};
 pub use ops::{
@@ -20,6 +21,7 @@ pub use ops::{
 pub use permutation::{AxisList, Permutation, Senders, permutation_of_pairs};
 pub use ragged::{RAGGED_ALL_TO_ALL, RaggedAllToAll, RaggedMember, RowMove, row_moves};
 pub(crate) use ragged::{is_ragged, ragged_attrs};
+pub use transfer::Transfer;
 
 use crate::{Opcode, ReduceKind, make, promote, reducer};
 use shardwise_base::{AxisRef, Literal, Mesh};

@@ -1,7 +1,7 @@
 //! Timelines of programs, measured and predicted.
 
 use shardwise::prelude::*;
-use shardwise::timeline::{LaneKind, Maker, SpanKind, Timeline};
+use shardwise::timeline::{LaneKind, Maker, Span, SpanKind, Timeline};
 
 fn on_eight() -> Array {
     set_mesh(Mesh::auto([("data", 4), ("model", 2)]).unwrap());
@@ -29,11 +29,14 @@ fn a_measured_timeline_has_every_run_of_every_instruction() {
     assert!(matches!(&timeline.maker, Maker::Measured { machine } if machine.starts_with("host, ")));
     assert_eq!(timeline.device_count, 8);
     let runs: u64 = profile.into_iter().map(|i| i.count).sum();
-    assert_eq!(timeline.spans.len() as u64, runs);
-    let turns: Vec<u64> =
-        timeline.spans.iter().filter(|s| s.name == "tanh" || s.name.contains("tanh")).filter_map(|s| s.turn).collect();
+    let own = || timeline.spans.iter().filter(|s| timeline.lanes[s.lane].kind == LaneKind::Program);
+    assert_eq!(own().map(|s| s.runs).sum::<u64>(), runs);
+    let has_tanh = |s: &&Span| s.ops.iter().any(|op| op.contains("tanh"));
+    let turns: Vec<u64> = own().filter(has_tanh).filter_map(|s| s.turn).collect();
     assert_eq!(turns, [0, 1, 2, 3, 4]);
-    assert!(timeline.spans.iter().any(|s| s.kind == SpanKind::Collective));
+    assert!(timeline.spans.iter().any(|s| s.kind == SpanKind::Collective && s.reason.is_some()));
+    assert!(own().any(|s| !s.after.is_empty()) && !timeline.at_peak.is_empty());
+    assert!(timeline.lanes.iter().any(|lane| lane.kind == LaneKind::Worker));
     // The other array of the process takes 4 MiB and is not the program's.
     let peak = timeline.peak_memory().unwrap().bytes;
     assert!((8 * 8 * 4..1 << 20).contains(&peak), "{peak}");

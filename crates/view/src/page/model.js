@@ -169,14 +169,21 @@ function roofline(model, sum) {
   model.data.rows.name.forEach((_, row) => {
     const [flops, bytes] = [fact(model, row, "flops"), fact(model, row, "memory_bytes")];
     if (flops > 0 && bytes > 0 && sum[row].time > 0) {
-      points.push({ row, intensity: flops / bytes, rate: (flops * sum[row].spans * 1e12) / sum[row].time });
+      const done = flops * Math.max(1, fact(model, row, "instances")) * sum[row].spans;
+      points.push({ row, intensity: flops / bytes, rate: (done * 1e12) / sum[row].time });
     }
   });
   return points;
 }
 
-/** Returns the highest rates of operations and of memory at which the least times of spans are computed, or null. */
+/**
+ * Returns the limits of the machine, as pairs of a name and a rate, the highest first: operations by type, and bytes by
+ * memory. If the timeline does not have them, they are the highest rates at which least times of spans are computed.
+ */
 function limits(model) {
+  const descending = (a, b) => b[1] - a[1];
+  const known = model.data.limits;
+  if (known) return { rates: [...known.rates].sort(descending), memory: [...known.memory].sort(descending) };
   let [flops, bytes] = [0, 0];
   model.data.rows.name.forEach((_, row) => {
     const least = fact(model, row, "least_time");
@@ -184,7 +191,21 @@ function limits(model) {
     flops = Math.max(flops, ((fact(model, row, "flops") || 0) * 1e12) / least);
     bytes = Math.max(bytes, ((fact(model, row, "memory_bytes") || 0) * 1e12) / least);
   });
-  return flops > 0 && bytes > 0 ? { flops, bytes } : null;
+  return { rates: flops > 0 ? [["", flops]] : [], memory: bytes > 0 ? [["", bytes]] : [] };
+}
+
+/** Returns the lines of the limits in logarithms: flat ones up to the fastest memory, and sloped ones up to the top. */
+function roofLines(roof, left, right) {
+  if (roof.rates.length === 0 || roof.memory.length === 0) return [];
+  const log = Math.log10;
+  const [top, fastest] = [log(roof.rates[0][1]), log(roof.memory[0][1])];
+  const flat = roof.rates.map(([name, rate]) => ({
+    name, from: [Math.max(left, log(rate) - fastest), log(rate)], to: [right, log(rate)],
+  }));
+  const sloped = roof.memory.map(([name, rate]) => ({
+    name, from: [left, log(rate) + left], to: [Math.min(right, top - log(rate)), Math.min(log(rate) + right, top)],
+  }));
+  return [...flat, ...sloped];
 }
 
 function withUnit(value, step, units) {

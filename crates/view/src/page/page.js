@@ -237,14 +237,18 @@ function describe(index) {
   };
   const named = (name) => text(model, model.data.rows[name][row]);
   const least = fact(model, row, "least_time");
+  const instances = Math.max(1, fact(model, row, "instances"));
   const rate = (name, unit) => (value) => {
-    const each = duration > 0 ? `, ${countText((value * 1e12) / duration, unit)}/s` : "";
-    return `${countText(value, name)}${each}`;
+    const each = duration > 0 ? `, ${countText((value * instances * 1e12) / duration, unit)}/s` : "";
+    return `${countText(value, name)}${instances === 1 ? "" : ` x ${instances}`}${each}`;
   };
+  const error = fact(model, row, "uncertainty_ppm");
+  const range = (ppm) => [duration / (1 + ppm / 1e6), duration * (1 + ppm / 1e6)].map(timeText).join(" to ");
   const turn = model.turn && model.turn[index] >= 0 ? String(model.turn[index]) : null;
   const facts = [
     ["name", named("name")],
     ["time", `${timeText(duration)} from ${exactText(model.start[index], Math.max(1, duration / 10))}`],
+    ["typical error", error === null ? null : `${percentText(error / 1e6)}: ${range(error)}`],
     ["lane", model.data.lanes[model.lane[index]][0]],
     ["kind", KINDS[model.data.rows.kind[row]]],
     ["ops", named("ops")],
@@ -257,6 +261,7 @@ function describe(index) {
     ["turn", turn],
     ["runs", model.data.rows.runs[row] === 1 ? null : known("runs")],
     ["devices", model.data.rows.devices[row] === 1 ? null : known("devices")],
+    ["element type", named("dtype")],
     ["operations", known("flops", rate("flop", "flop"))],
     ["memory", known("memory_bytes", rate("B", "B"))],
     ["received", known("received_bytes", rate("B", "B"))],
@@ -406,7 +411,9 @@ function drawRoofline() {
   if (points.length === 0) return;
   const { context, width, height } = cleared(get("roof"));
   const roof = limits(model);
-  const all = roof ? [...points, { intensity: roof.flops / roof.bytes, rate: roof.flops }] : points;
+  const [rates, memory] = [roof.rates.map(([, rate]) => rate), roof.memory.map(([, rate]) => rate)];
+  const ridges = rates.flatMap((rate) => memory.map((bytes) => ({ intensity: rate / bytes, rate })));
+  const all = [...points, ...ridges];
   const range = (key) => {
     const values = all.map((point) => Math.log10(point[key]));
     return [values.reduce((a, b) => Math.min(a, b)) - 0.5, values.reduce((a, b) => Math.max(a, b)) + 0.5];
@@ -415,7 +422,7 @@ function drawRoofline() {
   const x = (log) => 70 + ((log - left) / (right - left)) * (width - 80);
   const y = (log) => height - 30 - ((log - low) / (high - low)) * (height - 40);
   drawGrid(context, { left, right, low, high, x, y, width, height });
-  if (roof) drawRoof(context, roof, { left, right, low, x, y });
+  drawRoof(context, roofLines(roof, left, right), { low, x, y });
   const colors = KINDS.map(color);
   placed = points.map((point) => ({ row: point.row, x: x(Math.log10(point.intensity)), y: y(Math.log10(point.rate)) }));
   const drawn = new Set();
@@ -446,17 +453,21 @@ function drawGrid(context, at) {
   context.fillText("operations for each byte of memory", 70, at.height - 6);
 }
 
-/** Draws the limits of the machine, as far as the least times of the spans show them. */
-function drawRoof(context, roof, at) {
-  const ridge = Math.log10(roof.flops / roof.bytes);
-  const start = Math.max(at.left, at.low - Math.log10(roof.bytes));
+/** Draws the limits of the machine with their names. What is below the picture is left out. */
+function drawRoof(context, limitLines, at) {
   context.strokeStyle = color("text");
+  context.fillStyle = color("text");
   context.lineWidth = 1.5;
-  context.beginPath();
-  context.moveTo(at.x(start), at.y(Math.log10(roof.bytes) + start));
-  context.lineTo(at.x(ridge), at.y(Math.log10(roof.flops)));
-  context.lineTo(at.x(at.right), at.y(Math.log10(roof.flops)));
-  context.stroke();
+  for (const { name, from, to } of limitLines) {
+    const slope = from[1] === to[1] ? 0 : 1;
+    const start = slope === 1 && from[1] < at.low ? [from[0] + at.low - from[1], at.low] : from;
+    context.beginPath();
+    context.moveTo(at.x(start[0]), at.y(start[1]));
+    context.lineTo(at.x(to[0]), at.y(to[1]));
+    context.stroke();
+    const middle = [0, 1].map((i) => (start[i] + to[i]) / 2);
+    context.fillText(name, at.x(slope === 1 ? middle[0] : to[0]) - (slope === 1 ? 0 : 60), at.y(middle[1]) - 6);
+  }
 }
 
 /** Returns the row of the point of the roofline that is nearest to a place, or -1. */

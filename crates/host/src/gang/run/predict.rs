@@ -20,6 +20,8 @@ use shardwise_base::{Account, Budget};
 use shardwise_engine::RunMemory;
 use shardwise_interp::RegionRunner;
 use shardwise_ops::Opcode;
+use shardwise_view::MemoryPart;
+use std::collections::BTreeMap;
 
 /// An argument of a run.
 pub struct Given {
@@ -56,6 +58,8 @@ struct Predicting<'a> {
     /// The number of the visit at which the arrays that are alive are listed, if a list is wanted.
     wanted: Option<usize>,
     named: Option<(Step<'a>, Vec<String>)>,
+    /// The slots whose buffers are alive at the wanted visit.
+    alive: Vec<(Slot, usize)>,
 }
 
 impl Run<'_> {
@@ -94,6 +98,65 @@ impl Run<'_> {
     }
 }
 
+impl Run<'_> {
+    /// Returns the arrays that are in memory at the peak that was predicted, the largest first. Those of one op and one
+    /// place are one part. Unwinds as [`Run::predict`] does.
+    pub fn at_peak(
+        plan: &Plan,
+        module: &Module,
+        func: &Func,
+        given: &[Given],
+        predicted: &Predicted,
+    ) -> Vec<MemoryPart> {
+        let memory = Memory::counted();
+        let alive = counted(|account| {
+            let run = Run::new(plan, module, func, &memory);
+            let mut predicting = Predicting::new(run, account, Some(predicted.visit));
+            predicting.predict(given);
+            predicting.alive
+        });
+        let names = names(plan);
+        let mut parts: BTreeMap<(String, String), MemoryPart> = BTreeMap::new();
+        for (slot, bytes) in alive {
+            let (name, loc) = (names.get(&slot).cloned().unwrap_or_default(), &plan.slots[slot].loc);
+            let new = MemoryPart { name: name.clone(), loc: loc.clone(), bytes: 0 };
+            let part = parts.entry((name, loc.to_string())).or_insert(new);
+            part.bytes = part.bytes.saturating_add(bytes as u64);
+        }
+        let mut parts: Vec<MemoryPart> = parts.into_values().filter(|part| part.bytes > 0).collect();
+        // The sort is stable, so that equal sizes stay in the order of their names.
+        parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+        parts
+    }
+}
+
+/// Returns the first slot of each buffer, with the bytes of the buffer.
+fn distinct(buffers: impl Iterator<Item = (Slot, usize, usize)>) -> Vec<(Slot, usize)> {
+    let mut seen = HashSet::new();
+    buffers.filter(|&(_, address, _)| seen.insert(address)).map(|(slot, _, bytes)| (slot, bytes)).collect()
+}
+
+/// Returns what each slot holds: `argument 1`, `constant`, or the op that makes it.
+fn names(plan: &Plan) -> HashMap<Slot, String> {
+    let mut names = HashMap::new();
+    names_in(&plan.code, &mut names);
+    names.extend(plan.constants.iter().map(|(slot, _)| (*slot, "constant".to_string())));
+    names.extend(plan.params.iter().enumerate().map(|(i, &slot)| (slot, format!("argument {i}"))));
+    names
+}
+
+/// Adds the names of the slots that a block defines. A parameter of a loop has the name of the loop.
+fn names_in(code: &Code, names: &mut HashMap<Slot, String>) {
+    for step in &code.steps {
+        let name = step.name.trim_start_matches("stablehlo.");
+        for block in step.kind.blocks() {
+            names.extend(block.params.iter().map(|&slot| (slot, name.to_string())));
+            names_in(block, names);
+        }
+        names.extend(step.outputs.iter().map(|&slot| (slot, name.to_string())));
+    }
+}
+
 /// Runs `f` under a budget with an account of its own, which refuses only sums that overflow. Unwinds if the run of the
 /// current budget is cancelled.
 fn counted<T>(f: impl FnOnce(Account) -> T) -> T {
@@ -113,7 +176,7 @@ enum Made {
 
 impl<'a> Predicting<'a> {
     fn new(run: Run<'a>, account: Account, wanted: Option<usize>) -> Self {
-        Predicting { run, account, visits: 0, peak: 0, peak_visit: 0, wanted, named: None }
+        Predicting { run, account, visits: 0, peak: 0, peak_visit: 0, wanted, named: None, alive: vec![] }
     }
 
     fn predict(&mut self, given: &[Given]) -> Predicted {
@@ -157,11 +220,24 @@ impl<'a> Predicting<'a> {
     fn steps(&mut self, code: &'a Code, selected: &[Selection<'a>]) -> Result<(), RunError> {
         for step in &code.steps {
             let visit = self.visit(step);
+            let before = if self.wanted == Some(visit) { self.buffers_in_use() } else { vec![] };
             self.step(step, selected)?;
             self.note(visit);
+            if self.wanted == Some(visit) {
+                self.alive = distinct(before.into_iter().chain(self.buffers_in_use()));
+            }
             self.run.clear(&step.drops);
         }
         Ok(())
+    }
+
+    /// Returns the slot, the address and the bytes of each buffer that a slot has.
+    fn buffers_in_use(&self) -> Vec<(Slot, usize, usize)> {
+        let of = |slot: Slot| {
+            let buffers = self.run.values[slot].iter().flatten();
+            buffers.map(move |buffer| (slot, buffer.address(), buffer.len()))
+        };
+        self.run.plan.slots.keys().flat_map(of).collect()
     }
 
     /// Counts a visit of a step and returns its number. Lists the arrays that are alive if the visit is the wanted one.

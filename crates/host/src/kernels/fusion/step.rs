@@ -41,6 +41,7 @@ pub fn step(plan: &mut PlanCx<'_>, group: Group) -> Step {
     if group.ops.len() > 1 {
         step.name = format!("fused({})", names.join(", "));
     }
+    step.ops = group.ops;
     step
 }
 

@@ -1,0 +1,198 @@
+//! Measures the machine on which it runs: the constants with which `shardwise_sim` predicts how long the host engine
+//! takes for a program.
+//!
+//! Each constant is measured by small programs that the engine runs, or by loops over memory. A time is the first
+//! quartile of several runs, so that other processes disturb it little. [`calibrate`] takes about a minute on a machine
+//! that does nothing else. Its result is a machine in the form of a file ([`Machine::to_text`]).
+#![forbid(unsafe_code)]
+#![warn(missing_docs, missing_debug_implementations)]
+
+mod memory;
+mod programs;
+mod timed;
+
+use shardwise_base::{DType, Diagnostic, Diagnostics, Loc};
+use shardwise_host::pool::{Effort, Workers};
+use shardwise_sim::{Machine, Options, Topology, simulate};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use timed::{Timed, quartile};
+
+/// The measured constants, each with how it was measured.
+type Facts = BTreeMap<String, (f64, String)>;
+
+/// Measures this machine. `report` is called with the name of each group of constants before it is measured.
+///
+/// # Errors
+/// Fails if a program cannot be compiled or run, such as for lack of memory, and if the run is cancelled or reaches its
+/// limit.
+pub fn calibrate(mut report: impl FnMut(&str)) -> Result<Machine, Diagnostics> {
+    let mut facts = Facts::new();
+    report("memory and workers");
+    machine_facts(&mut facts);
+    report("instructions and loops");
+    overheads(&mut facts)?;
+    report("elementwise ops");
+    elements(&mut facts)?;
+    report("products");
+    subjects(&mut facts, &programs::products())?;
+    report("other ops and collectives");
+    subjects(&mut facts, &programs::streams())?;
+    subjects(&mut facts, &programs::others())?;
+    subjects(&mut facts, &programs::collectives())?;
+    report("errors of predictions");
+    let measured = machine(&facts)?;
+    errors(&mut facts, measured)?;
+    machine(&facts)
+}
+
+fn add(facts: &mut Facts, name: impl Into<String>, value: f64, source: impl Into<String>) {
+    if value.is_finite() && value > 0.0 {
+        facts.insert(name.into(), (value, source.into()));
+    }
+}
+
+fn machine_facts(facts: &mut Facts) {
+    let workers = Workers::global().count();
+    add(facts, "workers", workers as f64, "the cores that this process may use, or SHARDWISE_WORKERS");
+    add(facts, "memory_bytes", shardwise_base::budget::default_max_bytes() as f64, "the limit of data of a command");
+    for level in memory::levels() {
+        let name = |what: &str| format!("level.{}.{what}", level.name);
+        add(facts, name("bytes"), level.bytes, level.source);
+        let rates = memory::rates(&level);
+        for (what, rate) in &rates {
+            let source = format!("{what} of {} bytes by {workers} workers", memory::probe_bytes(&level));
+            add(facts, name(&format!("{what}_bytes_per_s")), *rate, source);
+        }
+        let fastest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        add(facts, name("bytes_per_s"), fastest, "the fastest of reads, writes and copies");
+    }
+    for (dtype, lanes) in [(DType::F32, "f32"), (DType::F64, "f64")] {
+        let [one, all] = [1, workers].map(|count| shardwise_host::peak_flops(dtype, count));
+        add(facts, format!("peak.{lanes}"), all, format!("multiply-adds in registers by {workers} workers"));
+        if dtype == DType::F32 {
+            add(facts, "peak.bf16", all, "products of bf16 are computed in f32: the rate of f32");
+            add(facts, "speedup", (all / one).max(1.0), "the rate of multiply-adds of all workers and of one");
+        }
+    }
+    let barrier = quartile((0..200).map(|_| timed::seconds(|| Workers::global().run(workers, Effort::Large, |_| {}))));
+    add(facts, "barrier_s", barrier, "a call of all workers that does nothing");
+}
+
+/// Measures the times that an instruction and a turn of a loop take beside their work.
+fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
+    let [few, many] = [20, 120].map(|count| Timed::new(&programs::chain(count)).map(|program| program.whole_seconds()));
+    let instruction = (many? - few?).max(1e-9) / 100.0;
+    add(facts, "instruction_s", instruction, "programs of 120 and of 20 instructions of one element");
+    let [few, many] =
+        [100, 1100].map(|turns| Timed::new(&programs::turns(turns)).map(|program| program.whole_seconds()));
+    let turn = (many? - few?) / 1000.0 - 2.0 * instruction;
+    add(facts, "turn_s", turn, "loops of 1100 and of 100 turns with two instructions each");
+    Ok(())
+}
+
+/// Measures how many elements a worker computes in a second, for each elementwise op and type that the engine has.
+fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
+    for (name, dtype, [short, long]) in programs::elements() {
+        let ([Ok(short), Ok(long)], source) = (
+            [&short, &long].map(|text| Timed::new(text)),
+            format!("{} ops of {} elements in one instruction, and one", programs::CHAIN, programs::ELEMENTS),
+        ) else {
+            // The op has no such type.
+            continue;
+        };
+        let seconds = long.seconds()? - short.seconds()?;
+        let each = seconds / (programs::ELEMENTS * (programs::CHAIN - 1)) as f64;
+        // An op whose time is lost in that of the memory counts as very fast.
+        add(facts, format!("element.{name}.{}", dtype.name()), 1.0 / each.max(2e-12), source);
+    }
+    Ok(())
+}
+
+/// Measures programs of one instruction each, and adds the constant that each of them determines.
+fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
+    let overhead = facts.get("instruction_s").map_or(0.0, |fact| fact.0);
+    for text in texts {
+        let program = Timed::new(text)?;
+        let Some(subject) = shardwise_sim::subject(program.module()) else { continue };
+        let seconds = (program.seconds()? - overhead).max(overhead / 20.0).max(1e-9);
+        add(facts, subject.name, subject.amount / seconds, "a program of this instruction");
+    }
+    Ok(())
+}
+
+/// Predicts programs whose sizes were not measured, and adds the typical error of each class of instructions.
+fn errors(facts: &mut Facts, machine: Machine) -> Result<(), Diagnostics> {
+    let machine = Arc::new(machine);
+    for (class, texts) in programs::checks() {
+        let mut errors = vec![];
+        for text in &texts {
+            let program = Timed::new(text)?;
+            let devices = program.module().main_mesh().map_or(1, |mesh| mesh.size());
+            let topology = Topology::new(machine.clone(), &[devices], 1)?;
+            let predicted = simulate(program.module(), &topology, &Options::default())?.end() as f64 * 1e-12;
+            let measured = program.seconds()?;
+            errors.push((predicted / measured).max(measured / predicted) - 1.0);
+        }
+        let count = errors.len();
+        let source = format!("{count} programs of other sizes: two of three predictions are not worse");
+        add(facts, format!("error.{class}"), shardwise_sim::typical_error(errors).max(0.01), source);
+    }
+    Ok(())
+}
+
+/// Returns the machine with these constants.
+fn machine(facts: &Facts) -> Result<Machine, Diagnostics> {
+    let (processor, count) = (memory::processor(), Workers::global().count());
+    let title: String = format!("{processor}, {count} workers").chars().filter(|c| *c != '"').collect();
+    let mut text = format!("host host \"{title}\"\n");
+    for (name, (value, source)) in facts {
+        text.push_str(&format!("{name} {value:.4e} | {}\n", source.replace('\n', " ")));
+    }
+    let found = Machine::parse(&text, "calibration")?.into_iter().next();
+    found.ok_or_else(|| Diagnostic::error("machine-text", &Loc::UNKNOWN, "no constants were measured").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All programs compile, and each of them determines a constant of a known name.
+    #[test]
+    fn programs_determine_constants() {
+        let all = [programs::products(), programs::streams(), programs::others(), programs::collectives()];
+        let mut names = vec![];
+        for text in all.iter().flatten() {
+            let local = timed::localized(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let subject = shardwise_sim::subject(&local).unwrap_or_else(|| panic!("no subject:\n{text}"));
+            assert!(subject.amount > 0.0, "{text}");
+            names.push(subject.name);
+        }
+        let mut facts = Facts::new();
+        names.iter().for_each(|name| add(&mut facts, name.clone(), 1e9, "by hand"));
+        for required in ["workers", "memory_bytes", "instruction_s", "speedup"] {
+            add(&mut facts, required, 1.0, "by hand");
+        }
+        let machine = machine(&facts).unwrap_or_else(|e| panic!("{e}"));
+        assert!(names.iter().all(|name| machine.fact(name).is_some()));
+        let has = |start: &str| names.iter().any(|name| name.starts_with(start));
+        assert!(["product.f32.", "product.bf16.", "stream.", "op.", "flops.", "collective."].into_iter().all(has));
+    }
+
+    #[test]
+    fn programs_of_checks_are_predicted() {
+        let text = "host host \"h\"\nworkers 2 | x\nmemory_bytes 1e9 | x\ninstruction_s 1e-6 | x\nspeedup 2 | x\n\
+                    stream.100 1e9 | x\n";
+        let machine = Arc::new(Machine::parse(text, "h").unwrap().remove(0));
+        for (class, texts) in programs::checks() {
+            for text in texts {
+                let local = timed::localized(&text).unwrap_or_else(|e| panic!("{class}: {e}\n{text}"));
+                let devices = local.main_mesh().map_or(1, |mesh| mesh.size());
+                let topology = Topology::new(machine.clone(), &[devices], 1).unwrap();
+                let timeline = simulate(&local, &topology, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+                assert_eq!(timeline.check(), Ok(()));
+                assert!(timeline.end() > 0, "{text}");
+            }
+        }
+    }
+}

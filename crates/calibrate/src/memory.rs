@@ -1,0 +1,105 @@
+//! The memories of the machine, and how fast they are read, written and copied.
+
+use crate::timed::{quartile, seconds};
+use shardwise_host::pool::{Effort, Workers};
+use std::hint::black_box;
+use std::sync::Mutex;
+
+/// A memory that the workers share, or that each of them has.
+pub(crate) struct Level {
+    pub(crate) name: String,
+    /// The bytes of all workers together.
+    pub(crate) bytes: f64,
+    pub(crate) source: &'static str,
+}
+
+/// The bytes that are assumed for each level of caches of a worker, if the system does not say.
+const ASSUMED: [(&str, f64); 3] = [("L1", 32768.0), ("L2", 1048576.0), ("L3", 33554432.0)];
+
+/// The most bytes that a measurement uses.
+const MOST_BYTES: usize = 1 << 28;
+
+/// Returns the caches and the main memory, the smallest first.
+pub(crate) fn levels() -> Vec<Level> {
+    let workers = Workers::global().count() as f64;
+    let mut levels: Vec<Level> = ASSUMED.iter().map(|&(name, assumed)| level(name, assumed, workers)).collect();
+    let bytes = shardwise_base::budget::default_max_bytes() as f64;
+    levels.push(Level { name: "memory".into(), bytes, source: "the limit of data of a command" });
+    levels
+}
+
+/// Returns a cache of data: its size as the system says, or an assumed one.
+fn level(name: &str, assumed: f64, workers: f64) -> Level {
+    let found = (0..8).find_map(|i| {
+        let read = |what: &str| {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{i}/{what}");
+            std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
+        };
+        let is_it = read("level").is_some_and(|level| format!("L{level}") == name)
+            && read("type").is_some_and(|kind| kind != "Instruction");
+        if is_it { read("size").and_then(|text| size(&text)) } else { None }
+    });
+    let source = if found.is_some() { "the system's description of its caches" } else { "assumed" };
+    let own = found.unwrap_or(assumed);
+    // Each worker has its own caches but the last one.
+    Level { name: name.into(), bytes: if name == "L3" { own } else { own * workers }, source }
+}
+
+/// Reads `32K`. Returns `None` for another text.
+fn size(text: &str) -> Option<f64> {
+    let units = [("K", 1024.0), ("M", 1048576.0), ("G", 1073741824.0), ("", 1.0)];
+    units.iter().find_map(|(unit, scale)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale))
+}
+
+/// Returns the bytes with which a level is measured: half of it, or eight times the last cache for the memory.
+pub(crate) fn probe_bytes(level: &Level) -> usize {
+    let half = (level.bytes / 2.0) as usize;
+    half.clamp(4096, MOST_BYTES)
+}
+
+/// Returns how many bytes all workers read, write and copy in a second, if each has a part of half of the level.
+pub(crate) fn rates(level: &Level) -> [(&'static str, f64); 3] {
+    let count = Workers::global().count();
+    let part = (probe_bytes(level) / count / 2).max(1024);
+    let buffers: Vec<Mutex<[Vec<u8>; 2]>> = (0..count).map(|_| Mutex::new([vec![1; part], vec![1; part]])).collect();
+    // Small parts are repeated, so that a call takes long enough to be timed.
+    let rounds = ((1 << 22) / part).clamp(1, 4096);
+    let rate = |bytes: usize, run: &(dyn Fn(&mut [Vec<u8>; 2]) + Sync)| {
+        let call = || {
+            Workers::global().run(count, Effort::Large, |i| {
+                let mut own = buffers[i].lock().unwrap_or_else(|e| e.into_inner());
+                (0..rounds).for_each(|_| run(&mut own));
+            });
+        };
+        call();
+        (bytes * rounds * count) as f64 / quartile((0..9).map(|_| seconds(call)))
+    };
+    [
+        ("read", rate(2 * part, &|[a, b]| _ = black_box(black_box(&*a) == black_box(&*b)))),
+        ("write", rate(part, &|[a, _]| black_box(a).fill(black_box(1)))),
+        ("copy", rate(2 * part, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))),
+    ]
+}
+
+/// Returns the name of the processor, or `host` if the system does not say.
+pub(crate) fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    line.map_or("host".into(), |(_, name)| name.trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(["32K", "1M", "512", "x"].map(size), [Some(32768.0), Some(1048576.0), Some(512.0), None]);
+    }
+
+    #[test]
+    fn memories_become_larger() {
+        let levels = levels();
+        assert!(levels.iter().all(|level| level.bytes > 0.0) && levels.len() == 4);
+    }
+}

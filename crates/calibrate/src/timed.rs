@@ -1,0 +1,135 @@
+//! Programs, and how long the host engine takes for them.
+
+use shardwise_base::{DType, DTypeKind, Diagnostics, Literal, LiteralWriter, bf16, budget, f16};
+use shardwise_engine::{Argument, ArrayHandle, Engine, Executable};
+use shardwise_host::HostEngine;
+use shardwise_ir::{Module, TensorType, text, verify};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The runs before those that count.
+const WARM_UPS: usize = 2;
+/// The least and the most runs that count.
+const RUNS: std::ops::Range<usize> = 7..60;
+/// The time after which no further run starts.
+const ENOUGH: Duration = Duration::from_millis(15);
+
+/// A compiled program with its arguments.
+pub(crate) struct Timed {
+    module: Module,
+    program: Arc<dyn Executable>,
+    args: Vec<ArrayHandle>,
+}
+
+/// Returns the per-device program of a program. Fails if its text has mistakes, or if it cannot be partitioned.
+pub(crate) fn localized(source: &str) -> Result<Module, Diagnostics> {
+    let module = text::parse("calibration.mlir", source, &shardwise_ops::OPS)?;
+    verify(&module).or(())?;
+    Ok(shardwise_spmd::partition(&module, &mut Default::default())?.module)
+}
+
+impl Timed {
+    /// Compiles a program and makes its arguments. Fails if the text has mistakes, or if the program cannot be
+    /// compiled.
+    pub(crate) fn new(source: &str) -> Result<Timed, Diagnostics> {
+        let module = localized(source)?;
+        let engine = HostEngine::default();
+        let program = engine.compile(&module)?;
+        let args = program.signature().inputs.iter().map(|ty| engine.put(&filled(&ty.ty), ty));
+        let args = args.collect::<Result<Vec<ArrayHandle>, Diagnostics>>()?;
+        Ok(Timed { module, program, args })
+    }
+
+    /// Returns the per-device program.
+    pub(crate) fn module(&self) -> &Module {
+        &self.module
+    }
+
+    fn lent(&self) -> Vec<Argument> {
+        self.args.iter().cloned().map(Argument::Lent).collect()
+    }
+
+    /// Returns the time of the instructions. Fails if a run does.
+    pub(crate) fn seconds(&self) -> Result<f64, Diagnostics> {
+        let run = || {
+            let profile = self.program.profile(self.lent())?.1;
+            let outer = profile.instructions.iter().filter(|i| i.depth == 0);
+            Ok(outer.map(|i| i.total.as_secs_f64()).sum())
+        };
+        repeated(run)
+    }
+
+    /// Returns the time of a whole call. Panics if a run fails.
+    pub(crate) fn whole_seconds(&self) -> f64 {
+        let run = || {
+            let start = Instant::now();
+            self.program.execute(self.lent())?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        repeated(run).unwrap_or(0.0)
+    }
+}
+
+/// Returns the first quartile of what `run` returns, after some runs to warm up. Fails if one does.
+fn repeated(run: impl Fn() -> Result<f64, Diagnostics>) -> Result<f64, Diagnostics> {
+    for _ in 0..WARM_UPS {
+        run()?;
+    }
+    let start = Instant::now();
+    let mut times = vec![];
+    while times.len() < RUNS.start || (times.len() < RUNS.end && start.elapsed() < ENOUGH) {
+        budget::poll();
+        times.push(run()?);
+    }
+    Ok(quartile(times.into_iter()))
+}
+
+/// Returns the time of a call.
+pub(crate) fn seconds(call: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    call();
+    start.elapsed().as_secs_f64()
+}
+
+/// Returns the first quartile of some times, or 0 if there are none.
+pub(crate) fn quartile(times: impl Iterator<Item = f64>) -> f64 {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 4).copied().unwrap_or(0.0)
+}
+
+/// Returns an array whose floats are between 0.5 and 2, and whose integers are between 1 and 127.
+fn filled(ty: &TensorType) -> Literal {
+    let mut out = LiteralWriter::new(ty.dtype, &ty.shape);
+    for i in 0..ty.size() {
+        let bytes = element(i, ty.dtype);
+        out.push(&bytes[..ty.dtype.storage_bytes()]);
+    }
+    out.finish()
+}
+
+fn element(i: usize, dtype: DType) -> [u8; 16] {
+    let value = 0.5 + (i * 37 % 97) as f64 / 64.0;
+    let mut out = [0; 16];
+    let mut put = |bytes: &[u8]| out[..bytes.len()].copy_from_slice(bytes);
+    match dtype {
+        DType::BF16 => put(&bf16::from_f64(value).to_le_bytes()),
+        DType::F16 => put(&f16::from_f64(value).to_le_bytes()),
+        DType::F32 | DType::C64 => put(&(value as f32).to_le_bytes()),
+        DType::F64 | DType::C128 => put(&value.to_le_bytes()),
+        other if other.kind() == DTypeKind::Bool => put(&[(i % 2) as u8]),
+        _ => put(&[(1 + i * 37 % 127) as u8]),
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles() {
+        assert_eq!(quartile([4.0, 1.0, 3.0, 2.0].into_iter()), 2.0);
+        assert_eq!(quartile([].into_iter()), 0.0);
+    }
+}

@@ -1,0 +1,101 @@
+//! Invariants of measured timelines of generated programs.
+
+use crate::choose::Chooser;
+use crate::generate::case;
+use crate::program::program;
+use crate::run::{budget, partitioned};
+use crate::single::Fill;
+use shardwise_base::{Diagnostics, Literal};
+use shardwise_engine::{Argument, Engine, RunProfile, Signature};
+use shardwise_host::HostEngine;
+use shardwise_ir::{Module, text, verify};
+use shardwise_ops::OPS;
+use shardwise_view::{LaneIndex, LaneKind, Span, SpanKind, Timeline};
+
+/// Returns the profile of a run of a partitioned program. Fails if the program cannot be compiled or run.
+fn profiled(local: &Module, inputs: &[Literal]) -> Result<RunProfile, Diagnostics> {
+    let profile = || {
+        let engine = HostEngine::default();
+        let program = engine.compile(local)?;
+        let types = program.signature().inputs.clone();
+        let put = |(x, ty)| Ok(Argument::Lent(engine.put(x, ty)?));
+        let args = inputs.iter().zip(&types).map(put).collect::<Result<Vec<_>, Diagnostics>>()?;
+        Ok(program.profile(args)?.1)
+    };
+    budget().run(profile).unwrap_or_else(|stop| Err(stop.diagnostic(&shardwise_base::Loc::UNKNOWN).into()))
+}
+
+/// Returns the spans of all lanes of a kind.
+fn spans_of(timeline: &Timeline, kind: LaneKind) -> Vec<&Span> {
+    timeline.spans.iter().filter(|span| timeline.lanes[span.lane].kind == kind).collect()
+}
+
+/// Describes how a timeline of a profile is wrong, or returns `None` if it is right.
+fn fault(profile: &RunProfile) -> Option<String> {
+    let timeline = profile.timeline("generated");
+    if let Err(fault) = timeline.check() {
+        return Some(fault);
+    }
+    let counted: u64 = profile.instructions.iter().map(|i| i.count).sum();
+    let program = spans_of(&timeline, LaneKind::Program);
+    let has_inside = |span: &&&Span| span.runs > 1 || span.ops.len() > 1 || span.note.is_none();
+    let listed: u64 = program.iter().filter(has_inside).map(|span| span.runs).sum();
+    if listed < counted && timeline.notes.iter().all(|note| !note.starts_with("only the first")) {
+        return Some(format!("{listed} runs are listed of {counted}"));
+    }
+    let is_leaf = |span: &&&Span| span.kind != SpanKind::Control;
+    let leaves: Vec<&Span> = program.iter().filter(is_leaf).copied().collect();
+    let outside = |span: &&&Span| !leaves.iter().any(|own| own.start <= span.start && span.end <= own.end);
+    let workers = spans_of(&timeline, LaneKind::Worker);
+    if let Some(span) = workers.iter().find(outside) {
+        return Some(format!("`{}` of a worker is in no instruction", span.name));
+    }
+    let overlap = |lane: LaneIndex| {
+        let own: Vec<&&Span> = workers.iter().filter(|span| span.lane == lane).collect();
+        own.windows(2).any(|pair| pair[0].end > pair[1].start)
+    };
+    if timeline.lanes.keys().any(overlap) {
+        return Some("spans of a worker overlap".into());
+    }
+    let flops = |spans: &[&Span]| -> u64 {
+        let of = |span: &&Span| span.work.flops.unwrap_or(0).saturating_mul(span.instances as u64);
+        spans.iter().map(of).fold(0, u64::saturating_add)
+    };
+    let (all, shared) = (flops(&leaves), flops(&workers));
+    (all != shared).then(|| format!("the workers compute {shared} flops of {all}"))
+}
+
+#[test]
+fn timelines_of_generated_programs_are_consistent() {
+    let mut ran = 0;
+    for seed in 0..400 {
+        let case = case(seed);
+        let Ok(local) = budget().run(|| partitioned(&case.module)).expect("it ends") else { continue };
+        let Ok(profile) = profiled(&local.module, &case.inputs) else { continue };
+        assert_eq!(fault(&profile), None, "seed {seed}");
+        let peak = profile.runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0) as u64;
+        let alive: u64 = profile.at_peak.iter().map(|part| part.bytes).sum();
+        assert!(profile.runs.is_empty() || (alive > 0 || peak == 0), "seed {seed}: {alive} of {peak}");
+        ran += 1;
+    }
+    assert!(ran > 300, "{ran}");
+}
+
+#[test]
+fn timelines_of_programs_with_loops_and_branches_are_consistent() {
+    let (mut ran, mut waits) = (0, 0);
+    for seed in 0..600 {
+        let program = program(seed);
+        let parsed = text::parse("profile.mlir", &program.text, &OPS).and_then(|m| verify(&m).or(m));
+        let Ok(module) = parsed else { continue };
+        let Ok(local) = partitioned(&module) else { continue };
+        let mut choose = Chooser::new(seed);
+        let types = Signature::of(local.module.main().expect("a function")).expect("arrays").inputs;
+        let inputs: Vec<Literal> = types.iter().map(|ty| Fill::Small.literal(&mut choose, &ty.ty)).collect();
+        let Ok(profile) = profiled(&local.module, &inputs) else { continue };
+        assert_eq!(fault(&profile), None, "seed {seed}\n{}", program.text);
+        waits += profile.timeline("generated").spans.iter().filter(|span| !span.after.is_empty()).count();
+        ran += 1;
+    }
+    assert!(ran > 300 && waits > 300, "{ran} {waits}");
+}

@@ -1,0 +1,329 @@
+//! The profile of a run: what each step of the plan does, and when it ran.
+#![forbid(unsafe_code)]
+
+use crate::gang::{StepRun, StepTimes};
+use crate::plan::{Code, Plan, Slot, Step, StepKind, Timing};
+use crate::pool::Workers;
+use shardwise_base::counted;
+use shardwise_engine::{InstructionRun, InstructionTime, RunProfile, WorkerTime};
+use shardwise_ir::{Func, Module, OpView};
+use shardwise_ops::Opcode;
+use shardwise_ops::collective::{CollectiveView, Transfer};
+use shardwise_view::MemoryPart;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// Returns the profile of a run of a plan. `at_peak` has the arrays that are in memory at the peak.
+pub fn profile(plan: &Plan, module: &Module, func: &Func, times: &StepTimes, at_peak: Vec<MemoryPart>) -> RunProfile {
+    let device_count = module.main_mesh().map_or(1, |mesh| mesh.size());
+    let writers = Writers::of(plan);
+    let of_step = vec![0; times.totals.len()];
+    let mut rows = Rows { plan, module, func, times, device_count, writers, instructions: vec![], of_step };
+    rows.collect(&plan.code, 0);
+    rows.share_times(&plan.code);
+    rows.name_writers();
+    let worker_count = Workers::global().count();
+    RunProfile {
+        machine: format!("host, {}", counted(worker_count, "worker")),
+        device_count,
+        worker_count,
+        runs: times.runs.iter().map(|run| rows.run(run)).collect(),
+        worker_runs: worker_runs(times),
+        instructions: rows.instructions,
+        at_peak,
+    }
+}
+
+fn worker_runs(times: &StepTimes) -> Vec<WorkerTime> {
+    let of = |(run, [start, end]): (crate::pool::WorkerRun, [Duration; 2])| WorkerTime {
+        run: run.key,
+        worker: run.worker,
+        start,
+        end,
+        parts: run.parts,
+    };
+    times.worker_runs().into_iter().map(of).collect()
+}
+
+/// The steps that write each slot, by their `id`. A parameter of a block has the writers of the values that are bound
+/// to it.
+struct Writers {
+    of: HashMap<Slot, Vec<usize>>,
+}
+
+impl Writers {
+    fn of(plan: &Plan) -> Writers {
+        let mut writers = Writers { of: HashMap::new() };
+        writers.block(&plan.code);
+        writers
+    }
+
+    fn block(&mut self, code: &Code) {
+        for step in &code.steps {
+            for block in step.kind.blocks() {
+                self.block(block);
+            }
+            if let StepKind::While { cond, body, .. } = &step.kind {
+                let bound = step.inputs.iter().map(|input| input.slot);
+                for ((from, &result), (&param, &seen)) in
+                    bound.zip(&body.results).zip(body.params.iter().zip(&cond.params))
+                {
+                    let all: Vec<usize> = [from, result].iter().flat_map(|slot| self.get(*slot).to_vec()).collect();
+                    self.of.insert(param, all.clone());
+                    self.of.insert(seen, all);
+                }
+            }
+            step.outputs.iter().for_each(|&slot| self.of.entry(slot).or_default().push(step.id));
+        }
+    }
+
+    fn get(&self, slot: Slot) -> &[usize] {
+        self.of.get(&slot).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The instructions of a profile, which are the steps of the plan.
+struct Rows<'a> {
+    plan: &'a Plan,
+    module: &'a Module,
+    func: &'a Func,
+    times: &'a StepTimes,
+    device_count: usize,
+    writers: Writers,
+    instructions: Vec<InstructionTime>,
+    /// For each step, by its `id`, the index of its instruction.
+    of_step: Vec<usize>,
+}
+
+impl Rows<'_> {
+    /// Appends a row for each step of `code`, which is inside of `depth` steps, each followed by the rows of the steps
+    /// inside of it.
+    fn collect(&mut self, code: &Code, depth: usize) {
+        for step in &code.steps {
+            self.of_step[step.id] = self.instructions.len();
+            self.instructions.push(self.instruction(step, depth));
+            step.kind.blocks().into_iter().for_each(|inner| self.collect(inner, depth + 1));
+        }
+    }
+
+    fn instruction(&self, step: &Step, depth: usize) -> InstructionTime {
+        let (count, total) = self.times.totals[step.id];
+        let views: Vec<OpView<'_>> = step.ops.iter().map(|&op| self.module.view(&self.func.body, op)).collect();
+        let first = views.iter().find(|view| view.data().reason.is_some()).or(views.last());
+        let is_control = !step.kind.blocks().is_empty();
+        let is_collective = is_collective(step);
+        let outputs = step.outputs.iter().map(|&slot| &self.plan.slots[slot].ty);
+        let shapes: Vec<String> = outputs.clone().map(|ty| ty.short()).collect();
+        let written = step.inputs.iter().flat_map(|input| self.writers.get(input.slot).iter().copied());
+        InstructionTime {
+            name: step.name.clone(),
+            ops: views.iter().map(|view| view.name().to_string()).collect(),
+            loc: first.map_or(&step.loc, |view| view.origin()).clone(),
+            shape: shapes.join(", "),
+            dtype: outputs.clone().next().map(|ty| ty.dtype),
+            sharding: views.last().and_then(sharding),
+            reason: first.and_then(|view| view.data().reason.as_ref()).map(|reason| reason.text.to_string()),
+            depth,
+            count,
+            total,
+            instances: step.instances.len(),
+            flops: (!is_control && !is_collective).then(|| flops(step, &views)),
+            memory_bytes: self.memory_bytes(step),
+            received_bytes: if is_collective { self.received_bytes(&views) } else { None },
+            after: written.collect(),
+            is_collective,
+            is_control,
+            is_fallback: matches!(step.kind, StepKind::Evaluate { .. } | StepKind::Exchange { .. }),
+        }
+    }
+
+    /// Returns the bytes of the operands and results of one instance, or `None` for a loop, a branch, and a step that
+    /// only passes buffers on.
+    fn memory_bytes(&self, step: &Step) -> Option<u64> {
+        let is_moved = matches!(step.kind, StepKind::Alias | StepKind::Permute(_)) || !step.kind.blocks().is_empty();
+        let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
+        let bytes = slots.fold(0u64, |sum, slot| sum.saturating_add(self.plan.slots[slot].bytes as u64));
+        (!is_moved).then_some(bytes)
+    }
+
+    fn received_bytes(&self, views: &[OpView<'_>]) -> Option<u64> {
+        let view = started(*views.first()?);
+        let collective = CollectiveView::of(&view)?;
+        Some(Transfer::of(&view, &collective, self.device_count).received)
+    }
+
+    /// Gives small steps equal shares of the time in which they were measured together.
+    fn share_times(&mut self, code: &Code) {
+        let mut steps = &code.steps[..];
+        while let Some(first) = steps.first() {
+            let together = match first.timing {
+                Timing::Together(count) => count.clamp(1, steps.len()),
+                _ => 1,
+            };
+            let (own, rest) = steps.split_at(together);
+            if first.timing == Timing::Whole {
+                self.share_inside(first);
+            } else {
+                first.kind.blocks().into_iter().for_each(|inner| self.share_times(inner));
+            }
+            let total = self.instructions[self.of_step[first.id]].total;
+            for step in own {
+                self.instructions[self.of_step[step.id]].total = total / own.len() as u32;
+            }
+            steps = rest;
+        }
+    }
+
+    /// Gives each run of a step inside of a loop or branch of small steps an equal share of its time.
+    fn share_inside(&mut self, around: &Step) {
+        let own = self.of_step[around.id];
+        let (depth, total) = (self.instructions[own].depth, self.instructions[own].total);
+        let inner = || self.instructions[own + 1..].iter().take_while(|i| i.depth > depth);
+        let (count, runs) = (inner().count(), inner().map(|i| i.count).sum::<u64>());
+        for inner in &mut self.instructions[own + 1..own + 1 + count] {
+            inner.total = total.mul_f64(inner.count as f64 / runs.max(1) as f64);
+        }
+    }
+
+    /// Replaces the steps in `after` by their instructions.
+    fn name_writers(&mut self) {
+        for (i, own) in self.instructions.iter_mut().enumerate() {
+            own.after.iter_mut().for_each(|step| *step = self.of_step[*step]);
+            own.after.sort_unstable();
+            own.after.dedup();
+            own.after.retain(|&writer| writer != i);
+        }
+    }
+
+    fn run(&self, run: &StepRun) -> InstructionRun {
+        let StepRun { step, count, instances, start, end, turn, peak_bytes, bytes_in_use, quiet_runs } = *run;
+        let instruction = self.of_step[step];
+        InstructionRun { instruction, count, instances, start, end, turn, peak_bytes, bytes_in_use, quiet_runs }
+    }
+}
+
+/// Returns the op inside of an asynchronous start, or any other op itself.
+fn started(view: OpView<'_>) -> OpView<'_> {
+    match (Opcode::of_view(&view), view.regions()) {
+        (Opcode::AsyncStart, &[region]) => view.at(view.body.region(region).ops[0]),
+        _ => view,
+    }
+}
+
+fn is_collective(step: &Step) -> bool {
+    match &step.kind {
+        StepKind::Kernel(kernel) => kernel.is_collective(),
+        StepKind::Permute(_) | StepKind::Exchange { .. } => true,
+        _ => false,
+    }
+}
+
+/// Returns the flops of one instance. A step that only passes on or moves what an op needs has none.
+fn flops(step: &Step, views: &[OpView<'_>]) -> u64 {
+    if matches!(step.kind, StepKind::Alias) || step.prepares {
+        return 0;
+    }
+    let flops: f64 = views.iter().map(|view| Opcode::of_view(view).facts().cost(view).flops).sum();
+    // A cast from a float saturates.
+    flops.round() as u64
+}
+
+fn sharding(view: &OpView<'_>) -> Option<String> {
+    let first = *view.results().first()?;
+    view.body.sharding(first).map(|sharding| sharding.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::HostEngine;
+    use crate::kernels::testing::parse;
+    use shardwise_base::{Account, Budget, CancelToken, Literal};
+    use shardwise_engine::{Argument, Engine, RunProfile, Signature};
+    use shardwise_view::{LaneKind, SpanKind};
+
+    /// Returns the profile of a run on zeros, under an account of its own.
+    fn profile(source: &str) -> RunProfile {
+        let budget = Budget::new(Account::with_limit(1 << 30), None, CancelToken::default());
+        budget.run(|| profile_here(source)).expect("it ends")
+    }
+
+    fn profile_here(source: &str) -> RunProfile {
+        let module = parse(source);
+        let engine = HostEngine::default();
+        let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}"));
+        let types = Signature::of(module.main().expect("a function")).expect("arrays only").inputs;
+        let zeros = |ty: &shardwise_engine::ShardedType| Literal::zeros(ty.ty.dtype, ty.ty.shape.clone());
+        let args = types.iter().map(|ty| Argument::Lent(engine.put(&zeros(ty), ty).expect("it fits")));
+        program.profile(args.collect()).expect("it runs").1
+    }
+
+    const CHAIN: &str = "func.func @main(%x: tensor<512x256xf32>, %y: tensor<256x128xf32>) -> tensor<512x128xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+      : (tensor<512x256xf32>, tensor<256x128xf32>) -> tensor<512x128xf32>
+  %1 = stablehlo.add %0, %0 : tensor<512x128xf32>
+  %2 = stablehlo.multiply %1, %1 : tensor<512x128xf32>
+  return %2 : tensor<512x128xf32>
+}";
+
+    #[test]
+    fn instructions_know_their_work() {
+        let profile = profile(CHAIN);
+        let [dot, fused] = &profile.instructions[..] else { panic!("{:?}", profile.instructions) };
+        // 2 x 512 x 256 x 128 flops, and 4 bytes for each of 512 x 256 + 256 x 128 + 512 x 128 elements.
+        assert_eq!((dot.flops, dot.memory_bytes), (Some(33_554_432), Some(917_504)));
+        assert_eq!((&dot.ops[..], &dot.after[..]), (&["stablehlo.dot_general".to_string()][..], &[][..]));
+        // Two operations for each of 512 x 128 elements, which are read and written.
+        assert_eq!((fused.flops, fused.memory_bytes), (Some(131_072), Some(524_288)));
+        assert_eq!((fused.ops.len(), &fused.after[..]), (2, &[0][..]));
+        let named = |bytes: u64| profile.at_peak.iter().any(|part| part.bytes == bytes);
+        // The peak is that of the product: both arguments and the result.
+        assert!(named(524_288) && named(131_072) && named(262_144), "{:?}", profile.at_peak);
+        assert_eq!(profile.at_peak.iter().map(|part| part.bytes).sum::<u64>(), 917_504);
+        assert_eq!(profile.runs.iter().map(|run| run.peak_bytes).max(), Some(917_504));
+    }
+
+    #[test]
+    fn workers_have_shares_of_the_work() {
+        let profile = profile(CHAIN);
+        let timeline = profile.timeline("chain");
+        assert_eq!(timeline.check(), Ok(()));
+        let flops = |kind: LaneKind| -> u64 {
+            let own = timeline.spans.iter().filter(|span| timeline.lanes[span.lane].kind == kind);
+            own.filter_map(|span| span.work.flops).sum()
+        };
+        assert_eq!(flops(LaneKind::Program), 33_554_432 + 131_072);
+        assert_eq!(flops(LaneKind::Worker), flops(LaneKind::Program));
+        assert!(!timeline.critical_path().is_empty());
+    }
+
+    #[test]
+    fn a_loop_of_small_instructions_is_one_span_with_counts() {
+        let source = "func.func @main(%x: tensor<i32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<100> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %z, %a = %y) : tensor<i32>, tensor<4xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %o = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %o : tensor<i32>
+    %b = stablehlo.sine %a : tensor<4xf32>
+    stablehlo.return %j, %b : tensor<i32>, tensor<4xf32>
+  }
+  %2 = stablehlo.negate %r#1 : tensor<4xf32>
+  %3 = stablehlo.reverse %2, dims = [0] : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}";
+        let profile = profile(source);
+        let timeline = profile.timeline("loop");
+        assert_eq!(timeline.check(), Ok(()));
+        let own = timeline.spans.iter().filter(|span| timeline.lanes[span.lane].kind == LaneKind::Program);
+        let seen: Vec<(SpanKind, u64)> = own.map(|span| (span.kind, span.runs)).collect();
+        // 101 conditions, and two instructions in each of 100 turns.
+        let after = seen[2].1;
+        assert_eq!(seen, [(SpanKind::Control, 1), (SpanKind::Compute, 301), (SpanKind::Compute, after)]);
+        assert_eq!(profile.instructions.iter().map(|i| i.count).sum::<u64>(), 1 + 301 + after);
+        assert!(timeline.notes.is_empty(), "{:?}", timeline.notes);
+    }
+}

@@ -1,0 +1,341 @@
+//! Programs on a host, which runs all devices on its cores.
+//!
+//! The host engine runs one instruction after the other. An instruction computes each distinct result once, for all
+//! devices that have it, and shares the work among the workers if it is large. Collectives are copies in memory. How
+//! long each of these takes was measured (`rates`).
+
+mod cost;
+mod groups;
+
+use crate::memory::Allocation;
+use crate::simulate::{group_name, short};
+use crate::uncertainty::{self, Class};
+use crate::{Topology, order};
+use cost::{Cost, Costs};
+use groups::{Item, items};
+use shardwise_base::{AxisRef, Mesh, Varying};
+use shardwise_ir::{Body, Module, OpView, Region, Uses, Value};
+use shardwise_ops::collective::{CollectiveView, Transfer};
+use shardwise_ops::control::{taken_branch, trip_count};
+use shardwise_ops::{Opcode, calls};
+use shardwise_view::{Lane, LaneIndex, LaneKind, Maker, MemoryPart, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The number of spans up to which each turn of a loop is listed.
+const LISTED_SPANS: usize = 50_000;
+
+/// The number of turns that are listed of loops with more spans.
+const LISTED_TURNS: u64 = 2;
+
+/// Predicts the timeline of a localized module on a host.
+pub(crate) fn simulate(module: &Module, body: &Body, topology: &Topology, mesh: &Arc<Mesh>) -> Timeline {
+    let machine = topology.machine();
+    let maker = Maker::Predicted { machine: format!("{} ({topology})", machine.title) };
+    let mut timeline = Timeline::new(&*module.name, maker);
+    timeline.device_count = mesh.size();
+    let lane = timeline.lanes.push(Lane { name: "instructions".into(), kind: LaneKind::Program });
+    let costs = Costs::new(machine.rates.as_ref().expect("the machine is a host"));
+    let mut host = Host { module, mesh, costs, lane, spans: vec![], now: 0, turn: None, allocations: vec![] };
+    for (i, &v) in body.args().iter().enumerate() {
+        host.allocate(body, v, format!("argument {i}"), 0);
+    }
+    let mut frame = Frame { body, uses: Uses::compute(body), makers: HashMap::new(), held: HashMap::new() };
+    host.block(&mut frame, body.entry(), true);
+    let mut timeline = order::finish(timeline, host.spans, &host.allocations);
+    timeline.set_limits(machine.limits());
+    timeline.uncertainty = uncertainty::of_run(&timeline);
+    timeline
+}
+
+/// A constant of a host that the time of a program determines.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Subject {
+    /// The name of the constant in a file of machines: `product.f32.64x64x64`.
+    pub name: String,
+    /// What the program does, in the unit of which the constant is a rate: flops or bytes.
+    pub amount: f64,
+}
+
+/// Returns the constant that a localized module of one instruction determines: that of the last instruction of its main
+/// function. Returns `None` if there is none, and if the instruction is a loop, a branch or a call.
+pub fn subject(module: &Module) -> Option<Subject> {
+    let body = &module.main()?.body;
+    let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
+    let mesh = module.main_mesh().cloned().unwrap_or_else(one);
+    let (&last, ops) = body.region(body.entry()).ops.split_last()?;
+    let block = module.view(body, last);
+    let count = |v: Value| instances(&mesh, body, v);
+    let items = items(block, ops, &Uses::compute(body), &count);
+    let item = items.iter().rev().find(|item| !matches!(item, Item::Free(_)))?;
+    let views: Vec<OpView<'_>> = item.ops().iter().map(|&op| block.at(op)).collect();
+    cost::subject(&views, &count)
+}
+
+struct Host<'m> {
+    module: &'m Module,
+    mesh: &'m Arc<Mesh>,
+    costs: Costs<'m>,
+    lane: LaneIndex,
+    spans: Vec<Span>,
+    now: Picoseconds,
+    /// The turn of the innermost loop.
+    turn: Option<u64>,
+    allocations: Vec<Allocation>,
+}
+
+/// The values of a function in one call.
+struct Frame<'m> {
+    body: &'m Body,
+    uses: Uses,
+    /// The span that made each value last.
+    makers: HashMap<Value, usize>,
+    /// The allocation of each value that is in memory.
+    held: HashMap<Value, usize>,
+}
+
+/// Returns the number of distinct values of `v` on the devices of a mesh.
+fn instances(mesh: &Arc<Mesh>, body: &Body, v: Value) -> usize {
+    let varying = body.value(v).varying.clone().unwrap_or(Varying::Everywhere);
+    AxisRef::total_size(mesh, &varying.axes(mesh))
+}
+
+fn picoseconds(seconds: f64) -> Picoseconds {
+    // A cast from a float saturates, and no time is negative.
+    (seconds * 1e12).round() as Picoseconds
+}
+
+fn bytes(body: &Body, v: Value) -> u64 {
+    body.ty(v).as_tensor().map_or(0, |tensor| tensor.bytes())
+}
+
+impl<'m> Host<'m> {
+    fn allocate(&mut self, body: &Body, v: Value, name: String, start: Picoseconds) -> usize {
+        let bytes = bytes(body, v).saturating_mul(instances(self.mesh, body, v) as u64);
+        let part = MemoryPart { name, loc: body.value(v).loc.clone(), bytes };
+        self.allocations.push(Allocation { start, end: None, part });
+        self.allocations.len() - 1
+    }
+
+    /// Simulates the ops of a block, one group after the other. The values that the main block returns stay in memory.
+    fn block(&mut self, frame: &mut Frame<'m>, region: Region, is_main: bool) {
+        let body = frame.body;
+        let Some((&last, ops)) = body.region(region).ops.split_last() else { return };
+        let block = self.module.view(body, last);
+        let mesh = self.mesh;
+        let items = items(block, ops, &frame.uses, &|v| instances(mesh, body, v));
+        let last_use = last_uses(&block, &items);
+        for (i, item) in items.iter().enumerate() {
+            let start = self.now;
+            self.item(frame, &block, item);
+            let root = block.at(item.root());
+            if !matches!(item, Item::Free(_)) {
+                for &v in root.results() {
+                    let held = self.allocate(body, v, short(&root), start);
+                    frame.held.insert(v, held);
+                }
+            }
+            self.release(frame, &last_use, i, start);
+        }
+        if !is_main {
+            self.release(frame, &last_use, items.len(), self.now);
+        }
+    }
+
+    /// Ends the allocations of the values that item `i`, which started at `start`, uses last. A value in whose memory
+    /// the item writes its result ends where the result begins.
+    fn release(&mut self, frame: &mut Frame<'m>, last_use: &[(Value, usize)], i: usize, start: Picoseconds) {
+        let new: u64 = self.allocations.last().filter(|a| a.start == start).map_or(0, |a| a.part.bytes);
+        let mut is_reused = false;
+        for (v, _) in last_use.iter().filter(|(_, last)| *last == i) {
+            if let Some(held) = frame.held.remove(v) {
+                let own = &mut self.allocations[held];
+                let takes_over = !is_reused && own.part.bytes == new && own.start < start;
+                is_reused |= takes_over;
+                own.end = Some(if takes_over { start } else { self.now });
+            }
+        }
+    }
+
+    fn item(&mut self, frame: &mut Frame<'m>, block: &OpView<'m>, item: &Item) {
+        let root = block.at(item.root());
+        match item {
+            Item::Free(_) => self.pass_on(frame, &root),
+            Item::Group(ops) => {
+                let views: Vec<OpView<'m>> = ops.iter().map(|&op| block.at(op)).collect();
+                self.group(frame, &views);
+            }
+            Item::Engine(_) => match Opcode::of_view(&root) {
+                Opcode::While => self.while_loop(frame, &root),
+                Opcode::Case | Opcode::If => self.branch(frame, &root),
+                Opcode::Call | Opcode::Composite => self.call(frame, &root),
+                Opcode::AsyncStart => self.started(frame, &root),
+                _ => self.group(frame, &[root]),
+            },
+        }
+    }
+
+    /// Makes the results of an op that does nothing those of the span that made its operand.
+    fn pass_on(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
+        let maker = view.operands().iter().find_map(|v| frame.makers.get(v).copied());
+        if let Some(maker) = maker {
+            view.results().iter().for_each(|&v| {
+                frame.makers.insert(v, maker);
+            });
+        }
+    }
+
+    /// Adds the span of ops that run as one instruction.
+    fn group(&mut self, frame: &mut Frame<'m>, views: &[OpView<'m>]) {
+        let mesh = self.mesh;
+        let cost = self.costs.of(views, &|v| instances(mesh, frame.body, v));
+        let root = views.last().expect("a group has an op");
+        let collective = CollectiveView::of(root);
+        let kind = if collective.is_some() { SpanKind::Collective } else { SpanKind::Compute };
+        let mut span = self.span(root, kind, cost.seconds);
+        span.name = group_name(views);
+        span.ops = views.iter().map(|view| view.name().to_string()).collect();
+        self.describe(&mut span, &cost);
+        if let Some(collective) = collective {
+            let transfer = Transfer::of(root, &collective, self.mesh.size());
+            (span.work.received_bytes, span.work.flops) = (Some(transfer.received), None);
+        }
+        self.push(frame, span, views);
+    }
+
+    fn describe(&self, span: &mut Span, cost: &Cost) {
+        span.instances = cost.instances;
+        span.work.flops = Some(cost.flops);
+        span.work.memory_bytes = Some(cost.bytes);
+        span.uncertainty = self.costs.error(cost.class);
+        if cost.class == Class::Unknown {
+            span.note = Some("the rate of this op was not measured: that of other data movement is assumed".into());
+        }
+    }
+
+    fn span(&self, view: &OpView<'m>, kind: SpanKind, seconds: f64) -> Span {
+        let mut span = Span::new(self.lane, short(view), kind, self.now..self.now + picoseconds(seconds));
+        span.ops = vec![view.name().to_string()];
+        span.loc = view.origin().clone();
+        let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
+        let shapes: Vec<String> = types.clone().map(|tensor| tensor.short()).collect();
+        span.shape = (!shapes.is_empty()).then(|| shapes.join(", "));
+        span.dtype = types.clone().next().map(|tensor| tensor.dtype);
+        span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
+        span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
+        (span.turn, span.devices) = (self.turn, self.mesh.size());
+        span
+    }
+
+    /// Adds a span that reads the operands of `views` and makes the results of the last of them.
+    fn push(&mut self, frame: &mut Frame<'m>, mut span: Span, views: &[OpView<'m>]) {
+        let read = views.iter().flat_map(|view| view.operands()).filter_map(|v| frame.makers.get(v));
+        span.after = read.filter(|&&i| self.spans[i].end <= span.start).map(|&i| SpanIndex::new(i)).collect();
+        span.after.sort_unstable();
+        span.after.dedup();
+        self.now = self.now.max(span.end);
+        let made = views.last().map_or(&[][..], |view| view.results());
+        frame.makers.extend(made.iter().map(|&v| (v, self.spans.len())));
+        self.spans.push(span);
+    }
+
+    /// Simulates the op inside of an asynchronous start, which the host runs at once.
+    fn started(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
+        let inner = view.at(view.body.region(view.regions()[0]).ops[0]);
+        self.group(frame, &[inner]);
+        let maker = self.spans.len() - 1;
+        view.results().iter().for_each(|&v| {
+            frame.makers.insert(v, maker);
+        });
+    }
+
+    fn open(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) -> usize {
+        let span = self.span(view, SpanKind::Control, 0.0);
+        self.push(frame, span, &[*view]);
+        self.spans.len() - 1
+    }
+
+    fn close(&mut self, span: usize, note: Option<&str>) {
+        self.spans[span].end = self.now;
+        self.spans[span].note = note.map(str::to_string);
+    }
+
+    fn while_loop(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
+        let control = self.open(frame, view);
+        let (outer, trips) = (self.turn, trip_count(view));
+        let [cond, body] = [view.regions()[0], view.regions()[1]];
+        let (turns, first) = (trips.unwrap_or(1), self.spans.len());
+        let (mut listed, mut period) = (0, 0);
+        while listed < turns && (listed < LISTED_TURNS || self.spans.len() - first < LISTED_SPANS) {
+            (self.turn, period) = (Some(listed), self.now);
+            self.now += picoseconds(self.costs.turn());
+            self.block(frame, cond, false);
+            self.block(frame, body, false);
+            period = self.now - period;
+            listed += 1;
+        }
+        self.turn = outer;
+        if listed < turns {
+            let mut span = self.span(view, SpanKind::Control, 0.0);
+            span.end = self.now.saturating_add(period.saturating_mul(turns - listed));
+            span.name = format!("turns {listed} to {}", turns - 1);
+            (span.shape, span.runs) = (None, turns - listed);
+            span.note = Some("each turn like the one before".into());
+            self.now = span.end;
+            self.spans.push(span);
+        }
+        // The condition is computed once more than the body.
+        self.block(frame, cond, false);
+        self.close(control, trips.is_none().then_some("the number of turns is not known: one is assumed"));
+    }
+
+    /// Simulates a conditional. If the program does not decide which branch runs, the one that takes longest does.
+    fn branch(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
+        let control = self.open(frame, view);
+        let known = taken_branch(view);
+        let regions: Vec<Region> = known.map_or_else(|| view.regions().to_vec(), |region| vec![region]);
+        let (now, spans, allocations) = (self.now, self.spans.len(), self.allocations.len());
+        let mut longest: Option<(Picoseconds, Vec<Span>, Vec<Allocation>)> = None;
+        for region in regions {
+            self.now = now;
+            self.block(frame, region, false);
+            let taken = (self.now, self.spans.split_off(spans), self.allocations.split_off(allocations));
+            frame.makers.retain(|_, maker| *maker < spans);
+            frame.held.retain(|_, held| *held < allocations);
+            if longest.as_ref().is_none_or(|known| taken.0 > known.0) {
+                longest = Some(taken);
+            }
+        }
+        if let Some((end, spans, allocations)) = longest {
+            self.now = end;
+            self.spans.extend(spans);
+            self.allocations.extend(allocations);
+        }
+        self.close(control, known.is_none().then_some("of all branches, the one that takes longest"));
+    }
+
+    fn call(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
+        let Some(callee) = calls::callee(view) else { return self.pass_on(frame, view) };
+        let control = self.open(frame, view);
+        let body = &self.module[callee].body;
+        let mut inner = Frame { body, uses: Uses::compute(body), makers: HashMap::new(), held: HashMap::new() };
+        self.block(&mut inner, body.entry(), false);
+        self.close(control, None);
+    }
+}
+
+/// Returns the item that uses each value last, or the number of items for a value that the block returns.
+fn last_uses(block: &OpView<'_>, items: &[Item]) -> Vec<(Value, usize)> {
+    let mut last: HashMap<Value, usize> = HashMap::new();
+    for (i, item) in items.iter().enumerate() {
+        let views = item.ops().iter().map(|&op| block.at(op));
+        for view in views {
+            let read = view.operands().iter().copied().chain(view.captured());
+            last.extend(read.chain(view.results().iter().copied()).map(|v| (v, i)));
+        }
+    }
+    last.extend(block.operands().iter().map(|&v| (v, items.len())));
+    let mut last: Vec<(Value, usize)> = last.into_iter().collect();
+    last.sort_unstable();
+    last
+}

@@ -1,0 +1,258 @@
+//! How long an instruction takes on a host, by the rates that were measured.
+
+use super::Subject;
+use super::groups::{Kind, kind};
+use crate::op::Product;
+use crate::rates::Rates;
+use crate::uncertainty::Class;
+use shardwise_base::DType;
+use shardwise_ir::{OpView, Value};
+use shardwise_ops::Opcode;
+use shardwise_ops::collective::CollectiveView;
+use std::collections::BTreeMap;
+
+/// An instruction that takes less time than this on one worker is not shared. Source: the host engine's pool.
+const SHARED_S: f64 = 60e-6;
+
+/// The elements of an op that was not measured that a worker computes in a second.
+const ASSUMED_ELEMENTS: f64 = 5e8;
+
+/// The rates of a host.
+pub(super) struct Costs<'a> {
+    rates: &'a Rates,
+    speedup: f64,
+}
+
+/// The time of an instruction, and its work for one instance.
+pub(super) struct Cost {
+    pub(super) seconds: f64,
+    pub(super) class: Class,
+    pub(super) instances: usize,
+    pub(super) flops: u64,
+    pub(super) bytes: u64,
+}
+
+/// The work of an instruction.
+struct Sizes {
+    instances: f64,
+    /// The bytes that are read and written, of all instances.
+    moved: f64,
+}
+
+/// Returns the constant that the time of an instruction determines, or `None` for a loop, a branch or a call.
+pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> Option<Subject> {
+    let root = views.last()?;
+    let moved = bytes_of(views, instances);
+    let named = |name: String, amount: f64| Some(Subject { name, amount });
+    if CollectiveView::of(root).is_some() {
+        let written: f64 = root.results().iter().map(|&v| bytes(root, v) * instances(v) as f64).sum();
+        return named(format!("collective.{}.{written:.0}", root.name()), written);
+    }
+    if let Some(product) = Product::of(root) {
+        let (dtype, flops) = (product.dtype.name(), product.flops());
+        return match is_matrix_product(&product) {
+            true => named(format!("product.{dtype}.{:.0}x{:.0}x{:.0}", product.m, product.k, product.n), flops),
+            false => named(format!("flops.{}.{dtype}.{flops:.0}", root.name()), flops),
+        };
+    }
+    let variant = if keeps_last(root) { "kept" } else { "moved" };
+    let dtype = element_type(root)?.name();
+    match kind(root) {
+        Kind::Elementwise => named(format!("stream.{moved:.0}"), moved),
+        Kind::Engine | Kind::Free => None,
+        _ => named(format!("op.{}.{variant}.{dtype}.{moved:.0}", root.name()), moved),
+    }
+}
+
+/// Returns true if a product reads each element of its operands for each element of the matrices once.
+fn is_matrix_product(product: &Product) -> bool {
+    product.density > 0.99
+}
+
+impl<'a> Costs<'a> {
+    pub(super) fn new(rates: &'a Rates) -> Costs<'a> {
+        Costs { rates, speedup: rates.or_zero("speedup").max(1.0) }
+    }
+
+    /// Returns the time that a turn of a loop takes beside its instructions.
+    pub(super) fn turn(&self) -> f64 {
+        self.rates.or_zero("turn_s")
+    }
+
+    /// Returns the typical error of a class of instructions, or `None` if it was not measured.
+    pub(super) fn error(&self, class: Class) -> Option<f64> {
+        self.rates.get(&format!("error.{}", class.name())).or((class == Class::Unknown).then_some(1.0))
+    }
+
+    /// Returns the cost of ops that run as one instruction.
+    pub(super) fn of(&self, views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> Cost {
+        let root = views.last().expect("a group has an op");
+        let count = root.results().first().map_or(1, |&v| instances(v));
+        let bytes = bytes_of(views, &|_| 1);
+        let sizes = Sizes { instances: count as f64, moved: bytes_of(views, instances) };
+        let (seconds, class) = self.seconds(views, &sizes, instances);
+        let flops: f64 = views.iter().map(|view| Opcode::of_view(view).facts().cost(view).flops).sum();
+        let seconds = self.rates.or_zero("instruction_s") + seconds;
+        Cost { seconds, class, instances: count, flops: flops.round() as u64, bytes: bytes as u64 }
+    }
+
+    /// Returns the time of the work, beside that of any instruction, and its class.
+    fn seconds(&self, views: &[OpView<'_>], sizes: &Sizes, instances: &dyn Fn(Value) -> usize) -> (f64, Class) {
+        let root = views.last().expect("a group has an op");
+        if CollectiveView::of(root).is_some() {
+            return self.collective(root, sizes, instances);
+        }
+        if let Some(product) = Product::of(root) {
+            return (self.product(root, product, sizes, instances), Class::Product);
+        }
+        match kind(root) {
+            Kind::Elementwise => (self.elementwise(views, sizes), Class::Element),
+            Kind::Reduce => {
+                let folding = self.curve(root, sizes).map_or(0.0, |rate| sizes.moved / rate);
+                (self.elementwise(views, sizes).max(folding), Class::Element)
+            }
+            _ => self.other(root, sizes),
+        }
+    }
+
+    fn collective(&self, view: &OpView<'_>, sizes: &Sizes, instances: &dyn Fn(Value) -> usize) -> (f64, Class) {
+        let written: f64 = view.results().iter().map(|&v| bytes(view, v) * instances(v) as f64).sum();
+        match self.rates.at(&format!("collective.{}", view.name()), written) {
+            Some(rate) => (written / rate, Class::Collective),
+            None => (sizes.moved / self.stream(sizes.moved), Class::Unknown),
+        }
+    }
+
+    fn stream(&self, bytes: f64) -> f64 {
+        self.rates.at("stream", bytes).unwrap_or(1e9)
+    }
+
+    /// Returns the time of a product. Instances that share the right operand are one product with more rows.
+    fn product(&self, view: &OpView<'_>, product: Product, sizes: &Sizes, instances: &dyn Fn(Value) -> usize) -> f64 {
+        let [lhs, rhs] = [0, 1].map(|i| instances(view.operands()[i]) as f64);
+        let shared = if rhs < sizes.instances { (sizes.instances / rhs).max(1.0) } else { 1.0 };
+        let rows = if lhs >= sizes.instances { product.m * shared } else { product.m };
+        let flops = product.flops() * sizes.instances;
+        let named = format!("flops.{}.{}", view.name(), product.dtype.name());
+        if let Some(rate) = self.rates.at(&named, flops).filter(|_| !is_matrix_product(&product)) {
+            return flops / rate;
+        }
+        let known = self.rates.product(product.dtype, [rows, product.k, product.n]);
+        let rate = known.or_else(|| self.rates.product(DType::F32, [rows, product.k, product.n])).unwrap_or(1e9);
+        self.shared(flops / rate * self.speedup)
+    }
+
+    /// Returns the time of a work that takes so long on one worker.
+    fn shared(&self, alone: f64) -> f64 {
+        match alone < SHARED_S {
+            true => alone,
+            false => alone / self.speedup + self.rates.or_zero("barrier_s"),
+        }
+    }
+
+    /// Returns the time of elementwise ops and reductions: that of their data, or that of computing if it is longer.
+    fn elementwise(&self, views: &[OpView<'_>], sizes: &Sizes) -> f64 {
+        let alone: f64 = views.iter().map(|view| self.element_seconds(view) * elements(view)).sum();
+        let data = sizes.moved / self.stream(sizes.moved);
+        data.max(self.shared(alone * sizes.instances))
+    }
+
+    /// Returns the time that one worker takes for an element.
+    fn element_seconds(&self, view: &OpView<'_>) -> f64 {
+        let dtype = element_type(view);
+        let rate = |dtype: DType| self.rates.get(&format!("element.{}.{}", view.name(), dtype.name()));
+        let known = dtype.and_then(|dtype| rate(dtype).or_else(|| rate(similar(dtype))));
+        1.0 / known.filter(|rate| *rate > 0.0).unwrap_or(ASSUMED_ELEMENTS)
+    }
+
+    fn other(&self, view: &OpView<'_>, sizes: &Sizes) -> (f64, Class) {
+        match self.curve(view, sizes) {
+            Some(rate) => (sizes.moved / rate, Class::Op),
+            None => (sizes.moved / self.stream(sizes.moved), Class::Unknown),
+        }
+    }
+
+    /// Returns the rate that was measured of an op, for elements of its type or of a similar one. Returns `None` if
+    /// there is none.
+    fn curve(&self, view: &OpView<'_>, sizes: &Sizes) -> Option<f64> {
+        let variant = if keeps_last(view) { "kept" } else { "moved" };
+        let (dtype, name) = (element_type(view).unwrap_or(DType::F32), view.name());
+        let names = |dtype: DType| {
+            let dtype = dtype.name();
+            [format!("op.{name}.{variant}.{dtype}"), format!("op.{name}.{dtype}")]
+        };
+        let curves = [dtype, similar(dtype), DType::F32].into_iter().flat_map(names);
+        curves.into_iter().find_map(|curve| self.rates.at(&curve, sizes.moved))
+    }
+}
+
+/// Returns the type of the elements that an op reads, or of those that it makes if it reads none.
+fn element_type(view: &OpView<'_>) -> Option<DType> {
+    let first = view.operands().iter().chain(view.results()).next()?;
+    view.body.ty(*first).as_tensor().map(|tensor| tensor.dtype)
+}
+
+/// Returns the type of the same width whose rates are measured.
+fn similar(dtype: DType) -> DType {
+    match dtype.bits() {
+        ..=16 if dtype.is_integer() => DType::I32,
+        ..=16 => DType::BF16,
+        ..=32 if dtype.is_integer() => DType::I32,
+        ..=32 => DType::F32,
+        _ => DType::F64,
+    }
+}
+
+/// Returns the number of elements that an op computes or folds.
+fn elements(view: &OpView<'_>) -> f64 {
+    let all = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.ty(v).as_tensor());
+    match kind(view) {
+        Kind::Reduce => all.map(|tensor| tensor.size() as f64).fold(0.0, f64::max),
+        _ => view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.size() as f64).sum(),
+    }
+}
+
+fn bytes(view: &OpView<'_>, v: Value) -> f64 {
+    view.body.ty(v).as_tensor().map_or(0.0, |tensor| tensor.bytes() as f64)
+}
+
+/// Returns the bytes that ops read from outside of the group, and those of the result, each as often as it has
+/// instances. A value that is read through ops that change where elements are counts with the elements that are read.
+fn bytes_of(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> f64 {
+    let root = views.last().expect("a group has an op");
+    let is_inside = |v: Value| views.iter().any(|view| view.results().contains(&v));
+    let mut read: BTreeMap<Value, f64> = BTreeMap::new();
+    for view in views {
+        let cost = Opcode::of_view(view).facts().cost(view);
+        for &v in view.operands().iter().filter(|&&v| !is_inside(v)) {
+            let most = if cost.flops == 0.0 { cost.bytes_read as f64 } else { f64::INFINITY };
+            let own = bytes(view, v).min(most) * instances(v) as f64;
+            let known = read.entry(source(view, v)).or_default();
+            *known = known.max(own);
+        }
+    }
+    let written = |&v: &Value| bytes(root, v) * instances(v) as f64;
+    let written: f64 = root.results().iter().map(written).sum();
+    read.values().sum::<f64>() + written
+}
+
+/// Returns the value from which a value is read: through ops that only change where elements are.
+fn source(view: &OpView<'_>, v: Value) -> Value {
+    let mut v = v;
+    while let Some(def) = view.body.def_op(v) {
+        let def = view.at(def);
+        if kind(&def) != Kind::View {
+            break;
+        }
+        v = def.operands()[0];
+    }
+    v
+}
+
+/// Returns true if the last dimension of the first operand is the last one of the first result.
+fn keeps_last(view: &OpView<'_>) -> bool {
+    let facts = Opcode::of_view(view).facts();
+    let Some(rule) = facts.rule(view).rule().cloned() else { return true };
+    let last = |mapping: Option<&shardwise_sharding::Mapping>| mapping.and_then(|m| m.factors().last());
+    last(rule.operands.first()) == last(rule.results.first())
+}

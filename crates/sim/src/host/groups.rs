@@ -1,0 +1,190 @@
+//! Which ops of a block run as one instruction on a host: chains of elementwise ops, with the reduction of trailing
+//! dimensions that they use or that uses them. Ops that only change where elements are read are part of the ops that
+//! use them.
+
+use crate::fuse::{is_bitcast, is_fusible};
+use crate::op::Product;
+use shardwise_ir::{Op, OpView, Uses, Value};
+use shardwise_ops::collective::CollectiveView;
+use shardwise_ops::reducer::reduce_kind_of_op;
+use shardwise_ops::{Effects, Opcode, PropagationClass, Semantics};
+use std::collections::{HashMap, HashSet};
+
+/// The largest number of ops of a group.
+const MAX_OPS: usize = 48;
+/// The largest distance, in ops, from the last op of a group to another one.
+const WINDOW: usize = 160;
+
+/// A part of a block that runs as a whole.
+pub(super) enum Item {
+    /// Ops that run as one instruction, in program order. The last one makes the result.
+    Group(Vec<Op>),
+    /// An op that does nothing when the program runs.
+    Free(Op),
+    /// Control flow, a call, or a collective.
+    Engine(Op),
+}
+
+impl Item {
+    /// Returns the ops in program order.
+    pub(super) fn ops(&self) -> &[Op] {
+        match self {
+            Item::Group(ops) => ops,
+            Item::Free(op) | Item::Engine(op) => std::slice::from_ref(op),
+        }
+    }
+
+    /// Returns the last op.
+    pub(super) fn root(&self) -> Op {
+        *self.ops().last().expect("an item has an op")
+    }
+}
+
+/// How an op takes part in fusion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// It is known before the program runs, or passes its operand on.
+    Free,
+    Engine,
+    /// It computes each element of its result from one element of each operand.
+    Elementwise,
+    /// It folds elements along some dimensions.
+    Reduce,
+    /// It only changes where elements are.
+    View,
+    Other,
+}
+
+/// Returns how an op takes part in fusion.
+pub(super) fn kind(view: &OpView<'_>) -> Kind {
+    let opcode = Opcode::of_view(view);
+    let facts = opcode.facts();
+    match facts.semantics(view) {
+        Semantics::Control => return Kind::Engine,
+        Semantics::Identity => return Kind::Free,
+        Semantics::Collective if CollectiveView::of(view).is_some() || opcode == Opcode::AsyncStart => {
+            return Kind::Engine;
+        }
+        Semantics::Collective => return Kind::Free,
+        Semantics::Pure => {}
+    }
+    if opcode == Opcode::Constant || is_bitcast(view) {
+        return Kind::Free;
+    }
+    let is_small = view.results().len() == 1 && view.regions().is_empty() && facts.effects(view) == Effects::Pure;
+    let class = facts.propagation_class(view);
+    match () {
+        () if view.results().len() == 1 && reduce_kind_of_op(view).is_some() && class != PropagationClass::Other => {
+            Kind::Reduce
+        }
+        () if is_reduction(view) => Kind::Reduce,
+        () if !is_small => Kind::Other,
+        () if class == PropagationClass::Elementwise || view.operands().is_empty() => Kind::Elementwise,
+        () if view.operands().len() == 1 && is_fusible(view) => Kind::View,
+        () => Kind::Other,
+    }
+}
+
+/// Returns true if an op folds elements of one array along some dimensions by a named reduction, and does nothing else.
+fn is_reduction(view: &OpView<'_>) -> bool {
+    let is_one = view.results().len() == 1 && view.operands().len() == 2 && reduce_kind_of_op(view).is_some();
+    let sizes = || Some((view.body.ty(*view.operands().first()?).as_tensor()?, view.result_type(0).as_tensor()?));
+    is_one && Product::of(view).is_none() && sizes().is_some_and(|(from, to)| from.rank() >= to.rank())
+}
+
+/// The ops of a block while they are grouped.
+struct Grouping<'a> {
+    block: OpView<'a>,
+    uses: &'a Uses,
+    instances: &'a dyn Fn(Value) -> usize,
+    kinds: HashMap<Op, Kind>,
+}
+
+/// Returns the items of a block without its terminator, in program order of their last ops.
+pub(super) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
+    let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
+    let grouping = Grouping { block, uses, instances, kinds };
+    let mut groups: HashMap<Op, Vec<Op>> = HashMap::new();
+    let mut claimed: HashSet<Op> = HashSet::new();
+    for root in (0..ops.len()).rev() {
+        let is_computed = matches!(grouping.kinds[&ops[root]], Kind::Elementwise | Kind::Reduce);
+        if is_computed && !claimed.contains(&ops[root]) {
+            let group = grouping.grow(ops, root, &claimed);
+            claimed.extend(&group);
+            groups.insert(ops[root], group);
+        }
+    }
+    let item = |&op: &Op| match grouping.kinds[&op] {
+        Kind::Free => Some(Item::Free(op)),
+        Kind::Engine => Some(Item::Engine(op)),
+        _ if groups.contains_key(&op) => groups.remove(&op).map(Item::Group),
+        _ if claimed.contains(&op) => None,
+        Kind::View if grouping.is_read_through(op) => Some(Item::Free(op)),
+        _ => Some(Item::Group(vec![op])),
+    };
+    ops.iter().filter_map(item).collect()
+}
+
+impl Grouping<'_> {
+    /// Returns the root and the ops before it that run as one instruction with it, in program order.
+    fn grow(&self, ops: &[Op], root: usize, claimed: &HashSet<Op>) -> Vec<Op> {
+        let root_view = self.block.at(ops[root]);
+        let mut group = vec![ops[root]];
+        let mut members: HashSet<Op> = HashSet::from([ops[root]]);
+        for &op in ops[root.saturating_sub(WINDOW)..root].iter().rev() {
+            let kind = self.kinds[&op];
+            let is_view = kind == Kind::View || (kind == Kind::Free && is_bitcast(&self.block.at(op)));
+            let may_join = is_view || matches!(kind, Kind::Elementwise | Kind::Reduce);
+            if group.len() >= MAX_OPS || claimed.contains(&op) || !may_join {
+                continue;
+            }
+            let view = self.block.at(op);
+            let own = view.results().iter().flat_map(|&v| self.uses.of(v));
+            let is_only_here = own.clone().next().is_some() && own.clone().all(|user| members.contains(&user.op));
+            if is_only_here && (is_view || self.suits(&view, &root_view)) {
+                members.insert(op);
+                group.push(op);
+            }
+        }
+        group.reverse();
+        group.retain(|&op| op == ops[root] || matches!(self.kinds[&op], Kind::Elementwise | Kind::Reduce));
+        group
+    }
+
+    /// Returns true if an op has the instances of the root, and a shape with which it can be computed beside it.
+    fn suits(&self, view: &OpView<'_>, root: &OpView<'_>) -> bool {
+        if (self.instances)(view.result(0)) != (self.instances)(root.result(0)) {
+            return false;
+        }
+        let folds = self.kinds[&root.op] == Kind::Reduce;
+        let space = if folds { root.operand_shape(0) } else { root.result_type(0).shape() };
+        if self.kinds[&view.op] == Kind::Reduce {
+            let kept = view.result_type(0).shape();
+            return !folds && view.operand_shape(0) == space && space.starts_with(kept);
+        }
+        let size: usize = space.iter().product();
+        let row = space.last().copied().unwrap_or(1).max(1);
+        let own: usize = view.result_type(0).shape().iter().product();
+        own == size || (own <= size / row && !folds) || own <= 1
+    }
+
+    /// Returns true if all users of a view read its operand in its place: elementwise ops, reductions, products and
+    /// other views that are read through.
+    fn is_read_through(&self, op: Op) -> bool {
+        let view = self.block.at(op);
+        let reads_through = |user: Op| match self.kinds.get(&user) {
+            Some(Kind::Elementwise | Kind::Reduce) => true,
+            Some(Kind::Other) => Product::of(&self.block.at(user)).is_some() && is_permutation(&view),
+            Some(Kind::View) => self.is_read_through(user),
+            _ => false,
+        };
+        view.results().iter().flat_map(|&v| self.uses.of(v)).all(|user| reads_through(user.op))
+    }
+}
+
+/// Returns true if an op only changes the order of dimensions.
+fn is_permutation(view: &OpView<'_>) -> bool {
+    let class = Opcode::of_view(view).facts().propagation_class(view);
+    let sizes = || Some((view.operand_type(0).as_tensor()?.size(), view.result_type(0).as_tensor()?.size()));
+    class == PropagationClass::PassThrough && sizes().is_some_and(|(from, to)| from == to)
+}
