@@ -176,7 +176,7 @@ pub fn step(plan: &mut PlanCx<'_>, run: Run) -> Step {
     let name = format!("small({})", names.join(", "));
     let kernel = SmallKernel { code: run.code };
     let mut step = plan.step_with(&last, StepKind::Kernel(Box::new(kernel)), inputs, outputs, run.points);
-    (step.name, step.work) = (name, work);
+    (step.name, step.work, step.ops) = (name, work, run.ops);
     step
 }
 
