@@ -153,8 +153,8 @@ fn a_machine_that_cannot_be_simulated_is_an_error() {
     }
 }
 
-/// The sum of [`SUM`] is of half the bytes if its result is split. Nothing is received if the argument is not split, but
-/// then each device adds up everything.
+/// If the rows of [`SUM`]'s argument are split over one axis, devices add up whole rows, and the 8 sums are gathered: half
+/// of 32 bytes. Nothing is received if the argument is not split, but then each device adds up everything.
 #[test]
 fn an_explanation_is_text_or_json() {
     let program = program(&folder("explained"), SUM);
@@ -166,7 +166,7 @@ fn an_explanation_is_text_or_json() {
     let json: Value = serde_json::from_str(&printed(&["explain", &program, "--json"])).unwrap();
     let remedy = |which: &str| &json["remedies"][json[which].as_u64().unwrap() as usize];
     let (best, other) = (remedy("best"), remedy("best_with_more_work"));
-    assert_eq!((&best["bytes_saved"], &best["replicates_work"]), (&24.into(), &false.into()), "{text}");
+    assert_eq!((&best["bytes_saved"], &best["replicates_work"]), (&32.into(), &false.into()), "{text}");
     assert_eq!((&other["bytes_saved"], &other["replicates_work"]), (&48.into(), &true.into()), "{text}");
     assert_eq!((&other["place"], &other["index"]), (&"argument".into(), &0.into()), "{text}");
     assert_eq!(other["layout"]["rust"], "P!(None, None)");
