@@ -205,7 +205,7 @@ pub(crate) fn compile_for(module: &Module, (topology, overlap): &Target, at: At)
     let executable = engine().compile(&scheduled)?;
     let communication = shardwise_spmd::communication(&scheduled);
     let partitioned = Partitioned { module: scheduled, communication, ..partitioned };
-    Ok(Arc::new(Compiled { source: module.clone(), executable, partitioned }))
+    Ok(Arc::new(Compiled::new(module, executable, partitioned)))
 }
 
 /// Returns an equal program from the cache, with its plan, or `None` if there is none. Source locations are not
