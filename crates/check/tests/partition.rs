@@ -103,7 +103,7 @@ fn add_prints(body: &mut Body, region: Region, count: &mut usize) {
 #[test]
 fn prints_keep_their_order_and_their_values() {
     let mut seen = 0;
-    for seed in 0..cases(150) {
+    for seed in 0..cases(60) {
         let case = case(seed);
         let module = with_prints(&case.module);
         shardwise_ir::verify(&module).or(()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
@@ -125,5 +125,5 @@ fn prints_keep_their_order_and_their_values() {
         let again = shardwise_ir::text::parse("again", &text, &shardwise_ops::OPS).unwrap();
         assert!(shardwise_ir::difference(&again, &module, false).is_none(), "seed {seed}:\n{text}");
     }
-    assert!(seen > 1000, "{seen} lines were printed");
+    assert!(seen > 300, "{seen} lines were printed");
 }

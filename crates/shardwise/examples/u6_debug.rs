@@ -16,7 +16,7 @@ fn normalized(x: &Array, w: &Array) -> Array {
 /// Adds up blocks on each device, and prints them.
 fn sum(x: &Array) -> Array {
     debug::print!("a block of {} columns: {}", x.dim(1), x);
-    psum(x.sum(..), ("X", "Y"))
+    psum(&x.sum(..), ("X", "Y"))
 }
 
 fn main() -> Result<()> {
