@@ -7,7 +7,7 @@ use crate::derivative::{Derivative, Transposed};
 use crate::facts::*;
 use crate::schema::*;
 use crate::shapes::constant_operand;
-use crate::{Opcode, collective, expect, foreign, user};
+use crate::{Opcode, collective, expect, foreign, lapack, user};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, RuleBuilder};
@@ -504,7 +504,9 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
     let named = || collective::named::NamedOp::of(op).map(|_| &collective::named::NamedAxis as &dyn Facts);
-    collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts).or_else(named)
+    let lapack = || lapack::Call::read(op).map(|_| &lapack::Lapack as &dyn Facts);
+    let ragged = collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts);
+    ragged.or_else(named).or_else(lapack)
 }
 
 impl CustomCall {
@@ -607,6 +609,9 @@ impl Facts for CustomCall {
     /// Returns that a call whose rule is written on it is split evenly, because the rule has the sizes of the whole
     /// dimensions. Other calls may be split anywhere.
     fn splits(&self, op: &OpView<'_>) -> Splits {
+        if let Some(facts) = known(op) {
+            return facts.splits(op);
+        }
         if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
     }
     answer!(eval_copies = true);
@@ -642,8 +647,8 @@ impl Facts for CustomCall {
         if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        if collective::named::NamedOp::of(op).is_some() {
-            return collective::named::NamedAxis.eval(op, x, regions);
+        if let Some(facts) = known(op) {
+            return facts.eval(op, x, regions);
         }
         if is_identity_target(op) {
             return Ok(x[..op.results().len()].to_vec());
@@ -653,7 +658,9 @@ impl Facts for CustomCall {
         }
         expect::custom_call(op, target(op), x).unwrap_or_else(|| Err(unknown_target(op)))
     }
-    answer!(cost = streams(0.0));
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        known(op).map_or_else(|| Cost::streams(op, 0.0), |facts| facts.cost(op))
+    }
     fn effects(&self, op: &OpView<'_>) -> Effects {
         if let Some(facts) = known(op) {
             return facts.effects(op);

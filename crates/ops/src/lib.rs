@@ -37,6 +37,7 @@ pub mod dynamic;
 pub mod elementwise;
 pub mod fft;
 pub mod index;
+pub mod lapack;
 pub mod linalg;
 pub mod make;
 pub mod make_collective;

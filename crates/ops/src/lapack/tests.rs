@@ -1,0 +1,3 @@
+//! Tests of calls of LAPACK through their facts.
+
+use super::*;
