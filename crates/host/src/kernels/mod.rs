@@ -17,6 +17,7 @@ mod fold;
 mod fusion;
 mod index;
 mod indices;
+mod lapack;
 mod members;
 mod moves;
 mod permute;
@@ -125,7 +126,7 @@ with_functions! { kernels! [
     Row::of(Opcode::CollectivePermute, &[permute::step]),
     Row::of(Opcode::CollectiveReduce, &[exchange::step]),
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
-    Row::of(Opcode::CustomCall, &[ragged_exchange::step]),
+    Row::of(Opcode::CustomCall, &[ragged_exchange::step, lapack::step]),
 ] }
 
 const fn unary(op: Opcode, function: Unary) -> Row {

@@ -16,6 +16,8 @@
 //! matrix, from bytes to bytes, and all engines use it. The algorithms are in `shardwise-lapack`.
 
 mod run;
+
+pub use run::Batch;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +26,7 @@ use crate::check::{Check, all_tensors};
 use crate::control::CustomCall;
 use crate::facts::*;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type};
+use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_lapack::{Form, Side, System, Triangle, Vectors};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
@@ -241,11 +243,17 @@ impl Routine {
                 Some("the sizes of the matrix and of the right-hand sides must agree")
             }
             Routine::Geqp3 if shapes[1][0] != n => Some("there must be a number for each column"),
-            Routine::Orgqr if n > m || shapes[1][0] > n => Some("there may be no more reflectors than columns, and no more columns than rows"),
-            Routine::Ormqr { side, .. } if shapes[2][usize::from(side == Side::Right)] != m || shapes[1][0] > n.min(m) => {
+            Routine::Orgqr if n > m || shapes[1][0] > n => {
+                Some("there may be no more reflectors than columns, and no more columns than rows")
+            }
+            Routine::Ormqr { side, .. }
+                if shapes[2][usize::from(side == Side::Right)] != m || shapes[1][0] > n.min(m) =>
+            {
                 Some("the sizes of the reflectors and of the matrix must agree")
             }
-            Routine::Gehrd { low, high } if low < 1 || high > n || low > high.max(1) => Some("`low` and `high` must be rows, in order"),
+            Routine::Gehrd { low, high } if low < 1 || high > n || low > high.max(1) => {
+                Some("`low` and `high` must be rows, in order")
+            }
             Routine::Gtsv if shapes[1][0] != m || shapes[2][0] != m || shapes[3][0] != m => {
                 Some("the diagonals and the right-hand sides must have the same number of rows")
             }
@@ -403,7 +411,9 @@ impl Call {
 pub(crate) struct Lapack;
 
 impl Facts for Lapack {
-    answer!(derivative = none("JAX states derivatives around the call; use the functions of `linalg`, which have them"));
+    answer!(
+        derivative = none("JAX states derivatives around the call; use the functions of `linalg`, which have them")
+    );
     answer!(transpose = none("it is not linear"));
     /// Returns that the call computes the batch, without its layouts, which have a number for each dimension.
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
@@ -422,7 +432,7 @@ impl Facts for Lapack {
         }
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        let shape = |v: &shardwise_ir::Value| op.body.ty(*v).shape().to_vec();
+        let shape = |v: &Value| op.body.ty(*v).shape().to_vec();
         let (operands, results): (Vec<_>, Vec<_>) =
             (op.operands().iter().map(shape).collect(), op.results().iter().map(shape).collect());
         let batch = operands[0].len() - Call::of(op).expect("verified").routine.ranks()[0];

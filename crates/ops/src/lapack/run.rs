@@ -5,6 +5,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use shardwise_base::{Complex32, Complex64, DType, Literal};
 use shardwise_ir::{OpView, TensorType};
 use shardwise_lapack::{self as lapack, Matrix, Scalar, SchurScalar, Vectors};
+use std::marker::PhantomData;
 
 /// An element type of matrices, with the type in which they are computed.
 trait Stored: Pod {
@@ -82,16 +83,22 @@ impl Batch {
         (elements(&self.operands) + elements(&self.results)).saturating_mul(5 * size_of::<Complex64>())
     }
 
+    /// Returns an estimate of the multiply-adds for one matrix.
+    pub fn multiply_adds(&self) -> u64 {
+        let shapes: Vec<&[usize]> = self.operands.iter().map(|s| &s[..]).collect();
+        self.call.routine.multiply_adds(&shapes) as u64
+    }
+
     /// Computes the results for one matrix, from the row-major bytes of its operands.
     ///
     /// # Panics
     /// Panics if an operand or result has another number of bytes, or is not aligned.
     pub fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
         match self.call.dtype {
-            DType::F32 => Run::<f32> { batch: self, operands, results, stored: [] }.run(),
-            DType::F64 => Run::<f64> { batch: self, operands, results, stored: [] }.run(),
-            DType::C64 => Run::<Complex32> { batch: self, operands, results, stored: [] }.run(),
-            _ => Run::<Complex64> { batch: self, operands, results, stored: [] }.run(),
+            DType::F32 => Run::<f32> { batch: self, operands, results, stored: PhantomData }.run(),
+            DType::F64 => Run::<f64> { batch: self, operands, results, stored: PhantomData }.run(),
+            DType::C64 => Run::<Complex32> { batch: self, operands, results, stored: PhantomData }.run(),
+            _ => Run::<Complex64> { batch: self, operands, results, stored: PhantomData }.run(),
         }
     }
 }
@@ -117,7 +124,7 @@ struct Run<'a, 'b, E> {
     batch: &'a Batch,
     operands: &'a [&'a [u8]],
     results: &'a mut [&'b mut [u8]],
-    stored: [E; 0],
+    stored: PhantomData<E>,
 }
 
 impl<E: Stored> Run<'_, '_, E> {
