@@ -6,6 +6,7 @@
 //! `docs/checklists/add-an-op.md` lists what else an op needs.
 #![forbid(unsafe_code)]
 
+mod approximate;
 pub mod batch;
 pub mod batch_norm;
 mod build;
@@ -54,6 +55,7 @@ pub mod scan;
 pub mod shapes;
 pub mod shardy;
 pub mod sort;
+mod sparse;
 pub mod structure;
 pub mod syntax;
 pub mod token;

@@ -126,6 +126,8 @@ with_functions! { kernels! [
     Row::of(Opcode::CollectivePermute, &[permute::step]),
     Row::of(Opcode::CollectiveReduce, &[exchange::step]),
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
+    Row::of(Opcode::Cholesky, &[lapack::step]),
+    Row::of(Opcode::TriangularSolve, &[lapack::step]),
     Row::of(Opcode::CustomCall, &[ragged_exchange::step, lapack::step]),
 ] }
 

@@ -17,6 +17,8 @@
 
 mod run;
 
+pub(crate) use run::evaluate;
+
 pub use run::Batch;
 #[cfg(test)]
 mod tests;
@@ -27,7 +29,7 @@ use crate::control::CustomCall;
 use crate::facts::*;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
-use shardwise_lapack::{Form, Side, System, Triangle, Vectors};
+pub use shardwise_lapack::{Form, Side, System, Triangle, Vectors};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// A routine with its options. The names are those of LAPACK, without the letter of the element type.
@@ -35,6 +37,8 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub enum Routine {
     /// Cholesky factors.
     Potrf(Triangle),
+    /// The same with zeros in the other triangle, and with NaN behind a minor that is not positive: the op `cholesky`.
+    Cholesky(Triangle),
     /// Solutions of triangular systems.
     Trsm(System),
     /// LU factors, with pivots as LAPACK counts them.
@@ -231,7 +235,9 @@ impl Routine {
     fn fault(self, shapes: &[&[usize]]) -> Option<&'static str> {
         let (m, n) = (shapes[0][0], shapes[0].last().copied().unwrap_or(0));
         let is_square = match self {
-            Routine::Potrf(_) | Routine::Trsm(_) | Routine::Syevd { .. } | Routine::Eigh(_) => m == n,
+            Routine::Potrf(_) | Routine::Cholesky(_) | Routine::Trsm(_) | Routine::Syevd { .. } | Routine::Eigh(_) => {
+                m == n
+            }
             Routine::Geev { .. } | Routine::Gees { .. } | Routine::Gehrd { .. } | Routine::Sytrd(_) => m == n,
             _ => true,
         };
@@ -272,6 +278,7 @@ impl Routine {
         };
         match self {
             Routine::Potrf(_) => vec![(Same, square), (Int, vec![])],
+            Routine::Cholesky(_) => vec![(Same, square)],
             Routine::Trsm(_) => vec![(Same, shapes[1].to_vec())],
             Routine::Getrf => vec![(Same, vec![m, n]), (Int, vec![k]), (Int, vec![])],
             Routine::LuDecomposition => vec![(Same, vec![m, n]), (Int, vec![k]), (Int, vec![m])],
@@ -318,7 +325,7 @@ impl Routine {
         let k = m.min(n);
         let columns = |i: usize| shapes.get(i).and_then(|s| s.last()).map_or(1.0, |&n| n as f64);
         match self {
-            Routine::Potrf(_) => n * n * n / 6.0,
+            Routine::Potrf(_) | Routine::Cholesky(_) => n * n * n / 6.0,
             Routine::Trsm(_) => m * shapes[1].iter().product::<usize>() as f64 / 2.0,
             Routine::Getrf | Routine::LuDecomposition => k * k * (m.max(n) - k / 3.0) / 2.0,
             Routine::Geqrf | Routine::Geqp3 | Routine::Orgqr => k * k * (m.max(n) - k / 3.0),
@@ -368,18 +375,94 @@ impl Call {
         let first = op.operands().first().and_then(|&v| op.body.ty(v).as_tensor())?;
         let call = Call { routine, dtype: first.dtype };
         let types: Vec<Type> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
-        let is_number = matches!(first.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
-        (is_number && call.types(op).is_ok_and(|expected| expected == types)).then_some(Ok(call))
+        (is_computed(first.dtype) && call.types(op).is_ok_and(|expected| expected == types)).then_some(Ok(call))
     }
 
-    /// Returns what a verified custom call asks for, or `None` if it is another op.
+    /// Returns the routine that computes a verified op: a custom call, or the ops `cholesky` and `triangular_solve`.
+    /// Returns `None` for other ops.
     pub fn of(op: &OpView<'_>) -> Option<Call> {
-        Call::read(op)?.ok()
+        let routine = match Opcode::of_view(op) {
+            Opcode::Cholesky => {
+                Routine::Cholesky(if op.attrs().flag("lower") { Triangle::Lower } else { Triangle::Upper })
+            }
+            Opcode::TriangularSolve => Routine::Trsm(crate::linalg::lapack_system(op)?),
+            _ => return Call::read(op)?.ok(),
+        };
+        Some(Call { routine, dtype: op.operand_tensor(0).dtype })
+    }
+
+    /// Returns the attributes of a custom call that asks for this.
+    ///
+    /// # Panics
+    /// Panics if no call of the routine is written, or if the matrices are not of 32-bit or 64-bit numbers.
+    pub fn attrs(&self) -> Attrs {
+        if self.routine == Routine::LuDecomposition {
+            return Attrs::new().with("call_target_name", Attr::str("LuDecomposition"));
+        }
+        let (name, options) = self.written();
+        let letter = match self.dtype {
+            DType::F32 => 's',
+            DType::F64 => 'd',
+            DType::C64 => 'c',
+            DType::C128 => 'z',
+            other => panic!("LAPACK has no matrices of {}", other.name()),
+        };
+        let options = options.into_iter().fold(Attrs::new(), |attrs, (name, value)| attrs.with(name, value));
+        Attrs::new()
+            .with("call_target_name", Attr::str(&format!("lapack_{letter}{name}_ffi")))
+            .with("mhlo.backend_config", Attr::Dict(options))
+    }
+
+    /// Returns the name of the routine without the letter of the element type, and its options. Panics if it has no
+    /// such name.
+    fn written(&self) -> (&'static str, Vec<(&'static str, Attr)>) {
+        let letter = |c: char| Attr::Int { value: i64::from(u32::from(c)), dtype: Some(DType::U8) };
+        let uplo = |triangle| ("uplo", letter(if triangle == Triangle::Lower { 'L' } else { 'U' }));
+        let vectors = |name, is_wanted| (name, letter(if is_wanted { 'V' } else { 'N' }));
+        let is_complex = self.dtype.is_complex();
+        let either = |real, complex| if is_complex { complex } else { real };
+        match self.routine {
+            Routine::Potrf(triangle) => ("potrf", vec![uplo(triangle)]),
+            Routine::Getrf => ("getrf", vec![]),
+            Routine::Geqrf => ("geqrf", vec![]),
+            Routine::Geqp3 => ("geqp3", vec![]),
+            Routine::Orgqr => (either("orgqr", "ungqr"), vec![]),
+            Routine::Syevd { triangle, with_vectors } => {
+                (either("syevd", "heevd"), vec![vectors("mode", with_vectors), uplo(triangle)])
+            }
+            Routine::Gesdd(kind) => {
+                let mode = match kind {
+                    Vectors::All => 'A',
+                    Vectors::Some => 'S',
+                    Vectors::None => 'N',
+                };
+                ("gesdd", vec![("mode", letter(mode))])
+            }
+            Routine::Geev { with_left, with_right } => {
+                ("geev", vec![vectors("compute_left", with_left), vectors("compute_right", with_right)])
+            }
+            Routine::Gtsv => ("gtsv", vec![]),
+            other => panic!("no call of {other:?} is written"),
+        }
+    }
+
+    /// Returns the types of the results for operands of these types.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the operands.
+    pub fn result_types(&self, operands: &[&TensorType]) -> Result<Vec<TensorType>, String> {
+        self.types_for(operands, &[])
     }
 
     fn types(&self, op: &OpView<'_>) -> Result<Vec<Type>, String> {
         let tensor = |&v| op.body.ty(v).as_tensor().ok_or("all operands must be tensors");
         let operands: Vec<&TensorType> = op.operands().iter().map(tensor).collect::<Result<_, _>>()?;
+        let results: Vec<&[usize]> = op.results().iter().map(|&v| op.body.ty(v).shape()).collect();
+        Ok(self.types_for(&operands, &results)?.into_iter().map(Type::Tensor).collect())
+    }
+
+    /// Returns the types of the results for these operands. Where two shapes are possible, that of `results` is taken.
+    fn types_for(&self, operands: &[&TensorType], results: &[&[usize]]) -> Result<Vec<TensorType>, String> {
         let ranks = self.routine.ranks();
         if operands.len() != ranks.len() {
             return Err(format!("there must be {} operands", ranks.len()));
@@ -391,20 +474,24 @@ impl Call {
                 return Err(format!("operand {i} must have the element type {}", expected.name()));
             }
         }
-        let shapes = Shapes::of(self.routine, &operands)
+        let shapes = Shapes::of(self.routine, operands)
             .ok_or("the operands must have the same dimensions in front of those of the matrices and vectors")?;
         if let Some(fault) = self.routine.fault(&shapes.operands) {
             return Err(fault.into());
         }
         let batch = shapes.batch.len();
-        let given: Vec<Vec<usize>> =
-            op.results().iter().map(|&v| op.body.ty(v).shape().iter().skip(batch).copied().collect()).collect();
+        let given: Vec<Vec<usize>> = results.iter().map(|shape| shape.iter().skip(batch).copied().collect()).collect();
         let parts = self.routine.results(&shapes.operands, self.dtype.is_complex(), &given);
         let whole = |(kind, shape): (Kind, Vec<usize>)| {
-            TensorType::new(kind.dtype(self.dtype), [shapes.batch, &shape].concat()).into()
+            TensorType::new(kind.dtype(self.dtype), [shapes.batch, &shape].concat())
         };
         Ok(parts.into_iter().map(whole).collect())
     }
+}
+
+/// Returns true for the element types for which LAPACK has routines.
+fn is_computed(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
 /// The facts of calls of LAPACK.
@@ -454,7 +541,7 @@ impl Facts for Lapack {
         RuleFact::Rule(rule.build())
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        Ok(run::evaluate(op, x))
+        Ok(evaluate(op, x))
     }
     fn cost(&self, op: &OpView<'_>) -> Cost {
         let call = Call::of(op).expect("verified");

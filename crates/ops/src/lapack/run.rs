@@ -1,10 +1,11 @@
 //! The results of calls of LAPACK, for one matrix at a time, from the bytes of row-major arrays.
 
-use super::{Call, Routine, Shapes};
+use super::{Call, Routine, Shapes, is_computed};
+use crate::eval;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use shardwise_base::{Complex32, Complex64, DType, Literal};
 use shardwise_ir::{OpView, TensorType};
-use shardwise_lapack::{self as lapack, Matrix, Scalar, SchurScalar, Vectors};
+use shardwise_lapack::{self as lapack, Matrix, Scalar, SchurScalar, Triangle, Vectors};
 use std::marker::PhantomData;
 
 /// An element type of matrices, with the type in which they are computed.
@@ -59,12 +60,19 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Returns the batch of a custom call, which must be verified. Returns `None` if it is another op.
+    /// Returns the batch of a verified op. Returns `None` if no routine computes it.
     pub fn of(op: &OpView<'_>) -> Option<Batch> {
-        let call = Call::of(op)?;
-        let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
-        let results: Vec<&TensorType> = (0..op.results().len()).map(|i| op.result_tensor(i)).collect();
-        let shapes = Shapes::of(call.routine, &operands)?;
+        let call = Call::of(op).filter(|call| is_computed(call.dtype))?;
+        Batch::new(
+            call,
+            &types(op.operands().len(), |i| op.operand_tensor(i)),
+            &types(op.results().len(), |i| op.result_tensor(i)),
+        )
+    }
+
+    /// Returns the batch of a call on operands of these types. Returns `None` if they are not those of the routine.
+    fn new(call: Call, operands: &[&TensorType], results: &[&TensorType]) -> Option<Batch> {
+        let shapes = Shapes::of(call.routine, operands)?;
         let rest = |t: &&TensorType| t.shape[shapes.batch.len()..].to_vec();
         let bytes = |t: &&TensorType| rest(t).iter().product::<usize>() * t.dtype.storage_bytes();
         Some(Batch {
@@ -103,12 +111,30 @@ impl Batch {
     }
 }
 
+fn types<'a>(count: usize, ty: impl Fn(usize) -> &'a TensorType) -> Vec<&'a TensorType> {
+    (0..count).map(ty).collect()
+}
+
+/// Computes the results of an op, which a routine computes. Narrow floats are converted to f64 and back.
+pub(crate) fn evaluate(op: &OpView<'_>, x: &[Literal]) -> Vec<Literal> {
+    let call = Call::of(op).expect("verified to be a call");
+    let types = types(op.results().len(), |i| op.result_tensor(i));
+    if is_computed(call.dtype) {
+        return computed(call, x, &types);
+    }
+    let wide = |x: &Literal| eval::convert(&x.to_dense(), DType::F64);
+    let x: Vec<Literal> = x.iter().map(wide).collect();
+    let wide: Vec<TensorType> = types.iter().map(|t| TensorType::new(DType::F64, &t.shape[..])).collect();
+    let found = computed(Call { dtype: DType::F64, ..call }, &x, &wide.iter().collect::<Vec<_>>());
+    found.iter().map(|y| eval::convert(y, call.dtype)).collect()
+}
+
 /// Computes all matrices of a call.
-pub(super) fn evaluate(op: &OpView<'_>, x: &[Literal]) -> Vec<Literal> {
-    let batch = Batch::of(op).expect("verified to be a call");
+fn computed(call: Call, x: &[Literal], results: &[&TensorType]) -> Vec<Literal> {
     let x: Vec<Literal> = x.iter().map(Literal::to_dense).collect();
-    let types = (0..op.results().len()).map(|i| op.result_tensor(i));
-    let mut out: Vec<Literal> = types.map(|t| Literal::zeros(t.dtype, &t.shape[..]).to_dense()).collect();
+    let given: Vec<TensorType> = x.iter().map(|x| TensorType::new(x.dtype(), x.shape())).collect();
+    let batch = Batch::new(call, &given.iter().collect::<Vec<_>>(), results).expect("verified to be a call");
+    let mut out: Vec<Literal> = results.iter().map(|t| Literal::zeros(t.dtype, &t.shape[..]).to_dense()).collect();
     for i in 0..batch.count {
         let operands: Vec<&[u8]> =
             x.iter().zip(&batch.operand_bytes).map(|(x, size)| &x.raw_bytes()[i * size..(i + 1) * size]).collect();
@@ -136,6 +162,7 @@ impl<E: Stored> Run<'_, '_, E> {
                 self.set(0, &a);
                 self.set_info(1, info);
             }
+            Routine::Cholesky(triangle) => self.whole_cholesky(triangle),
             Routine::Trsm(system) => {
                 let mut b = self.matrix(1);
                 lapack::solve_triangular(system, &self.matrix(0), &mut b);
@@ -175,6 +202,23 @@ impl<E: Stored> Run<'_, '_, E> {
             }
             Routine::Gtsv => self.solve_tridiagonal(),
         }
+    }
+
+    fn whole_cholesky(&mut self, triangle: Triangle) {
+        let mut a = self.matrix(0);
+        let info = lapack::cholesky(&mut a, triangle);
+        // The factor is complete in front of this row and column.
+        let end = if info == 0 { a.rows() } else { info as usize - 1 };
+        let element = |i: usize, j: usize| {
+            let (inside, first) = if triangle == Triangle::Lower { (i >= j, j) } else { (i <= j, i) };
+            match (inside, first < end) {
+                (false, _) => E::Wide::ZERO,
+                (true, true) => a[(i, j)],
+                (true, false) => E::Wide::of(f64::NAN, 0.0),
+            }
+        };
+        let whole = Matrix::from_fn(a.rows(), a.rows(), element);
+        self.set(0, &whole);
     }
 
     fn lu(&mut self) {
