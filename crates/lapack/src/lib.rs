@@ -16,9 +16,9 @@
 //! assert_eq!([a[(0, 0)], a[(1, 0)], a[(1, 1)]], [2.0, 1.0, 2.0]);
 //! ```
 //!
-//! Sources: Anderson et al., *LAPACK Users' Guide*, 3rd edition; Golub and Van Loan, *Matrix Computations*, 4th edition;
-//! Demmel and Kahan, *Accurate singular values of bidiagonal matrices*, 1990; Ahues and Tisseur, *A new deflation
-//! criterion for the QR algorithm*, 1997.
+//! Sources: Anderson et al., *LAPACK Users' Guide*, 3rd edition; Golub and Van Loan, *Matrix Computations*, 4th
+//! edition; Demmel and Kahan, *Accurate singular values of bidiagonal matrices*, 1990; Ahues and Tisseur, *A new
+//! deflation criterion for the QR algorithm*, 1997.
 #![forbid(unsafe_code)]
 
 mod bidiagonal;

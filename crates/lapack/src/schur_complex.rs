@@ -47,7 +47,7 @@ impl Rotation {
     }
 }
 
-/// Makes a Hessenberg matrix triangular. (`lahqr`)
+/// Makes a Hessenberg matrix triangular. Returns the eigenvalues, or `None` if there are too many iterations. (`lahqr`)
 pub(crate) fn triangularize(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>) -> Option<Vec<Complex64>> {
     let (n, mut meter) = (h.rows(), Meter::default());
     for end in (1..=n).rev() {

@@ -18,7 +18,8 @@ struct Iteration<'a> {
 /// The two shifts of an iteration, as real and imaginary parts.
 type Shifts = [Complex64; 2];
 
-/// Makes a Hessenberg matrix triangular up to blocks of two rows. (`lahqr`)
+/// Makes a Hessenberg matrix triangular up to blocks of two rows. Returns the eigenvalues, or `None` if there are too
+/// many iterations. (`lahqr`)
 pub(crate) fn triangularize(h: &mut Matrix<f64>, q: &mut Matrix<f64>) -> Option<Vec<Complex64>> {
     let n = h.rows();
     let mut values = vec![Complex64::default(); n];

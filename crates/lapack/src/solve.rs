@@ -5,8 +5,8 @@ use crate::{Matrix, Scalar};
 use shardwise_base::budget::Meter;
 
 /// Overwrites a matrix with its factors `P A = L U`. `L` has ones on its diagonal, which are not stored. Returns the
-/// pivots, and `info`. Row `i` was exchanged with row `pivots[i] - 1`, in order. `info` is 0, or the number of the first
-/// column whose pivot is zero, from 1. (`getrf`)
+/// pivots, and `info`. Row `i` was exchanged with row `pivots[i] - 1`, in order. `info` is 0, or the number of the
+/// first column whose pivot is zero, from 1. (`getrf`)
 pub fn lu<T: Scalar>(a: &mut Matrix<T>) -> (Vec<i32>, i32) {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
     let (mut pivots, mut info) = (vec![], 0);

@@ -69,8 +69,8 @@ impl<T: Scalar> Solver<T> {
         size == 0.0 || size <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * EPS
     }
 
-    /// Makes the block `start..=end` diagonal, from its end with the smaller element on. The elements are scaled so that
-    /// their squares neither overflow nor underflow.
+    /// Makes the block `start..=end` diagonal, from its end with the smaller element on. The elements are scaled so
+    /// that their squares neither overflow nor underflow.
     fn solve_block(&mut self, start: usize, end: usize) -> bool {
         let size = |x: f64, y: &f64| x.max(y.abs());
         let largest = self.d[start..=end].iter().chain(&self.e[start..end]).fold(0.0, size);

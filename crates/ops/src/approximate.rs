@@ -1,7 +1,8 @@
 //! JAX's `approx_max_k` and `approx_min_k`: the custom call `ApproxTopK`.
 //!
 //! ```text
-//! %1:2 = stablehlo.custom_call @ApproxTopK(%x, %indices, %init, %index_init) {called_computations = [@top_k_gt_f32_comparator],
+//! %1:2 = stablehlo.custom_call @ApproxTopK(%x, %indices, %init, %index_init) {
+//!     called_computations = [@top_k_gt_f32_comparator],
 //!     mhlo.backend_config = {reduction_dim = 1 : i64, top_k = 3 : i64, ..}}
 //! ```
 //!
@@ -16,17 +17,18 @@ use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// What a call selects.
+/// The dimension along which a call selects, and the order in which it does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Selection {
-    dim: usize,
-    direction: Direction,
+pub struct Selection {
+    pub dim: usize,
+    /// The order of the selected elements: `Greater` if the largest are selected, the largest first, else `Less`.
+    pub direction: Direction,
 }
 
 impl Selection {
     /// Returns what a call of `ApproxTopK` selects. Returns `None` for other ops, for a comparator with a name that JAX
     /// does not use or another body, and if operands and results are not those of JAX's function.
-    pub(crate) fn of(op: &OpView<'_>) -> Option<Selection> {
+    pub fn of(op: &OpView<'_>) -> Option<Selection> {
         CustomCall::target(op).filter(|target| *target == "ApproxTopK")?;
         let config = ["mhlo.backend_config", "backend_config"].into_iter().find_map(|name| match op.attr(name) {
             Some(Attr::Dict(config)) => Some(config),
@@ -114,7 +116,7 @@ impl Facts for ApproxTopK {
         }
         RuleFact::Rule(rule.build())
     }
-    /// Builds a `sort` and slices of its results.
+    /// Builds a `sort` and slices of its results. Never fails.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let Selection { dim, direction } = selection(&cx.op);
         let k = cx.op.result_shape(0)[dim];

@@ -6,7 +6,7 @@
 //! `docs/checklists/add-an-op.md` lists what else an op needs.
 #![forbid(unsafe_code)]
 
-mod approximate;
+pub mod approximate;
 pub mod batch;
 pub mod batch_norm;
 mod build;

@@ -1,12 +1,12 @@
 //! Linear algebra: decompositions, solutions and functions of matrices, as `jax.numpy.linalg` has them.
 //!
-//! The matrices are the last two dimensions, and those in front of them are the batch. Arrays that are sharded over their
-//! batch need no communication. A matrix itself is computed by one device, so an array whose matrices are sharded is
-//! gathered first.
+//! The matrices are the last two dimensions, and those in front of them are the batch. Arrays that are sharded over
+//! their batch need no communication. A matrix itself is computed by one device, so an array whose matrices are sharded
+//! is gathered first.
 //!
-//! All functions have derivatives, in forward and in reverse mode, and batches. They are defined for `F32` and `F64`, and
-//! computed in 64 bits. The results for matrices for which a function is not defined are NaN, as in JAX: no function
-//! fails for the values of its operands.
+//! All functions have derivatives, in forward and in reverse mode, and batches. They are defined for `F32` and `F64`,
+//! and computed in 64 bits. The results for matrices for which a function is not defined are NaN, as in JAX: no
+//! function fails for the values of its operands.
 //!
 //! # Examples
 //!
@@ -39,7 +39,7 @@ enum Form {
     Square,
 }
 
-/// Checks that `a` has matrices of this form.
+/// Checks that `a` has matrices of this form. Fails with a mistake if it has not.
 fn matrices(s: &Site<'_>, a: &Array, form: Form) -> Checked<()> {
     let shape = &a.tensor().shape;
     let n = shape.len();
@@ -52,7 +52,7 @@ fn matrices(s: &Site<'_>, a: &Array, form: Form) -> Checked<()> {
     s.kind(a, is_right, "an array of F32 or F64", "convert the array first: `.astype(F32)`")
 }
 
-/// Checks a system with square matrices `a` and right-hand sides `b`.
+/// Checks a system with square matrices `a` and right-hand sides `b`. Fails with a mistake if they do not fit.
 fn system(s: &Site<'_>, a: &Array, b: &Array) -> Checked<()> {
     matrices(s, a, Form::Square)?;
     let (x, y) = (a.tensor(), b.tensor());
@@ -184,9 +184,9 @@ fn sizes(a: &Array) -> [usize; 2] {
 
 // ── decompositions
 
-/// Returns the lower triangular Cholesky factors `L` of Hermitian positive definite matrices: `a = L L^T`. Both triangles
-/// of a matrix are read, and their mean is taken. The factor of a matrix that is not positive definite has elements that
-/// are NaN.
+/// Returns the lower triangular Cholesky factors `L` of Hermitian positive definite matrices: `a = L L^T`. Both
+/// triangles of a matrix are read, and their mean is taken. The factor of a matrix that is not positive definite has
+/// elements that are NaN.
 ///
 /// # Shapes
 ///
@@ -481,8 +481,8 @@ fn svd_rule(a: &Array, da: &Array) -> (Three, Three) {
 ///
 /// # Shapes
 ///
-/// `f32[.., n, n], f32[.., n, k] -> f32[.., n, k]`, or `f32[n, n], f32[n] -> f32[n]`. Both have the same batch. If `b` is
-/// a vector, it is that of all matrices.
+/// `f32[.., n, n], f32[.., n, k] -> f32[.., n, k]`, or `f32[n, n], f32[n] -> f32[n]`. Both have the same batch. If `b`
+/// is a vector, it is that of all matrices.
 ///
 /// # Errors
 ///
@@ -598,8 +598,8 @@ pub fn det(a: impl AsArray) -> Array {
     )
 }
 
-/// Returns the signs of the determinants of matrices, and the logarithms of their absolute values. For a singular matrix,
-/// the sign is 0 and the logarithm is negative infinity.
+/// Returns the signs of the determinants of matrices, and the logarithms of their absolute values. For a singular
+/// matrix, the sign is 0 and the logarithm is negative infinity.
 ///
 /// # Shapes
 ///
@@ -700,8 +700,8 @@ fn pseudoinverse(a: &Array) -> Array {
     })(a)
 }
 
-/// Returns the solutions of `a x = b` with the smallest norm among those with the smallest residual. `b` has matrices of
-/// right-hand sides. Singular values count as zero as in [`pinv`].
+/// Returns the solutions of `a x = b` with the smallest norm among those with the smallest residual. `b` has matrices
+/// of right-hand sides. Singular values count as zero as in [`pinv`].
 ///
 /// # Shapes
 ///

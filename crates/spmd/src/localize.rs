@@ -13,7 +13,6 @@ use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op, rewrite_regions};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Type, Value};
 use shardwise_ops::LocalizeCx;
-use shardwise_ops::control::skipped_call;
 use shardwise_ops::shardy::{ManualComputation, manual_axes};
 use std::sync::Arc;
 
@@ -21,16 +20,11 @@ use std::sync::Arc;
 /// changed.
 ///
 /// Adds a warning `claim-unproved` to `warnings` for each result of the program's manual computations whose sharding
-/// claims that it is equal along axes over which it may vary, and `callback-skipped` for each call of Python code that
-/// returns nothing, which engines skip.
+/// claims that it is equal along axes over which it may vary.
 ///
 /// # Errors
 /// Fails if an op cannot run on the shards that its layouts require, with one error for each such op.
 pub fn localize(module: &Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
-    if let Some(main) = module.main() {
-        let ops = main.body.walk().into_iter();
-        warnings.extend(ops.filter_map(|op| skipped_call(&module.view(&main.body, op))));
-    }
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| localize_func(module, func, &mesh, warnings))
 }

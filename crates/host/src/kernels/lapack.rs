@@ -101,3 +101,88 @@ impl Kernel for Lapack {
 fn effort(parts: usize) -> Effort {
     if parts < 2 { Effort::Small } else { Effort::Large }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::testing::{run_by_kernels, tensor};
+    use shardwise_base::Literal;
+
+    /// Calls with one operand: the target, the options, the size of a matrix, and the sizes and types of the results.
+    type Call = (&'static str, &'static str, [usize; 2], &'static [(&'static [usize], &'static str)]);
+
+    const CALLS: &[Call] = &[
+        ("lapack_spotrf_ffi", "uplo = 76 : ui8", [3, 3], &[(&[3, 3], "f32"), (&[], "i32")]),
+        ("lapack_sgetrf_ffi", "", [4, 3], &[(&[4, 3], "f32"), (&[3], "i32"), (&[], "i32")]),
+        ("lapack_sgeqrf_ffi", "", [3, 5], &[(&[3, 5], "f32"), (&[3], "f32")]),
+        (
+            "lapack_ssyevd_ffi",
+            "mode = 86 : ui8, uplo = 76 : ui8",
+            [3, 3],
+            &[(&[3, 3], "f32"), (&[3], "f32"), (&[], "i32")],
+        ),
+        (
+            "lapack_sgesdd_ffi",
+            "mode = 78 : ui8",
+            [4, 3],
+            &[(&[4, 3], "f32"), (&[3], "f32"), (&[4, 4], "f32"), (&[3, 3], "f32"), (&[], "i32")],
+        ),
+        (
+            "lapack_sgees_ffi",
+            "mode = 78 : ui8, sort = 78 : ui8",
+            [3, 3],
+            &[(&[3, 3], "f32"), (&[3, 3], "f32"), (&[3], "f32"), (&[3], "f32"), (&[], "i32"), (&[], "i32")],
+        ),
+    ];
+
+    /// Runs a call on a batch of matrices, of which some are singular and one has a NaN.
+    fn check(&(target, options, [m, n], results): &Call, batch: &[usize]) {
+        let whole = |shape: &[usize], ty: &str| tensor(&[batch, shape].concat(), ty);
+        let from = whole(&[m, n], "f32");
+        let to: Vec<String> = results.iter().map(|(shape, ty)| whole(shape, ty)).collect();
+        let (count, to) = (to.len(), to.join(", "));
+        let all: Vec<String> = (0..count).map(|i| format!("%0#{i}")).collect();
+        let text = format!(
+            "func.func @main(%x: {from}) -> ({to}) {{
+  %0:{count} = stablehlo.custom_call @{target}(%x) {{mhlo.backend_config = {{{options}}}}} : ({from}) -> ({to})
+  return {} : {to}
+}}",
+            all.join(", ")
+        );
+        let shape = [batch, &[m, n]].concat();
+        let element = |k: usize| match k % 1009 {
+            1008 => f32::NAN,
+            k => ((k * k + 3 * k) % 23) as f32 / 8.0 - 1.0,
+        };
+        run_by_kernels(&text, &[Literal::from_fn(shape, element)]);
+    }
+
+    /// Batches of no, one, few and many matrices, which are several parts.
+    #[test]
+    fn bits_are_those_of_the_reference() {
+        for call in CALLS {
+            for batch in [&[][..], &[0], &[1], &[7], &[30, 100], &[2, 0]] {
+                check(call, batch);
+            }
+        }
+    }
+
+    #[test]
+    fn solves_and_factors_of_all_floats_have_kernels() {
+        for elem in ["f16", "bf16", "f32", "f64"] {
+            let (a, b) = (tensor(&[5, 3, 3], elem), tensor(&[5, 3, 2], elem));
+            let (given, sides) = (tensor(&[5, 3, 3], "f32"), tensor(&[5, 3, 2], "f32"));
+            let text = format!(
+                "func.func @main(%x: {given}, %y: {sides}) -> ({a}, {b}) {{
+  %a = stablehlo.convert %x : ({given}) -> {a}
+  %b = stablehlo.convert %y : ({sides}) -> {b}
+  %l = stablehlo.cholesky %a, lower = true : {a}
+  %s = \"stablehlo.triangular_solve\"(%l, %b) <{{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose ADJOINT>}}> : ({a}, {b}) -> {b}
+  return %l, %s : {a}, {b}
+}}"
+            );
+            let element = |k: usize| if k % 4 == 0 { 6.0 } else { (k % 5) as f32 / 4.0 };
+            let inputs = [Literal::from_fn([5, 3, 3], element), Literal::from_fn([5, 3, 2], element)];
+            run_by_kernels(&text, &inputs);
+        }
+    }
+}

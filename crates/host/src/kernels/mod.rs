@@ -128,7 +128,7 @@ with_functions! { kernels! [
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
     Row::of(Opcode::Cholesky, &[lapack::step]),
     Row::of(Opcode::TriangularSolve, &[lapack::step]),
-    Row::of(Opcode::CustomCall, &[ragged_exchange::step, lapack::step]),
+    Row::of(Opcode::CustomCall, &[ragged_exchange::step, lapack::step, sort::approximate]),
 ] }
 
 const fn unary(op: Opcode, function: Unary) -> Row {

@@ -37,7 +37,8 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub enum Routine {
     /// Cholesky factors.
     Potrf(Triangle),
-    /// The same with zeros in the other triangle, and with NaN behind a minor that is not positive: the op `cholesky`.
+    /// Cholesky factors with zeros in the other triangle, and with NaN behind a minor that is not positive: the op
+    /// `cholesky`.
     Cholesky(Triangle),
     /// Solutions of triangular systems.
     Trsm(System),
@@ -55,7 +56,7 @@ pub enum Routine {
     Ormqr { side: Side, is_adjoint: bool },
     /// Eigenvalues and eigenvectors of Hermitian matrices.
     Syevd { triangle: Triangle, with_vectors: bool },
-    /// The same without `info`.
+    /// Eigenvalues and eigenvectors of Hermitian matrices, without `info`.
     Eigh(Triangle),
     /// Singular value decompositions.
     Gesdd(Vectors),
@@ -71,7 +72,7 @@ pub enum Routine {
     Gtsv,
 }
 
-/// What a custom call asks for.
+/// The request of a custom call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
     pub routine: Routine,
@@ -82,7 +83,7 @@ pub struct Call {
 /// The element type of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// That of the matrices.
+    /// The element type of the matrices.
     Same,
     /// The type of their absolute values.
     Real,
@@ -206,7 +207,8 @@ fn routine(name: &str, options: &Options<'_>) -> Option<Result<Routine, String>>
     })
 }
 
-/// Returns the routine that is called by one of the names for other machines than CPUs.
+/// Returns the routine that is called by one of the names for other machines than CPUs, or `None` if it is another
+/// name.
 fn other_name(op: &OpView<'_>, target: &str) -> Option<Routine> {
     // The configuration of `Eigh` is a text such as "1,1,100,1e-6", whose first number says which triangle is read.
     let is_upper = || op.attrs().str("backend_config").is_some_and(|text| text.starts_with('0'));
@@ -489,9 +491,9 @@ impl Call {
     }
 }
 
-/// Returns true for the element types for which LAPACK has routines.
+/// Returns true for the element types of matrices that are computed as they are stored.
 fn is_computed(dtype: DType) -> bool {
-    matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+    matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
 /// The facts of calls of LAPACK.

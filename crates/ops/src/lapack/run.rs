@@ -3,7 +3,7 @@
 use super::{Call, Routine, Shapes, is_computed};
 use crate::eval;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use shardwise_base::{Complex32, Complex64, DType, Literal};
+use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
 use shardwise_ir::{OpView, TensorType};
 use shardwise_lapack::{self as lapack, Matrix, Scalar, SchurScalar, Triangle, Vectors};
 use std::marker::PhantomData;
@@ -37,6 +37,8 @@ macro_rules! stored {
     )*};
 }
 stored! {
+    f16: f64, f16, Complex32, |x| f64::from(f16::to_f32(x)), |x: f64| f16::from_f32(x as f32);
+    bf16: f64, bf16, Complex32, |x| f64::from(bf16::to_f32(x)), |x: f64| bf16::from_f32(x as f32);
     f32: f64, f32, Complex32, f64::from, |x: f64| x as f32;
     f64: f64, f64, Complex64, |x| x, |x| x;
     Complex32: Complex64, f32, Complex32,
@@ -97,12 +99,15 @@ impl Batch {
         self.call.routine.multiply_adds(&shapes) as u64
     }
 
-    /// Computes the results for one matrix, from the row-major bytes of its operands.
+    /// Computes the results for one matrix, from the row-major bytes of its operands. All bytes of the results are
+    /// written, whatever they were.
     ///
     /// # Panics
     /// Panics if an operand or result has another number of bytes, or is not aligned.
     pub fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
         match self.call.dtype {
+            DType::F16 => Run::<f16> { batch: self, operands, results, stored: PhantomData }.run(),
+            DType::BF16 => Run::<bf16> { batch: self, operands, results, stored: PhantomData }.run(),
             DType::F32 => Run::<f32> { batch: self, operands, results, stored: PhantomData }.run(),
             DType::F64 => Run::<f64> { batch: self, operands, results, stored: PhantomData }.run(),
             DType::C64 => Run::<Complex32> { batch: self, operands, results, stored: PhantomData }.run(),
@@ -115,7 +120,8 @@ fn types<'a>(count: usize, ty: impl Fn(usize) -> &'a TensorType) -> Vec<&'a Tens
     (0..count).map(ty).collect()
 }
 
-/// Computes the results of an op, which a routine computes. Narrow floats are converted to f64 and back.
+/// Computes the results of an op, which a routine computes. Floats of 8 bits or fewer are converted to f64
+/// and back.
 pub(crate) fn evaluate(op: &OpView<'_>, x: &[Literal]) -> Vec<Literal> {
     let call = Call::of(op).expect("verified to be a call");
     let types = types(op.results().len(), |i| op.result_tensor(i));
@@ -269,7 +275,9 @@ impl<E: Stored> Run<'_, '_, E> {
         let found = lapack::svd(&self.matrix(0), vectors);
         self.results[0].copy_from_slice(self.operands[0]);
         self.set_list::<E::Real>(1, &found.s);
-        if vectors != Vectors::None {
+        if vectors == Vectors::None {
+            (2..4).for_each(|i| self.results[i].fill(0));
+        } else {
             self.set(2, &found.u);
             self.set(3, &found.vh);
         }
@@ -293,6 +301,8 @@ impl<E: Stored> Run<'_, '_, E> {
         self.set(0, &found.t);
         if with_vectors {
             self.set(1, &found.q);
+        } else {
+            self.results[1].fill(0);
         }
         let at = self.set_values(2, &found.values);
         // No eigenvalues are sorted, so none are counted.

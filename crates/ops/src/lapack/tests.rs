@@ -1,11 +1,12 @@
 //! Tests of custom calls that engines know: calls of LAPACK, `ApproxTopK` and products with sparse matrices.
 
+use super::Batch;
 use crate::shard_test::run_split;
 use shardwise_base::{Complex32, Complex64, DType, Literal};
 use shardwise_ir::{Module, text, verify};
 
-/// Every routine, with its options, the types of its operands and those of its results. `T` is the element type, `R` the
-/// real and `C` the complex one. Names have the letter of the element type left out.
+/// Every routine, with its options, the types of its operands and those of its results. `T` is the element type, `R`
+/// the real and `C` the complex one. Names have the letter of the element type left out.
 const CALLS: &[(&str, &str, &str, &str)] = &[
     ("potrf", "uplo = 76 : ui8", "6x3x3xT", "6x3x3xT, 6xi32"),
     ("potrf", "uplo = 85 : ui8", "3x3xT", "3x3xT, i32"),
@@ -145,6 +146,32 @@ fn all_routines_of_all_types_run_split_over_the_batch() {
             let target = name(letter, routine, is_complex);
             run_call(&target, options, &types(operands, names), &types(results[usize::from(is_complex)], names));
         }
+    }
+}
+
+/// Every byte of every result is written, because engines pass memory with arbitrary contents.
+#[test]
+fn results_do_not_depend_on_what_was_in_memory() {
+    let modes = [("gees", "mode = 78 : ui8, sort = 78 : ui8", "3x3xT", "3x3xT, 3x3xT, 3xT, 3xT, i32, i32")];
+    for (routine, options, operands, results) in CALLS.iter().chain(&modes) {
+        let names = TYPES[1].2;
+        let target = name('d', routine, false);
+        let module = parse(&program(&target, &config(options), &types(operands, names), &types(results, names)));
+        let main = module.main().expect("a main function");
+        let call = module.view(&main.body, main.body.walk()[0]);
+        let batch = Batch::of(&call).expect("a call");
+        let x = inputs(&module);
+        let given: Vec<&[u8]> = x.iter().zip(&batch.operand_bytes).map(|(x, &n)| &x.raw_bytes()[..n]).collect();
+        let run = |byte: u8| {
+            // Words, so that the bytes are aligned.
+            let words = |&bytes: &usize| vec![u64::from_ne_bytes([byte; 8]); bytes.div_ceil(8)];
+            let mut memory: Vec<Vec<u64>> = batch.result_bytes.iter().map(words).collect();
+            let parts = memory.iter_mut().zip(&batch.result_bytes);
+            let mut parts: Vec<&mut [u8]> = parts.map(|(m, &n)| &mut bytemuck::cast_slice_mut(m)[..n]).collect();
+            batch.run(&given, &mut parts);
+            parts.iter().map(|part| part.to_vec()).collect::<Vec<_>>()
+        };
+        assert_eq!(run(0), run(0xA5), "{routine} with {options}");
     }
 }
 
