@@ -43,6 +43,7 @@ DTYPES = {
     "u32": np.uint32,
     "bool": np.bool_,
     "c64": np.complex64,
+    "c128": np.complex128,
 }
 
 
@@ -95,7 +96,7 @@ def default_draw(dtype: str) -> Callable:
     """The draw used where an argument names none."""
     if dtype in ("bf16", "f16", "f32", "f64"):
         return dyadic
-    return {"bool": coins, "c64": complex_dyadic}.get(dtype, below(16))
+    return {"bool": coins, "c64": complex_dyadic, "c128": complex_dyadic}.get(dtype, below(16))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ FAMILIES = [
     "explicit",
     "gradients",
     "chapter",
+    "linalg",
 ]
 
 

@@ -9,7 +9,7 @@ use crate::inspect::{self, Inspect};
 use crate::print::{self, Print};
 use crate::schema::*;
 use crate::shapes::constant_operand;
-use crate::{Opcode, collective, expect, foreign, user};
+use crate::{Opcode, approximate, collective, expect, foreign, lapack, sparse, user};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Region, Type, Value};
 use shardwise_sharding::{Factor, FactorKind, FactorSpec, Mapping, RuleBuilder};
@@ -498,9 +498,41 @@ fn target<'a>(op: &OpView<'a>) -> &'a str {
     CustomCall::target(op).unwrap_or_default()
 }
 
+/// The targets by which JAX calls Python code of the process that exported the program.
+const CALLBACKS: [&str; 6] = [
+    "xla_python_cpu_callback",
+    "xla_python_gpu_callback",
+    "xla_ffi_python_cpu_callback",
+    "xla_ffi_python_gpu_callback",
+    "xla_ffi_partitioned_python_cpu_callback",
+    "xla_ffi_partitioned_python_gpu_callback",
+];
+
+fn is_callback(op: &OpView<'_>) -> bool {
+    CALLBACKS.contains(&target(op))
+}
+
+/// Returns a warning if the op calls Python code that returns nothing, as `jax.debug.print` does: engines skip such
+/// calls. Returns `None` for other ops.
+pub fn skipped_call(op: &OpView<'_>) -> Option<Diagnostic> {
+    if Opcode::of_view(op) != Opcode::CustomCall || !is_callback(op) || !returns_tokens(op) {
+        return None;
+    }
+    let types: Vec<String> = op.operands().iter().map(|&v| op.body.ty(v).to_string()).collect();
+    let message = format!("`{}` is skipped: it calls Python code of the process that exported the program", target(op));
+    let values =
+        if types.is_empty() { "it is given no values".into() } else { format!("not printed: {}", types.join(", ")) };
+    Some(Diagnostic::warning("callback-skipped", op.loc(), message).facts(values))
+}
+
+fn returns_tokens(op: &OpView<'_>) -> bool {
+    op.results().iter().all(|&v| op.body.ty(v).as_tensor().is_none())
+}
+
 fn is_identity_target(op: &OpView<'_>) -> bool {
     let same = |(i, &v): (usize, &Value)| op.operands().get(i).is_some_and(|&x| op.body.ty(x) == op.body.ty(v));
-    IDENTITY_TARGETS.contains(&target(op)) && op.results().iter().enumerate().all(same)
+    let is_identity = IDENTITY_TARGETS.contains(&target(op)) || (is_callback(op) && returns_tokens(op));
+    is_identity && op.results().iter().enumerate().all(same)
 }
 
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
@@ -508,8 +540,11 @@ fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
     let named = || collective::named::NamedOp::of(op).map(|_| &collective::named::NamedAxis as &dyn Facts);
     let print = || Print::is(op).then_some(&print::PrintFacts as &dyn Facts);
     let inspect = || Inspect::is(op).then_some(&inspect::InspectFacts as &dyn Facts);
+    let lapack = || lapack::Call::read(op).map(|_| &lapack::Lapack as &dyn Facts);
     let ragged = collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts);
-    ragged.or_else(named).or_else(print).or_else(inspect)
+    let selected = || approximate::Selection::of(op).map(|_| &approximate::ApproxTopK as &dyn Facts);
+    let product = || sparse::is_sparse_product(op).then_some(&sparse::SparseProduct as &dyn Facts);
+    ragged.or_else(named).or_else(print).or_else(inspect).or_else(lapack).or_else(selected).or_else(product)
 }
 
 impl CustomCall {
@@ -612,6 +647,9 @@ impl Facts for CustomCall {
     /// Returns that a call whose rule is written on it is split evenly, because the rule has the sizes of the whole
     /// dimensions. Other calls may be split anywhere.
     fn splits(&self, op: &OpView<'_>) -> Splits {
+        if let Some(facts) = known(op) {
+            return facts.splits(op);
+        }
         if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
     }
     answer!(eval_copies = true);
@@ -635,6 +673,9 @@ impl Facts for CustomCall {
         None
     }
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
+        if let Some(facts) = known(&cx.op) {
+            return facts.localize(cx);
+        }
         if is_identity_target(&cx.op) {
             return Ok(cx.operands[..cx.op.results().len()].to_vec());
         }
@@ -647,14 +688,8 @@ impl Facts for CustomCall {
         if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        if collective::named::NamedOp::of(op).is_some() {
-            return collective::named::NamedAxis.eval(op, x, regions);
-        }
-        if Inspect::is(op) {
-            return Ok(vec![]);
-        }
-        if Print::is(op) {
-            return print::PrintFacts.eval(op, x, regions);
+        if let Some(facts) = known(op) {
+            return facts.eval(op, x, regions);
         }
         if is_identity_target(op) {
             return Ok(x[..op.results().len()].to_vec());
@@ -664,7 +699,9 @@ impl Facts for CustomCall {
         }
         expect::custom_call(op, target(op), x).unwrap_or_else(|| Err(unknown_target(op)))
     }
-    answer!(cost = streams(0.0));
+    fn cost(&self, op: &OpView<'_>) -> Cost {
+        known(op).map_or_else(|| Cost::streams(op, 0.0), |facts| facts.cost(op))
+    }
     fn effects(&self, op: &OpView<'_>) -> Effects {
         if let Some(facts) = known(op) {
             return facts.effects(op);
@@ -741,6 +778,11 @@ pub(crate) fn top_k_rule(op: &OpView<'_>) -> shardwise_sharding::Rule {
 }
 
 fn unknown_target(op: &OpView<'_>) -> Diagnostic {
+    if is_callback(op) {
+        let message = format!("`{}` calls Python code of the process that exported the program", target(op));
+        let help = "remove the callback before the program is exported, or register a kernel of this name";
+        return Diagnostic::error("custom-call-target", op.loc(), message).help(help);
+    }
     Diagnostic::error("custom-call-target", op.loc(), format!("no engine knows the custom call `{}`", target(op)))
         .help("replace it by StableHLO operations, or register a kernel for it")
 }

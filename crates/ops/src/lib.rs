@@ -6,6 +6,7 @@
 //! `docs/checklists/add-an-op.md` lists what else an op needs.
 #![forbid(unsafe_code)]
 
+pub mod approximate;
 pub mod batch;
 pub mod batch_norm;
 mod build;
@@ -38,6 +39,7 @@ pub mod elementwise;
 pub mod fft;
 pub mod index;
 pub mod inspect;
+pub mod lapack;
 pub mod linalg;
 pub mod make;
 pub mod make_collective;
@@ -55,6 +57,7 @@ pub mod scan;
 pub mod shapes;
 pub mod shardy;
 pub mod sort;
+mod sparse;
 pub mod structure;
 pub mod syntax;
 pub mod token;

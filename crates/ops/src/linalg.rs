@@ -1,100 +1,16 @@
-//! `cholesky` and `triangular_solve`, computed for each batch by substitution, in 64 bits, and rounded once.
+//! `cholesky` and `triangular_solve`. Routines of LAPACK compute them ([`lapack`](crate::lapack)), in 64 bits.
 
 use crate::check::{Check, counted_tensors};
 use crate::dot::DotDims;
-use crate::elementwise::complex;
-use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
-use crate::{Opcode, make};
-use shardwise_base::budget::Meter;
-use shardwise_base::{Complex64, DType, Data, Diagnostic, Diagnostics, Literal};
+use crate::{Opcode, lapack, make};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Cholesky;
 pub struct TriangularSolve;
-
-/// The numbers that matrices consist of.
-trait Field: Copy {
-    fn zero() -> Self;
-    fn of(n: Number) -> Self;
-    fn number(self) -> Number;
-    fn minus_product(self, a: Self, b: Self) -> Self;
-    fn over(self, other: Self) -> Self;
-    fn conj(self) -> Self;
-    /// Returns the square root of the real part, which is NaN if that is negative. The imaginary part is taken to be
-    /// zero.
-    fn sqrt(self) -> Self;
-}
-
-impl Field for f64 {
-    fn zero() -> f64 {
-        0.0
-    }
-    fn of(n: Number) -> f64 {
-        match n {
-            Number::Single(x) => f64::from(x),
-            Number::Double(x) => x,
-            _ => unreachable!("verified to be of floats"),
-        }
-    }
-    fn number(self) -> Number {
-        Number::Double(self)
-    }
-    fn minus_product(self, a: f64, b: f64) -> f64 {
-        self - a * b
-    }
-    fn over(self, other: f64) -> f64 {
-        self / other
-    }
-    fn conj(self) -> f64 {
-        self
-    }
-    fn sqrt(self) -> f64 {
-        self.sqrt()
-    }
-}
-
-impl Field for Complex64 {
-    fn zero() -> Complex64 {
-        Complex64::new(0.0, 0.0)
-    }
-    fn of(n: Number) -> Complex64 {
-        match n {
-            Number::Complex(z) => z,
-            _ => unreachable!("verified to be of complex numbers"),
-        }
-    }
-    fn number(self) -> Number {
-        Number::Complex(self)
-    }
-    fn minus_product(self, a: Complex64, b: Complex64) -> Complex64 {
-        self - a * b
-    }
-    fn over(self, other: Complex64) -> Complex64 {
-        complex::divide(self, other)
-    }
-    fn conj(self) -> Complex64 {
-        Complex64::conj(&self)
-    }
-    fn sqrt(self) -> Complex64 {
-        Complex64::new(self.re.sqrt(), 0.0)
-    }
-}
-
-/// Runs `$f::<F>` with the field of the element type.
-macro_rules! in_field {
-    ($dtype:expr, $f:ident($($arg:expr),*)) => {
-        if $dtype.is_complex() { $f::<Complex64>($($arg),*) } else { $f::<f64>($($arg),*) }
-    };
-}
-
-fn read<F: Field>(x: &Literal) -> Data<F> {
-    let x = x.to_dense();
-    let get = eval::read_numbers(&x);
-    Data::from_fn(x.size(), |i| F::of(get(i)))
-}
 
 fn is_field(t: &TensorType) -> bool {
     t.dtype.is_float() || t.dtype.is_complex()
@@ -142,9 +58,7 @@ impl Facts for Cholesky {
         RuleFact::Rule(rule.build())
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        let is_lower = op.attrs().flag("lower");
-        let y = in_field!(x[0].dtype(), cholesky(&x[0], is_lower));
-        Ok(vec![y])
+        Ok(lapack::evaluate(op, x))
     }
     fn cost(&self, op: &OpView<'_>) -> Cost {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
@@ -160,32 +74,6 @@ impl Facts for Cholesky {
   return %0 : tensor<6x3x3xf32>
 }"
     );
-}
-
-/// Computes the Cholesky factors of the matrices in the last two dimensions. If `is_lower`, they are lower triangular
-/// and computed from the lower triangles of `x`, and otherwise upper triangular and computed from the upper ones. Their
-/// other triangles are zero.
-fn cholesky<F: Field>(x: &Literal, is_lower: bool) -> Literal {
-    let n = x.shape()[x.rank() - 1];
-    let a: Data<F> = read(x);
-    let mut out = Data::from_fn(a.len(), |_| F::zero());
-    let mut meter = Meter::default();
-    let size = (n * n).max(1);
-    for (a, out) in a.chunks(size).zip(out.chunks_mut(size)) {
-        // These are the element (i, j) of the lower triangle L. The upper triangle is its conjugate transpose.
-        let at = |i: usize, j: usize| if is_lower { i * n + j } else { j * n + i };
-        let given = |i, j| if is_lower { a[at(i, j)] } else { a[at(i, j)].conj() };
-        for j in 0..n {
-            for i in j..n {
-                meter.add(j as u64);
-                let get = |out: &[F], i, j| if is_lower { out[at(i, j)] } else { out[at(i, j)].conj() };
-                let rest = (0..j).fold(given(i, j), |s, k| s.minus_product(get(out, i, k), get(out, j, k).conj()));
-                let value = if i == j { rest.sqrt() } else { rest.over(get(out, j, j)) };
-                out[at(i, j)] = if is_lower || i == j { value } else { value.conj() };
-            }
-        }
-    }
-    eval::fill(x.dtype(), x.shape(), |i| out[i].number())
 }
 
 /// The form in which a system is written.
@@ -234,6 +122,21 @@ impl System {
         let to = b.body.ty(sides).clone();
         b.value(Opcode::TriangularSolve, [a, sides], attrs, to)
     }
+}
+
+/// Returns the form in which a `triangular_solve` writes its system. Returns `None` if the op is not valid.
+pub(crate) fn lapack_system(op: &OpView<'_>) -> Option<lapack::System> {
+    let system = System::of(op)?;
+    Some(lapack::System {
+        is_left: system.is_left,
+        triangle: if system.is_lower { lapack::Triangle::Lower } else { lapack::Triangle::Upper },
+        form: match (system.is_transposed, system.is_conjugated) {
+            (false, _) => lapack::Form::Plain,
+            (true, false) => lapack::Form::Transposed,
+            (true, true) => lapack::Form::Adjoint,
+        },
+        is_unit: system.is_unit,
+    })
 }
 
 /// Builds matrices in which the elements below the diagonal, or above it, are those of `a`. Those of the diagonal are
@@ -374,9 +277,7 @@ impl Facts for TriangularSolve {
         RuleFact::Rule(solve_rule(op, FactorSpec::need_replication))
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
-        let system = System::of(op).expect("verified");
-        let y = in_field!(x[0].dtype(), solve(system, &x[0], &x[1]));
-        Ok(vec![y])
+        Ok(lapack::evaluate(op, x))
     }
     fn cost(&self, op: &OpView<'_>) -> Cost {
         let n = op.operand_shape(0).last().copied().unwrap_or(1);
@@ -420,38 +321,11 @@ fn solve_rule(op: &OpView<'_>, line: impl Fn(usize) -> FactorSpec) -> Rule {
     rule.build()
 }
 
-fn solve<F: Field>(system: System, a: &Literal, b: &Literal) -> Literal {
-    let n = a.shape()[a.rank() - 1];
-    let [rows, columns] = [2, 1].map(|back| b.shape()[b.rank() - back]);
-    let count = if system.is_left { columns } else { rows };
-    let (coefficients, mut x): (Data<F>, Data<F>) = (read(a), read(b));
-    let mut meter = Meter::default();
-    for (a, x) in coefficients.chunks((n * n).max(1)).zip(x.chunks_mut((rows * columns).max(1))) {
-        // This is the element (i, j) of op(a). A system on the right side is the transposed system on the left.
-        let swaps = system.is_transposed == system.is_left;
-        let get = |i: usize, j: usize| {
-            let v = if swaps { a[j * n + i] } else { a[i * n + j] };
-            if system.is_conjugated { v.conj() } else { v }
-        };
-        let is_forward = system.is_lower != swaps;
-        for line in 0..count {
-            let at = |i: usize| if system.is_left { i * columns + line } else { line * columns + i };
-            for step in 0..n {
-                meter.add(step as u64);
-                let i = if is_forward { step } else { n - 1 - step };
-                let known = if is_forward { 0..i } else { i + 1..n };
-                let rest = known.fold(x[at(i)], |s, j| s.minus_product(get(i, j), x[at(j)]));
-                x[at(i)] = if system.is_unit { rest } else { rest.over(get(i, i)) };
-            }
-        }
-    }
-    eval::fill(b.dtype(), b.shape(), |i| x[i].number())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::shard_test::{module_of, run_split};
+    use shardwise_base::Complex64;
     use shardwise_ir::{Attr, Attrs};
 
     fn run_op(opcode: Opcode, x: &[Literal], attrs: Attrs) -> Literal {

@@ -157,7 +157,7 @@ fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize
 
 /// Returns, for each position of the array sorted along `dim`, the position in the input from which its element comes.
 /// Positions are row-major. The order is stable. Fails if `is_less` does.
-fn order_by(
+pub(crate) fn order_by(
     shape: &[usize],
     dim: usize,
     is_less: &mut dyn FnMut(usize, usize) -> Result<bool, EvalError>,
@@ -221,14 +221,14 @@ fn merge<'a, T: Copy, E>(
 }
 
 /// Returns an array of this shape of the elements at these positions.
-fn pick(x: &Literal, shape: &[usize], from: &[usize]) -> Literal {
+pub(crate) fn pick(x: &Literal, shape: &[usize], from: &[usize]) -> Literal {
     let mut out = LiteralWriter::new(x.dtype(), shape);
     from.iter().for_each(|&i| out.push(x.element_bytes(i)));
     out.finish()
 }
 
 /// The keys of all elements, for a comparator such as `key(a) < key(b)`.
-struct Keys {
+pub(crate) struct Keys {
     keys: Data<Number>,
     /// Returns true for the orderings that the comparator accepts. It accepts no unordered pair.
     accepts: fn(Ordering) -> bool,
@@ -236,6 +236,11 @@ struct Keys {
 }
 
 impl Keys {
+    /// Returns the keys for a comparator that compares them in this direction. NaN compares with nothing.
+    pub(crate) fn new(keys: Data<Number>, direction: Direction) -> Keys {
+        Keys { keys, accepts: direction.accepts(), is_total: false }
+    }
+
     fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Keys>, EvalError> {
         let Some(found) = KeyPattern::of(op) else { return Ok(None) };
         let steps = found.steps(op);
@@ -249,7 +254,7 @@ impl Keys {
         Ok(Some(Keys { keys, accepts: found.direction.accepts(), is_total: found.is_total }))
     }
 
-    fn is_less(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn is_less(&self, a: usize, b: usize) -> bool {
         let order = match (self.keys[a], self.keys[b]) {
             (Number::Bool(a), Number::Bool(b)) => Some(a.cmp(&b)),
             (Number::Signed(a), Number::Signed(b)) => Some(a.cmp(&b)),

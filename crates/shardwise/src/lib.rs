@@ -49,6 +49,7 @@ mod index;
 pub mod kernel;
 mod layout;
 mod limits;
+pub mod linalg;
 mod manual;
 mod mesh;
 mod mistakes;
@@ -164,6 +165,7 @@ pub mod prelude {
     pub use crate::explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
     pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
+    pub use crate::linalg;
     pub use crate::mesh::{Axis, Client, Communicate, Mesh, get_mesh, set_mesh, with_mesh};
     pub use crate::nn;
     pub use crate::ops::{keep, select};

@@ -8,7 +8,8 @@ use crate::{
 };
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 use shardwise_engine::Signature;
-use shardwise_ir::{Module, verify};
+use shardwise_ir::{Func, Module, verify};
+use shardwise_ops::control::skipped_call;
 use shardwise_propagate::propagate;
 
 /// A named function from module to module.
@@ -169,7 +170,8 @@ pub struct Partitioned {
 }
 
 /// Runs all passes, except `defer` if [`Context::keeps_sums`] is set. The warnings of the passes are moved out of
-/// `options` into the result.
+/// `options` into the result, behind a warning `callback-skipped` for each call of Python code that returns nothing:
+/// such calls are removed.
 ///
 /// # Errors
 /// Fails if a pass fails, if the module has no functions, or if an argument or result of the main function is no array.
@@ -178,10 +180,19 @@ pub struct Partitioned {
 /// # Panics
 /// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
+    options.context.warnings.extend(skipped_calls(module));
     let module = run_list(&steps(PASSES), module, options, Order::Pipeline)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
     let communication = communication(&module);
     Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.context.warnings) })
+}
+
+fn skipped_calls(module: &Module) -> Vec<Diagnostic> {
+    let of_func = |func: &Func| {
+        let ops = func.body.walk().into_iter();
+        ops.filter_map(|op| skipped_call(&module.view(&func.body, op))).collect::<Vec<_>>()
+    };
+    module.funcs.iter().flat_map(of_func).collect()
 }
 
 /// Runs the passes that come before propagation.

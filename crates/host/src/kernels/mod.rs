@@ -17,6 +17,7 @@ mod fold;
 mod fusion;
 mod index;
 mod indices;
+mod lapack;
 mod members;
 mod moves;
 mod permute;
@@ -130,7 +131,9 @@ with_functions! { kernels! [
     Row::of(Opcode::CollectivePermute, &[permute::step]),
     Row::of(Opcode::CollectiveReduce, &[exchange::step]),
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
-    Row::of(Opcode::CustomCall, &[ragged_exchange::step, print::step]),
+    Row::of(Opcode::Cholesky, &[lapack::step]),
+    Row::of(Opcode::TriangularSolve, &[lapack::step]),
+    Row::of(Opcode::CustomCall, &[ragged_exchange::step, print::step, lapack::step, sort::approximate]),
 ] }
 
 const fn unary(op: Opcode, function: Unary) -> Row {

@@ -16,6 +16,7 @@ mod explicit_mistakes;
 mod kernels;
 mod layouts;
 mod limits;
+mod linalg;
 mod manual;
 mod manual_cases;
 mod manual_mistakes;

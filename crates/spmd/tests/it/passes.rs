@@ -41,6 +41,21 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
     );
 }
 
+/// Calls of Python code that return nothing are removed, each with a warning, and others stay.
+#[test]
+fn callbacks_that_return_nothing_are_skipped_with_a_warning() {
+    let text = "func.func @main(%arg0: tensor<3xf32>, %arg1: tensor<i32>) -> tensor<3xf32> {
+  stablehlo.custom_call @xla_ffi_python_cpu_callback(%arg0, %arg1) {has_side_effect = true, mhlo.backend_config = {index = 0 : ui64}} : (tensor<3xf32>, tensor<i32>) -> ()
+  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%arg0) {mhlo.backend_config = {index = 1 : ui64}} : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}";
+    let module = parse("test.mlir", text, &OPS).unwrap();
+    let out = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let warnings = out.warnings.to_string();
+    assert!(out.warnings.0.len() == 1 && warnings.contains("callback-skipped"), "{warnings}");
+    assert!(warnings.contains("not printed: tensor<3xf32>, tensor<i32>"), "{warnings}");
+}
+
 #[test]
 fn programs_take_and_give_arrays() {
     let text = "func.func @main(%arg0: tensor<2xf32>, %arg1: !stablehlo.token) -> (tensor<2xf32>, !stablehlo.token) {

@@ -88,11 +88,29 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
             let interpret = Request::Interpret { file: file.clone(), layout: layout.clone(), inputs, expected };
             let verify = Request::Verify { file: file.clone() };
             match finish(with_axes, Some(layout), vec![])? {
-                Ok(_) => finish(call, Some(file), vec![(Check::Verify, verify), (Check::Interpret, interpret)]),
+                Ok(_) => {
+                    let requests = vec![(Check::Verify, verify), (Check::Interpret, interpret)];
+                    let found = finish(call, Some(file.clone()), requests)?;
+                    Ok(if calls_library(&file)? { found.map(without_interpreter) } else { found })
+                }
                 failed => Ok(failed),
             }
         }
     }
+}
+
+/// The libraries of CPUs that programs call, as the starts of the calls' names. jaxlib's interpreter has none of them.
+const LIBRARIES: [&str; 2] = ["@lapack_", "@cpu_csr_"];
+
+/// Returns true if a program calls a function of a library. Fails if it cannot be read.
+fn calls_library(file: &Path) -> Result<bool> {
+    let text = repo::read(file)?;
+    Ok(LIBRARIES.iter().any(|name| text.contains(&format!("stablehlo.custom_call {name}"))))
+}
+
+fn without_interpreter(mut requests: Requests) -> Requests {
+    requests.retain(|(check, _)| *check != Check::Interpret);
+    requests
 }
 
 /// Runs the call and writes its standard output to the file `printed`, if there is one. Returns the requests if it

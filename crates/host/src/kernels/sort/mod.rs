@@ -24,6 +24,7 @@ use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
 use order::Order;
 use shardwise_ir::OpView;
+use shardwise_ops::approximate::Selection;
 use shardwise_ops::sort::{self, Direction, KeyPattern, dimension};
 
 /// A part has as many whole lines as fit into this number of elements, but at least one.
@@ -245,6 +246,81 @@ impl SortKernel {
             ([key], [buffer]) => read((key, buffer)).sorted(),
             (several, buffers) => order::sorted_by_all(&several.iter().zip(buffers).map(read).collect::<Vec<_>>()),
         }
+    }
+}
+
+/// Selects the first elements of sorted lines.
+struct Approximate {
+    sort: SortKernel,
+    /// The number of selected elements of a line.
+    k: usize,
+}
+
+/// Returns the step of an `ApproxTopK`. Returns `None` for other ops, for arrays without elements, and if kernels do not
+/// order the element type.
+pub fn approximate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let Selection { dim, direction } = Selection::of(view)?;
+    let lines = Lines::along(view.operand_shape(0), dim);
+    let elems = [Elem::of(view.operand_tensor(0).dtype)?, Elem::of(view.operand_tensor(1).dtype)?];
+    let order = Order::new(elems[0], direction == Direction::Greater, false)?;
+    let k = view.result_shape(0)[dim];
+    if lines.n == 0 || lines.count == 0 || k == 0 || u32::try_from(lines.n).is_err() {
+        return None;
+    }
+    let keys = vec![Key { input: 0, kernel: None, order }];
+    let sort = SortKernel { keys, lines, sizes: elems.map(|e| e.size()).to_vec() };
+    Some(plan.kernel(view, Approximate { sort, k }))
+}
+
+impl Approximate {
+    /// Returns the number of elements of a result.
+    fn result_size(&self) -> usize {
+        self.sort.lines.count * self.k
+    }
+
+    /// Writes the results of a group of lines side by side, of which `start` is the first element.
+    fn select(&self, inputs: [&Buffer; 2], start: usize, results: [&mut [u8]; 2]) {
+        let Lines { step, .. } = self.sort.lines;
+        let [values, indices] = results;
+        for column in 0..step {
+            let from = self.sort.sorted(&inputs[..1], start + column);
+            for (i, &from) in from[..self.k].iter().enumerate() {
+                let (source, target) = (start + column + from as usize * step, i * step + column);
+                for (k, out) in [&mut *values, &mut *indices].into_iter().enumerate() {
+                    let size = self.sort.sizes[k];
+                    out[target * size..][..size].copy_from_slice(&inputs[k].bytes()[source * size..][..size]);
+                }
+            }
+        }
+    }
+}
+
+impl Kernel for Approximate {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let (Lines { n, step, .. }, sizes) = (self.sort.lines, &self.sort.sizes);
+        let mut values = cx.allocate(self.result_size() * sizes[0])?;
+        let mut indices = cx.allocate(self.result_size() * sizes[1])?;
+        let mut parts = vec![];
+        for ((&i, values), indices) in cx.instances.iter().zip(&mut values).zip(&mut indices) {
+            let [values, indices] = [(values, sizes[0]), (indices, sizes[1])]
+                .map(|(buffer, size)| written(buffer).chunks_exact_mut(self.k * step * size));
+            parts.extend(values.zip(indices).enumerate().map(|(group, part)| (i, group * n * step, part)));
+        }
+        let effort = effort(parts.len());
+        let _held = hold(self.sort.scratch_bytes(parts.len()));
+        Workers::global().run_each(parts, effort, |(i, start, (values, indices))| {
+            self.select([cx.input(0, i), cx.input(1, i)], start, [values, indices]);
+        });
+        cx.set(0, values);
+        cx.set(1, indices);
+        Ok(())
+    }
+
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let parts = self.sort.lines.count / self.sort.lines.step * cx.instances.len();
+        let indices = cx.allocate(self.result_size() * self.sort.sizes[1])?;
+        cx.set(1, indices);
+        cx.predict(self.result_size() * self.sort.sizes[0], self.sort.scratch_bytes(parts))
     }
 }
 

@@ -131,3 +131,31 @@ fn the_first_of_each_line() {
         }
     }
 }
+
+/// `ApproxTopK` along both dimensions, with ties, NaN and zeros of both signs.
+#[test]
+fn approximate_selections_are_exact() {
+    for (dim, k, shape, out) in [(0, 3, [5, 4], [3, 4]), (1, 2, [5, 4], [5, 2]), (1, 4, [3, 4], [3, 4])] {
+        for (name, elem) in [("gt", "f32"), ("lt", "f32"), ("gt", "bf16"), ("lt", "i32")] {
+            let [x, y] = [shape, out].map(|s: [usize; 2]| [tensor(&s, elem), tensor(&s, "i32")]);
+            let text = format!(
+                "func.func @main(%x: {given}, %i: {indices}) -> ({values}, {places}) {{
+  %0 = stablehlo.convert %x : ({given}) -> {converted}
+  %a = stablehlo.constant dense<0> : tensor<{elem}>
+  %b = stablehlo.constant dense<-1> : tensor<i32>
+  %1:2 = stablehlo.custom_call @ApproxTopK(%0, %i, %a, %b) {{called_computations = [@top_k_{name}_{elem}_comparator], mhlo.backend_config = {{reduction_dim = {dim} : i64, top_k = {k} : i64}}}} : ({converted}, {indices}, tensor<{elem}>, tensor<i32>) -> ({values}, {places})
+  return %1#0, %1#1 : {values}, {places}
+}}",
+                given = tensor(&shape, "f32"),
+                indices = x[1],
+                converted = x[0],
+                values = y[0],
+                places = y[1],
+            );
+            let text = if elem == "f32" || elem == "bf16" { text.replace("dense<0>", "dense<0.0>") } else { text };
+            let numbers = [1.0, -2.0, 3.0, f32::NAN, 3.0, 0.0, -0.0, 7.0, f32::INFINITY, -5.0, 2.0];
+            let values = Literal::from_fn(shape, |i| numbers[i % numbers.len()]);
+            run_by_kernels(&text, &[values, Literal::from_fn(shape, |i| i as i32)]);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Calls of LAPACK: workers share the matrices of a batch. A matrix is computed by one worker, as the reference
+//! computes it.
+
+use crate::kernels::buffers::written;
+use crate::kernels::context::PlanCx;
+use crate::memory::{Buffer, OutOfMemory};
+use crate::plan::{Kernel, KernelCx, Step};
+use crate::pool::{Effort, Workers};
+use shardwise_ir::OpView;
+use shardwise_ops::lapack::Batch;
+
+/// A part has as many whole matrices as have about this number of multiply-adds, but at least one.
+const PART: u64 = 1 << 15;
+
+struct Lapack {
+    batch: Batch,
+    /// The number of matrices in a part.
+    part: usize,
+}
+
+/// Returns the step of a call of LAPACK, or `None` for other ops.
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let batch = Batch::of(view)?;
+    let part = usize::try_from(PART / batch.multiply_adds().max(1)).unwrap_or(usize::MAX).max(1);
+    Some(plan.kernel(view, Lapack { batch, part }))
+}
+
+/// Some matrices of an instance.
+struct Part<'a> {
+    /// The position of the instance among those to compute.
+    position: usize,
+    /// The number of the first matrix.
+    first: usize,
+    /// The results of these matrices.
+    results: Vec<&'a mut [u8]>,
+}
+
+impl Lapack {
+    fn part_count(&self) -> usize {
+        self.batch.count.div_ceil(self.part)
+    }
+
+    fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
+        self.batch.result_bytes.iter().map(|size| cx.allocate(size * self.batch.count)).collect()
+    }
+
+    fn parts<'a>(&self, outputs: &'a mut [Vec<Buffer>]) -> Vec<Part<'a>> {
+        let mut parts: Vec<Part<'a>> = vec![];
+        for (buffers, size) in outputs.iter_mut().zip(&self.batch.result_bytes) {
+            let mut at = 0;
+            for (position, buffer) in buffers.iter_mut().enumerate() {
+                let mut rest = written(buffer);
+                for first in (0..self.batch.count).step_by(self.part) {
+                    let count = self.part.min(self.batch.count - first);
+                    let (own, others) = rest.split_at_mut(count * size);
+                    rest = others;
+                    if at == parts.len() {
+                        parts.push(Part { position, first, results: vec![] });
+                    }
+                    parts[at].results.push(own);
+                    at += 1;
+                }
+            }
+        }
+        parts
+    }
+
+    fn compute(&self, cx: &KernelCx<'_>, mut part: Part<'_>) {
+        let sizes = &self.batch.operand_bytes;
+        let inputs: Vec<&[u8]> = (0..sizes.len()).map(|k| cx.input(k, cx.instances[part.position]).bytes()).collect();
+        for i in 0..self.part.min(self.batch.count - part.first) {
+            let at = part.first + i;
+            let operands: Vec<&[u8]> = inputs.iter().zip(sizes).map(|(x, size)| &x[at * size..][..*size]).collect();
+            let results = part.results.iter_mut().zip(&self.batch.result_bytes);
+            let mut results: Vec<&mut [u8]> = results.map(|(y, size)| &mut y[i * size..][..*size]).collect();
+            self.batch.run(&operands, &mut results);
+        }
+    }
+}
+
+impl Kernel for Lapack {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let mut outputs = self.allocate(cx)?;
+        let parts = self.parts(&mut outputs);
+        let effort = effort(parts.len());
+        Workers::global().run_each(parts, effort, |part| self.compute(cx, part));
+        outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
+        Ok(())
+    }
+
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let outputs = self.allocate(cx)?;
+        let parts = self.part_count() * cx.instances.len();
+        let at_once = Workers::global().at_once(parts, effort(parts));
+        cx.predict_scratch(self.batch.scratch_bytes().saturating_mul(at_once))?;
+        outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
+        Ok(())
+    }
+}
+
+fn effort(parts: usize) -> Effort {
+    if parts < 2 { Effort::Small } else { Effort::Large }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::testing::{run_by_kernels, tensor};
+    use shardwise_base::Literal;
+
+    /// Calls with one operand: the target, the options, the size of a matrix, and the sizes and types of the results.
+    type Call = (&'static str, &'static str, [usize; 2], &'static [(&'static [usize], &'static str)]);
+
+    const CALLS: &[Call] = &[
+        ("lapack_spotrf_ffi", "uplo = 76 : ui8", [3, 3], &[(&[3, 3], "f32"), (&[], "i32")]),
+        ("lapack_sgetrf_ffi", "", [4, 3], &[(&[4, 3], "f32"), (&[3], "i32"), (&[], "i32")]),
+        ("lapack_sgeqrf_ffi", "", [3, 5], &[(&[3, 5], "f32"), (&[3], "f32")]),
+        (
+            "lapack_ssyevd_ffi",
+            "mode = 86 : ui8, uplo = 76 : ui8",
+            [3, 3],
+            &[(&[3, 3], "f32"), (&[3], "f32"), (&[], "i32")],
+        ),
+        (
+            "lapack_sgesdd_ffi",
+            "mode = 78 : ui8",
+            [4, 3],
+            &[(&[4, 3], "f32"), (&[3], "f32"), (&[4, 4], "f32"), (&[3, 3], "f32"), (&[], "i32")],
+        ),
+        (
+            "lapack_sgees_ffi",
+            "mode = 78 : ui8, sort = 78 : ui8",
+            [3, 3],
+            &[(&[3, 3], "f32"), (&[3, 3], "f32"), (&[3], "f32"), (&[3], "f32"), (&[], "i32"), (&[], "i32")],
+        ),
+    ];
+
+    /// Runs a call on a batch of matrices, of which some are singular and one has a NaN.
+    fn check(&(target, options, [m, n], results): &Call, batch: &[usize]) {
+        let whole = |shape: &[usize], ty: &str| tensor(&[batch, shape].concat(), ty);
+        let from = whole(&[m, n], "f32");
+        let to: Vec<String> = results.iter().map(|(shape, ty)| whole(shape, ty)).collect();
+        let (count, to) = (to.len(), to.join(", "));
+        let all: Vec<String> = (0..count).map(|i| format!("%0#{i}")).collect();
+        let text = format!(
+            "func.func @main(%x: {from}) -> ({to}) {{
+  %0:{count} = stablehlo.custom_call @{target}(%x) {{mhlo.backend_config = {{{options}}}}} : ({from}) -> ({to})
+  return {} : {to}
+}}",
+            all.join(", ")
+        );
+        let shape = [batch, &[m, n]].concat();
+        let element = |k: usize| match k % 1009 {
+            1008 => f32::NAN,
+            k => ((k * k + 3 * k) % 23) as f32 / 8.0 - 1.0,
+        };
+        run_by_kernels(&text, &[Literal::from_fn(shape, element)]);
+    }
+
+    /// Batches of no, one, few and many matrices, which are several parts.
+    #[test]
+    fn bits_are_those_of_the_reference() {
+        for call in CALLS {
+            for batch in [&[][..], &[0], &[1], &[7], &[30, 100], &[2, 0]] {
+                check(call, batch);
+            }
+        }
+    }
+
+    #[test]
+    fn solves_and_factors_of_all_floats_have_kernels() {
+        for elem in ["f16", "bf16", "f32", "f64"] {
+            let (a, b) = (tensor(&[5, 3, 3], elem), tensor(&[5, 3, 2], elem));
+            let (given, sides) = (tensor(&[5, 3, 3], "f32"), tensor(&[5, 3, 2], "f32"));
+            let text = format!(
+                "func.func @main(%x: {given}, %y: {sides}) -> ({a}, {b}) {{
+  %a = stablehlo.convert %x : ({given}) -> {a}
+  %b = stablehlo.convert %y : ({sides}) -> {b}
+  %l = stablehlo.cholesky %a, lower = true : {a}
+  %s = \"stablehlo.triangular_solve\"(%l, %b) <{{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose ADJOINT>}}> : ({a}, {b}) -> {b}
+  return %l, %s : {a}, {b}
+}}"
+            );
+            let element = |k: usize| if k % 4 == 0 { 6.0 } else { (k % 5) as f32 / 4.0 };
+            let inputs = [Literal::from_fn([5, 3, 3], element), Literal::from_fn([5, 3, 2], element)];
+            run_by_kernels(&text, &inputs);
+        }
+    }
+}

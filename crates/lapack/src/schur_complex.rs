@@ -1,0 +1,141 @@
+//! The QR iteration with single shifts on complex Hessenberg matrices.
+
+use crate::scalar::{complex_sqrt, hypot};
+use crate::{Matrix, Scalar};
+use shardwise_base::Complex64;
+use shardwise_base::budget::Meter;
+
+/// The number of iterations without a result after which a shift is made up.
+const EXCEPTIONAL: usize = 10;
+
+/// The unitary matrix `[c s; -conj(s) c]`.
+#[derive(Clone, Copy)]
+struct Rotation {
+    c: f64,
+    s: Complex64,
+}
+
+impl Rotation {
+    /// Returns the rotation that turns `[f, g]` into `[r, 0]`, and `r`.
+    fn onto_first(f: Complex64, g: Complex64) -> (Rotation, Complex64) {
+        if g == Complex64::ZERO {
+            return (Rotation { c: 1.0, s: Complex64::ZERO }, f);
+        }
+        let (size_f, size_g) = (Scalar::abs(f), Scalar::abs(g));
+        if size_f == 0.0 {
+            let s = Scalar::conj(g).times(1.0 / size_g);
+            return (Rotation { c: 0.0, s }, Complex64::new(size_g, 0.0));
+        }
+        let size = hypot(size_f, size_g);
+        let phase = f.times(1.0 / size_f);
+        let s = phase * Scalar::conj(g).times(1.0 / size);
+        (Rotation { c: size_f / size, s }, phase.times(size))
+    }
+
+    /// Returns the product with `[x, y]`.
+    fn of(self, x: Complex64, y: Complex64) -> [Complex64; 2] {
+        [x.times(self.c) + self.s * y, y.times(self.c) - Scalar::conj(self.s) * x]
+    }
+
+    /// Multiplies two columns by the adjoint from the right.
+    fn apply_to_columns(self, x: &mut [Complex64], y: &mut [Complex64]) {
+        for (x, y) in x.iter_mut().zip(y) {
+            let (a, b) = (*x, *y);
+            *x = a.times(self.c) + Scalar::conj(self.s) * b;
+            *y = b.times(self.c) - self.s * a;
+        }
+    }
+}
+
+/// Makes a Hessenberg matrix triangular. Returns the eigenvalues, or `None` if there are too many iterations. (`lahqr`)
+pub(crate) fn triangularize(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>) -> Option<Vec<Complex64>> {
+    let (n, mut meter) = (h.rows(), Meter::default());
+    for end in (1..=n).rev() {
+        let mut turn = 0;
+        loop {
+            let start = block_start(h, end);
+            if start > 0 {
+                h[(start, start - 1)] = Complex64::ZERO;
+            }
+            if start + 1 == end {
+                break;
+            }
+            turn += 1;
+            if turn > 30 * n.max(10) {
+                return None;
+            }
+            meter.add((10 * (end - start) * n) as u64);
+            let shift = shift(h, start, end, turn);
+            step(h, q, start, end, shift);
+        }
+    }
+    Some((0..n).map(|i| h[(i, i)]).collect())
+}
+
+/// Returns the first row of the block that ends in front of `end` and has no negligible element below its diagonal.
+fn block_start(h: &Matrix<Complex64>, end: usize) -> usize {
+    let small = f64::MIN_POSITIVE * (h.rows() as f64 / f64::EPSILON);
+    let is_negligible = |k: usize| {
+        let below = h[(k, k - 1)].abs1();
+        if below <= small {
+            return true;
+        }
+        let mut size = h[(k - 1, k - 1)].abs1() + h[(k, k)].abs1();
+        if size == 0.0 {
+            size += if k >= 2 { h[(k - 1, k - 2)].abs1() } else { 0.0 };
+            size += if k + 1 < end { h[(k + 1, k)].abs1() } else { 0.0 };
+        }
+        if below > f64::EPSILON * size {
+            return false;
+        }
+        let above = h[(k - 1, k)].abs1();
+        let difference = (h[(k - 1, k - 1)] - h[(k, k)]).abs1();
+        let (ab, ba) = (below.max(above), below.min(above));
+        let (aa, bb) = (h[(k, k)].abs1().max(difference), h[(k, k)].abs1().min(difference));
+        let s = aa + ab;
+        ba * (ab / s) <= small.max(f64::EPSILON * (bb * (aa / s)))
+    };
+    (1..end).rev().find(|&k| is_negligible(k)).unwrap_or(0)
+}
+
+/// Returns the eigenvalue of the last two rows that is nearer to the last element, or a made up shift.
+fn shift(h: &Matrix<Complex64>, start: usize, end: usize, turn: usize) -> Complex64 {
+    let i = end - 1;
+    if turn.is_multiple_of(2 * EXCEPTIONAL) {
+        return h[(i, i)] + Complex64::new(0.75 * h[(i, i - 1)].abs1(), 0.0);
+    }
+    if turn.is_multiple_of(EXCEPTIONAL) {
+        return h[(start, start)] + Complex64::new(0.75 * h[(start + 1, start)].abs1(), 0.0);
+    }
+    let last = h[(i, i)];
+    let product = complex_sqrt(h[(i - 1, i)]) * complex_sqrt(h[(i, i - 1)]);
+    if product == Complex64::ZERO {
+        return last;
+    }
+    let half = (h[(i - 1, i - 1)] - last).times(0.5);
+    let scale = product.abs1().max(half.abs1());
+    let (p, x) = (product.times(1.0 / scale), half.times(1.0 / scale));
+    let root = complex_sqrt(x * x + p * p).times(scale);
+    let root = if half.re * root.re + half.im * root.im < 0.0 { -root } else { root };
+    last - product * product.over(half + root)
+}
+
+/// Makes one iteration on the rows from `start` to the one before `end`.
+fn step(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>, start: usize, end: usize, shift: Complex64) {
+    let n = h.rows();
+    for k in start..end - 1 {
+        let [f, g] = if k == start { [h[(k, k)] - shift, h[(k + 1, k)]] } else { [h[(k, k - 1)], h[(k + 1, k - 1)]] };
+        let (rotation, r) = Rotation::onto_first(f, g);
+        if k > start {
+            (h[(k, k - 1)], h[(k + 1, k - 1)]) = (r, Complex64::ZERO);
+        }
+        for j in k..n {
+            [h[(k, j)], h[(k + 1, j)]] = rotation.of(h[(k, j)], h[(k + 1, j)]);
+        }
+        let rows = end.min(k + 3);
+        let (x, y) = h.pair(k, k + 1);
+        rotation.apply_to_columns(&mut x[..rows], &mut y[..rows]);
+        let (x, y) = q.pair(k, k + 1);
+        rotation.apply_to_columns(x, y);
+    }
+}

@@ -1,0 +1,53 @@
+//! Matrices for tests.
+
+use crate::{Matrix, Scalar};
+
+/// Returns a matrix of numbers between -1 and 1 that depend on the seed only.
+pub fn random<T: Scalar>(rows: usize, columns: usize, seed: u64) -> Matrix<T> {
+    let number = |k: u64| {
+        let mut z = (seed << 32 | k).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) as i64 as f64 / 9.3e18
+    };
+    Matrix::from_fn(rows, columns, |i, j| {
+        let k = (j * rows + i) as u64;
+        T::of(number(2 * k), number(2 * k + 1))
+    })
+}
+
+pub fn product<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<T> {
+    assert_eq!(a.columns(), b.rows());
+    Matrix::from_fn(a.rows(), b.columns(), |i, j| (0..a.columns()).fold(T::ZERO, |s, k| s + a[(i, k)] * b[(k, j)]))
+}
+
+/// Returns the largest absolute value of a difference of elements.
+pub fn distance<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>) -> f64 {
+    assert_eq!((a.rows(), a.columns()), (b.rows(), b.columns()));
+    a.data().iter().zip(b.data()).fold(0.0, |m: f64, (&a, &b)| {
+        let d = (a - b).abs();
+        if d.is_nan() { f64::NAN } else { m.max(d) }
+    })
+}
+
+#[track_caller]
+pub fn assert_near<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>, what: &str) {
+    let d = distance(a, b);
+    assert!(d < 1e-11, "{what}: {d:e}\n{a:?}\n{b:?}");
+}
+
+/// Checks that the columns are unit vectors at right angles.
+#[track_caller]
+pub fn assert_unitary<T: Scalar>(q: &Matrix<T>, what: &str) {
+    assert_near(&product(&q.adjoint(), q), &Matrix::identity(q.columns(), q.columns()), what);
+}
+
+pub fn diagonal<T: Scalar>(values: impl IntoIterator<Item = f64>) -> Matrix<T> {
+    let values: Vec<f64> = values.into_iter().collect();
+    Matrix::from_fn(values.len(), values.len(), |i, j| if i == j { T::of(values[i], 0.0) } else { T::ZERO })
+}
+
+/// Returns a matrix with elements of a triangle only; the others are zero.
+pub fn upper<T: Scalar>(a: &Matrix<T>) -> Matrix<T> {
+    Matrix::from_fn(a.rows(), a.columns(), |i, j| if i <= j { a[(i, j)] } else { T::ZERO })
+}

@@ -1,0 +1,156 @@
+//! `linalg`: properties of decompositions, derivatives against differences, batches and layouts.
+
+use shardwise::prelude::*;
+use shardwise::{grad, jvp, vmap};
+
+/// A function of one array with one result.
+type Unary = fn(&Array) -> Array;
+
+/// Functions of square matrices, each made into one array. Signs that are free cancel.
+const FUNCTIONS: &[(&str, Unary)] = &[
+    ("cholesky", |a| linalg::cholesky(spd(a))),
+    ("qr", |a| linalg::qr(a).1),
+    ("qr_q", |a| linalg::qr(a).0),
+    ("eigh", |a| linalg::eigh(a).0),
+    ("eigh_vectors", |a| {
+        let (w, v) = linalg::eigh(a);
+        (&v * w.expand_dims(-2).exp()).matmul(v.t())
+    }),
+    ("svd", |a| linalg::svd(a).1),
+    ("svd_vectors", |a| {
+        let (u, s, vh) = linalg::svd(a);
+        (u * s.expand_dims(-2).sqrt()).matmul(vh)
+    }),
+    ("solve", |a| linalg::solve(a, a.square())),
+    ("inv", |a| linalg::inv(a)),
+    ("det", |a| linalg::det(a)),
+    ("slogdet", |a| linalg::slogdet(a).1),
+    ("pinv", |a| linalg::pinv(a)),
+    ("lstsq", |a| linalg::lstsq(a, a.square())),
+    ("norm", |a| linalg::norm(a, [-2, -1])),
+    ("matrix_power", |a| linalg::matrix_power(a, 3)),
+    ("matrix_power_inverse", |a| linalg::matrix_power(a, -2)),
+    ("expm", |a| linalg::expm(a)),
+];
+
+fn spd(a: &Array) -> Array {
+    a.matmul(a.t()) + linalg::matrix_power(a, 0)
+}
+
+/// Returns a batch of regular matrices with different singular values.
+fn batch(count: usize, m: usize, n: usize) -> Array {
+    let element = |k: usize| {
+        let (b, i, j) = (k / (m * n), k / n % m, k % n);
+        let spread = ((5 * b + 7 * i + 3 * j + i * j) % 11) as f64 / 11.0 - 0.4;
+        spread + if i == j { 2.0 + i as f64 } else { 0.0 }
+    };
+    Array::from_vec((0..count * m * n).map(element).collect::<Vec<f64>>(), [count, m, n])
+}
+
+#[test]
+fn products_are_the_matrices() {
+    for (m, n) in [(4, 4), (5, 3), (3, 5), (1, 1)] {
+        let a = batch(3, m, n);
+        let (q, r) = linalg::qr(&a);
+        assert_close(&q.matmul(&r), &a, 1e-12);
+        let (p, l, u) = linalg::lu(&a);
+        assert_close(&p.matmul(l).matmul(u), &a, 1e-12);
+        let (u, s, vh) = linalg::svd(&a);
+        assert_close(&(u * s.expand_dims(-2)).matmul(vh), &a, 1e-12);
+        let p = linalg::pinv(&a);
+        assert_close(&a.matmul(&p).matmul(&a), &a, 1e-12);
+    }
+    let a = batch(3, 4, 4);
+    assert_close(&linalg::inv(&a).matmul(&a), &linalg::matrix_power(&a, 0), 1e-12);
+    let (w, v) = linalg::eigh(&a);
+    let mean = (&a + a.t()) * 0.5;
+    assert_close(&mean.matmul(&v), &(v * w.expand_dims(-2)), 1e-12);
+    let (sign, log) = linalg::slogdet(&a);
+    assert_close(&(sign * log.exp()), &linalg::det(&a), 1e-9);
+}
+
+/// Each function of a batch is the function of each matrix, whether the batch is a dimension or from `vmap`.
+#[test]
+fn batches_are_matrices_side_by_side() -> Result<()> {
+    let a = batch(3, 3, 3);
+    for (name, f) in FUNCTIONS {
+        let whole = f(&a);
+        let mapped = vmap(*f)(&a);
+        assert_eq!(whole.to_vec_flat()?, mapped.to_vec_flat()?, "{name}");
+    }
+    Ok(())
+}
+
+/// Central differences of the sum of weighted results, and the tangents and gradients, agree.
+#[test]
+fn derivatives_are_those_of_differences() -> Result<()> {
+    let a = batch(2, 3, 3);
+    let direction = batch(2, 3, 3).square() * 0.1 - 0.3;
+    for (name, f) in FUNCTIONS {
+        let weighted = move |a: &Array| {
+            let y = f(a);
+            let weights = Array::from_vec((0..y.size()).map(|i| ((i % 5) as f64) - 1.5).collect(), y.shape());
+            (y * weights).sum(..)
+        };
+        let h = 1e-5;
+        let (plus, minus) = (weighted(&(&a + &direction * h)), weighted(&(&a - &direction * h)));
+        let difference = ((plus - minus) / (2.0 * h)).item::<f64>()?;
+        let tangent = jvp(weighted)(&a, &direction).1.item::<f64>()?;
+        let gradient = (grad(weighted)(&a) * &direction).sum(..).item::<f64>()?;
+        let size = difference.abs().max(1.0);
+        assert!((tangent - difference).abs() < 1e-6 * size, "{name}: tangent {tangent}, difference {difference}");
+        assert!((gradient - tangent).abs() < 1e-9 * size, "{name}: gradient {gradient}, tangent {tangent}");
+    }
+    Ok(())
+}
+
+/// An array that is sharded over its batch gives the same bits, and moves nothing.
+#[test]
+fn batches_are_sharded_without_communication() -> Result<()> {
+    let mesh = Mesh::auto([("data", 4)])?;
+    let a = batch(8, 3, 3);
+    let sharded = a.shard(mesh.sharding(P!("data")));
+    for (name, f) in FUNCTIONS {
+        let whole = f(&a).to_vec_flat()?;
+        let program = jit(*f).lower(&sharded)?.compile()?;
+        assert!(program.communication().is_empty(), "{name}: {}", program.communication());
+        assert_eq!(jit(*f)(&sharded)?.to_vec_flat()?, whole, "{name}");
+    }
+    Ok(())
+}
+
+/// Returns the elements, whatever the shape.
+trait Flat {
+    fn to_vec_flat(&self) -> Result<Vec<f64>>;
+}
+
+impl Flat for Array {
+    fn to_vec_flat(&self) -> Result<Vec<f64>> {
+        self.reshape([self.size()]).to_vec::<f64>()
+    }
+}
+
+#[test]
+fn values_for_which_nothing_is_defined_are_nan_or_infinite() -> Result<()> {
+    let singular = array(&[[1.0f64, 2.0], [2.0, 4.0]]);
+    assert_eq!(linalg::det(&singular).item::<f64>()?, 0.0);
+    let (sign, log) = linalg::slogdet(&singular);
+    assert_eq!((sign.item::<f64>()?, log.item::<f64>()?), (0.0, f64::NEG_INFINITY));
+    let indefinite = array(&[[1.0f64, 2.0], [2.0, 1.0]]);
+    assert!(linalg::cholesky(&indefinite).to_vec2::<f64>()?[1][1].is_nan());
+    let nan = array(&[[f64::NAN, 2.0], [2.0, 1.0]]);
+    assert!(linalg::eigh(&nan).0.to_vec::<f64>()?.iter().all(|x| x.is_nan()));
+    assert!(linalg::expm(&singular * 1e9).to_vec2::<f64>()?[0][0].is_nan());
+    Ok(())
+}
+
+#[test]
+fn mistakes_are_named() {
+    let code = |a: &Array| a.check().unwrap_err().to_string();
+    let wide = zeros([2, 3], F32);
+    assert!(code(&linalg::inv(&wide)).contains("linalg-shape"));
+    assert!(code(&linalg::qr(zeros([3], F32)).0).contains("linalg-shape"));
+    assert!(code(&linalg::eigh(zeros([2, 2], I32)).1).contains("dtype-kind"));
+    assert!(code(&linalg::solve(zeros([2, 2], F32), zeros([3], F32))).contains("linalg-shape"));
+    assert!(code(&linalg::solve(zeros([2, 2], F32), zeros([2], F64))).contains("dtype-mixed"));
+}
