@@ -68,7 +68,7 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
         candidates.extend(of_spec(i, (spec, weight), &mesh, now, groups, layout_limit));
     }
     let own = candidates.iter().filter(|c| c.spec < spec_count).count();
-    let limit = options.trials.unwrap_or_else(|| default_trials(module));
+    let limit = options.trials.unwrap_or_else(|| default_trials(module, &mesh));
     let is_complete = spec_count <= SMALL && own <= limit;
     let is_first = |c: &Candidate| is_complete && c.spec < spec_count;
     // The sort is stable, so that equal promises stay in the order of the program.
@@ -90,11 +90,36 @@ fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options) -> O
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
 }
 
-/// Returns how many changes of a program are tried by default: fewer, the more ops it has, because each is partitioned.
-/// A trial takes up to 0.4 ms for each op, most of it in the search for layouts.
-fn default_trials(module: &Module) -> usize {
-    let ops: usize = module.funcs.iter().map(|func| func.body.op_count()).sum();
-    (4_000 / (ops + 5)).clamp(24, 500)
+/// Returns how many changes of a program are tried by default: fewer, the longer it takes to partition the program. This
+/// takes up to 0.4 ms for each op, and longer for values with many layouts, among which the partitioner chooses.
+fn default_trials(module: &Module, mesh: &Mesh) -> usize {
+    let axes = mesh.axes.iter().filter(|axis| axis.size > 1).count();
+    let mut work = 5;
+    for func in module.funcs.iter() {
+        for op in func.body.walk() {
+            let ranks = func.body[op].results.iter().map(|&v| func.body.ty(v).shape().len());
+            work += (layout_count(ranks.max().unwrap_or(0), axes) / USUAL_LAYOUTS).max(1);
+        }
+    }
+    (3_000 / work).clamp(24, 500)
+}
+
+/// The number of layouts up to which the time for an op does not depend on it.
+const USUAL_LAYOUTS: usize = 16;
+
+/// Returns the number of layouts of a value over whole axes, or 4096 if there are more: the sum over `k` of the ordered
+/// choices of `k` axes, times the ways to divide them among the dimensions.
+fn layout_count(rank: usize, axes: usize) -> usize {
+    let (mut count, mut ways) = (1, 1);
+    for k in 0..axes {
+        // The k-th axis can stand at any of these places in the lists of the dimensions.
+        ways = ways * (axes - k) * (rank + k) / (k + 1);
+        count += ways;
+        if count >= MAX_LAYOUTS || ways == 0 {
+            return count.min(MAX_LAYOUTS);
+        }
+    }
+    count
 }
 
 /// Returns the places at which the heaviest communication arises, with its bytes.
@@ -188,4 +213,19 @@ fn moves(spec: &Spec, mesh: &Arc<Mesh>, groups: &[Group]) -> Vec<Sharding> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One axis splits either of two dimensions or none; two axes have 11 layouts, as listed in the tests of places.
+    #[test]
+    fn layouts_are_counted() {
+        assert_eq!(layout_count(0, 3), 1);
+        assert_eq!(layout_count(2, 1), 3);
+        assert_eq!(layout_count(2, 2), 11);
+        assert_eq!(layout_count(3, 3), 106);
+        assert_eq!(layout_count(4, 60), MAX_LAYOUTS);
+    }
 }

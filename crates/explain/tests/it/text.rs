@@ -38,7 +38,7 @@ fn an_explanation() {
             because   `dot_general` runs with factor k whole, as operand 1 [{}, {"Y"}] has it, and operand 0
                       is [{"X"}, {"Y"}]; operand 0 is argument 0 of the function
             rejected  i whole, j over {"Y"}, k over {"X"}, 896 B
-            least     256 B however it is done, 256 B now
+            least     no way to move or combine these values receives less
             remedy    change 1 below
 
         change 1, the best for the whole program
