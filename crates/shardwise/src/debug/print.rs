@@ -120,7 +120,7 @@ pub struct Printing {
 
 /// A part of the text of a print: a mark for an array, or the text of another value.
 #[doc(hidden)]
-#[derive(Debug)]
+#[allow(missing_debug_implementations, reason = "`{:?}` is an error of rustc")]
 pub struct Hole(Result<usize, String>);
 
 /// The characters around the number of an array, and around what was wrong with a format.
