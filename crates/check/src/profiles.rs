@@ -38,8 +38,7 @@ fn fault(profile: &RunProfile) -> Option<String> {
     }
     let counted: u64 = profile.instructions.iter().map(|i| i.count).sum();
     let program = spans_of(&timeline, LaneKind::Program);
-    let has_inside = |span: &&&Span| span.runs > 1 || span.ops.len() > 1 || span.note.is_none();
-    let listed: u64 = program.iter().filter(has_inside).map(|span| span.runs).sum();
+    let listed: u64 = program.iter().map(|span| span.runs).sum();
     if listed < counted && timeline.notes.iter().all(|note| !note.starts_with("only the first")) {
         return Some(format!("{listed} runs are listed of {counted}"));
     }
