@@ -57,8 +57,7 @@ impl Maker {
             4 => self.dot(scope),
             5..=7 => self.expectation(scope),
             8 => self.example(scope),
-            9 => self.custom_call(scope),
-            10 => self.decomposition(scope),
+            9 | 10 => self.custom_call(scope),
             11 => self.join(scope),
             12 => self.resize(scope),
             _ => self.alike(scope),
@@ -145,33 +144,6 @@ impl Maker {
         let target = *self.choose.of(&["annotate_device_placement", "LayoutConstraint", "MoveToHost", "MoveToDevice"]);
         let op = format!("stablehlo.custom_call @{target}({0}) : ({1}) -> {1}", x.name, x.ty);
         self.plain(scope, &op, x.ty, x.grade);
-    }
-
-    /// Writes a call of LAPACK on a batch of matrices, some of which are empty or singular.
-    fn decomposition(&mut self, scope: &mut Scope) {
-        let batch = *self.choose.of(&[0, 1, 2, 3, 4, 8]);
-        let [m, n] = [(); 2].map(|()| *self.choose.of(&[0, 1, 2, 3, 5]));
-        let (letter, dtype) = *self.choose.of(&[('s', DType::F32), ('d', DType::F64)]);
-        let number = |shape: &[usize]| TensorType::new(dtype, [&[batch], shape].concat());
-        let int = |shape: &[usize]| TensorType::new(DType::I32, [&[batch], shape].concat());
-        let k = m.min(n);
-        let (name, options, from, to) = match self.choose.below(5) {
-            0 => ("getrf", "", number(&[m, n]), vec![number(&[m, n]), int(&[k]), int(&[])]),
-            1 => ("geqrf", "", number(&[m, n]), vec![number(&[m, n]), number(&[k])]),
-            2 => ("potrf", "uplo = 76 : ui8", number(&[n, n]), vec![number(&[n, n]), int(&[])]),
-            3 => {
-                let to = vec![number(&[n, n]), number(&[n]), int(&[])];
-                ("syevd", "mode = 86 : ui8, uplo = 76 : ui8", number(&[n, n]), to)
-            }
-            _ => {
-                let vectors = [number(&[m, k]), number(&[k, n])];
-                let to = [vec![number(&[m, n]), number(&[k])], vectors.to_vec(), vec![int(&[])]].concat();
-                ("gesdd", "mode = 83 : ui8", number(&[m, n]), to)
-            }
-        };
-        let x = self.provide(scope, &from, &Fill::Ints(-4, 4));
-        let attrs = format!("call_target_name = \"lapack_{letter}{name}_ffi\", mhlo.backend_config = {{{options}}}");
-        self.op(scope, "stablehlo.custom_call", &[x.name], &attrs, &[], &[from], &to, Grade::Wild);
     }
 
     /// Writes a `shardwise.join` of parts of one or two values along a dimension. Writes nothing for a scalar, or if

@@ -3,7 +3,7 @@
 use super::{Call, Routine, Shapes, is_computed};
 use crate::eval;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
+use shardwise_base::{Complex32, Complex64, DType, Data, Literal, bf16, f16};
 use shardwise_ir::{OpView, TensorType};
 use shardwise_lapack::{self as lapack, Matrix, Scalar, SchurScalar, Triangle, Vectors};
 use std::marker::PhantomData;
@@ -327,8 +327,9 @@ impl<E: Stored> Run<'_, '_, E> {
         Matrix::from_fn(rows, columns, |r, c| x[r * columns + c].widen())
     }
 
-    fn vector(&self, i: usize) -> Vec<E::Wide> {
-        cast_slice::<u8, E>(self.operands[i]).iter().map(|x| x.widen()).collect()
+    fn vector(&self, i: usize) -> Data<E::Wide> {
+        let x: &[E] = cast_slice(self.operands[i]);
+        Data::from_fn(x.len(), |k| x[k].widen())
     }
 
     fn set(&mut self, i: usize, value: &Matrix<E::Wide>) {

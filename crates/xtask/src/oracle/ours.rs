@@ -91,7 +91,8 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
                 Ok(_) => {
                     let requests = vec![(Check::Verify, verify), (Check::Interpret, interpret)];
                     let found = finish(call, Some(file.clone()), requests)?;
-                    Ok(if calls_library(&file)? { found.map(without_interpreter) } else { found })
+                    let is_foreign = found.is_ok() && calls_library(&file)?;
+                    Ok(if is_foreign { found.map(without_interpreter) } else { found })
                 }
                 failed => Ok(failed),
             }
