@@ -29,7 +29,7 @@ fn the_gathered_operand_is_not_split_along_the_contraction() {
     assert!(e.best_with_more_work().is_none());
 }
 
-/// The published times of the default product and of the one without a gather are 311 and 224 us.
+/// Tests that the remedy saves the simulated time of the gather, to within a tenth of it.
 #[test]
 fn the_saving_in_time_is_that_of_the_gather() {
     let options = Options { topology: Some(Topology::parse("v5e:2x4").unwrap()), ..Options::default() };
