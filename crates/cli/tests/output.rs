@@ -317,6 +317,7 @@ fn programs_print_and_their_numbers_are_checked() {
         assert!(error.contains("on devices 1") && error.contains("1 of 2 elements"), "{error}");
         let output = run(engine, "0.0", &["--check-infs"]);
         assert!(String::from_utf8_lossy(&output.stderr).contains("makes numbers that are infinite"));
+    }
 }
 
 /// Rates of a machine by hand: an all-reduce writes 1 kB in a microsecond, and an instruction takes 10 us beside its

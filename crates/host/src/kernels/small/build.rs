@@ -5,7 +5,7 @@ use crate::block::machine::Op as LaneOp;
 use crate::block::program::{Node, Value as BlockValue};
 use crate::elem::Elem;
 use crate::kernels::context::{Fused, PlanCx};
-use crate::kernels::fusion::is_computed;
+use crate::kernels::fusion::{is_computed, is_view};
 use crate::kernels::reducers::reducer;
 use crate::plan::Points;
 use crate::small::{Code, Each, Input, Ins, MAX_SIZE, Output, Place};
@@ -27,6 +27,8 @@ pub struct Builder<'a, 'm> {
     pub points: Points,
     /// The arrays that the program reads from outside, in the order of the code's inputs.
     pub inputs: Vec<Value>,
+    /// The views that were added because an op reads through them.
+    pub views: Vec<Op>,
     uses: &'a Uses,
     places: HashMap<Value, Held>,
     /// The values that were placed, in this order.
@@ -43,7 +45,7 @@ enum Held {
 impl<'a, 'm> Builder<'a, 'm> {
     pub fn new(plan: &'a PlanCx<'m>, uses: &'a Uses, points: Points) -> Builder<'a, 'm> {
         let (code, places) = (Code::default(), HashMap::new());
-        Builder { plan, code, points, inputs: vec![], uses, places, placed: vec![] }
+        Builder { plan, code, points, inputs: vec![], views: vec![], uses, places, placed: vec![] }
     }
 
     /// Adds ops, in program order. Returns `None`, and leaves the program as it was, if one of them is not for small
@@ -85,9 +87,28 @@ impl<'a, 'm> Builder<'a, 'm> {
         (1..=MAX_SIZE).contains(&size).then_some((elem, size))
     }
 
+    /// Adds the views through which `v` reads a value of the program, if it does.
+    fn add_views(&mut self, v: Value) -> Option<()> {
+        let (mut views, mut base) = (vec![], v);
+        while !self.places.contains_key(&base) {
+            let Some(op) = self.plan.body.def_op(base) else { return Some(()) };
+            if !is_view(self.plan, &self.plan.view(op)) {
+                return Some(());
+            }
+            views.push(op);
+            base = self.plan.body[op].operands[0];
+        }
+        for op in views.into_iter().rev() {
+            self.movement(&self.plan.view(op))?;
+            self.views.push(op);
+        }
+        Some(())
+    }
+
     /// Returns the place of a small array. One that no op of the program defines becomes an input. Returns `None` for
     /// other values.
     pub(super) fn value(&mut self, v: Value) -> Option<Place> {
+        self.add_views(v)?;
         if let Some(&held) = self.places.get(&v) {
             return match held {
                 Held::Words(place) => Some(place),

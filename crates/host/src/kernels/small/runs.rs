@@ -9,7 +9,7 @@ use crate::plan::{Input, Kernel, KernelCx, Points, Step, StepKind};
 use crate::small::{self, Bytes, Code, Output};
 use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The least number of ops of a run, constants and ops that only rename their operands included. One op alone is as
 /// fast by its own kernel.
@@ -31,7 +31,8 @@ pub struct Run {
 /// Returns the runs of a block. A unit is the list of ops of one step, in program order, and units are in the order of
 /// their steps.
 pub fn runs(plan: &PlanCx<'_>, units: &[Vec<Op>], uses: &Uses) -> Vec<Run> {
-    let mut finder = Finder { plan, uses, units, open: None, runs: vec![] };
+    let unit_of = units.iter().enumerate().flat_map(|(unit, ops)| ops.iter().map(move |&op| (op, unit))).collect();
+    let mut finder = Finder { plan, uses, units, unit_of, deferred: HashSet::new(), open: None, runs: vec![] };
     (0..units.len()).for_each(|unit| finder.unit(unit));
     finder.close();
     finder.runs
@@ -41,6 +42,9 @@ struct Finder<'a, 'm> {
     plan: &'a PlanCx<'m>,
     uses: &'a Uses,
     units: &'a [Vec<Op>],
+    unit_of: HashMap<Op, usize>,
+    /// The results of views of values that later units compute, which read through the views.
+    deferred: HashSet<Value>,
     open: Option<Open<'a, 'm>>,
     runs: Vec<Run>,
 }
@@ -61,7 +65,10 @@ impl Finder<'_, '_> {
     fn unit(&mut self, unit: usize) {
         let ops = &self.units[unit];
         let reads = self.reads(ops);
-        if ops.iter().all(|&op| self.is_constant(op)) || self.join(unit, &reads) || self.open_for(unit) {
+        if self.defers(unit, &reads) || ops.iter().all(|&op| self.is_constant(op)) {
+            return;
+        }
+        if self.join(unit, &reads) || self.open_for(unit) {
             return;
         }
         let results = ops.iter().flat_map(|&op| self.plan.body[op].results.iter().copied());
@@ -73,6 +80,18 @@ impl Finder<'_, '_> {
                 open.late.extend(results);
             }
         }
+    }
+
+    /// Returns true if a unit is a view of what a later unit computes, or of such a view.
+    fn defers(&mut self, unit: usize, reads: &[Value]) -> bool {
+        let [op] = self.units[unit][..] else { return false };
+        let is_later = |v: &Value| self.plan.body.def_op(*v).is_some_and(|op| self.unit_of.get(&op) > Some(&unit));
+        let defers =
+            is_view(self.plan, &self.plan.view(op)) && reads.iter().any(|v| self.deferred.contains(v) || is_later(v));
+        if defers {
+            self.deferred.extend(&self.plan.body[op].results);
+        }
+        defers
     }
 
     fn join(&mut self, unit: usize, reads: &[Value]) -> bool {
@@ -109,7 +128,7 @@ impl Finder<'_, '_> {
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let ops: Vec<Op> = open.units.iter().flat_map(|&unit| self.units[unit].iter().copied()).collect();
-        let mut inside: HashSet<Op> = ops.iter().copied().collect();
+        let mut inside: HashSet<Op> = ops.iter().copied().chain(open.builder.views.iter().copied()).collect();
         for &op in &ops {
             let mut inner = vec![];
             self.plan.body[op].regions.iter().for_each(|&r| self.plan.body.walk_region(r, &mut inner));
