@@ -8,7 +8,7 @@ mod bound;
 mod emit;
 mod kernel;
 pub(crate) mod machine;
-pub(crate) mod program;
+mod program;
 mod results;
 #[cfg(test)]
 pub(crate) mod tests;
