@@ -79,7 +79,7 @@ fn machine_facts(facts: &mut Facts) {
     add(facts, "barrier_s", barrier, "a call of all workers that does nothing");
 }
 
-/// Measures the times that an instruction and a turn of a loop take beside their work.
+/// Measures the times that an instruction and a turn of a loop take beside their work. Fails if a program fails.
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let [few, many] = [20, 120].map(|count| Timed::new(&programs::chain(count)).map(|program| program.whole_seconds()));
     let instruction = (many? - few?).max(1e-9) / 100.0;
@@ -92,6 +92,7 @@ fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
 }
 
 /// Measures how many elements a worker computes in a second, for each elementwise op and type that the engine has.
+/// Fails if a program fails when it is run.
 fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
     for (name, dtype, [short, long]) in programs::elements() {
         let ([Ok(short), Ok(long)], source) = (
@@ -109,7 +110,8 @@ fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Measures programs of one instruction each, and adds the constant that each of them determines.
+/// Measures programs of one instruction each, and adds the constant that each of them determines. Fails if a program
+/// fails.
 fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
     let overhead = facts.get("instruction_s").map_or(0.0, |fact| fact.0);
     for text in texts {

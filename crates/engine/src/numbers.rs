@@ -5,9 +5,9 @@ use shardwise_base::{DType, DTypeKind, Diagnostic, Literal, Loc, Mesh};
 /// The numbers that end a run when an op makes them: it computes one although none of its operands has one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NumberChecks {
-    /// Whether a NaN ends a run.
+    /// True if a NaN ends a run.
     pub nans: bool,
-    /// Whether an infinity ends a run.
+    /// True if an infinity ends a run.
     pub infs: bool,
 }
 

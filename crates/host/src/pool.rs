@@ -79,7 +79,7 @@ struct Job<'a> {
     /// The guard of the thread that called [`Workers::run`].
     guard: Guard,
     failure: Mutex<Option<Failure>>,
-    /// What records the workers' runs, and the key of the call.
+    /// The recorder of the workers' runs, and the key of the call. `None` if nothing records them.
     recorder: Option<(std::sync::Arc<Recorder>, usize)>,
 }
 

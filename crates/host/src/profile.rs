@@ -152,7 +152,7 @@ impl Rows<'_> {
         Some(Transfer::of(&view, &collective, self.device_count).received)
     }
 
-    /// Gives small steps equal shares of the time in which they were measured together.
+    /// Divides the time in which small steps were measured together into equal shares.
     fn share_times(&mut self, code: &Code) {
         let mut steps = &code.steps[..];
         while let Some(first) = steps.first() {
@@ -174,7 +174,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Gives each run of a step inside of a loop or branch of small steps an equal share of its time.
+    /// Divides the time of a loop or branch of small steps equally among the runs of the steps inside.
     fn share_inside(&mut self, around: &Step) {
         let own = self.of_step[around.id];
         let (depth, total) = (self.instructions[own].depth, self.instructions[own].total);

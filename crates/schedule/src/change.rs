@@ -39,7 +39,7 @@ pub(crate) enum Variant {
     Pieces(Ways),
     /// A scatter and a gather in place of a sum.
     Split,
-    /// The same, with the scatter in pieces.
+    /// A scatter in pieces, and a gather, in place of a sum.
     SplitPieces(Ways),
     /// One collective in place of several.
     Combine,

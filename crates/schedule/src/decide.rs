@@ -90,8 +90,10 @@ pub struct Decision {
 impl Decision {
     /// Returns the decision as a message about the place.
     pub fn note(&self) -> Diagnostic {
-        let verb = if self.is_taken { "changed" } else { "left as it is" };
-        let message = format!("{verb}: {}", self.what);
+        let message = match self.is_taken {
+            true => format!("changed: {}", self.what),
+            false => format!("left as it is: {}", self.what),
+        };
         Diagnostic::remark("schedule", &self.loc, message).note(self.why.clone())
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn simulate(module: &Module, body: &Body, topology: &Topology, mesh: 
 pub struct Subject {
     /// The name of the constant in a file of machines: `product.f32.64x64x64`.
     pub name: String,
-    /// What the program does, in the unit of which the constant is a rate: flops or bytes.
+    /// The work of the program, in the unit of which the constant is a rate: flops or bytes.
     pub amount: f64,
 }
 

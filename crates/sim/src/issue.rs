@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct Issue {
     /// The timeline.
     pub timeline: Timeline,
-    /// What is issued in each block of the main function, without its terminator. Of a loop, this is the last turn that
+    /// The ops that are issued in each block of the main function, without its terminator. Of a loop, this is the last turn that
     /// is listed. Blocks that never run are left out.
     pub blocks: BTreeMap<Region, Vec<Issued>>,
 }

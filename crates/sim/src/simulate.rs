@@ -178,7 +178,7 @@ struct Simulator<'m> {
     placement: Vec<usize>,
     overlap: Overlap,
     look_ahead: usize,
-    /// What was issued in each block of the main function, in its last turn.
+    /// The ops that were issued in each block of the main function, in its last turn.
     blocks: BTreeMap<Region, Vec<Issued>>,
     core: LaneIndex,
     lanes: Vec<(LinkSet, LaneIndex)>,

@@ -201,6 +201,7 @@ impl fmt::Display for Grid<'_> {
 }
 
 /// Returns the machine that a topology names: one of a file, the own one, or one of the table.
+/// Fails if the file cannot be read or has no machine, or if there is no machine of this name.
 fn machine_of(name: &str, own: Option<Machine>) -> Result<Arc<Machine>, Diagnostics> {
     if std::path::Path::new(name).is_file() {
         let first = Machine::load(name.as_ref())?.into_iter().next();

@@ -72,7 +72,7 @@ pub fn typical(mut errors: Vec<f64>) -> f64 {
     errors.get(rank).copied().unwrap_or(0.0)
 }
 
-/// The constants that decide how long a class of instructions takes on a chip.
+/// Returns the names of the constants that decide how long a class of instructions takes on a chip.
 fn constants(class: Class) -> &'static [&'static str] {
     match class {
         Class::Product => &["clock_hz", "macs_per_cycle", "mxu_efficiency", "hbm_bytes_per_s", "hbm_efficiency"],

@@ -16,7 +16,8 @@ use shardwise_propagate::propagate;
 #[derive(Clone, Copy)]
 pub struct Pass {
     pub name: &'static str,
-    /// The function. It does not copy what it leaves unchanged if the module has no other owner.
+    /// The function. It takes the module so that it may change it in place. Most passes build the functions that they
+    /// change anew, and share the bodies of the others.
     pub run: fn(Module, &mut Context) -> Result<Module, Diagnostics>,
     /// One line of description for `--help` and for the docs.
     pub describes: &'static str,

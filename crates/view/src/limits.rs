@@ -1,4 +1,4 @@
-//! What a machine can do at best: its peak rates by element type, and the rates of its memories.
+//! The limits of a machine: its peak rates by element type, and the rates of its memories.
 
 use crate::{Picoseconds, Span, Timeline};
 use serde_json::{Value, json};

@@ -157,8 +157,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs steps and measures them. Does not measure them, but counts them, inside of a loop or branch whose steps are
-    /// not timed.
+    /// Runs steps and measures them. Inside of a loop or branch whose steps are not timed, only counts them. Fails if a
+    /// step fails or the run is stopped.
     fn timed_steps(&mut self, mut steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
         if self.times.as_ref().is_some_and(|times| times.is_quiet) {
             return self.counted_steps(steps, selected);

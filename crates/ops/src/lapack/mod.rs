@@ -155,8 +155,10 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Returns the element type and the routine that a target such as `lapack_spotrf_ffi` names. Returns `None` if it names
-/// none, as `lapack_ssyevd_ffi` does for real numbers, and `lapack_cheevd_ffi` for complex ones.
+/// Returns the element type and the name of the routine in a target: `(F32, "potrf")` for `lapack_spotrf_ffi`. Returns
+/// `None` for a target of another form, and for a name of the other kind of numbers: `sy` and `or` are for real ones
+/// (`lapack_ssyevd_ffi`, but not `lapack_csyevd_ffi`), `he` and `un` for complex ones. Does not check whether there is
+/// such a routine.
 fn lapack_name(target: &str) -> Option<(DType, &str)> {
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     let dtype = match name.chars().next()? {
@@ -464,6 +466,7 @@ impl Call {
     }
 
     /// Returns the types of the results for these operands. Where two shapes are possible, that of `results` is taken.
+    /// Fails with the reason if an operand does not suit the routine.
     fn types_for(&self, operands: &[&TensorType], results: &[&[usize]]) -> Result<Vec<TensorType>, String> {
         let ranks = self.routine.ranks();
         if operands.len() != ranks.len() {

@@ -331,8 +331,9 @@ fn on_windows(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim]) -> Vec<Value> {
     cx.same_op_with(attrs.with("window_dimensions", Attr::sizes(&sizes)))
 }
 
-/// Builds cumulative results along dimension `i` of the context, which starts with a total. The window of the total
-/// alone is computed too, because engines compute all cumulative results of an array in one pass.
+/// Builds cumulative results along dimension `i` of the context. The first element of the operand along it is the total
+/// of all elements before. A result for this total alone is computed too, because engines compute all cumulative
+/// results of an array in one pass, and is then dropped.
 fn from_total(cx: &mut WindowsCx<'_, '_>, window: &[WindowDim], i: usize) -> Vec<Value> {
     let dim = cx.dims[i].dim;
     cx.dims[i].low += 1;

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Checks {
-    /// Whether a NaN ends a run.
+    /// True if a NaN ends a run.
     pub nans: bool,
-    /// Whether an infinity ends a run.
+    /// True if an infinity ends a run.
     pub infs: bool,
 }
 

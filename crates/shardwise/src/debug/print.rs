@@ -82,7 +82,7 @@ macro_rules! __debug_print {
     label = "expected an array, a number, a bool or a text"
 )]
 pub trait PrintArg {
-    /// Returns the array, or the text of any other value.
+    /// Returns the array. For any other value, fails with its text.
     #[doc(hidden)]
     fn part(&self) -> Result<Array, String>;
 }

@@ -14,13 +14,13 @@ pub struct Chips {
     pub name: String,
     /// The number of chips of a pod along each dimension, x first. With switches, the number of devices of a node.
     pub grid: Vec<usize>,
-    /// Whether the chips along each dimension form a ring.
+    /// For each dimension, true if the chips along it form a ring.
     pub wraps: Vec<bool>,
     /// The number of devices of a chip.
     pub devices_per_chip: usize,
     /// The number of pods, or of nodes.
     pub pods: usize,
-    /// Whether the devices of a pod are connected by switches, each with all others.
+    /// True if the devices of a pod are connected by switches, each with all others.
     pub is_switched: bool,
 }
 

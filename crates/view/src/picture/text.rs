@@ -15,7 +15,7 @@ pub struct Style {
     pub width: usize,
     /// The number of lines that the picture should not exceed. Planes, rows and columns that do not fit are left out.
     pub height: usize,
-    /// Whether blocks are in colour, and boxes are drawn with characters that are not ASCII.
+    /// True if blocks are in colour, and boxes are drawn with characters that are not ASCII.
     pub is_rich: bool,
 }
 

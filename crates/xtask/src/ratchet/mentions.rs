@@ -23,13 +23,15 @@ pub const GENERIC: [&str; 7] = [
 ];
 
 /// The modules of `shardwise-ops` that treat ordinary ops. Naming one is a mention.
-const ORDINARY_MODULES: [&str; 15] = [
+const ORDINARY_MODULES: [&str; 17] = [
+    "approximate",
     "batch_norm",
     "dot",
     "dynamic",
     "elementwise",
     "fft",
     "index",
+    "lapack",
     "linalg",
     "ragged",
     "random",
@@ -42,7 +44,7 @@ const ORDINARY_MODULES: [&str; 15] = [
 ];
 
 /// The other modules of `shardwise-ops`: they treat all ops alike, make ops, or treat ops that are not ordinary.
-const GENERIC_MODULES: [&str; 20] = [
+const GENERIC_MODULES: [&str; 22] = [
     "batch",
     "calls",
     "collective",
@@ -51,9 +53,11 @@ const GENERIC_MODULES: [&str; 20] = [
     "derivative",
     "expansion",
     "expect",
+    "inspect",
     "make",
     "make_collective",
     "make_shardy",
+    "print",
     "promote",
     "quantized",
     "reducer",
