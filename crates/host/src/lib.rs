@@ -23,6 +23,7 @@ mod memory;
 mod movement;
 mod operand;
 mod parts;
+mod peak;
 mod plan;
 pub mod pool;
 mod profile;
@@ -30,4 +31,4 @@ mod simd;
 mod sync;
 
 pub use engine::HostEngine;
-pub use simd::peak_flops;
+pub use peak::peak_flops;

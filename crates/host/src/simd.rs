@@ -10,7 +10,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod peak;
 mod portable;
 mod vector;
 mod word;
@@ -19,7 +18,6 @@ mod word;
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
-pub use peak::peak_flops;
 pub(crate) use portable::Portable;
 pub(crate) use vector::Vector;
 pub(crate) use word::Word;

@@ -1,7 +1,8 @@
 //! The highest rate of multiply-adds, for machine models.
+#![expect(unsafe_code, reason = "functions with the instructions of a level are called if the machine has them")]
 
-use super::Level;
 use crate::pool::{Effort, Workers};
+use crate::simd::Level;
 use shardwise_base::DType;
 use std::hint::black_box;
 use std::time::Instant;
