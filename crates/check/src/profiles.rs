@@ -50,7 +50,9 @@ fn fault(profile: &RunProfile) -> Option<String> {
         return Some(format!("`{}` of a worker is in no instruction", span.name));
     }
     let overlap = |lane: LaneIndex| {
-        let own: Vec<&&Span> = workers.iter().filter(|span| span.lane == lane).collect();
+        let mut own: Vec<&&Span> = workers.iter().filter(|span| span.lane == lane).collect();
+        // A span without a duration comes before one that starts where it ends.
+        own.sort_by_key(|span| (span.start, span.end));
         own.windows(2).any(|pair| pair[0].end > pair[1].start)
     };
     if timeline.lanes.keys().any(overlap) {

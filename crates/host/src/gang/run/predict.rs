@@ -231,11 +231,11 @@ impl<'a> Predicting<'a> {
         Ok(())
     }
 
-    /// Returns the slot, the address and the bytes of each buffer that a slot has.
+    /// Returns the slot, the address and the charged bytes of each buffer that a slot has.
     fn buffers_in_use(&self) -> Vec<(Slot, usize, usize)> {
         let of = |slot: Slot| {
             let buffers = self.run.values[slot].iter().flatten();
-            buffers.map(move |buffer| (slot, buffer.address(), buffer.len()))
+            buffers.map(move |buffer| (slot, buffer.address(), buffer.reserved_bytes()))
         };
         self.run.plan.slots.keys().flat_map(of).collect()
     }
