@@ -53,10 +53,12 @@ fn fault(profile: &RunProfile) -> Option<String> {
         let mut own: Vec<&&Span> = workers.iter().filter(|span| span.lane == lane).collect();
         // A span without a duration comes before one that starts where it ends.
         own.sort_by_key(|span| (span.start, span.end));
-        own.windows(2).any(|pair| pair[0].end > pair[1].start)
+        let pair = own.windows(2).find(|pair| pair[0].end > pair[1].start)?;
+        let [first, second] = [pair[0], pair[1]].map(|s| format!("`{}` ({} to {} ps)", s.name, s.start, s.end));
+        Some(format!("{first} and {second} of a worker overlap"))
     };
-    if timeline.lanes.keys().any(overlap) {
-        return Some("spans of a worker overlap".into());
+    if let Some(fault) = timeline.lanes.keys().find_map(overlap) {
+        return Some(fault);
     }
     let flops = |spans: &[&Span]| -> u64 {
         let of = |span: &&Span| span.work.flops.unwrap_or(0).saturating_mul(span.instances as u64);

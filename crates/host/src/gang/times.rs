@@ -35,7 +35,7 @@ pub struct StepTimes {
     pub turn: Option<u64>,
     /// True inside of a loop or branch whose steps are not timed.
     pub is_quiet: bool,
-    /// The number of runs of steps that were not timed.
+    /// The number of runs of steps that were not timed and that no run which has ended contains.
     quiet_runs: u64,
 }
 
@@ -56,7 +56,8 @@ pub struct StepRun {
     /// and the bytes that are in use after the run.
     pub peak_bytes: usize,
     pub bytes_in_use: usize,
-    /// The number of runs of steps inside of it that were not timed.
+    /// The number of runs of steps inside of it that were not timed. Those inside of an inner run that is listed are
+    /// left out.
     pub quiet_runs: u64,
 }
 
@@ -137,7 +138,8 @@ impl StepTimes {
         if let Some(index) = begun.index {
             let bytes_in_use = self.in_use();
             let run = &mut self.runs[index];
-            (run.end, run.bytes_in_use, run.quiet_runs) = (end, bytes_in_use, self.quiet_runs - begun.quiet_runs);
+            let quiet_runs = std::mem::replace(&mut self.quiet_runs, begun.quiet_runs) - begun.quiet_runs;
+            (run.end, run.bytes_in_use, run.quiet_runs) = (end, bytes_in_use, quiet_runs);
             run.peak_bytes = run.peak_bytes.max(bytes_in_use);
         }
     }
