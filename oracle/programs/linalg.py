@@ -65,19 +65,6 @@ def add(name: str, function: Callable, *args: Arg, sample: bool = False) -> None
     FAMILY.program(MESH, *args, x64=x64, sample=sample)(function)
 
 
-def product(*factors: Any) -> Any:
-    """The product of matrices."""
-    return jnp.linalg.multi_dot(factors) if factors[0].ndim == 2 else rest_of(factors)
-
-
-def rest_of(factors: Sequence[Any]) -> Any:
-    """The products of batches."""
-    result = factors[0]
-    for factor in factors[1:]:
-        result = result @ factor
-    return result
-
-
 def t(x: Any) -> Any:
     """The conjugate transposes."""
     return jnp.conj(jnp.swapaxes(x, -1, -2))
@@ -182,15 +169,14 @@ def sparse_product(data, indices, starts, x):
 
 
 for dtype in ("f32", "f64", "c64", "c128"):
-    last = dtype == "c64"
     add(f"cholesky_{dtype}", jnp.linalg.cholesky, matrices("positive", dtype, 8, 4, 4), sample=dtype == "f32")
     add(f"lu_{dtype}", lu, matrices("any", dtype, 8, 5, 3))
-    add(f"qr_{dtype}", lambda x: jnp.linalg.qr(x), matrices("any", dtype, 8, 5, 3), sample=last)
+    add(f"qr_{dtype}", lambda x: jnp.linalg.qr(x), matrices("any", dtype, 8, 5, 3), sample=dtype == "c64")
     add(f"qr_complete_{dtype}", lambda x: jnp.linalg.qr(x, mode="complete"), matrices("any", dtype, 5, 3))
     add(f"solve_{dtype}", jnp.linalg.solve, matrices("regular", dtype, 8, 4, 4), matrices("any", dtype, 8, 4, 2))
     add(f"eigh_{dtype}", eigh, matrices("hermitian", dtype, 8, 5, 5), sample=dtype == "f32")
     add(f"svd_{dtype}", svd(True), matrices("any", dtype, 8, 5, 3))
-    add(f"svd_thin_{dtype}", svd(False), matrices("any", dtype, 8, 3, 7), sample=last)
+    add(f"svd_thin_{dtype}", svd(False), matrices("any", dtype, 8, 3, 7), sample=dtype == "c64")
     add(f"eig_{dtype}", eig, matrices("any", dtype, 8, 4, 4), sample=dtype == "f32")
     add(f"schur_{dtype}", schur("complex" if dtype in COMPLEX else "real"), matrices("any", dtype, 5, 5))
     add(f"hessenberg_{dtype}", hessenberg, matrices("any", dtype, 5, 5))

@@ -2,6 +2,7 @@
 
 use crate::reflector::{reflect_columns, reflect_rows, reflector};
 use crate::rotation::{Rotation, triangular, triangular_values};
+use crate::scalar::EPS;
 use crate::{Matrix, Scalar};
 use shardwise_base::Data;
 use shardwise_base::budget::Meter;
@@ -51,12 +52,11 @@ pub(crate) struct Bidiagonal {
     pub u: Matrix<f64>,
     pub v: Matrix<f64>,
     tolerance: f64,
-    /// An element of `e` that is not larger is zero.
+    /// Elements of `e` whose absolute value is not larger count as zero.
     threshold: f64,
     meter: Meter,
 }
 
-const EPS: f64 = f64::EPSILON / 2.0;
 /// The number of iterations, for each pair of rows, after which the iteration fails.
 const MAX_ITERATIONS: usize = 6;
 

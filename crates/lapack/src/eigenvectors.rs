@@ -72,8 +72,7 @@ fn normalized<T: SchurScalar>(form: &Schur<T>, x: &[Complex64], is_pair: bool) -
     }
     let length = norm(&v);
     v.iter_mut().for_each(|v| *v = v.times(1.0 / length));
-    let is_real = !is_pair && form.t.data().first().is_some_and(|t| size_of_val(t) == size_of::<f64>());
-    if is_real {
+    if T::IS_REAL && !is_pair {
         return v;
     }
     let square = |z: Complex64| z.re * z.re + z.im * z.im;

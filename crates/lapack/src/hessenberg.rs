@@ -1,8 +1,9 @@
-//! Hessenberg form: zeros below the first diagonal under the main one.
+//! Hessenberg form, which has zeros below the first diagonal under the main one, and what the QR iterations on real and
+//! on complex matrices of this form have in common.
 
 use crate::reflector::{reflect_columns, reflect_rows, reflector};
+use crate::scalar::{copied, unit};
 use crate::{Matrix, Scalar, make_q};
-use shardwise_base::Data;
 use shardwise_base::budget::Meter;
 
 /// Overwrites a square matrix with `H` and the vectors of the reflectors whose product is `Q`, where `A = Q H Q^H`. The
@@ -19,8 +20,7 @@ pub fn hessenberg<T: Scalar>(a: &mut Matrix<T>, low: usize, high: usize) -> Vec<
         head[i + 1] = T::of(beta, 0.0);
         taus[i] = tau;
         // From the right first, as LAPACK does. The vector is copied, because it is a part of the matrix.
-        let mut copy: Data<T> = Data::zeroed(v.len());
-        copy.copy_from_slice(v);
+        let copy = copied(v);
         reflect_columns(&copy, tau, a, i + 1, 0..high);
         let (_, behind) = a.behind(i);
         reflect_rows(&copy, tau.conj(), behind, n, i + 1);
@@ -34,8 +34,46 @@ pub(crate) fn shifted_q<T: Scalar>(a: &Matrix<T>, taus: &[T]) -> Matrix<T> {
     let n = a.rows();
     let mut inner = Matrix::from_fn(n.saturating_sub(1), n.saturating_sub(1), |i, j| a[(i + 1, j)]);
     make_q(&mut inner, taus);
-    let element = |i: usize, j: usize| {
-        if i == 0 || j == 0 { if i == j { T::ONE } else { T::ZERO } } else { inner[(i - 1, j - 1)] }
-    };
-    Matrix::from_fn(n, n, element)
+    Matrix::from_fn(n, n, |i, j| if i == 0 || j == 0 { unit(i, j) } else { inner[(i - 1, j - 1)] })
+}
+
+/// The number of iterations without a result after which a shift is made up.
+pub(crate) const EXCEPTIONAL: usize = 10;
+
+/// Returns the number of iterations on one block of a matrix of `n` rows after which the QR iteration fails.
+pub(crate) fn max_iterations(n: usize) -> usize {
+    30 * n.max(10)
+}
+
+/// Returns the first row of the block that ends in front of `end` and has no negligible element below its diagonal.
+/// Sets the negligible element left of this row to zero.
+pub(crate) fn separate_block<T: Scalar>(h: &mut Matrix<T>, end: usize) -> usize {
+    let start = (1..end).rev().find(|&k| is_negligible(h, k, end)).unwrap_or(0);
+    if start > 0 {
+        h[(start, start - 1)] = T::ZERO;
+    }
+    start
+}
+
+/// Returns true if the element below the diagonal in row `k` of the rows in front of `end` is negligible.
+fn is_negligible<T: Scalar>(h: &Matrix<T>, k: usize, end: usize) -> bool {
+    let small = f64::MIN_POSITIVE * (h.rows() as f64 / f64::EPSILON);
+    let below = h[(k, k - 1)].abs1();
+    if below <= small {
+        return true;
+    }
+    let mut size = h[(k - 1, k - 1)].abs1() + h[(k, k)].abs1();
+    if size == 0.0 {
+        size += if k >= 2 { h[(k - 1, k - 2)].abs1() } else { 0.0 };
+        size += if k + 1 < end { h[(k + 1, k)].abs1() } else { 0.0 };
+    }
+    if below > f64::EPSILON * size {
+        return false;
+    }
+    let above = h[(k - 1, k)].abs1();
+    let difference = (h[(k - 1, k - 1)] - h[(k, k)]).abs1();
+    let (ab, ba) = (below.max(above), below.min(above));
+    let (aa, bb) = (h[(k, k)].abs1().max(difference), h[(k, k)].abs1().min(difference));
+    let s = aa + ab;
+    ba * (ab / s) <= small.max(f64::EPSILON * (bb * (aa / s)))
 }

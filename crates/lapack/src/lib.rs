@@ -3,7 +3,7 @@
 //! Each function computes what the LAPACK routine in its documentation computes: the same packed results, signs, pivots
 //! and `info`. The algorithms are the unblocked ones of the references below. Results are functions of the elements
 //! alone: all sums have a fixed order, and nothing depends on the processor. So all engines that call this crate agree
-//! bit for bit. Where LAPACK divides a large problem (`syevd` and `gesdd` of more than 25 rows), signs of vectors may
+//! bit for bit. LAPACK divides large problems (`syevd` and `gesdd` of more than 25 rows). The signs of their vectors may
 //! differ from LAPACK's.
 //!
 //! Elements that are NaN or infinite never lead to an endless loop: every iteration has a bound, after which `info`

@@ -52,6 +52,10 @@ impl<T: Scalar> Matrix<T> {
         &self.data
     }
 
+    pub(crate) fn data_mut(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
     pub fn column(&self, j: usize) -> &[T] {
         &self.data[j * self.rows..(j + 1) * self.rows]
     }

@@ -1,8 +1,7 @@
 //! Householder reflectors `I - tau v v^H`, in which the first element of `v` is 1, and the factors `Q R` made of them.
 
-use crate::scalar::{add_scaled, dot, hypot, norm};
+use crate::scalar::{add_scaled, copied, dot, hypot, norm};
 use crate::{Matrix, Scalar};
-use shardwise_base::Data;
 use shardwise_base::budget::Meter;
 use std::ops::Range;
 
@@ -39,8 +38,7 @@ pub(crate) fn reflect_columns<T: Scalar>(v: &[T], tau: T, a: &mut Matrix<T>, col
     if tau == T::ZERO {
         return;
     }
-    let mut products: Data<T> = Data::zeroed(rows.len());
-    products.copy_from_slice(&a.column(column)[rows.clone()]);
+    let mut products = copied(&a.column(column)[rows.clone()]);
     for (k, &v) in v.iter().enumerate() {
         add_scaled(&mut products, v, &a.column(column + 1 + k)[rows.clone()]);
     }
@@ -78,27 +76,28 @@ fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize) -> T {
 /// is not 0 at first stay in front. Returns the scalars of the reflectors. (`geqp3`)
 pub fn pivoted_qr<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> Vec<T> {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
-    let fixed = fixed_first(a, order);
-    let mut norms: Vec<[f64; 2]> = vec![];
+    let count = m.min(n);
+    let fixed = fixed_first(a, order).min(count);
     let mut taus = vec![];
-    for j in 0..m.min(n) {
+    for j in 0..fixed {
         meter.add(2 * ((m - j) * (n - j)) as u64);
-        if j == fixed || (j > fixed && norms.is_empty()) {
-            norms = (0..n).map(|k| [norm(&a.column(k)[j..]); 2]).collect();
-        }
-        if j >= fixed {
-            let pivot = (j..n).fold(j, |best, k| if norms[k][0] > norms[best][0] { k } else { best });
-            a.swap_columns(j, pivot);
-            order.swap(j, pivot);
-            norms[pivot] = norms[j];
-        }
         taus.push(eliminate(a, j));
-        (j + 1..if j >= fixed { n } else { 0 }).for_each(|k| norms[k] = without_row(norms[k], a.column(k), j));
+    }
+    let mut norms: Vec<[f64; 2]> = (0..n).map(|k| [norm(&a.column(k)[fixed..]); 2]).collect();
+    for j in fixed..count {
+        meter.add(2 * ((m - j) * (n - j)) as u64);
+        let pivot = (j..n).fold(j, |best, k| if norms[k][0] > norms[best][0] { k } else { best });
+        a.swap_columns(j, pivot);
+        order.swap(j, pivot);
+        norms[pivot] = norms[j];
+        taus.push(eliminate(a, j));
+        (j + 1..n).for_each(|k| norms[k] = without_row(norms[k], a.column(k), j));
     }
     taus
 }
 
-/// Moves the columns whose entry in `order` is not 0 to the front, and numbers all columns. Returns how many there are.
+/// Moves the columns whose entry in `order` is not 0 to the front, and numbers all columns. Returns the number of
+/// columns that were moved.
 fn fixed_first<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> usize {
     let mut count = 0;
     for j in 0..order.len() {
@@ -169,7 +168,7 @@ pub fn apply_q<T: Scalar>(side: Side, is_adjoint: bool, a: &Matrix<T>, taus: &[T
         match side {
             Side::Left => {
                 let rows = c.rows();
-                (0..c.columns()).for_each(|j| reflect_rows(v, tau, c.column_mut(j), rows, i));
+                reflect_rows(v, tau, c.data_mut(), rows, i);
             }
             Side::Right => reflect_columns(v, tau, c, i, 0..c.rows()),
         }

@@ -1,6 +1,6 @@
 //! Plane rotations, and matrices of two rows that are made diagonal or triangular by them.
 
-use crate::scalar::hypot;
+use crate::scalar::{EPS, hypot};
 use crate::{Matrix, Scalar};
 use shardwise_base::Complex64;
 
@@ -122,7 +122,7 @@ pub(crate) fn triangular(f: f64, g: f64, h: f64) -> Triangular {
     let is_corner_largest = corner > size;
     let [small, large, cl, sl, cr, sr] = if corner == 0.0 {
         [other, size, 1.0, 0.0, 1.0, 0.0]
-    } else if is_corner_largest && size / corner < f64::EPSILON / 2.0 {
+    } else if is_corner_largest && size / corner < EPS {
         let small = if other > 1.0 { size / (corner / other) } else { (size / corner) * other };
         [small, corner, 1.0, last / g, first / g, 1.0]
     } else {
@@ -168,8 +168,8 @@ fn ordinary(f: f64, g: f64, h: f64) -> [f64; 6] {
     [other / a, size * a, cl, sl, cr, sr]
 }
 
-/// A real matrix `[a b; c d]` in the standard form of Schur decompositions: either `c` is 0, or `a` equals `d` and `b`
-/// and `c` have different signs. With the eigenvalues, and the rotation that leads to it.
+/// A real matrix `[a b; c d]` in the standard form of Schur decompositions, with its eigenvalues and the rotation that
+/// leads to this form. Either `c` is 0, or `a` equals `d` and `b` and `c` have different signs.
 pub(crate) struct Standard {
     pub matrix: [f64; 4],
     pub values: [Complex64; 2],

@@ -1,9 +1,12 @@
 //! The elements of matrices.
 
 use bytemuck::Zeroable;
-use shardwise_base::Complex64;
+use shardwise_base::{Complex64, Data};
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
+
+/// The relative distance of 1 to the next number below.
+pub(crate) const EPS: f64 = f64::EPSILON / 2.0;
 
 /// A real or complex number in 64 bits.
 pub trait Scalar:
@@ -23,6 +26,8 @@ pub trait Scalar:
 {
     const ZERO: Self;
     const ONE: Self;
+    /// True for real numbers, false for complex ones.
+    const IS_REAL: bool;
 
     /// Returns the number with these parts. A real type ignores `im`.
     fn of(re: f64, im: f64) -> Self;
@@ -54,7 +59,7 @@ pub trait Scalar:
         self.re().is_finite() && self.im().is_finite()
     }
 
-    /// Returns the number, complex.
+    /// Returns the number as a complex number.
     fn complex(self) -> Complex64 {
         Complex64::new(self.re(), self.im())
     }
@@ -63,6 +68,7 @@ pub trait Scalar:
 impl Scalar for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
+    const IS_REAL: bool = true;
 
     fn of(re: f64, _: f64) -> f64 {
         re
@@ -90,6 +96,7 @@ impl Scalar for f64 {
 impl Scalar for Complex64 {
     const ZERO: Complex64 = Complex64::new(0.0, 0.0);
     const ONE: Complex64 = Complex64::new(1.0, 0.0);
+    const IS_REAL: bool = false;
 
     fn of(re: f64, im: f64) -> Complex64 {
         Complex64::new(re, im)
@@ -156,27 +163,24 @@ pub(crate) fn add_scaled<T: Scalar>(y: &mut [T], a: T, x: &[T]) {
 
 /// Returns the sum of `conj(x[i]) * y[i]`, in a fixed order.
 pub(crate) fn dot<T: Scalar>(x: &[T], y: &[T]) -> T {
-    let mut sums = [T::ZERO; 4];
-    let (xs, ys) = (x.chunks_exact(4), y.chunks_exact(4));
-    let rest = xs.remainder().iter().zip(ys.remainder());
-    let rest = rest.fold(T::ZERO, |sum, (&x, &y)| sum + x.conj() * y);
-    for (x, y) in xs.zip(ys) {
-        for (sum, (&x, &y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += x.conj() * y;
-        }
-    }
-    ((sums[0] + sums[2]) + (sums[1] + sums[3])) + rest
+    sum_of_products(x, y, |x, y| x.conj() * y)
 }
 
 /// Returns the sum of `x[i] * y[i]`, in a fixed order.
 pub(crate) fn dot_plain<T: Scalar>(x: &[T], y: &[T]) -> T {
+    sum_of_products(x, y, |x, y| x * y)
+}
+
+/// Returns the sum of `product(x[i], y[i])`, in a fixed order.
+#[inline]
+fn sum_of_products<T: Scalar>(x: &[T], y: &[T], product: impl Fn(T, T) -> T) -> T {
     let mut sums = [T::ZERO; 4];
     let (xs, ys) = (x.chunks_exact(4), y.chunks_exact(4));
     let rest = xs.remainder().iter().zip(ys.remainder());
-    let rest = rest.fold(T::ZERO, |sum, (&x, &y)| sum + x * y);
+    let rest = rest.fold(T::ZERO, |sum, (&x, &y)| sum + product(x, y));
     for (x, y) in xs.zip(ys) {
         for (sum, (&x, &y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += x * y;
+            *sum += product(x, y);
         }
     }
     ((sums[0] + sums[2]) + (sums[1] + sums[3])) + rest
@@ -188,10 +192,28 @@ pub(crate) fn norm<T: Scalar>(x: &[T]) -> f64 {
     if (1e-280..1e280).contains(&square) || square.is_nan() {
         return square.sqrt();
     }
-    let largest = x.iter().fold(0.0, |m: f64, x| m.max(x.re().abs()).max(x.im().abs()));
+    let largest = largest_part(x);
     if largest == 0.0 || largest.is_infinite() {
         return largest;
     }
     let part = |x: f64| (x / largest) * (x / largest);
     largest * x.iter().fold(0.0, |sum, x| sum + part(x.re()) + part(x.im())).sqrt()
+}
+
+/// Returns the largest absolute value of a real or an imaginary part, which is 0 if there are no elements. Parts that
+/// are NaN do not count.
+pub(crate) fn largest_part<T: Scalar>(x: &[T]) -> f64 {
+    x.iter().fold(0.0, |m: f64, x| m.max(x.re().abs()).max(x.im().abs()))
+}
+
+/// Returns a copy of the elements.
+pub(crate) fn copied<T: Scalar>(x: &[T]) -> Data<T> {
+    let mut copy: Data<T> = Data::zeroed(x.len());
+    copy.copy_from_slice(x);
+    copy
+}
+
+/// Returns element (i, j) of an identity.
+pub(crate) fn unit<T: Scalar>(i: usize, j: usize) -> T {
+    if i == j { T::ONE } else { T::ZERO }
 }

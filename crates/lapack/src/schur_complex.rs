@@ -1,12 +1,10 @@
 //! The QR iteration with single shifts on complex Hessenberg matrices.
 
+use crate::hessenberg::{EXCEPTIONAL, max_iterations, separate_block};
 use crate::scalar::{complex_sqrt, hypot};
 use crate::{Matrix, Scalar};
 use shardwise_base::Complex64;
 use shardwise_base::budget::Meter;
-
-/// The number of iterations without a result after which a shift is made up.
-const EXCEPTIONAL: usize = 10;
 
 /// The unitary matrix `[c s; -conj(s) c]`.
 #[derive(Clone, Copy)]
@@ -53,15 +51,12 @@ pub(crate) fn triangularize(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>
     for end in (1..=n).rev() {
         let mut turn = 0;
         loop {
-            let start = block_start(h, end);
-            if start > 0 {
-                h[(start, start - 1)] = Complex64::ZERO;
-            }
+            let start = separate_block(h, end);
             if start + 1 == end {
                 break;
             }
             turn += 1;
-            if turn > 30 * n.max(10) {
+            if turn > max_iterations(n) {
                 return None;
             }
             meter.add((10 * (end - start) * n) as u64);
@@ -70,32 +65,6 @@ pub(crate) fn triangularize(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>
         }
     }
     Some((0..n).map(|i| h[(i, i)]).collect())
-}
-
-/// Returns the first row of the block that ends in front of `end` and has no negligible element below its diagonal.
-fn block_start(h: &Matrix<Complex64>, end: usize) -> usize {
-    let small = f64::MIN_POSITIVE * (h.rows() as f64 / f64::EPSILON);
-    let is_negligible = |k: usize| {
-        let below = h[(k, k - 1)].abs1();
-        if below <= small {
-            return true;
-        }
-        let mut size = h[(k - 1, k - 1)].abs1() + h[(k, k)].abs1();
-        if size == 0.0 {
-            size += if k >= 2 { h[(k - 1, k - 2)].abs1() } else { 0.0 };
-            size += if k + 1 < end { h[(k + 1, k)].abs1() } else { 0.0 };
-        }
-        if below > f64::EPSILON * size {
-            return false;
-        }
-        let above = h[(k - 1, k)].abs1();
-        let difference = (h[(k - 1, k - 1)] - h[(k, k)]).abs1();
-        let (ab, ba) = (below.max(above), below.min(above));
-        let (aa, bb) = (h[(k, k)].abs1().max(difference), h[(k, k)].abs1().min(difference));
-        let s = aa + ab;
-        ba * (ab / s) <= small.max(f64::EPSILON * (bb * (aa / s)))
-    };
-    (1..end).rev().find(|&k| is_negligible(k)).unwrap_or(0)
 }
 
 /// Returns the eigenvalue of the last two rows that is nearer to the last element, or a made up shift.

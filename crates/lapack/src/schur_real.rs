@@ -1,13 +1,11 @@
 //! The QR iteration with double shifts on real Hessenberg matrices.
 
 use crate::Matrix;
-use crate::reflector::{reflect_columns, reflector};
-use crate::rotation::{Rotation, standard};
+use crate::hessenberg::{EXCEPTIONAL, max_iterations, separate_block};
+use crate::reflector::{reflect_columns, reflect_rows, reflector};
+use crate::rotation::standard;
 use shardwise_base::Complex64;
 use shardwise_base::budget::Meter;
-
-/// The number of iterations without a result after which a shift is made up.
-const EXCEPTIONAL: usize = 10;
 
 struct Iteration<'a> {
     h: &'a mut Matrix<f64>,
@@ -44,11 +42,8 @@ impl Iteration<'_> {
     /// `None` if there are too many iterations.
     fn deflate(&mut self, end: usize) -> Option<usize> {
         let n = self.h.rows();
-        for turn in 1..=30 * n.max(10) {
-            let start = self.block_start(end);
-            if start > 0 {
-                self.h[(start, start - 1)] = 0.0;
-            }
+        for turn in 1..=max_iterations(n) {
+            let start = separate_block(self.h, end);
             if start + 2 >= end {
                 return Some(start);
             }
@@ -57,33 +52,6 @@ impl Iteration<'_> {
             self.turn(start, end, shifts);
         }
         None
-    }
-
-    /// Returns the first row of the block that ends in front of `end` and has no negligible element below its diagonal.
-    fn block_start(&self, end: usize) -> usize {
-        let h = &self.h;
-        let small = f64::MIN_POSITIVE * (h.rows() as f64 / f64::EPSILON);
-        let is_negligible = |k: usize| {
-            let below = h[(k, k - 1)].abs();
-            if below <= small {
-                return true;
-            }
-            let mut size = h[(k - 1, k - 1)].abs() + h[(k, k)].abs();
-            if size == 0.0 {
-                size += if k >= 2 { h[(k - 1, k - 2)].abs() } else { 0.0 };
-                size += if k + 1 < end { h[(k + 1, k)].abs() } else { 0.0 };
-            }
-            if below > f64::EPSILON * size {
-                return false;
-            }
-            let above = h[(k - 1, k)].abs();
-            let difference = (h[(k - 1, k - 1)] - h[(k, k)]).abs();
-            let (ab, ba) = (below.max(above), below.min(above));
-            let (aa, bb) = (h[(k, k)].abs().max(difference), h[(k, k)].abs().min(difference));
-            let s = aa + ab;
-            ba * (ab / s) <= small.max(f64::EPSILON * (bb * (aa / s)))
-        };
-        (1..end).rev().find(|&k| is_negligible(k)).unwrap_or(0)
     }
 
     fn shifts(&self, start: usize, end: usize, turn: usize) -> Shifts {
@@ -156,7 +124,7 @@ impl Iteration<'_> {
                 self.h[(k, k - 1)] *= 1.0 - tau;
             }
             let tail = &v[1..size];
-            (k..n).for_each(|j| crate::reflector::reflect_rows(tail, tau, self.h.column_mut(j), n, k));
+            (k..n).for_each(|j| reflect_rows(tail, tau, self.h.column_mut(j), n, k));
             reflect_columns(tail, tau, self.h, k, 0..end.min(k + 4));
             let rows = self.q.rows();
             reflect_columns(tail, tau, self.q, k, 0..rows);
@@ -168,10 +136,8 @@ impl Iteration<'_> {
         let n = self.h.rows();
         let h = &mut *self.h;
         let found = standard([h[(i, i)], h[(i, i + 1)], h[(i + 1, i)], h[(i + 1, i + 1)]]);
-        let Rotation { c, s } = found.rotation;
         for j in i + 2..n {
-            let [x, y] = [h[(i, j)], h[(i + 1, j)]];
-            [h[(i, j)], h[(i + 1, j)]] = [c * x + s * y, c * y - s * x];
+            [h[(i, j)], h[(i + 1, j)]] = found.rotation.of(h[(i, j)], h[(i + 1, j)]);
         }
         let (x, y) = h.pair(i, i + 1);
         found.rotation.apply(&mut x[..i], &mut y[..i]);

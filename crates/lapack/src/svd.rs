@@ -2,6 +2,7 @@
 
 use crate::bidiagonal::{Bidiagonal, bidiagonal};
 use crate::reflector::{Side, apply_q, qr, reflect_rows};
+use crate::scalar::{largest_part, unit};
 use crate::{Matrix, Scalar};
 
 /// The singular vectors that are computed.
@@ -9,7 +10,7 @@ use crate::{Matrix, Scalar};
 pub enum Vectors {
     /// All columns of both unitary matrices.
     All,
-    /// As many columns as there are singular values.
+    /// One column of each matrix for each singular value.
     Some,
     None,
 }
@@ -22,7 +23,7 @@ pub struct Svd<T> {
     pub u: Matrix<T>,
     /// The conjugate transpose of `V`.
     pub vh: Matrix<T>,
-    /// 0, or a number that is not 0 if the iteration fails or an element is not finite; then all results are NaN.
+    /// 0, or a positive number if the iteration fails or an element is not finite; then all results are NaN.
     pub info: i32,
 }
 
@@ -52,9 +53,13 @@ pub fn svd<T: Scalar>(a: &Matrix<T>, vectors: Vectors) -> Svd<T> {
 fn tall<T: Scalar>(mut a: Matrix<T>, width: usize, with_vectors: bool) -> Option<Svd<T>> {
     let (m, n) = (a.rows(), a.columns());
     let is_very_tall = m >= n * 11 / 6 && m > n;
-    let taus = if is_very_tall { qr(&mut a) } else { vec![] };
-    let mut small =
-        if is_very_tall { Matrix::from_fn(n, n, |i, j| if i <= j { a[(i, j)] } else { T::ZERO }) } else { a.clone() };
+    let (mut small, tall_factor) = if is_very_tall {
+        let taus = qr(&mut a);
+        let r = Matrix::from_fn(n, n, |i, j| if i <= j { a[(i, j)] } else { T::ZERO });
+        (r, Some((a, taus)))
+    } else {
+        (a, None)
+    };
     let scale = scale(&small);
     scaled(&mut small, 1.0 / scale);
     let form = bidiagonal(&mut small);
@@ -75,25 +80,21 @@ fn tall<T: Scalar>(mut a: Matrix<T>, width: usize, with_vectors: bool) -> Option
     let rows = small.rows();
     for (i, &tau) in left_taus.iter().enumerate().rev() {
         let v = &small.column(i)[i + 1..rows];
-        (0..width).for_each(|j| reflect_rows(v, tau, u.column_mut(j), m, i));
+        reflect_rows(v, tau, u.data_mut(), m, i);
     }
-    if is_very_tall {
-        apply_q(Side::Left, false, &a, &taus, &mut u);
+    if let Some((q, taus)) = &tall_factor {
+        apply_q(Side::Left, false, q, taus, &mut u);
     }
     let mut v = Matrix::from_fn(n, n, |i, j| T::of(solver.v[(i, j)], 0.0));
     for (i, (tail, tau)) in right_taus.iter().enumerate().rev() {
-        (0..n).for_each(|j| reflect_rows(tail, *tau, v.column_mut(j), n, i + 1));
+        reflect_rows(tail, *tau, v.data_mut(), n, i + 1);
     }
     Some(Svd { s, u, vh: v.adjoint(), info: 0 })
 }
 
-fn unit<T: Scalar>(i: usize, j: usize) -> T {
-    if i == j { T::ONE } else { T::ZERO }
-}
-
 /// Returns a power of two by which the elements are divided so that their squares neither overflow nor underflow.
 fn scale<T: Scalar>(a: &Matrix<T>) -> f64 {
-    let largest = a.data().iter().fold(0.0, |m: f64, x| m.max(x.re().abs()).max(x.im().abs()));
+    let largest = largest_part(a.data());
     if largest == 0.0 || (1e-120..1e120).contains(&largest) {
         return 1.0;
     }
@@ -102,7 +103,7 @@ fn scale<T: Scalar>(a: &Matrix<T>) -> f64 {
 
 fn scaled<T: Scalar>(a: &mut Matrix<T>, factor: f64) {
     if factor != 1.0 {
-        (0..a.columns()).for_each(|j| a.column_mut(j).iter_mut().for_each(|x| *x = x.times(factor)));
+        a.data_mut().iter_mut().for_each(|x| *x = x.times(factor));
     }
 }
 

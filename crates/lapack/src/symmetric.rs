@@ -2,12 +2,10 @@
 
 use crate::hessenberg::shifted_q;
 use crate::rotation::{Rotation, symmetric};
-use crate::scalar::hypot;
+use crate::scalar::{EPS, hypot};
 use crate::{Matrix, Scalar, Triangle, tridiagonal};
 use shardwise_base::budget::Meter;
 
-/// The relative distance of 1 to the next number below.
-const EPS: f64 = f64::EPSILON / 2.0;
 /// The number of iterations for each row after which the iteration fails.
 const MAX_ITERATIONS: usize = 30;
 
@@ -63,7 +61,7 @@ impl<T: Scalar> Solver<T> {
         true
     }
 
-    /// Returns true if the element beside the diagonal in row `m` is as good as zero.
+    /// Returns true if the element beside the diagonal in row `m` is so small that the matrix is divided there.
     fn splits(&self, m: usize) -> bool {
         let size = self.e[m].abs();
         size == 0.0 || size <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * EPS

@@ -47,7 +47,7 @@ pub fn diagonal<T: Scalar>(values: impl IntoIterator<Item = f64>) -> Matrix<T> {
     Matrix::from_fn(values.len(), values.len(), |i, j| if i == j { T::of(values[i], 0.0) } else { T::ZERO })
 }
 
-/// Returns a matrix with elements of a triangle only; the others are zero.
+/// Returns the upper triangle of a matrix, with zeros below it.
 pub fn upper<T: Scalar>(a: &Matrix<T>) -> Matrix<T> {
     Matrix::from_fn(a.rows(), a.columns(), |i, j| if i <= j { a[(i, j)] } else { T::ZERO })
 }

@@ -1,7 +1,7 @@
 //! Tridiagonal form of Hermitian matrices.
 
 use crate::reflector::reflector;
-use crate::scalar::{add_scaled, dot};
+use crate::scalar::{add_scaled, copied, dot};
 use crate::{Matrix, Scalar, Triangle};
 use shardwise_base::Data;
 use shardwise_base::budget::Meter;
@@ -10,9 +10,9 @@ use shardwise_base::budget::Meter;
 #[derive(Clone, Debug)]
 pub struct Tridiagonal<T> {
     pub diagonal: Vec<f64>,
-    /// The elements beside the diagonal, one fewer.
+    /// The elements beside the diagonal, one fewer than rows.
     pub other: Vec<f64>,
-    /// The scalars of the reflectors, as many.
+    /// The scalars of the reflectors, one for each element of `other`.
     pub taus: Vec<T>,
 }
 
@@ -34,8 +34,7 @@ pub fn tridiagonal<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle) -> Tridiago
         let at = if triangle == Triangle::Lower { 0 } else { size - 1 };
         let (beta, tau) = eliminate(part, at);
         (other[i], taus[i]) = (beta, tau);
-        let mut v: Data<T> = Data::zeroed(size);
-        v.copy_from_slice(part);
+        let mut v = copied(part);
         part[at] = T::of(beta, 0.0);
         v[at] = T::ONE;
         if tau != T::ZERO {

@@ -11,7 +11,7 @@
 
 use crate::control::CustomCall;
 use crate::facts::*;
-use crate::sort::{Direction, Keys, order_by, pick};
+use crate::sort::{Direction, Keys, Sort, order_by, pick};
 use crate::{Opcode, eval, make};
 use shardwise_base::{Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
@@ -30,10 +30,7 @@ impl Selection {
     /// does not use or another body, and if operands and results are not those of JAX's function.
     pub fn of(op: &OpView<'_>) -> Option<Selection> {
         CustomCall::target(op).filter(|target| *target == "ApproxTopK")?;
-        let config = ["mhlo.backend_config", "backend_config"].into_iter().find_map(|name| match op.attr(name) {
-            Some(Attr::Dict(config)) => Some(config),
-            _ => None,
-        })?;
+        let config = CustomCall::config(op)?;
         let Some(Attr::Array(names)) = op.attr("called_computations") else { return None };
         let name = names.first()?.as_str()?;
         let direction = match () {
@@ -71,12 +68,16 @@ impl Selection {
         let body = &func.body;
         let Some(compare) = body.results().first().and_then(|&v| body.def_op(v)) else { return false };
         let compare = op.module.view(body, compare);
-        let expected = if self.direction == Direction::Greater { "GT" } else { "LT" };
         let args = body.args();
         Opcode::of_view(&compare) == Opcode::Compare
-            && compare.attrs().str("comparison_direction") == Some(expected)
+            && compare.attrs().str("comparison_direction") == Some(self.comparison())
             && args.len() >= 2
             && compare.operands() == &args[..2]
+    }
+
+    /// Returns the name of the comparison of an element with another one that is true if the first is selected first.
+    fn comparison(self) -> &'static str {
+        if self.direction == Direction::Greater { "GT" } else { "LT" }
     }
 }
 
@@ -118,19 +119,18 @@ impl Facts for ApproxTopK {
     }
     /// Builds a `sort` and slices of its results. Never fails.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
-        let Selection { dim, direction } = selection(&cx.op);
+        let selection = selection(&cx.op);
+        let dim = selection.dim;
         let k = cx.op.result_shape(0)[dim];
         let (operands, b) = ([cx.operands[0], cx.operands[1]], &mut *cx.builder);
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
         let scalar = |ty: &Type| Type::tensor(ty.as_tensor().expect("a tensor").dtype, vec![]);
         let args: Vec<Type> = types.iter().flat_map(|ty| [scalar(ty), scalar(ty)]).collect();
-        let name = if direction == Direction::Greater { "GT" } else { "LT" };
         let region = b.region(&args, |b, args| {
-            let result = make::compare(b, name, args[0], args[1]);
+            let result = make::compare(b, selection.comparison(), args[0], args[1]);
             b.op(Opcode::RegionReturn, [result], Attrs::new(), []);
         });
-        let attrs = Attrs::new().with("dimension", Attr::int(dim as i64)).with("is_stable", Attr::Bool(true));
-        let op = b.op_with_regions(Opcode::Sort, operands, attrs, [region], types);
+        let op = b.op_with_regions(Opcode::Sort, operands, Sort::stable_attrs(dim), [region], types);
         let sorted = b.body[op].results.to_vec();
         Ok(sorted.into_iter().map(|v| make::slice_dim(b, v, dim, 0, k)).collect())
     }

@@ -537,14 +537,17 @@ fn is_identity_target(op: &OpView<'_>) -> bool {
 
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
-    let named = || collective::named::NamedOp::of(op).map(|_| &collective::named::NamedAxis as &dyn Facts);
-    let print = || Print::is(op).then_some(&print::PrintFacts as &dyn Facts);
-    let inspect = || Inspect::is(op).then_some(&inspect::InspectFacts as &dyn Facts);
-    let lapack = || lapack::Call::read(op).map(|_| &lapack::Lapack as &dyn Facts);
-    let ragged = collective::is_ragged(op).then_some(&collective::RaggedAllToAll as &dyn Facts);
-    let selected = || approximate::Selection::of(op).map(|_| &approximate::ApproxTopK as &dyn Facts);
-    let product = || sparse::is_sparse_product(op).then_some(&sparse::SparseProduct as &dyn Facts);
-    ragged.or_else(named).or_else(print).or_else(inspect).or_else(lapack).or_else(selected).or_else(product)
+    let facts: &'static dyn Facts = match () {
+        () if collective::is_ragged(op) => &collective::RaggedAllToAll,
+        () if collective::named::NamedOp::of(op).is_some() => &collective::named::NamedAxis,
+        () if Print::is(op) => &print::PrintFacts,
+        () if Inspect::is(op) => &inspect::InspectFacts,
+        () if lapack::Call::read(op).is_some() => &lapack::Lapack,
+        () if approximate::Selection::of(op).is_some() => &approximate::ApproxTopK,
+        () if sparse::is_sparse_product(op) => &sparse::SparseProduct,
+        () => return None,
+    };
+    Some(facts)
 }
 
 impl CustomCall {
@@ -579,6 +582,15 @@ impl CustomCall {
     /// broken.
     pub fn target<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall)
+    }
+
+    /// Returns the dictionary that a custom call passes to its function: `mhlo.backend_config`, else `backend_config`.
+    /// Returns `None` if neither is a dictionary.
+    pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {
+        ["mhlo.backend_config", "backend_config"].into_iter().find_map(|name| match op.attr(name) {
+            Some(Attr::Dict(config)) => Some(config),
+            _ => None,
+        })
     }
 }
 

@@ -7,18 +7,17 @@
 //! The op does nothing when it runs, and no layout is chosen for it. `shardwise.axes` are the axes of per-device code
 //! over which the value varies.
 
-use crate::batch::Batched;
+use crate::Opcode;
 use crate::check::{self, Check};
 use crate::control::CustomCall;
-use crate::derivative::{Derivative, Transposed};
 use crate::facts::*;
+use crate::print::{axes_of, call_attrs};
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
-use shardwise_sharding::{FactorSpec, RuleBuilder};
+use shardwise_sharding::RuleBuilder;
 
 const TARGET: &str = "shardwise.inspect";
 const ID: &str = "shardwise.id";
-const AXES: &str = "shardwise.axes";
 
 /// A mark: what its attributes say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,12 +37,7 @@ impl Inspect {
         if !Inspect::is(op) {
             return None;
         }
-        let axes = match op.attr(AXES) {
-            None => vec![],
-            Some(Attr::Array(items)) => items.iter().map(|a| a.as_str().map(String::from)).collect::<Option<_>>()?,
-            Some(_) => return None,
-        };
-        Some(Inspect { id: op.attrs().int(ID)?, axes })
+        Some(Inspect { id: op.attrs().int(ID)?, axes: axes_of(op)? })
     }
 
     /// Returns true if the op is a mark, even if its attributes are malformed.
@@ -53,27 +47,14 @@ impl Inspect {
 
     /// Returns the attributes of the mark.
     pub fn attrs(&self) -> Attrs {
-        let attrs = Attrs::new()
-            .with("call_target_name", Attr::str(TARGET))
-            .with("has_side_effect", Attr::Bool(true))
-            .with(ID, Attr::int(self.id));
-        match &self.axes[..] {
-            [] => attrs,
-            axes => attrs.with(AXES, Attr::Array(axes.iter().map(|a| Attr::str(a)).collect())),
-        }
+        call_attrs(TARGET, &self.axes).with(ID, Attr::int(self.id))
     }
 }
 
 impl Facts for InspectFacts {
-    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
-        Derivative::Zero("it has no results")
-    }
-    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
-        Transposed::None("it has no results")
-    }
-    fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
-        Batched::Leading(op.attrs().clone())
-    }
+    answer!(derivative = zero("it has no results"));
+    answer!(transpose = none("it has no results"));
+    answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::tensors::<1>(op)?;
         let mut check = Check::new(op);
@@ -85,17 +66,15 @@ impl Facts for InspectFacts {
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let shape = op.operand_shape(0);
         let mut rule = RuleBuilder::new([shape.len()], []);
-        shape.iter().enumerate().for_each(|(d, &size)| {
-            rule.add_factor(&[Some(d)], &[], FactorSpec::pass_through(size));
-        });
+        rule.add_pointwise(shape);
         RuleFact::Rule(rule.build())
     }
-    fn example(&self, _: crate::Opcode) -> &'static str {
-        r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   stablehlo.custom_call @shardwise.inspect(%arg0) {has_side_effect = true, shardwise.id = 0 : i64} : (tensor<2xf32>) -> ()
   return %arg0 : tensor<2xf32>
 }"#
-    }
+    );
     fn eval(&self, _: &OpView<'_>, _: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         Ok(vec![])
     }

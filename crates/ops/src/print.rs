@@ -13,10 +13,9 @@
 //! In a batch, `shardwise.batches` has for each batch, the outermost one first, the operands that have its dimension,
 //! as numbers. A line is printed for each index.
 
-use crate::batch::Batched;
+use crate::Opcode;
 use crate::check::{self, Check};
 use crate::control::CustomCall;
-use crate::derivative::{Derivative, Transposed};
 use crate::facts::*;
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, display, print};
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
@@ -46,14 +45,8 @@ impl Print {
         if !Print::is(op) {
             return None;
         }
-        let list = |name: &str| match op.attr(name) {
-            None => Some(&[][..]),
-            Some(Attr::Array(items)) => Some(&items[..]),
-            Some(_) => None,
-        };
-        let axes = list(AXES)?.iter().map(|a| a.as_str().map(String::from)).collect::<Option<_>>()?;
-        let batches = list(BATCHES)?.iter().map(Attr::to_sizes).collect::<Option<_>>()?;
-        Some(Print { texts: texts(op.attrs().str(FORMAT)?)?, axes, batches })
+        let batches = list(op, BATCHES)?.iter().map(Attr::to_sizes).collect::<Option<_>>()?;
+        Some(Print { texts: texts(op.attrs().str(FORMAT)?)?, axes: axes_of(op)?, batches })
     }
 
     /// Returns true if the op is a print, even if its attributes are malformed.
@@ -65,14 +58,7 @@ impl Print {
     /// The first operands are the coordinates along `axes`.
     pub fn attrs(texts: &[String], axes: &[String]) -> Attrs {
         let escaped: Vec<String> = texts.iter().map(|t| t.replace('{', "{{").replace('}', "}}")).collect();
-        let attrs = Attrs::new()
-            .with("call_target_name", Attr::str(TARGET))
-            .with("has_side_effect", Attr::Bool(true))
-            .with(FORMAT, Attr::str(&escaped.join("{}")));
-        match axes {
-            [] => attrs,
-            _ => attrs.with(AXES, Attr::Array(axes.iter().map(|a| Attr::str(a)).collect())),
-        }
+        call_attrs(TARGET, axes).with(FORMAT, Attr::str(&escaped.join("{}")))
     }
 
     /// Returns the number of operands that are coordinates.
@@ -114,6 +100,29 @@ impl Print {
     }
 }
 
+/// Returns the items of an attribute that is a list, none if it is absent. Returns `None` if it is no list.
+fn list<'a>(op: &OpView<'a>, name: &str) -> Option<&'a [Attr]> {
+    match op.attr(name) {
+        None => Some(&[]),
+        Some(Attr::Array(items)) => Some(&items[..]),
+        Some(_) => None,
+    }
+}
+
+/// Returns the axes that a call of [`call_attrs`] names. Returns `None` if they are not a list of names.
+pub(crate) fn axes_of(op: &OpView<'_>) -> Option<Vec<String>> {
+    list(op, AXES)?.iter().map(|axis| axis.as_str().map(String::from)).collect()
+}
+
+/// Returns the attributes of a call of `target` that must run, in per-device code over these axes.
+pub(crate) fn call_attrs(target: &str, axes: &[String]) -> Attrs {
+    let attrs = Attrs::new().with("call_target_name", Attr::str(target)).with("has_side_effect", Attr::Bool(true));
+    match axes {
+        [] => attrs,
+        _ => attrs.with(AXES, Attr::Array(axes.iter().map(|axis| Attr::str(axis)).collect())),
+    }
+}
+
 /// Returns the part of `x` at `index` of its first dimension. Panics if there is none.
 fn row(x: &Literal, index: usize) -> Literal {
     let shape = &x.shape()[1..];
@@ -127,39 +136,31 @@ fn texts(format: &str) -> Option<Vec<String>> {
     let mut texts = vec![String::new()];
     let mut rest = format.chars();
     while let Some(c) = rest.next() {
-        match (c, c == '{' || c == '}') {
-            (_, false) => texts.last_mut()?.push(c),
-            (_, true) => match (c, rest.next()?) {
+        match c {
+            '{' | '}' => match (c, rest.next()?) {
                 ('{', '}') => texts.push(String::new()),
                 (a, b) if a == b => texts.last_mut()?.push(a),
                 _ => return None,
             },
+            _ => texts.last_mut()?.push(c),
         }
     }
     Some(texts)
 }
 
 impl Facts for PrintFacts {
-    fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
-        Derivative::Zero("it has no results")
-    }
-    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
-        Transposed::None("it has no results")
-    }
+    answer!(derivative = zero("it has no results"));
+    answer!(transpose = none("it has no results"));
     /// Returns the print with one more batch, in which the operands that have the dimension are listed.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
-        let own = Attr::sizes(&(0..mapped.len()).filter(|&i| mapped[i]).collect::<Vec<_>>());
-        let inner = match op.attr(BATCHES) {
-            Some(Attr::Array(items)) => items.clone(),
-            _ => vec![],
-        };
-        let batches = [vec![own], inner].concat();
-        let attrs = op.attrs().clone().with(BATCHES, Attr::Array(batches));
-        let mask = (0..mapped.len().min(64)).filter(|&i| mapped[i]).fold(0u64, |mask, i| mask | 1 << i);
-        match mapped.len() {
-            0..=64 => Batched::LeadingOf(mask, attrs),
-            _ => Batched::None("it has more than 64 operands"),
+        if mapped.len() > 64 {
+            return Batched::None("it has more than 64 operands");
         }
+        let own = Attr::sizes(&(0..mapped.len()).filter(|&i| mapped[i]).collect::<Vec<_>>());
+        let batches = [&[own][..], list(op, BATCHES).unwrap_or_default()].concat();
+        let attrs = op.attrs().clone().with(BATCHES, Attr::Array(batches));
+        let mask = (0..mapped.len()).filter(|&i| mapped[i]).fold(0u64, |mask, i| mask | 1 << i);
+        Batched::LeadingOf(mask, attrs)
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = check::all_tensors(op)?;
@@ -183,12 +184,12 @@ impl Facts for PrintFacts {
         check.give([])
     }
     answer!(rule = none("it prints whole arrays"));
-    fn example(&self, _: crate::Opcode) -> &'static str {
-        r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    answer!(
+        example = r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   stablehlo.custom_call @shardwise.print(%arg0) {has_side_effect = true, shardwise.format = "x = {}"} : (tensor<2xf32>) -> ()
   return %arg0 : tensor<2xf32>
 }"#
-    }
+    );
     answer!(usual);
     /// Prints the values of one process.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {

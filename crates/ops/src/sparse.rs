@@ -5,13 +5,13 @@
 //! ```
 //!
 //! The elements of row `r` are those from `starts[r]` to the one before `starts[r + 1]`. Element `k` is in column
-//! `columns[k]`. The operands must be indices that are inside: others are an error when the op runs.
+//! `columns[k]`. If the op runs with a start or a column that is outside, it fails.
 
 use crate::check::{self, Check};
 use crate::control::CustomCall;
 use crate::eval::Number;
 use crate::facts::*;
-use crate::{Opcode, eval};
+use crate::{Opcode, ReduceKind, eval};
 use shardwise_base::{Complex64, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
@@ -75,10 +75,10 @@ impl Facts for SparseProduct {
         }
         let (data, dense) = (eval::read_numbers(&x[0]), eval::read_numbers(&x[3]));
         let width: usize = inner[1..].iter().product();
+        let product = |k: usize, at: usize| eval::combine(ReduceKind::Mul, widened(data(k)), widened(dense(at)));
         let sum = |i: usize| {
-            let terms = rows[i / width].clone();
-            let terms = terms.map(|k| times(data(k), dense(columns[k] as usize * width + i % width)));
-            terms.reduce(plus).unwrap_or_else(|| zero(to))
+            let terms = rows[i / width].clone().map(|k| product(k, columns[k] as usize * width + i % width));
+            terms.reduce(|a, b| eval::combine(ReduceKind::Add, a, b)).unwrap_or_else(|| zero(to))
         };
         let sums = Data::from_fn(to.size(), sum);
         Ok(vec![eval::fill(to.dtype, &to.shape, |i| sums[i])])
@@ -113,26 +113,11 @@ fn ranges(op: &OpView<'_>, starts: &[i64], count: usize) -> Result<Vec<std::ops:
     starts.windows(2).map(range).collect()
 }
 
-fn times(a: Number, b: Number) -> Number {
-    match (a, b) {
-        (Number::Bool(a), Number::Bool(b)) => Number::Bool(a && b),
-        (Number::Signed(a), Number::Signed(b)) => Number::Signed(a.wrapping_mul(b)),
-        (Number::Unsigned(a), Number::Unsigned(b)) => Number::Unsigned(a.wrapping_mul(b)),
-        (Number::Single(a), Number::Single(b)) => Number::Double(f64::from(a) * f64::from(b)),
-        (Number::Double(a), Number::Double(b)) => Number::Double(a * b),
-        (Number::Complex(a), Number::Complex(b)) => Number::Complex(a * b),
-        (a, b) => unreachable!("verified to be of one type: {a:?} and {b:?}"),
-    }
-}
-
-fn plus(a: Number, b: Number) -> Number {
-    match (a, b) {
-        (Number::Bool(a), Number::Bool(b)) => Number::Bool(a || b),
-        (Number::Signed(a), Number::Signed(b)) => Number::Signed(a.wrapping_add(b)),
-        (Number::Unsigned(a), Number::Unsigned(b)) => Number::Unsigned(a.wrapping_add(b)),
-        (Number::Double(a), Number::Double(b)) => Number::Double(a + b),
-        (Number::Complex(a), Number::Complex(b)) => Number::Complex(a + b),
-        (a, b) => unreachable!("products of one type: {a:?} and {b:?}"),
+/// Returns the number in 64 bits if it is a float of 32.
+fn widened(n: Number) -> Number {
+    match n {
+        Number::Single(x) => Number::Double(f64::from(x)),
+        n => n,
     }
 }
 

@@ -32,7 +32,7 @@ use shardwise_ops::Opcode;
 use shardwise_ops::lapack::{Call, Routine, Triangle, Vectors};
 use std::panic::Location;
 
-/// Which matrices a function is defined for.
+/// The form of the matrices for which a function is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Any,
@@ -56,15 +56,15 @@ fn matrices(s: &Site<'_>, a: &Array, form: Form) -> Checked<()> {
 fn system(s: &Site<'_>, a: &Array, b: &Array) -> Checked<()> {
     matrices(s, a, Form::Square)?;
     let (x, y) = (a.tensor(), b.tensor());
-    let rows = if y.rank() == 1 { y.shape.last() } else { y.rank().checked_sub(2).map(|d| &y.shape[d]) };
-    let is_fit = rows == x.shape.last() && (y.rank() == 1 || y.rank() == x.rank()) && {
-        let batch = y.rank().saturating_sub(2);
-        y.rank() == 1 || y.shape[..batch] == x.shape[..batch]
+    // All dimensions but the last are the same: the batch, and the rows of the square matrices.
+    let is_fit = match y.rank() {
+        1 => y.shape.last() == x.shape.last(),
+        rank => rank == x.rank() && y.shape[..rank - 1] == x.shape[..rank - 1],
     };
-    let shown = || format!("{} and {}", a.short_type(), b.short_type());
     if !is_fit {
         let message = format!("`{}`: the sizes of the matrices and of the right-hand sides differ", s.name);
-        return s.fail(None, mistakes::with_facts("linalg-shape", message, shown(), "", &s.loc));
+        let shown = format!("{} and {}", a.short_type(), b.short_type());
+        return s.fail(None, mistakes::with_facts("linalg-shape", message, shown, "", &s.loc));
     }
     if x.dtype != y.dtype {
         let to = DType::of(x.dtype);
@@ -125,7 +125,7 @@ fn triangular(a: &Array, b: &Array, is_left: bool, is_lower: bool, is_unit: bool
     hlo::op(Opcode::TriangularSolve, &[a, b], attrs, b.tensor().clone())
 }
 
-/// Returns a mask of the shape of `a` that is true where the comparison of the row with the column is.
+/// Returns a mask of the shape of `a`: true for the elements whose row compares with their column as `direction` says.
 fn where_rows(a: &Array, direction: &str) -> Array {
     let shape = &a.tensor().shape;
     let ty = TensorType::new(base::DType::I32, &shape[..]);
@@ -133,11 +133,12 @@ fn where_rows(a: &Array, direction: &str) -> Array {
     hlo::compare(direction, &hlo::iota(ty.clone(), n - 2), &hlo::iota(ty, n - 1))
 }
 
-/// Returns the elements where the row is at least the column, or greater if `is_strict`, and zeros elsewhere.
+/// Returns `a` with zeros above the diagonal, and also on it if `is_strict`.
 fn lower(a: &Array, is_strict: bool) -> Array {
     hlo::select(&where_rows(a, if is_strict { "GT" } else { "GE" }), a, &hlo::zeros(a.tensor()))
 }
 
+/// Returns `a` with zeros below the diagonal.
 fn upper(a: &Array) -> Array {
     hlo::select(&where_rows(a, "LE"), a, &hlo::zeros(a.tensor()))
 }
@@ -317,7 +318,8 @@ pub fn lu(a: impl AsArray) -> (Array, Array, Array) {
         |x| {
             let [m, n] = sizes(&x[0]);
             let factors = Factors::of(&x[0]);
-            let (left, k) = (corner(&factors.packed, m, m.min(n)), m.min(n));
+            let k = m.min(n);
+            let left = corner(&factors.packed, m, k);
             [factors.exchange.t(), lower(&left, true) + eye(&left), upper(&corner(&factors.packed, k, n))]
         },
     );
@@ -351,6 +353,12 @@ impl Factors {
         let b = self.exchange.matmul(b);
         let b = triangular(&self.packed, &b, true, true, true);
         triangular(&self.packed, &b, true, false, false)
+    }
+
+    /// Returns the changes of the logarithms of the determinants if the matrices change by `da`: the traces of the
+    /// solutions for `da`.
+    fn change_of_log_det(&self, da: &Array) -> Array {
+        diagonal(&self.solve(da)).sum(-1)
     }
 
     /// Returns 1 or -1: the determinants of the permutations.
@@ -591,8 +599,7 @@ pub fn det(a: impl AsArray) -> Array {
             custom_jvp(move |a: &Array| value(&Factors::of(a))).defjvp(move |a, da| {
                 let factors = Factors::of(a);
                 let result = value(&factors);
-                let change = diagonal(&factors.solve(da)).sum(-1);
-                (result.clone(), result * change)
+                (result.clone(), result * factors.change_of_log_det(da))
             })(&x[0])
         },
     )
@@ -638,9 +645,8 @@ pub fn slogdet(a: impl AsArray) -> (Array, Array) {
             custom_jvp(move |a: &Array| value(&Factors::of(a))).defjvp(move |a, da| {
                 let factors = Factors::of(a);
                 let (sign, log) = value(&factors);
-                let change = diagonal(&factors.solve(da)).sum(-1);
                 let none = create::zeros_like(&sign);
-                ((sign, log), (none, change))
+                ((sign, log), (none, factors.change_of_log_det(da)))
             })(&x[0])
             .into()
         },
@@ -711,7 +717,7 @@ fn pseudoinverse(a: &Array) -> Array {
 ///
 /// - `linalg-shape` if there are fewer than two dimensions.
 /// - `dtype-kind` unless the dtype is `F32` or `F64`.
-/// - Those of [`Array::matmul`].
+/// - The errors of [`Array::matmul`].
 ///
 /// # Examples
 ///
@@ -730,8 +736,9 @@ pub fn lstsq(a: impl AsArray, b: impl AsArray) -> Array {
 
 // ── functions of matrices
 
-/// Returns the square root of the sum of the squares of all elements along these dimensions: the norm of vectors along
-/// one dimension, and the Frobenius norm of matrices along two.
+/// Returns the square root of the sum of the squares of all elements along these dimensions. For real elements, this is
+/// the norm of vectors along one dimension, and the Frobenius norm of matrices along two. Complex elements are squared
+/// themselves, and not their absolute values, so the result is not a norm.
 ///
 /// # Errors
 ///

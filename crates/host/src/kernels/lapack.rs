@@ -9,7 +9,7 @@ use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
 use shardwise_ops::lapack::Batch;
 
-/// A part has as many whole matrices as have about this number of multiply-adds, but at least one.
+/// The number of multiply-adds of a part, roughly. A part has whole matrices, at least one.
 const PART: u64 = 1 << 15;
 
 struct Lapack {
@@ -82,8 +82,7 @@ impl Kernel for Lapack {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = self.allocate(cx)?;
         let parts = self.parts(&mut outputs);
-        let effort = effort(parts.len());
-        Workers::global().run_each(parts, effort, |part| self.compute(cx, part));
+        Workers::global().run_each(parts, Effort::Large, |part| self.compute(cx, part));
         outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }
@@ -91,15 +90,11 @@ impl Kernel for Lapack {
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let outputs = self.allocate(cx)?;
         let parts = self.part_count() * cx.instances.len();
-        let at_once = Workers::global().at_once(parts, effort(parts));
+        let at_once = Workers::global().at_once(parts, Effort::Large);
         cx.predict_scratch(self.batch.scratch_bytes().saturating_mul(at_once))?;
         outputs.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }
-}
-
-fn effort(parts: usize) -> Effort {
-    if parts < 2 { Effort::Small } else { Effort::Large }
 }
 
 #[cfg(test)]

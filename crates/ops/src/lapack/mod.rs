@@ -9,8 +9,8 @@
 //!     : (tensor<4x3x3xf32>) -> (tensor<4x3x3xf32>, tensor<4xi32>)
 //! ```
 //!
-//! For other machines, it uses names such as `Qr` and `Eigh`, which are read as well. Layouts of operands and results
-//! describe memory that engines lay out themselves, so they are ignored.
+//! For other machines, it uses names such as `Qr` and `Eigh`, which are read as well. A call may state layouts of its
+//! operands and results in memory. They are ignored, because engines choose these layouts themselves.
 //!
 //! [`Call`] is what a custom call asks for: the only place that knows names and options. [`Call::run`] computes one
 //! matrix, from bytes to bytes, and all engines use it. The algorithms are in `shardwise-lapack`.
@@ -106,16 +106,12 @@ impl Kind {
     }
 }
 
-/// The options of a call: the entries of its configuration, whichever attribute has it.
+/// The options of a call: the entries of its configuration.
 struct Options<'a>(Option<&'a Attrs>);
 
 impl<'a> Options<'a> {
     fn of(op: &OpView<'a>) -> Options<'a> {
-        let dict = |name| match op.attr(name) {
-            Some(Attr::Dict(dict)) => Some(dict),
-            _ => None,
-        };
-        Options(dict("mhlo.backend_config").or_else(|| dict("backend_config")))
+        Options(CustomCall::config(op))
     }
 
     /// Returns the value for the character that an option is, or the reason for which there is none.
@@ -169,9 +165,9 @@ fn lapack_name(target: &str) -> Option<(DType, &str)> {
         _ => return None,
     };
     let routine = &name[1..];
-    let is_of_other_numbers = match &routine[..routine.len().min(2)] {
-        "or" | "sy" => dtype.is_complex(),
-        "un" | "he" => !dtype.is_complex(),
+    let is_of_other_numbers = match routine.get(..2) {
+        Some("or" | "sy") => dtype.is_complex(),
+        Some("un" | "he") => !dtype.is_complex(),
         _ => false,
     };
     (!is_of_other_numbers).then_some((dtype, routine))
@@ -235,20 +231,14 @@ impl Routine {
         }
     }
 
-    /// Returns what the sizes of the operands violate, if anything.
+    /// Returns the condition that the sizes of the operands do not meet. Returns `None` if they meet all conditions.
     fn fault(self, shapes: &[&[usize]]) -> Option<&'static str> {
+        const NOT_SQUARE: Option<&str> = Some("the matrices must be square");
         let (m, n) = (shapes[0][0], shapes[0].last().copied().unwrap_or(0));
-        let is_square = match self {
-            Routine::Potrf(_) | Routine::Cholesky(_) | Routine::Trsm(_) | Routine::Syevd { .. } | Routine::Eigh(_) => {
-                m == n
-            }
-            Routine::Geev { .. } | Routine::Gees { .. } | Routine::Gehrd { .. } | Routine::Sytrd(_) => m == n,
-            _ => true,
-        };
-        if !is_square {
-            return Some("the matrices must be square");
-        }
         match self {
+            Routine::Potrf(_) | Routine::Cholesky(_) | Routine::Trsm(_) | Routine::Syevd { .. } if m != n => NOT_SQUARE,
+            Routine::Eigh(_) | Routine::Geev { .. } | Routine::Gees { .. } if m != n => NOT_SQUARE,
+            Routine::Gehrd { .. } | Routine::Sytrd(_) if m != n => NOT_SQUARE,
             Routine::Trsm(system) if shapes[1][usize::from(!system.is_left)] != m => {
                 Some("the sizes of the matrix and of the right-hand sides must agree")
             }
@@ -271,15 +261,14 @@ impl Routine {
         }
     }
 
-    /// Returns the types of the results for one matrix. Where two sizes are possible, `given` decides: the shape of the
-    /// vectors of a decomposition without vectors.
+    /// Returns the types of the results for one matrix. `given` has the shapes of the results that the call states. It
+    /// decides which of two sizes the vectors of a decomposition without vectors have.
     fn results(self, shapes: &[&[usize]], is_complex: bool, given: &[Vec<usize>]) -> Vec<(Kind, Vec<usize>)> {
         use Kind::{Complex, Int, Real, Same};
         let (m, n) = (shapes[0][0], shapes[0].last().copied().unwrap_or(0));
         let (k, square) = (m.min(n), vec![n, n]);
-        let values = |list: &mut Vec<(Kind, Vec<usize>)>| {
-            (0..if is_complex { 1 } else { 2 }).for_each(|_| list.push((Same, vec![n])));
-        };
+        // Eigenvalues of real matrices are given by their real and imaginary parts.
+        let values = || vec![(Same, vec![n]); if is_complex { 1 } else { 2 }];
         match self {
             Routine::Potrf(_) => vec![(Same, square), (Int, vec![])],
             Routine::Cholesky(_) => vec![(Same, square)],
@@ -300,16 +289,10 @@ impl Routine {
                 [vec![(Same, vec![m, n]), (Real, vec![k])], vectors.to_vec(), vec![(Int, vec![])]].concat()
             }
             Routine::Geev { .. } => {
-                let mut list = vec![];
-                values(&mut list);
-                list.extend([(Complex, square.clone()), (Complex, square), (Int, vec![])]);
-                list
+                [values(), vec![(Complex, square.clone()), (Complex, square), (Int, vec![])]].concat()
             }
             Routine::Gees { .. } => {
-                let mut list = vec![(Same, square.clone()), (Same, square)];
-                values(&mut list);
-                list.extend([(Int, vec![]), (Int, vec![])]);
-                list
+                [vec![(Same, square.clone()), (Same, square)], values(), vec![(Int, vec![]); 2]].concat()
             }
             Routine::Gehrd { .. } => vec![(Same, square), (Same, vec![n.saturating_sub(1)]), (Int, vec![])],
             Routine::Sytrd(_) => {
@@ -465,7 +448,7 @@ impl Call {
         Ok(self.types_for(&operands, &results)?.into_iter().map(Type::Tensor).collect())
     }
 
-    /// Returns the types of the results for these operands. Where two shapes are possible, that of `results` is taken.
+    /// Returns the types of the results for these operands. If two shapes are possible, the one in `results` is taken.
     /// Fails with the reason if an operand does not suit the routine.
     fn types_for(&self, operands: &[&TensorType], results: &[&[usize]]) -> Result<Vec<TensorType>, String> {
         let ranks = self.routine.ranks();
@@ -550,7 +533,7 @@ impl Facts for Lapack {
     }
     fn cost(&self, op: &OpView<'_>) -> Cost {
         let call = Call::of(op).expect("verified");
-        let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
+        let operands = all_tensors(op).expect("verified");
         let shapes = Shapes::of(call.routine, &operands).expect("verified");
         let count: usize = shapes.batch.iter().product();
         let each = if call.dtype.is_complex() { 8.0 } else { 2.0 };

@@ -106,13 +106,17 @@ impl Batch {
     /// Panics if an operand or result has another number of bytes, or is not aligned.
     pub fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
         match self.call.dtype {
-            DType::F16 => Run::<f16> { batch: self, operands, results, stored: PhantomData }.run(),
-            DType::BF16 => Run::<bf16> { batch: self, operands, results, stored: PhantomData }.run(),
-            DType::F32 => Run::<f32> { batch: self, operands, results, stored: PhantomData }.run(),
-            DType::F64 => Run::<f64> { batch: self, operands, results, stored: PhantomData }.run(),
-            DType::C64 => Run::<Complex32> { batch: self, operands, results, stored: PhantomData }.run(),
-            _ => Run::<Complex64> { batch: self, operands, results, stored: PhantomData }.run(),
+            DType::F16 => self.run_as::<f16>(operands, results),
+            DType::BF16 => self.run_as::<bf16>(operands, results),
+            DType::F32 => self.run_as::<f32>(operands, results),
+            DType::F64 => self.run_as::<f64>(operands, results),
+            DType::C64 => self.run_as::<Complex32>(operands, results),
+            _ => self.run_as::<Complex64>(operands, results),
         }
+    }
+
+    fn run_as<E: Stored>(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        Run::<E> { batch: self, operands, results, stored: PhantomData }.run();
     }
 }
 
@@ -120,8 +124,8 @@ fn types<'a>(count: usize, ty: impl Fn(usize) -> &'a TensorType) -> Vec<&'a Tens
     (0..count).map(ty).collect()
 }
 
-/// Computes the results of an op, which a routine computes. Floats of 8 bits or fewer are converted to f64
-/// and back.
+/// Computes the results of an op for which [`Call::of`] returns a routine. Floats of 8 bits or fewer are converted to
+/// f64 and back.
 pub(crate) fn evaluate(op: &OpView<'_>, x: &[Literal]) -> Vec<Literal> {
     let call = Call::of(op).expect("verified to be a call");
     let types = types(op.results().len(), |i| op.result_tensor(i));

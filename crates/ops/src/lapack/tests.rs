@@ -149,6 +149,17 @@ fn all_routines_of_all_types_run_split_over_the_batch() {
     }
 }
 
+/// Names are divided at their first letter, also if they have letters that are longer than a byte.
+#[test]
+fn names_are_divided() {
+    let name = super::lapack_name;
+    assert_eq!(name("lapack_ssyevd_ffi"), Some((DType::F32, "syevd")));
+    assert_eq!(name("lapack_saé_ffi"), Some((DType::F32, "aé")));
+    assert_eq!(name("lapack_z_ffi"), Some((DType::C128, "")));
+    let others = ["lapack_csyevd_ffi", "lapack_dunmqr_ffi", "lapack_é_ffi", "lapack__ffi", "lapack_ffi", "spotrf"];
+    assert!(others.iter().all(|other| name(other).is_none()));
+}
+
 /// Every byte of every result is written, because engines pass memory with arbitrary contents.
 #[test]
 fn results_do_not_depend_on_what_was_in_memory() {

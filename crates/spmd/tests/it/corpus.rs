@@ -4,12 +4,14 @@ use crate::generate::Chooser;
 use shardwise_base::compare::{Tolerance, compare};
 use shardwise_base::{DType, DTypeKind, Literal, bf16};
 use shardwise_engine::{Argument, Engine};
+use shardwise_files::npz::Reader;
 use shardwise_interp::{InterpEngine, run};
 use shardwise_ir::text::parse;
 use shardwise_ir::{Module, TensorType};
 use shardwise_ops::OPS;
 use shardwise_spmd::{Options, partition};
-use shardwise_testing::corpus;
+use shardwise_testing::{Program, corpus};
+use std::path::Path;
 
 /// Returns an array of this type with elements drawn from `c`: quarters from -1 to 1 for `f32` and `bf16`. For other
 /// types, the first byte of an element is less than 4, or less than 2 for booleans, and the other bytes are 0.
@@ -51,27 +53,43 @@ fn tolerance(x: &Literal) -> Tolerance<'static> {
     })
 }
 
-fn check(text: &str) -> Result<(), String> {
-    let module = parse("program.mlir", text, &OPS).map_err(|e| format!("parse: {e}"))?;
+/// Programs that fail for drawn arguments. They run with the arguments of JAX's run.
+///
+/// The arguments of `sparse_vector` are a sparse matrix, and drawn ones are none.
+const NEED_THEIR_ARGUMENTS: [&str; 1] = ["corpus/linalg/sparse_vector"];
+
+/// Reads the arguments of JAX's run from the file beside a program.
+fn arguments_of_jax(name: &str, types: &[&TensorType]) -> Vec<Literal> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/{name}.in.npz"));
+    let mut archive = Reader::open(&path).unwrap();
+    let names = archive.names();
+    let mut read = |i: usize, ty: &TensorType| {
+        let member = names.iter().position(|n| *n == format!("arg{i}")).unwrap();
+        archive.literal(member, ty).unwrap()
+    };
+    types.iter().enumerate().map(|(i, ty)| read(i, ty)).collect()
+}
+
+fn check(program: &Program) -> Result<(), String> {
+    let module = parse("program.mlir", &program.text, &OPS).map_err(|e| format!("parse: {e}"))?;
     let main = module.main().unwrap();
+    let types: Vec<&TensorType> = main.body.args().iter().map(|&v| main.body.ty(v).as_tensor().unwrap()).collect();
     let mut c = Chooser::new(7);
-    let args: Vec<Literal> =
-        main.body.args().iter().map(|&v| literal(&mut c, main.body.ty(v).as_tensor().unwrap())).collect();
+    let args: Vec<Literal> = match NEED_THEIR_ARGUMENTS.contains(&program.name.as_str()) {
+        true => arguments_of_jax(&program.name, &types),
+        false => types.iter().map(|ty| literal(&mut c, ty)).collect(),
+    };
     let whole = run(&module, &args).map_err(|e| format!("whole: {e}"))?;
     let parts = per_device(&module, &args).map_err(|e| format!("partitioned: {e}"))?;
     compare(&parts, &whole, |i| whole.get(i).map_or(Tolerance::Exact, tolerance)).map_err(|why| why.to_string())
 }
 
-/// Programs that fail for drawn arguments: these are no sparse matrix.
-const NEED_THEIR_ARGUMENTS: [&str; 1] = ["sparse_vector"];
-
 #[test]
 fn programs_compute_the_same_partitioned() {
     let (mut failures, mut read) = (vec![], 0);
-    let is_run =
-        |name: &str| ![".shardy", ".final"].iter().chain(&NEED_THEIR_ARGUMENTS).any(|part| name.contains(part));
+    let is_run = |name: &str| ![".shardy", ".final"].iter().any(|part| name.contains(part));
     for program in corpus().iter().filter(|p| is_run(&p.name)) {
-        let result = std::panic::catch_unwind(|| check(&program.text));
+        let result = std::panic::catch_unwind(|| check(program));
         let result = result.unwrap_or_else(|p| {
             let text = p.downcast_ref::<String>().cloned().or_else(|| p.downcast_ref::<&str>().map(|s| s.to_string()));
             Err(format!("panic: {}", text.unwrap_or_default()))

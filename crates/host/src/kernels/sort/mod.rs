@@ -256,8 +256,8 @@ struct Approximate {
     k: usize,
 }
 
-/// Returns the step of an `ApproxTopK`. Returns `None` for other ops, for arrays without elements, and if kernels do not
-/// order the element type.
+/// Returns the step of an `ApproxTopK`. Returns `None` for other ops, and if there is no kernel because the array or the
+/// results have no elements, a line has more elements than a u32 counts, or kernels do not order the element type.
 pub fn approximate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let Selection { dim, direction } = Selection::of(view)?;
     let lines = Lines::along(view.operand_shape(0), dim);
