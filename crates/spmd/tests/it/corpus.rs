@@ -62,7 +62,7 @@ fn check(text: &str) -> Result<(), String> {
     compare(&parts, &whole, |i| whole.get(i).map_or(Tolerance::Exact, tolerance)).map_err(|why| why.to_string())
 }
 
-/// Programs that fail for drawn arguments: these are no sparse matrix.
+/// Programs that are not run here: they need a sparse matrix, and drawn arguments are none.
 const NEED_THEIR_ARGUMENTS: [&str; 1] = ["sparse_vector"];
 
 #[test]
