@@ -141,7 +141,7 @@ fn of_delta(delta: &Delta) -> Value {
 fn of_comparison(c: &Comparison) -> Value {
     json!({
         "programs": c.names,
-        "topology": c.topology,
+        "topology": c.topology.as_ref().map(ToString::to_string),
         "before": of_figures(&c.before),
         "after": of_figures(&c.after),
         "collectives": c.deltas.iter().map(of_delta).collect::<Vec<_>>(),

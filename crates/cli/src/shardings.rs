@@ -48,8 +48,8 @@ fn save(folder: &Path, format: PictureFormat, all: &[Named]) -> Result<(), Diagn
     Ok(())
 }
 
-/// Returns the chips of a topology, or `None` if there is none. Fails if the topology has another number of devices than
-/// the mesh.
+/// Returns the chips of a topology, or `None` if there is none. Fails if the topology has another number of devices
+/// than the mesh.
 fn chips(mesh: &Mesh, topology: Option<Topology>) -> Result<Option<Chips>, Diagnostics> {
     match topology {
         Some(topology) if topology.device_count() != mesh.size() => Err(other_count(&topology, mesh).into()),

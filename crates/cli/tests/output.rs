@@ -157,8 +157,8 @@ fn a_machine_that_cannot_be_simulated_is_an_error() {
     }
 }
 
-/// If the rows of [`SUM`]'s argument are split over one axis, devices add up whole rows, and the 8 sums are gathered: half
-/// of 32 bytes. Nothing is received if the argument is not split, but then each device adds up everything.
+/// If the rows of [`SUM`]'s argument are split over one axis, devices add up whole rows, and the 8 sums are gathered:
+/// half of 32 bytes. Nothing is received if the argument is not split, but then each device adds up everything.
 #[test]
 fn an_explanation_is_text_or_json() {
     let program = program(&folder("explained"), SUM);

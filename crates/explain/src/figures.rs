@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The totals of a partitioned program, for one device where nothing else is said.
+/// The totals of a partitioned program. They are those of one device, unless a field says otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figures {
     /// The bytes that the device that receives most receives, over all runs in loops.

@@ -5,7 +5,8 @@ use shardwise_base::{EntityVec, Loc};
 use shardwise_ir::{Body, Module, Op, Value};
 use std::collections::{BTreeSet, VecDeque};
 
-/// The promise of a place of which no path to the communication is known, in place of 1 divided by the length.
+/// The factor of a source's weight at a value that no path connects with the source. For other values, it is 1 divided
+/// by the length of the path.
 const UNKNOWN: f64 = 0.1;
 
 /// The largest number of ops in [`Nearness::around`].

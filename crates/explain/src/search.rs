@@ -93,8 +93,8 @@ fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options) -> O
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
 }
 
-/// Returns how many changes of a program are tried by default: fewer, the longer it takes to partition the program. This
-/// takes up to 0.4 ms for each op, and longer for values with many layouts, among which the partitioner chooses.
+/// Returns how many changes of a program are tried by default: fewer, the longer it takes to partition the program.
+/// This takes up to 0.4 ms for each op, and longer for values with many layouts, among which the partitioner chooses.
 fn default_trials(module: &Module, mesh: &Mesh) -> usize {
     let axes = mesh.axes.iter().filter(|axis| axis.size > 1).count();
     let mut work = 5;
