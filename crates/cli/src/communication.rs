@@ -20,8 +20,21 @@ pub fn json(communication: &Communication) -> String {
 
 /// Returns the facts of one collective. Bytes are those of one run.
 fn collective(row: &Row) -> Value {
-    let reason = row.reason.as_deref();
-    let rejected = reason.and_then(|reason| reason.alternative.as_ref());
+    let bounds = json!({ "bytes_total": row.bytes_total, "bytes_least": row.bytes_least() });
+    joined([moved(row), bounds, cause(row)])
+}
+
+/// Returns the members of these objects as one object.
+pub fn joined<const N: usize>(objects: [Value; N]) -> Value {
+    let members = objects.into_iter().filter_map(|object| match object {
+        Value::Object(members) => Some(members),
+        _ => None,
+    });
+    Value::Object(members.flatten().collect())
+}
+
+/// Returns what a collective moves. Bytes are those of one run.
+pub fn moved(row: &Row) -> Value {
     json!({
         "kind": row.kind.name(),
         "axes": axes(&row.groups),
@@ -29,10 +42,16 @@ fn collective(row: &Row) -> Value {
         "operand_type": row.operand_type.short(),
         "result_type": row.result_type.short(),
         "bytes_received": row.bytes_received,
-        "bytes_total": row.bytes_total,
-        "bytes_least": row.bytes_least(),
         "is_bound": row.is_bound,
         "count": row.count,
+    })
+}
+
+/// Returns the op that needed a collective, and the reason.
+pub fn cause(row: &Row) -> Value {
+    let reason = row.reason.as_deref();
+    let rejected = reason.and_then(|reason| reason.alternative.as_ref());
+    json!({
         "op": &*row.op,
         "location": location(&row.loc),
         "scope": row.loc.scope(),
@@ -43,7 +62,7 @@ fn collective(row: &Row) -> Value {
 }
 
 /// Returns the names of the axes, or `None` if the groups are not along axes.
-pub fn axes(groups: &Groups) -> Option<Vec<String>> {
+fn axes(groups: &Groups) -> Option<Vec<String>> {
     match groups {
         Groups::Axes { mesh, axes } => Some(axis_names(mesh, axes)),
         Groups::Dense(_) | Groups::All => None,

@@ -1,24 +1,21 @@
 //! `shardwise explain`: why a program communicates, and which change of one layout would save most of it.
 
-use crate::communication::{axes, location};
+use crate::communication::{cause, joined, location, moved};
+use crate::simulate::{chosen_topology, microseconds};
 use crate::{ExplainArgs, Source};
 use serde_json::{Value, json};
 use shardwise_base::{Diagnostics, Sharding};
 use shardwise_explain::{
-    Comparison, Delta, Explanation, Figures, Group, Options, Place, Remedy, Traffic, compare,
+    Comparison, Delta, Explanation, Figures, Group, Options, Place, Remedy, Time, Traffic, compare,
     explain as explain_module, rust_spec,
 };
-use shardwise_ir::Module;
 use shardwise_sim::Topology;
-use shardwise_spmd::Row;
-use shardwise_spmd::explain::describe;
-use shardwise_view::Picoseconds;
 
 pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
     let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
     let module = args.source.read()?;
     let options = Options {
-        topology: stated.map_or_else(|| of_program(&module), |topology| Ok(Some(topology)))?,
+        topology: chosen_topology(stated, &module)?,
         overlap: args.overlap.into(),
         trials: args.trials,
         ..Options::default()
@@ -41,11 +38,6 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         false => show!("{}: {explanation}", args.source.file.display()),
     }
     Ok(())
-}
-
-/// Returns the topology that the program's mesh states, or `None` if it states none. Fails if it is not known.
-fn of_program(module: &Module) -> Result<Option<Topology>, Diagnostics> {
-    module.main_mesh().and_then(|mesh| Topology::of_mesh(mesh)).transpose()
 }
 
 /// Returns all facts for other programs. Numbers that are not known are `null`.
@@ -83,43 +75,25 @@ fn of_figures(figures: &Figures) -> Value {
 }
 
 fn of_group(group: &Group) -> Value {
-    let row = &group.rows[0];
-    let reason = row.reason.as_deref();
-    let rejected = reason.and_then(|reason| reason.alternative.as_ref());
-    let time = group.time();
-    json!({
-        "op": &*row.op,
-        "location": location(&row.loc),
-        "scope": row.loc.scope(),
-        "reason": row.why(),
+    let first = &group.rows[0];
+    let reason = first.reason.as_deref();
+    let rows = group.rows.iter().zip(&group.times);
+    let own = json!({
         "won": reason.map(|reason| &*reason.won),
         "lost": reason.map(|reason| &*reason.lost),
-        "rejected": rejected.map(|r| json!({ "what": &*r.what, "bytes_received": r.bytes_received })),
-        "layouts": reason.iter().flat_map(|reason| &reason.changes).map(describe).collect::<Vec<_>>(),
         "places": group.places,
         "bytes_received": group.bytes_received(),
         "bytes_least": group.bytes_least(),
-        "duration_us": time.map(|time| microseconds(time.duration)),
-        "exposed_us": time.map(|time| microseconds(time.exposed)),
-        "collectives": group.rows.iter().zip(&group.times).map(|(row, time)| {
-            of_row(row, time.map(|time| time.duration), time.map(|time| time.exposed))
-        }).collect::<Vec<_>>(),
+        "collectives": rows.map(|(row, time)| joined([moved(row), of_time(*time)])).collect::<Vec<_>>(),
         "remedy": group.remedy,
-    })
+    });
+    joined([cause(first), own, of_time(group.time())])
 }
 
-fn of_row(row: &Row, duration: Option<Picoseconds>, exposed: Option<Picoseconds>) -> Value {
+fn of_time(time: Option<Time>) -> Value {
     json!({
-        "kind": row.kind.name(),
-        "axes": axes(&row.groups),
-        "groups": row.axes(),
-        "operand_type": row.operand_type.short(),
-        "result_type": row.result_type.short(),
-        "bytes_received": row.bytes_received,
-        "is_bound": row.is_bound,
-        "count": row.count,
-        "duration_us": duration.map(microseconds),
-        "exposed_us": exposed.map(microseconds),
+        "duration_us": time.map(|time| microseconds(time.duration)),
+        "exposed_us": time.map(|time| microseconds(time.exposed)),
     })
 }
 
@@ -167,13 +141,9 @@ fn of_delta(delta: &Delta) -> Value {
 fn of_comparison(c: &Comparison) -> Value {
     json!({
         "programs": c.names,
-        "topology": c.topology,
+        "topology": c.topology.as_ref().map(ToString::to_string),
         "before": of_figures(&c.before),
         "after": of_figures(&c.after),
         "collectives": c.deltas.iter().map(of_delta).collect::<Vec<_>>(),
     })
-}
-
-fn microseconds(time: Picoseconds) -> f64 {
-    time as f64 / 1e6
 }

@@ -6,7 +6,7 @@ use std::fmt::{Arguments, Display};
 use std::io::{Error, ErrorKind, Write, stderr, stdout};
 use std::path::Path;
 
-/// Where a command writes its result: standard output, or the file of `-o`.
+/// The output to which a command writes its result: standard output, or the file of `-o`.
 pub struct Output<'a> {
     file: Option<(NewFile, &'a Path)>,
 }

@@ -9,6 +9,7 @@ use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Attr, Module, TensorType, Value, text};
 use shardwise_ops::OPS;
+use shardwise_sim::Machine;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,13 +22,14 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         npz::check_writable(path)?;
     }
     timelines::check(args.profile.as_deref())?;
+    let machine = if args.profile.is_some() { calibrate::own(args.machine.as_deref())? } else { None };
     let module = args.source.read()?;
-    let ran = Stop::catch(|| run_module(args, &module));
+    let ran = Stop::catch(|| run_module(args, &module, machine.as_ref()));
     let ran = ran.unwrap_or_else(|stop| Err(stop.diagnostic(&module.loc).into()));
     ran.map_err(|found| with_largest(found, &module))
 }
 
-fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
+fn run_module(args: &RunArgs, module: &Module, machine: Option<&Machine>) -> Result<(), Diagnostics> {
     if runs_as_it_stands(module) {
         return show_results(args, &results(args, module)?);
     }
@@ -51,9 +53,8 @@ fn run_module(args: &RunArgs, module: &Module) -> Result<(), Diagnostics> {
         say!("median of {}: {:?}", counted(n, "run"), inputs.median(n)?);
     }
     if let Some(target) = &args.profile {
-        let machine = calibrate::own(args.machine.as_deref())?;
         let mut timeline = inputs.profile()?.timeline(&args.source.file.display().to_string());
-        calibrate::set_limits(&mut timeline, machine.as_ref());
+        calibrate::set_limits(&mut timeline, machine);
         timelines::show(&timeline, target, &args.source)?;
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! `shardwise shardings`: pictures of the layouts that the compiler chooses.
 
+use crate::simulate::chosen_topology;
 use crate::{PictureFormat, ShardingsArgs};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
-use shardwise_ir::{Module, TensorType, Value};
+use shardwise_ir::{Module, TensorType};
 use shardwise_ops::shardy::manual_axes_around;
 use shardwise_sim::Topology;
-use shardwise_spmd::{Options, run_until};
 use shardwise_view::{Chips, Picture, Style};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,12 +19,10 @@ type Named = (String, Picture);
 pub fn shardings(args: &ShardingsArgs) -> Result<(), Diagnostics> {
     let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
     let module = args.source.read()?;
-    let mut dumper = args.source.dumper()?;
-    let laid_out =
-        run_until(LAYOUTS_CHOSEN, &module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
-    dumper.finish()?;
+    let laid_out = args.source.run_until(LAYOUTS_CHOSEN, &module)?;
     let Some(mesh) = laid_out.main_mesh().cloned() else { return Err(no_mesh(&module.loc).into()) };
-    let pictures = Pictures { chips: chips(&mesh, stated)?, module: &laid_out, mesh };
+    let topology = chosen_topology(stated, &laid_out)?;
+    let pictures = Pictures { chips: chips(&mesh, topology)?, module: &laid_out, mesh };
     let all = match args.line {
         Some(line) => pictures.at_line(line)?,
         None => pictures.of_signature()?,
@@ -50,13 +48,9 @@ fn save(folder: &Path, format: PictureFormat, all: &[Named]) -> Result<(), Diagn
     Ok(())
 }
 
-/// Returns the chips of the topology that the command states, or else of the mesh's. Fails if the topology has another
-/// number of devices than the mesh.
-fn chips(mesh: &Mesh, stated: Option<Topology>) -> Result<Option<Chips>, Diagnostics> {
-    let topology = match stated {
-        Some(topology) => Some(topology),
-        None => Topology::of_mesh(mesh).transpose()?,
-    };
+/// Returns the chips of a topology, or `None` if there is none. Fails if the topology has another number of devices
+/// than the mesh.
+fn chips(mesh: &Mesh, topology: Option<Topology>) -> Result<Option<Chips>, Diagnostics> {
     match topology {
         Some(topology) if topology.device_count() != mesh.size() => Err(other_count(&topology, mesh).into()),
         topology => Ok(topology.map(|topology| topology.chips())),
@@ -88,25 +82,22 @@ impl Pictures<'_> {
 
     /// Returns the pictures of the values that ops at a line make. Fails if there are none.
     fn at_line(&self, line: u32) -> Result<Vec<Named>, Diagnostics> {
-        let mut values: Vec<(String, &TensorType, Option<&Sharding>, Vec<AxisRef>)> = vec![];
+        let mut found: Vec<Named> = vec![];
         for func in self.module.funcs.iter() {
             for op in func.body.walk() {
                 let view = self.module.view(&func.body, op);
                 if view.loc().file_pos().is_none_or(|at| at.line != line) {
                     continue;
                 }
-                let tensor = |&v: &Value| Some((func.body.ty(v).as_tensor()?, func.body.sharding(v)));
-                let made = view.results().iter().filter_map(tensor);
                 let manual = manual_axes_around(&view);
                 let name = view.name().rsplit('.').next().unwrap_or_default();
-                values.extend(made.map(|(ty, sharding)| (name.to_string(), ty, sharding, manual.clone())));
+                for &v in view.results() {
+                    let Some(ty) = func.body.ty(v).as_tensor() else { continue };
+                    found.push(self.named(name, found.len(), ty, func.body.sharding(v), &manual));
+                }
             }
         }
-        if values.is_empty() {
-            return Err(nothing_at(line, &self.module.loc).into());
-        }
-        let named = values.into_iter().enumerate();
-        Ok(named.map(|(i, (op, ty, sharding, manual))| self.named(&op, i, ty, sharding, &manual)).collect())
+        if found.is_empty() { Err(nothing_at(line, &self.module.loc).into()) } else { Ok(found) }
     }
 
     /// Returns the picture of a value, inside of per-device code over these axes if there are any.

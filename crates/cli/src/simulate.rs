@@ -16,7 +16,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     let stated = args.topology.as_deref().map(|text| Topology::parse_with(text, own)).transpose()?;
     timelines::check(args.output.as_deref())?;
     let module = args.source.read()?;
-    let topology = stated.map_or_else(|| of_program(&module), Ok)?;
+    let topology = needed_topology(stated, &module)?;
     let local = args.source.partition(&module)?.module;
     let scheduled = schedule(&local, &topology, Overlap::from(args.overlap), &Options::default())?;
     if args.program {
@@ -40,10 +40,18 @@ fn print(scheduled: &Scheduled) -> Result<(), Diagnostics> {
     output.finish()
 }
 
-/// Returns the topology that the program's mesh states. Fails if it states none, or one that is not known.
-pub fn of_program(module: &Module) -> Result<Topology, Diagnostics> {
-    let stated = module.main_mesh().and_then(|mesh| Topology::of_mesh(mesh));
-    stated.unwrap_or_else(|| Err(no_topology(module).into()))
+/// Returns the topology that the command states, or else the one that the program's mesh states. Returns `None` if
+/// neither states one. Fails if the topology of the mesh is not known.
+pub fn chosen_topology(stated: Option<Topology>, module: &Module) -> Result<Option<Topology>, Diagnostics> {
+    match stated {
+        Some(topology) => Ok(Some(topology)),
+        None => module.main_mesh().and_then(|mesh| Topology::of_mesh(mesh)).transpose(),
+    }
+}
+
+/// Returns the topology as [`chosen_topology`] does. Fails if there is none, or if that of the mesh is not known.
+pub fn needed_topology(stated: Option<Topology>, module: &Module) -> Result<Topology, Diagnostics> {
+    Ok(chosen_topology(stated, module)?.ok_or_else(|| no_topology(module))?)
 }
 
 fn no_topology(module: &Module) -> Diagnostic {
@@ -93,6 +101,6 @@ fn of_span(timeline: &Timeline, span: &Span) -> Value {
     })
 }
 
-fn microseconds(picoseconds: u64) -> f64 {
+pub fn microseconds(picoseconds: u64) -> f64 {
     picoseconds as f64 / 1e6
 }

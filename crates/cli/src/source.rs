@@ -7,7 +7,7 @@ use shardwise_base::{Account, Diagnostic, Diagnostics, Loc, Reservation};
 use shardwise_ir::text::{self as mlir, PrintOptions};
 use shardwise_ir::{Attr, Module, verify};
 use shardwise_ops::OPS;
-use shardwise_spmd::{Options, Partitioned, partition, warnings};
+use shardwise_spmd::{Options, Partitioned, partition, run_until, warnings};
 use std::ops::Range;
 use std::path::Path;
 
@@ -97,6 +97,15 @@ impl Source {
         dumper.finish()?;
         out::warn(partitioned.warnings.iter());
         Ok(partitioned)
+    }
+
+    /// Runs the passes up to and including the one with this name, and writes their stages if `--dump` is set. Fails if
+    /// a pass does, or if a stage cannot be written.
+    pub fn run_until(&self, pass: &str, module: &Module) -> Result<Module, Diagnostics> {
+        let mut dumper = self.dumper()?;
+        let made = run_until(pass, module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
+        dumper.finish()?;
+        Ok(made)
     }
 
     /// Returns the writer of each pass's result, which writes nothing unless `--dump` is set. The folder is created at

@@ -1,21 +1,19 @@
 //! `shardwise propagate`, `partition` and `opt`: print transformed programs.
 
+use crate::simulate::needed_topology;
 use crate::source::{SPLIT, printed};
-use crate::{Format, OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, communication, out, simulate};
+use crate::{Format, OptArgs, PartitionArgs, PropagateArgs, ReplicaGroups, communication, out};
 use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
 use shardwise_ir::text::PrintOptions;
 use shardwise_schedule as schedule;
-use shardwise_spmd::{self as spmd, Options, Step, run_steps, run_until};
+use shardwise_spmd::{self as spmd, Options, Step, run_steps};
 use shardwise_transform::{Request, split_list};
 
 pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
     let mut output = args.target.open()?;
     let module = args.source.read()?;
-    let mut dumper = args.source.dumper()?;
-    let propagated =
-        run_until("propagate", &module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
-    dumper.finish()?;
+    let propagated = args.source.run_until("propagate", &module)?;
     output.write(&printed(&propagated, &PrintOptions::default()))?;
     output.finish()
 }
@@ -101,7 +99,7 @@ fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
 /// Schedules a module as a request says, and adds the decisions to the warnings. Fails if the topology is not known or
 /// does not fit.
 fn scheduled(request: &schedule::Request, module: &Module, cx: &mut spmd::Context) -> Result<Module, Diagnostics> {
-    let topology = request.topology.clone().map_or_else(|| simulate::of_program(module), Ok)?;
+    let topology = needed_topology(request.topology.clone(), module)?;
     let found = schedule::schedule(module, &topology, request.overlap, &schedule::Options::default())?;
     found.decisions.iter().for_each(|decision| cx.warnings.push(decision.note()));
     Ok(found.module)

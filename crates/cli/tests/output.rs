@@ -37,6 +37,13 @@ fn printed(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
+/// Runs the command, which must fail with exit code 1, and returns its standard error.
+fn failed(args: &[&str]) -> String {
+    let output = shardwise(args);
+    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 #[test]
 fn the_file_has_what_would_be_printed() {
     let folder = folder("same");
@@ -54,12 +61,11 @@ fn a_command_that_fails_leaves_the_old_file() {
     let folder = folder("failed");
     let (program, file) = (program(&folder, "func.func @main( {"), folder.join("out.mlir"));
     std::fs::write(&file, "old").unwrap();
-    assert_eq!(shardwise(&["propagate", &program, "-o", &file.display().to_string()]).status.code(), Some(1));
+    failed(&["propagate", &program, "-o", &file.display().to_string()]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
     let nowhere = folder.join("missing/out.mlir").display().to_string();
-    let output = shardwise(&["propagate", &program, "-o", &nowhere]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error[output-unwritable]: cannot write the output: "));
+    let error = failed(&["propagate", &program, "-o", &nowhere]);
+    assert!(error.starts_with("error[output-unwritable]: cannot write the output: "), "{error}");
 }
 
 #[test]
@@ -67,9 +73,8 @@ fn a_dump_that_cannot_be_written_fails() {
     let folder = folder("dump");
     let program = program(&folder, SUM);
     for command in [&["run", "--random", "1"][..], &["propagate"], &["partition"], &["opt", "--pass", "propagate"]] {
-        let output = shardwise(&[command, &[&program, "--dump", &program]].concat());
-        assert_eq!(output.status.code(), Some(1), "{command:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).starts_with("error[dump-unwritable]"), "{command:?}");
+        let error = failed(&[command, &[&program, "--dump", &program]].concat());
+        assert!(error.starts_with("error[dump-unwritable]"), "{command:?}: {error}");
     }
 }
 
@@ -147,14 +152,13 @@ fn a_machine_that_cannot_be_simulated_is_an_error() {
         (&["--topology", "v5e:4x4"], "topology-mesh"),
         (&[], "topology-missing"),
     ] {
-        let output = shardwise(&[&["simulate", &program], topology].concat());
-        assert_eq!(output.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&output.stderr).contains(code), "{topology:?}");
+        let error = failed(&[&["simulate", &program], topology].concat());
+        assert!(error.contains(code), "{topology:?}: {error}");
     }
 }
 
-/// If the rows of [`SUM`]'s argument are split over one axis, devices add up whole rows, and the 8 sums are gathered: half
-/// of 32 bytes. Nothing is received if the argument is not split, but then each device adds up everything.
+/// If the rows of [`SUM`]'s argument are split over one axis, devices add up whole rows, and the 8 sums are gathered:
+/// half of 32 bytes. Nothing is received if the argument is not split, but then each device adds up everything.
 #[test]
 fn an_explanation_is_text_or_json() {
     let program = program(&folder("explained"), SUM);
@@ -207,14 +211,13 @@ fn what_cannot_be_explained_is_an_error() {
         (&[&program, "--topology", "v5e:4x4"], "topology-mesh"),
         (&[&program, "--topology", "v5x:4x4"], "machine-unknown"),
     ] {
-        let output = shardwise(&[&["explain"], args].concat());
-        assert_eq!(output.status.code(), Some(1), "{args:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains(code), "{args:?}");
+        let error = failed(&[&["explain"], args].concat());
+        assert!(error.contains(code), "{args:?}: {error}");
     }
     assert_eq!(shardwise(&["explain"]).status.code(), Some(2));
 }
 
-/// If nobody reads the output, the command ends quietly.
+/// Tests that the command succeeds without a message if the reader has closed the pipe of its standard output.
 #[test]
 fn a_closed_pipe_is_no_error() {
     use std::process::Stdio;
@@ -255,9 +258,8 @@ fn overlap_changes_the_program_and_says_why() {
     std::fs::write(&local, printed(&["partition", &program])).unwrap();
     let made = printed(&["opt", "--pass", "schedule{topology=v5e:2x2,overlap=auto}", &local]);
     assert!(made.contains("stablehlo.async_start") && !made.contains("all_gather"), "{made}");
-    let output = shardwise(&["opt", "--pass", "schedule{topology=v5e:2x2,way=auto}", &local]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("`schedule` has no option `way`"));
+    let error = failed(&["opt", "--pass", "schedule{topology=v5e:2x2,way=auto}", &local]);
+    assert!(error.contains("`schedule` has no option `way`"), "{error}");
 }
 
 #[test]
@@ -278,9 +280,8 @@ fn pictures_are_printed_or_written() {
         assert!(std::fs::read(out.join(format!("argument0.{format}"))).unwrap().starts_with(start));
     }
     for (wrong, code) in [(["--line", "99"], "line-empty"), (["--topology", "v5e:2x4"], "topology-devices")] {
-        let output = shardwise(&[&["shardings", &program][..], &wrong].concat());
-        assert_eq!(output.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&output.stderr).contains(code));
+        let error = failed(&[&["shardings", &program][..], &wrong].concat());
+        assert!(error.contains(code), "{wrong:?}: {error}");
     }
 }
 
@@ -349,8 +350,7 @@ fn a_host_is_predicted_from_a_file() {
     std::fs::write(&broken, HOST.replace("stream.1000", "streem.1000")).unwrap();
     let cases = [(format!("{broken}:4"), "machine-text"), (format!("{file}:2x2"), "topology-grid")];
     for (topology, code) in cases.into_iter().chain([("host:4".into(), "calibrate")]) {
-        let output = shardwise(&["simulate", &program, "--topology", &topology]);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(1) && error.contains(code), "{topology}: {error}");
+        let error = failed(&["simulate", &program, "--topology", &topology]);
+        assert!(error.contains(code), "{topology}: {error}");
     }
 }

@@ -67,8 +67,7 @@ pub(crate) fn promise(now: Option<&Sharding>, layout: &Sharding, shape: &[usize]
     let dim_of = |sharding: Option<&Sharding>, axis: AxisRef| {
         sharding.and_then(|s| s.dims.iter().position(|d| d.axes.iter().any(|a| a.overlaps(axis))))
     };
-    let mesh = layout.mesh.clone();
-    let places = mesh.all_axes().map(|axis| (dim_of(now, axis), dim_of(Some(layout), axis)));
+    let places = layout.mesh.all_axes().map(|axis| (dim_of(now, axis), dim_of(Some(layout), axis)));
     let changed: Vec<(Option<usize>, Option<usize>)> = places.filter(|(before, after)| before != after).collect();
     let close = match &changed[..] {
         [] => 0.1,

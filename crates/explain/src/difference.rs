@@ -7,6 +7,7 @@ use crate::figures::{Figures, Key, Traffic, Version};
 use crate::{Options, show};
 use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
+use shardwise_sim::Topology;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -117,8 +118,8 @@ pub struct Comparison {
     pub after: Figures,
     /// The collectives of both. Those that differ come first.
     pub deltas: Vec<Delta>,
-    /// The text of the topology on which the times are predicted.
-    pub topology: Option<String>,
+    /// The topology on which the times are predicted.
+    pub topology: Option<Topology>,
 }
 
 /// Partitions two programs and compares their collectives, bytes, memory and, with a topology, times.
@@ -133,7 +134,7 @@ pub fn compare(first: &Module, second: &Module, options: &Options) -> Result<Com
         before: before.figures,
         after: after.figures,
         deltas,
-        topology: options.topology.as_ref().map(ToString::to_string),
+        topology: options.topology.clone(),
     })
 }
 

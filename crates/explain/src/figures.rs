@@ -1,18 +1,17 @@
-//! The numbers of a partitioned program that changes are compared by.
+//! The numbers of a partitioned program by which changes are compared.
 
 use crate::Options;
-use crate::times::Times;
 use shardwise_base::{Diagnostics, Loc};
 use shardwise_ir::Module;
 use shardwise_ops::Opcode;
 use shardwise_spmd::loops::run_counts;
 use shardwise_spmd::{Communication, Partitioned, Row, partition, peak_bytes};
-use shardwise_view::Picoseconds;
+use shardwise_view::{Picoseconds, Timeline};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The totals of a partitioned program, for one device where nothing else is said.
+/// The totals of a partitioned program. They are those of one device, unless a field says otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figures {
     /// The bytes that the device that receives most receives, over all runs in loops.
@@ -70,8 +69,13 @@ impl Key {
 
     /// Returns the op without its dialect.
     pub fn short_op(&self) -> &str {
-        self.op.rsplit_once('.').map_or(&self.op, |(_, op)| op)
+        short(&self.op)
     }
+}
+
+/// Returns the name of an op without its dialect: `dot_general` for `stablehlo.dot_general`.
+pub(crate) fn short(op: &str) -> &str {
+    op.rsplit_once('.').map_or(op, |(_, op)| op)
 }
 
 /// Prints `all-gather for dot_general at a.mlir:3:5`, without the place if it is not known.
@@ -107,7 +111,8 @@ pub(crate) struct Version {
     pub partitioned: Partitioned,
     pub figures: Figures,
     pub traffic: BTreeMap<Key, Traffic>,
-    pub times: Option<Times>,
+    /// The predicted run, if there is a topology.
+    pub timeline: Option<Timeline>,
 }
 
 impl Version {
@@ -129,9 +134,8 @@ impl Version {
             flops: flops(&partitioned.module),
             step_time: timeline.as_ref().map(|timeline| timeline.end()),
         };
-        let times = timeline.as_ref().map(Times::of);
         let traffic = traffic(communication);
-        Ok(Version { figures, traffic, times, partitioned })
+        Ok(Version { figures, traffic, timeline, partitioned })
     }
 }
 

@@ -54,6 +54,7 @@ use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
 use shardwise_sim::{Overlap, Topology};
 use std::fmt;
+use times::Times;
 
 /// The notation of layouts in texts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -85,13 +86,14 @@ pub struct Explanation {
     pub program: Module,
     /// The totals of the program as it is.
     pub figures: Figures,
-    /// The sum of the lower bounds for its moves, in bytes ([`shardwise_spmd::Communication::bytes_least`]).
+    /// The sum of the lower bounds for the program's moves, in bytes
+    /// ([`shardwise_spmd::Communication::bytes_least`]).
     pub bytes_least: u64,
     /// A number of bytes that each program with the same specs has to move ([`shardwise_spmd::Communication`]).
     pub bytes_forced: Option<u64>,
-    /// Its collectives, in the order of the program.
+    /// The collectives of the program, in its order.
     pub groups: Vec<Group>,
-    /// The changes that are best for something, each once.
+    /// The changes that are best for the whole program or for a group, each once.
     pub remedies: Vec<Remedy>,
     /// The number of changes that were tried.
     pub tried: usize,
@@ -152,7 +154,8 @@ pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagno
     let program = shardwise_spmd::prepare(module, &mut Default::default())?;
     let now = Version::of(&program, options)?;
     let communication = &now.partitioned.communication;
-    let mut groups = group::groups(communication, now.times.as_ref());
+    let times = now.timeline.as_ref().map(Times::of);
+    let mut groups = group::groups(communication, times.as_ref());
     let found = match now.figures.bytes_received {
         0 => search::Found::default(),
         _ => search::search(&program, &now, &groups, options),

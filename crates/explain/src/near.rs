@@ -2,18 +2,22 @@
 
 use crate::place::{Place, Spec, main_of};
 use shardwise_base::{EntityVec, Loc};
-use shardwise_ir::{Body, Func, Module, Op, Value};
-use std::collections::VecDeque;
+use shardwise_ir::{Body, Module, Op, Value};
+use std::collections::{BTreeSet, VecDeque};
 
-/// The promise of a place of which no path to the communication is known, in place of 1 divided by the length.
+/// The factor of a source's weight at a value that no path connects with the source. For other values, it is 1 divided
+/// by the length of the path.
 const UNKNOWN: f64 = 0.1;
+
+/// The largest number of ops in [`Nearness::around`].
+const MAX_AROUND: usize = 64;
 
 /// The values of the main function, with the weight of the communication around each.
 pub(crate) struct Nearness {
     weights: EntityVec<Value, f64>,
     /// The weight of a place outside of the main function.
     elsewhere: f64,
-    /// The ops that communicate or make an operand of one that does, the heaviest first.
+    /// The ops that communicate or make an operand of one that does, the heaviest first, each once.
     pub around: Vec<Op>,
 }
 
@@ -24,26 +28,22 @@ impl Nearness {
         let Some((_, main)) = main_of(module) else {
             return Nearness { weights: EntityVec::new(), elsewhere: 0.0, around: vec![] };
         };
-        let graph = Graph::of(main);
+        let graph = Graph::of(&main.body);
         let mut weights = EntityVec::filled(main.body.value_count(), 0.0);
         let (mut elsewhere, mut around) = (0.0, vec![]);
         for (loc, weight) in sources {
             let seeds: Vec<Op> = main.body.walk().into_iter().filter(|&op| main.body[op].loc == *loc).collect();
             elsewhere += UNKNOWN * weight;
-            for (v, distance) in graph.distances(main, &seeds) {
+            for (v, distance) in graph.distances(&seeds) {
                 weights[v] += weight * distance.map_or(UNKNOWN, |n| 1.0 / (1.0 + n as f64));
             }
             let operands = seeds.iter().flat_map(|&op| main.body[op].operands.iter());
             let makers: Vec<Op> = operands.filter_map(|&v| main.body.def_op(v)).collect();
             around.extend(makers.into_iter().chain(seeds));
         }
-        let mut seen = vec![];
-        around.retain(|op| {
-            !seen.contains(op) && seen.len() < 64 && {
-                seen.push(*op);
-                true
-            }
-        });
+        let mut seen = BTreeSet::new();
+        around.retain(|&op| seen.insert(op));
+        around.truncate(MAX_AROUND);
         Nearness { weights, elsewhere, around }
     }
 
@@ -65,25 +65,26 @@ impl Nearness {
     }
 }
 
-/// The ops that each value has to do with.
-struct Graph {
+/// The ops of a function that use or make each value, or have it at the edge of a region.
+struct Graph<'a> {
+    body: &'a Body,
     touching: EntityVec<Value, Vec<Op>>,
 }
 
-impl Graph {
-    fn of(func: &Func) -> Graph {
-        let mut touching = EntityVec::filled(func.body.value_count(), vec![]);
-        for op in func.body.walk() {
-            for v in values_of(&func.body, op) {
+impl Graph<'_> {
+    fn of(body: &Body) -> Graph<'_> {
+        let mut touching = EntityVec::filled(body.value_count(), vec![]);
+        for op in body.walk() {
+            for v in values_of(body, op) {
                 touching[v].push(op);
             }
         }
-        Graph { touching }
+        Graph { body, touching }
     }
 
     /// Returns each value with the number of ops between it and the nearest of these ops, or `None` if none is reached.
-    fn distances(&self, func: &Func, seeds: &[Op]) -> Vec<(Value, Option<usize>)> {
-        let body = &func.body;
+    fn distances(&self, seeds: &[Op]) -> Vec<(Value, Option<usize>)> {
+        let body = self.body;
         let mut distance: EntityVec<Value, Option<usize>> = EntityVec::filled(body.value_count(), None);
         let mut is_done: EntityVec<Op, bool> = EntityVec::filled(body.op_count(), false);
         let mut queue: VecDeque<(Op, usize)> = seeds.iter().map(|&op| (op, 0)).collect();
@@ -91,7 +92,7 @@ impl Graph {
             if std::mem::replace(&mut is_done[op], true) {
                 continue;
             }
-            // The return of a function has to do with all results, which does not make them neighbours.
+            // The return of a function uses all results, which does not make them neighbours.
             if steps > 0 && body.terminator(body.entry()) == Some(op) {
                 continue;
             }

@@ -22,16 +22,16 @@ pub enum Place {
 /// Another layout at one place of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// Where the layout changes.
+    /// The place whose layout changes.
     pub place: Place,
     /// The new layout, or `None` if the program states none.
     pub layout: Option<Sharding>,
 }
 
-/// A place with what is known about it.
+/// A place, with the facts about its value that the program states.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// Where it is.
+    /// The place.
     pub place: Place,
     /// The global type of the value.
     pub ty: TensorType,
@@ -91,8 +91,7 @@ pub(crate) fn spec(place: Place, ty: Option<&TensorType>, stated: Option<Shardin
 /// Returns the main function and its number, or `None` if there are no functions.
 pub(crate) fn main_of(module: &Module) -> Option<(FuncId, &Func)> {
     let main = module.main()?;
-    let index = module.funcs.iter().position(|func| std::ptr::eq(func, main))?;
-    Some((FuncId::new(index), main))
+    Some((module.func_id(&main.name)?, main))
 }
 
 impl Change {

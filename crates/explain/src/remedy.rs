@@ -38,7 +38,8 @@ impl Remedy {
 
     /// Returns the bytes of memory that a device needs in addition, which are negative if it needs less.
     pub fn memory_price(&self) -> i64 {
-        self.after.memory_bytes as i64 - self.before.memory_bytes as i64
+        let more = i128::from(self.after.memory_bytes) - i128::from(self.before.memory_bytes);
+        more.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
 
     /// Returns true if each device computes more than before: work is replicated.
@@ -55,8 +56,7 @@ impl Remedy {
     }
 }
 
-/// The remedies of a program: each once, and the ones that are best for what.
-#[derive(Default)]
+/// The remedies of a program, each once, and which of them are best for the whole program.
 pub(crate) struct Remedies {
     pub all: Vec<Remedy>,
     pub best: Option<usize>,
@@ -64,25 +64,26 @@ pub(crate) struct Remedies {
 }
 
 /// Chooses among the changes that were tried, and records in each group which change is best for it.
-pub(crate) fn choose<'a>(found: &'a Found, now: &'a Version, groups: &mut [Group]) -> Remedies {
+pub(crate) fn choose(found: &Found, now: &Version, groups: &mut [Group]) -> Remedies {
     let good: Vec<&Trial> = found.trials.iter().filter(|trial| trial.figures.improves(&now.figures)).collect();
     let works_more = |trial: &Trial| trial.figures.computes_more(&now.figures);
-    let mut chosen = Chosen { now, trials: vec![], all: vec![] };
+    let mut chosen: Vec<&Trial> = vec![];
     let best = good.iter().filter(|trial| !works_more(trial)).min_by(|a, b| cheaper(a, b)).copied();
     let least = good.iter().min_by(|a, b| cheaper(a, b)).copied();
     let saves_more = |trial: &&Trial| best.is_none_or(|best| trial.figures.improves(&best.figures));
     let with_more_work = least.filter(|trial| works_more(trial)).filter(saves_more);
-    let best = best.map(|trial| chosen.index(trial));
-    let with_more_work = with_more_work.map(|trial| chosen.index(trial));
+    let best = best.map(|trial| index_in(&mut chosen, trial));
+    let with_more_work = with_more_work.map(|trial| index_in(&mut chosen, trial));
     for group in groups {
         let keys = group.keys();
         let before = bytes_of(&keys, &now.traffic);
         let helps = |trial: &&&Trial| bytes_of(&keys, &trial.traffic) < before;
         let rank = |trial: &Trial| (works_more(trial), bytes_of(&keys, &trial.traffic));
         let order = |a: &&&Trial, b: &&&Trial| rank(a).cmp(&rank(b)).then_with(|| cheaper(a, b));
-        group.remedy = good.iter().filter(helps).min_by(order).map(|trial| chosen.index(trial));
+        group.remedy = good.iter().filter(helps).min_by(order).map(|trial| index_in(&mut chosen, trial));
     }
-    Remedies { all: chosen.all, best, with_more_work }
+    let all = chosen.into_iter().map(|trial| Remedy::of(trial, now)).collect();
+    Remedies { all, best, with_more_work }
 }
 
 /// Compares two changes by their cost. Of equal ones, a change of a spec comes before a new constraint, and a stated
@@ -96,20 +97,11 @@ fn bytes_of(keys: &[Key], traffic: &BTreeMap<Key, Traffic>) -> u64 {
     keys.iter().filter_map(|key| traffic.get(key)).map(|sum| sum.bytes_received).fold(0, u64::saturating_add)
 }
 
-struct Chosen<'a> {
-    now: &'a Version,
-    trials: Vec<&'a Trial>,
-    all: Vec<Remedy>,
-}
-
-impl<'a> Chosen<'a> {
-    /// Returns the index of a trial's remedy, which is added if it is new.
-    fn index(&mut self, trial: &'a Trial) -> usize {
-        if let Some(i) = self.trials.iter().position(|known| std::ptr::eq(*known, trial)) {
-            return i;
-        }
-        self.trials.push(trial);
-        self.all.push(Remedy::of(trial, self.now));
-        self.all.len() - 1
-    }
+/// Returns the index of a trial in the list, to which it is added if it is new.
+fn index_in<'a>(chosen: &mut Vec<&'a Trial>, trial: &'a Trial) -> usize {
+    let known = chosen.iter().position(|other| std::ptr::eq(*other, trial));
+    known.unwrap_or_else(|| {
+        chosen.push(trial);
+        chosen.len() - 1
+    })
 }

@@ -19,10 +19,10 @@ const SMALL: usize = 12;
 /// The number of sources of communication that the order of the trials takes into account.
 const MAX_SOURCES: usize = 12;
 
-/// The number of candidates among which those to try are chosen, about.
+/// The approximate number of candidates among which those to try are chosen.
 const MAX_CANDIDATES: usize = 1 << 16;
 
-/// The part of its promise that a new constraint keeps. Changes of existing specs are tried before.
+/// The factor of the promise of a new constraint. Changes of existing specs come before it.
 const NEW_CONSTRAINT: f64 = 0.5;
 
 /// A change that was tried.
@@ -60,16 +60,19 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     let spec_count = places.len();
     let near = Nearness::compute(module, &sources(groups));
     places.extend(new_constraints(module, &near));
-    let mut candidates = vec![];
+    let (mut candidates, mut is_cut) = (vec![], false);
     let layout_limit =
         if spec_count <= SMALL { MAX_LAYOUTS } else { (MAX_CANDIDATES / places.len()).clamp(64, MAX_LAYOUTS) };
     for (i, spec) in places.iter().enumerate() {
         let weight = near.of(module, spec) * if i < spec_count { 1.0 } else { NEW_CONSTRAINT };
-        candidates.extend(of_spec(i, (spec, weight), &mesh, now, groups, layout_limit));
+        let made = of_spec(i, (spec, weight), &mesh, now, groups, layout_limit);
+        // A list that was cut has as many layouts as the limit, or one less without that of the place.
+        is_cut |= i < spec_count && made.len() + 1 >= layout_limit;
+        candidates.extend(made);
     }
     let own = candidates.iter().filter(|c| c.spec < spec_count).count();
     let limit = options.trials.unwrap_or_else(|| default_trials(module, &mesh));
-    let is_complete = spec_count <= SMALL && own <= limit;
+    let is_complete = spec_count <= SMALL && own <= limit && !is_cut;
     let is_first = |c: &Candidate| is_complete && c.spec < spec_count;
     // The sort is stable, so that equal promises stay in the order of the program.
     candidates.sort_by(|a, b| is_first(b).cmp(&is_first(a)).then(b.promise.total_cmp(&a.promise)));
@@ -90,8 +93,8 @@ fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options) -> O
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
 }
 
-/// Returns how many changes of a program are tried by default: fewer, the longer it takes to partition the program. This
-/// takes up to 0.4 ms for each op, and longer for values with many layouts, among which the partitioner chooses.
+/// Returns how many changes of a program are tried by default: fewer, the longer it takes to partition the program.
+/// This takes up to 0.4 ms for each op, and longer for values with many layouts, among which the partitioner chooses.
 fn default_trials(module: &Module, mesh: &Mesh) -> usize {
     let axes = mesh.axes.iter().filter(|axis| axis.size > 1).count();
     let mut work = 5;

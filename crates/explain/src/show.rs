@@ -1,6 +1,7 @@
 //! The text of explanations and comparisons, in at most 100 columns.
 
 use crate::difference::DeltaKind;
+use crate::figures::short;
 use crate::{Comparison, Delta, Explanation, Figures, Group, Notation, Place, Remedy, rust_spec};
 use shardwise_base::{Loc, Sharding, counted};
 use shardwise_spmd::Row;
@@ -39,7 +40,7 @@ fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     field(f, "memory", &format!("about {} on a device", size(e.figures.memory_bytes)))?;
     field(f, "compute", &format!("{} on a device", flops(e.figures.flops)))?;
     if let (Some(time), Some(topology)) = (e.figures.step_time, &e.topology) {
-        let exposed: Option<Picoseconds> = e.groups.iter().map(|group| Some(group.time()?.exposed)).sum();
+        let exposed = e.groups.iter().try_fold(0, |sum: u64, group| Some(sum.saturating_add(group.time()?.exposed)));
         let exposed = exposed.map(|exposed| format!("; {} of communication are not hidden", duration(exposed)));
         let text = format!("{} predicted on {topology}{}", duration(time), exposed.unwrap_or_default());
         field(f, "step", &text)?;
@@ -182,10 +183,10 @@ fn place(remedy: &Remedy, notation: Notation) -> String {
 }
 
 fn at(loc: &Loc) -> String {
-    loc.file_pos().map_or(String::new(), |pos| format!(" at {}:{}:{}", pos.file, pos.line, pos.column))
+    loc.file_pos().map_or(String::new(), |_| format!(" at {loc}"))
 }
 
-/// Returns the text to write in place of the one that is there.
+/// Returns the text that the program states at the place after the change.
 fn change(remedy: &Remedy, notation: Notation) -> String {
     let Some(to) = &remedy.change.layout else {
         return match remedy.change.place {
@@ -249,10 +250,6 @@ fn change_of(before: u64, after: u64, show: impl Fn(u64) -> String) -> String {
         true => format!("{}, unchanged", show(before)),
         false => format!("{} -> {}", show(before), show(after)),
     }
-}
-
-fn short(op: &str) -> &str {
-    op.rsplit_once('.').map_or(op, |(_, op)| op)
 }
 
 /// Prints a label and a text, whose lines are broken between words.

@@ -1,9 +1,8 @@
 //! Why a compiled program communicates, and which change of one layout would save most of it.
 
 use crate::error::SourceLocation;
-use crate::topology::Overlap;
+use crate::topology::{Overlap, at_caller};
 use crate::{Error, Result, Topology, limits};
-use shardwise_base::Loc;
 use shardwise_explain::{self as explain, Notation, Options, Place};
 use shardwise_ir::Module;
 use shardwise_sim as sim;
@@ -116,10 +115,6 @@ pub(crate) fn of_module(
             || module.main_mesh().and_then(|mesh| sim::Topology::of_mesh(mesh)).transpose().map_err(Error::from);
         let topology = topology.map_or_else(of_mesh, |topology| topology.checked(at).map(Some))?;
         let options = Options { topology, overlap, notation: Notation::Rust, ..Options::default() };
-        let explained = explain::explain(module, &options).map_err(|mut found| {
-            found.0.iter_mut().filter(|d| d.loc == Loc::UNKNOWN).for_each(|d| d.loc = crate::context::loc(at));
-            found
-        })?;
-        Ok(Explanation(explained))
+        explain::explain(module, &options).map(Explanation).map_err(|found| at_caller(found, at))
     })
 }

@@ -98,14 +98,14 @@ pub struct Communication {
 impl Communication {
     /// Returns the sum over all rows of [`Row::bytes_received_in_all`].
     pub fn bytes_received(&self) -> u64 {
-        self.rows.iter().map(Row::bytes_received_in_all).sum()
+        total(self.rows.iter().map(Row::bytes_received_in_all))
     }
 
     /// Returns the sum over all rows of [`Row::bytes_least`] in all runs, which is a lower bound of
     /// [`Communication::bytes_received`] for these moves. A row for which it is not known counts nothing, and an
     /// unknown number of runs counts as one. Other layouts or strategies may need less.
     pub fn bytes_least(&self) -> u64 {
-        self.rows.iter().map(|r| r.bytes_least().unwrap_or(0).saturating_mul(r.count.unwrap_or(1))).sum()
+        total(self.rows.iter().map(|r| r.bytes_least().unwrap_or(0).saturating_mul(r.count.unwrap_or(1))))
     }
 
     /// Returns a number of bytes that some device has to receive in every program with these layouts of arguments,
@@ -117,13 +117,18 @@ impl Communication {
     /// Returns the bytes that all devices together receive in all runs. If a number of runs is not known, one is
     /// counted.
     pub fn bytes_total(&self) -> u64 {
-        self.rows.iter().map(|r| r.bytes_total.saturating_mul(r.count.unwrap_or(1))).sum()
+        total(self.rows.iter().map(|r| r.bytes_total.saturating_mul(r.count.unwrap_or(1))))
     }
 
     /// Returns how many rows are of this kind (`all-reduce`).
     pub fn count_of(&self, kind: &str) -> usize {
         self.rows.iter().filter(|r| r.kind.name() == kind).count()
     }
+}
+
+/// Returns the sum of numbers of bytes, or `u64::MAX` if the sum is larger.
+fn total(bytes: impl Iterator<Item = u64>) -> u64 {
+    bytes.fold(0, u64::saturating_add)
 }
 
 fn missing(moved: &Reshard) -> u64 {

@@ -113,8 +113,8 @@ fn outcome(name: String, module: &Module, options: &Options) -> Result<Outcome> 
 fn least(module: &Module) -> Result<u64> {
     let program = prepare(module, &mut Default::default()).map_err(mistake)?;
     let received =
-        |module: &Module| Some(partition(module, &mut Default::default()).ok()?.communication.bytes_received());
-    let mut least = partition(&program, &mut Default::default()).map_err(mistake)?.communication.bytes_received();
+        |module: &Module| partition(module, &mut Default::default()).map(|found| found.communication.bytes_received());
+    let mut least = received(&program).map_err(mistake)?;
     let Some(mesh) = program.main_mesh() else { return Ok(least) };
     for spec in specs(&program) {
         for layout in layouts(&spec, mesh).into_iter().map(Some).chain([None]) {

@@ -1,12 +1,13 @@
 //! Applied remedies do what they say, and every collective has a source and a reason.
 
-use crate::{corpus, parsed};
+use crate::{parsed, sources};
 use shardwise_base::Diagnostics;
 use shardwise_check::generate;
 use shardwise_explain::{DeltaKind, Explanation, Options, Place, Remedy, explain};
 use shardwise_ir::Module;
 use shardwise_sim::Topology;
 use shardwise_spmd::{Communication, partition};
+use shardwise_testing::Program;
 
 fn communication(module: &Module) -> Result<Communication, Diagnostics> {
     Ok(partition(module, &mut Default::default())?.communication)
@@ -58,9 +59,7 @@ fn check(name: &str, module: &Module, options: &Options) -> (usize, usize) {
 #[test]
 fn every_remedy_of_the_corpus_does_what_it_says() {
     let (mut collectives, mut remedies) = (0, 0);
-    for file in corpus() {
-        let text = std::fs::read_to_string(&file).expect("the corpus can be read");
-        let name = file.file_name().and_then(|name| name.to_str()).expect("a name").to_string();
+    for Program { name, text } in sources() {
         let module = parsed(&name, &text);
         let options = Options { trials: Some(8), ..Options::default() };
         let counts = check(&name, &module, &options);

@@ -8,7 +8,7 @@ mod text;
 
 use shardwise_explain::{Explanation, Options, explain};
 use shardwise_ir::Module;
-use std::path::{Path, PathBuf};
+use shardwise_testing::{Program, corpus};
 
 /// Parses a program that must be valid.
 #[track_caller]
@@ -23,15 +23,8 @@ fn explained(text: &str) -> Explanation {
     explain(&parsed("a.mlir", text), &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Returns the source programs of the corpus, sorted: not those that other tools made from them.
-fn corpus() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/corpus");
-    let read = |dir: &Path| std::fs::read_dir(dir).expect("the corpus is there").map(|e| e.expect("an entry").path());
-    let mut files: Vec<PathBuf> = read(&root).filter(|dir| dir.is_dir()).flat_map(|dir| read(&dir)).collect();
-    files.retain(|file| {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.ends_with(".mlir") && name.matches('.').count() == 1
-    });
-    files.sort();
-    files
+/// Returns the source programs of the corpus: not those that other tools made from them.
+fn sources() -> Vec<Program> {
+    let is_source = |program: &Program| program.name.starts_with("corpus/") && !program.name.contains('.');
+    corpus().into_iter().filter(is_source).collect()
 }

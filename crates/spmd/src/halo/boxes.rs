@@ -176,7 +176,7 @@ impl Fetch<'_> {
     }
 }
 
-/// Where the boxes of a round are, for each dimension and device.
+/// The positions of the boxes of a round, for each dimension and device.
 struct Places {
     /// The position in its own block from which a device sends an array; `None` if it sends nothing.
     sliced: Vec<Vec<Option<i64>>>,
