@@ -51,7 +51,7 @@ fn size(text: &str) -> Option<f64> {
     units.iter().find_map(|(unit, scale)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale))
 }
 
-/// Returns the bytes with which a level is measured: half of it, or eight times the last cache for the memory.
+/// Returns the bytes with which a level is measured: half of it, but at most [`MOST_BYTES`].
 pub(crate) fn probe_bytes(level: &Level) -> usize {
     let half = (level.bytes / 2.0) as usize;
     half.clamp(4096, MOST_BYTES)

@@ -50,7 +50,8 @@ fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
-/// Returns a program of `count` instructions of one element. Each result is returned, so that none are fused.
+/// Returns a program with `count` instructions, each of which computes one element. The program returns all of their
+/// results, so that the instructions are not fused.
 pub(crate) fn chain(count: usize) -> String {
     let line = |i: usize| {
         let operand = if i == 0 { "%x".to_string() } else { format!("%{}", i - 1) };
@@ -81,20 +82,17 @@ pub(crate) fn turns(count: usize) -> String {
     main("", &body, "tensor<i32>")
 }
 
-/// Returns, for each op that may be elementwise and each type, programs of one op and of [`CHAIN`] ops. Those that are
-/// not valid have no such type, or are no elementwise ops.
+/// Returns programs of one op and of [`CHAIN`] ops, for each elementwise op and each type that it has.
 pub(crate) fn elements() -> Vec<(&'static str, DType, [String; 2])> {
     let mut programs = vec![];
-    for &op in Opcode::ALL {
-        let is_known = op.name().starts_with("stablehlo.") || op.name().starts_with("chlo.");
+    let is_known = |name: &&str| name.starts_with("stablehlo.") || name.starts_with("chlo.");
+    for name in Opcode::ALL.iter().map(|op| op.name()).filter(is_known) {
         for dtype in [DType::F32, DType::BF16, DType::F64, DType::I32] {
-            for operands in [1, 2] {
-                let texts = [1, CHAIN].map(|count| element_chain(op.name(), dtype.name(), operands, count));
-                if is_known && is_elementwise(&texts[0]) {
-                    programs.push((op.name(), dtype, texts));
-                }
-            }
-            programs.extend(special(op.name(), dtype).into_iter().filter(|(_, _, texts)| is_elementwise(&texts[0])));
+            let plain = [1, 2].map(|operands| {
+                (name, dtype, [1, CHAIN].map(|count| element_chain(name, dtype.name(), operands, count)))
+            });
+            let all = plain.into_iter().chain(special(name, dtype));
+            programs.extend(all.filter(|(_, _, texts)| is_elementwise(&texts[0])));
         }
     }
     programs

@@ -59,14 +59,14 @@ impl Timed {
         repeated(run)
     }
 
-    /// Returns the time of a whole call. Panics if a run fails.
-    pub(crate) fn whole_seconds(&self) -> f64 {
+    /// Returns the time of a whole call. Fails if a run does.
+    pub(crate) fn whole_seconds(&self) -> Result<f64, Diagnostics> {
         let run = || {
             let start = Instant::now();
             self.program.execute(self.lent())?;
             Ok(start.elapsed().as_secs_f64())
         };
-        repeated(run).unwrap_or(0.0)
+        repeated(run)
     }
 }
 

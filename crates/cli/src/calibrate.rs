@@ -25,7 +25,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<(), Diagnostics> {
 /// environment names none either. Fails if the file cannot be read or has mistakes.
 pub fn own(file: Option<&Path>) -> Result<Option<Machine>, Diagnostics> {
     match file {
-        Some(path) => Ok(Machine::load(path)?.into_iter().next()),
+        Some(path) => Machine::load(path).map(Some),
         None => Machine::own(),
     }
 }

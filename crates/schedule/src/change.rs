@@ -105,8 +105,15 @@ impl Site {
             Site::Matmul(matmul) => matmul.products[0].op,
             other => other.collectives()[0],
         };
-        let view = sites.view(op);
-        view.data().reason.as_ref().map_or(view.loc(), |reason| &reason.consumer_loc).clone()
+        sites.view(op).origin().clone()
+    }
+
+    pub(crate) fn as_prefetch(&self) -> Option<&Prefetch> {
+        if let Site::Prefetch(prefetch) = self { Some(prefetch) } else { None }
+    }
+
+    fn as_matmul(&self) -> Option<&Matmul> {
+        if let Site::Matmul(matmul) = self { Some(matmul) } else { None }
     }
 }
 
@@ -135,16 +142,6 @@ impl Variant {
             Variant::Combine => Some(combine::apply(module, chosen)?),
             Variant::Prefetch => Some(prefetch::apply(module, chosen)?),
         })
-    }
-}
-
-impl Site {
-    pub(crate) fn as_prefetch(&self) -> Option<&Prefetch> {
-        if let Site::Prefetch(prefetch) = self { Some(prefetch) } else { None }
-    }
-
-    fn as_matmul(&self) -> Option<&Matmul> {
-        if let Site::Matmul(matmul) = self { Some(matmul) } else { None }
     }
 }
 

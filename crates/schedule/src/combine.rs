@@ -1,7 +1,7 @@
 //! Small sums over the same devices as one, so that their latency is paid once.
 
 use crate::change::Site;
-use crate::site::{Sites, map_main};
+use crate::site::{Sites, map_main, set_reason};
 use crate::times::Times;
 use shardwise_base::{AxisRef, DType, Diagnostics, Mesh, Varying};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
@@ -24,8 +24,8 @@ pub(crate) struct Combine {
     pub(crate) like: Like,
 }
 
-/// The facts on which the decision depends, beside the sizes. Sums of values that vary over other axes are not combined:
-/// all of them would vary over all of these axes.
+/// The facts on which the decision depends, beside the sizes. Sums of values that vary over other axes are not
+/// combined, because all of them would vary over all of these axes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Like {
     collective: CollectiveView,
@@ -137,8 +137,7 @@ fn build<'s>(group: &Combine, last: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mu
         .collect();
     let all = make::concatenate(b, &flat, 0);
     let sum = make_collective::all_reduce(b, all, group.kind, &group.mesh, &group.axes);
-    let op = b.body.def_op(sum).expect("it was just made");
-    b.body.op_mut(op).reason = last.data().reason.clone();
+    set_reason(b, sum, last.data().reason.clone());
     let mut start = 0;
     for view in members {
         let ty = view.result_tensor(0);

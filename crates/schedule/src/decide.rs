@@ -36,7 +36,8 @@ impl Default for Options {
 pub struct Scheduled {
     /// The program of one device.
     pub module: Module,
-    /// The changes that were tried, in the order of the time that they could hide.
+    /// The changes that were tried, in the order of the time that they could hide. On a host no change is tried, and
+    /// one decision says so.
     pub decisions: Vec<Decision>,
     /// The predicted time of the given program, in its own order.
     pub before: Picoseconds,
@@ -96,9 +97,7 @@ impl Decision {
         };
         Diagnostic::remark("schedule", &self.loc, message).note(self.why.clone())
     }
-}
 
-impl Decision {
     /// Takes a change back, because the program with it cannot be ordered well enough.
     fn undo(&mut self) {
         if self.is_taken {
@@ -127,7 +126,8 @@ impl fmt::Display for Decision {
 ///
 /// With [`Overlap::Off`], the program is returned as it is. With [`Overlap::Auto`], a change is made if the predicted
 /// gain is at least [`Options::threshold`], and the predicted time never grows. With [`Overlap::Force`], every change
-/// is made that is possible.
+/// is made that is possible. A program for a host is returned as it is, too, because a host runs one instruction after
+/// the other.
 ///
 /// Floats that are summed in another order are rounded in other places. Integers and exact sums stay equal.
 ///
@@ -152,12 +152,31 @@ pub fn schedule(
     if overlap == Overlap::Off {
         return Ok(scheduled);
     }
+    if topology.machine().is_host() {
+        scheduled.decisions.extend(left_on_host(module, before));
+        return Ok(scheduled);
+    }
     let room = (Summary::of(&given, topology).capacity_bytes as f64 * options.memory_share) as u64;
     let most = room.max((peak_before as f64 * (1.0 + options.memory_growth)) as u64);
     let mut search = Search { topology, overlap, options, most, budget: options.op_budget, tried: vec![] };
     let changed = search.changes(module, &mut scheduled.decisions)?;
     search.write(module, changed, &mut scheduled)?;
     Ok(scheduled)
+}
+
+/// Returns the decision to leave a program for a host as it is, or `None` if the program has no collectives.
+fn left_on_host(module: &Module, before: Picoseconds) -> Option<Decision> {
+    let sites = Sites::new(module, &module.main()?.body);
+    let loc = sites.collectives().next()?.origin().clone();
+    Some(Decision {
+        what: "all collectives".into(),
+        loc,
+        count: sites.collectives().count(),
+        is_taken: false,
+        before,
+        after: None,
+        why: "a host runs one instruction after the other, so that nothing hides a collective".into(),
+    })
 }
 
 fn peak(timeline: &Timeline) -> u64 {
@@ -305,7 +324,7 @@ impl Search<'_> {
         Ok((decision, taken))
     }
 
-    /// Tries the ways to make the change of a class. Those that need too much memory are left out. Fails if the simulator
+    /// Tries the ways to make the change of a class. Leaves out those that need too much memory. Fails if the simulator
     /// does.
     fn variants(&mut self, sites: &Sites<'_>, class: &Class, now: &Trial) -> Result<Vec<Tried>, Diagnostics> {
         let mut tried = vec![];

@@ -51,7 +51,6 @@ mod ring;
 mod site;
 mod split;
 mod times;
-mod vary;
 mod write;
 
 pub use decide::{Decision, Options, Scheduled, schedule};

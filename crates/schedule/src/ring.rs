@@ -1,7 +1,7 @@
 //! Builds the loop over the pieces of a product: products, and permutes around the ring of devices.
 
 use crate::matmul::{Matmul, Product};
-use crate::site::short;
+use crate::site::{set_reason, short};
 use shardwise_base::{DType, Reason};
 use shardwise_ir::{Builder, OpView, Value};
 use shardwise_ops::collective::{AxisList, Permutation};
@@ -102,8 +102,7 @@ impl<'a> Ring<'a> {
         let along = AxisList::new(&self.matmul.mesh, self.matmul.axes.clone());
         let permutation = Permutation::ring(along, DIRECTIONS[side]);
         let sent = make_collective::collective_permute(b, x, &permutation);
-        let op = b.body.def_op(sent).expect("it was just made");
-        b.body.op_mut(op).reason = self.reason.clone();
+        set_reason(b, sent, self.reason.clone());
         sent
     }
 

@@ -1,9 +1,11 @@
 //! The ops of a program that changes look for, and small facts about them.
 
-use shardwise_base::{DType, DTypeKind, Diagnostics, EntityVec};
-use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Use, Uses, Value};
+use shardwise_base::{DType, DTypeKind, Diagnostics, EntityVec, Reason};
+use shardwise_ir::{Body, Builder, Func, Module, Op, OpView, Region, Use, Uses, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::control::trip_count;
+use shardwise_spmd::uniform::uniform;
+use std::sync::Arc;
 
 /// The main function of a program, with the uses of its values and the regions of its ops.
 pub(crate) struct Sites<'m> {
@@ -79,7 +81,8 @@ pub(crate) fn is_start(view: &OpView<'_>) -> bool {
     shardwise_ops::Opcode::of_view(view) == shardwise_ops::Opcode::AsyncStart
 }
 
-/// Returns the module with a new main function. Fails if `f` does.
+/// Returns the module with a new main function, whose values have their varying axes if the arguments of the given one
+/// have theirs. Fails if `f` does.
 pub(crate) fn map_main(
     module: &Module,
     f: impl FnOnce(&Func) -> Result<Func, Diagnostics>,
@@ -87,8 +90,15 @@ pub(crate) fn map_main(
     let mut out = module.clone();
     let Some(index) = module.main().and_then(|main| module.func_id(&main.name)) else { return Ok(out) };
     out.funcs[index.index()] = f(&module[index])?;
-    crate::vary::record(&mut out);
-    Ok(out)
+    let body = &out[index].body;
+    let is_recorded = out.main_mesh().is_some() && body.args().iter().all(|&v| body[v].varying.is_some());
+    if is_recorded { uniform(out) } else { Ok(out) }
+}
+
+/// Records the reason for the collective that has just made `v`.
+pub(crate) fn set_reason(b: &mut Builder<'_>, v: Value, reason: Option<Arc<Reason>>) {
+    let op = b.body.def_op(v).expect("a collective has just made the value");
+    b.body.op_mut(op).reason = reason;
 }
 
 /// Returns the name of an op without its dialect.

@@ -2,7 +2,7 @@
 
 use crate::change::Site;
 use crate::matmul;
-use crate::site::{Sites, map_main};
+use crate::site::{Sites, map_main, set_reason};
 use shardwise_base::{AxisRef, Diagnostics, Mesh};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Builder, Cloner, Module, Op, OpView, TensorType};
@@ -79,8 +79,7 @@ impl<'s> Rewrite<'s> for Splitter {
         let part = make_collective::reduce_scatter(b, x, split.dim, split.kind, &split.mesh, &split.axes);
         let whole = make_collective::all_gather(b, part, split.dim, &split.mesh, &split.axes);
         for v in [part, whole] {
-            let op = b.body.def_op(v).expect("it was just made");
-            b.body.op_mut(op).reason = view.data().reason.clone();
+            set_reason(b, v, view.data().reason.clone());
         }
         cloner.carry(view.result(0), whole, b);
         Ok(true)

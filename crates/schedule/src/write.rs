@@ -152,7 +152,7 @@ struct Pending {
 }
 
 impl Order {
-    /// Writes what an op needs that is not written yet.
+    /// Writes the steps that an op needs and that are not written yet.
     fn need(&mut self, view: &OpView<'_>) {
         used(view).into_iter().for_each(|v| self.write(v));
     }
@@ -189,7 +189,7 @@ impl Order {
         view.results().iter().for_each(|&v| _ = self.pending.insert(v, pending.clone()));
     }
 
-    /// Returns all steps. What is only needed by the terminator, or by nothing, is written last.
+    /// Returns all steps. Those that only the terminator needs, or that nothing needs, are the last ones.
     fn end(mut self, terminator: &OpView<'_>) -> Vec<Step> {
         self.need(terminator);
         while let Some((&v, _)) = self.pending.first_key_value() {

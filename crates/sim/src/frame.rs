@@ -65,7 +65,8 @@ impl<'m> Frame<'m> {
     }
 }
 
-fn bytes(ty: &Type) -> u64 {
+/// Returns the bytes of a type. A future has those of the values that it will hold.
+pub(crate) fn bytes(ty: &Type) -> u64 {
     match ty {
         Type::Tensor(tensor) => tensor.bytes(),
         Type::Tuple(types) | Type::Future(types) => types.iter().map(bytes).sum(),

@@ -7,19 +7,21 @@
 mod cost;
 mod groups;
 
+use crate::frame::bytes;
 use crate::memory::Allocation;
-use crate::simulate::{group_name, short};
+use crate::simulate::{described, group_name, of_turns, picoseconds, short};
 use crate::uncertainty::{self, Class};
 use crate::{Topology, order};
 use cost::{Cost, Costs};
 use groups::{Item, items};
 use shardwise_base::{AxisRef, Mesh, Varying};
-use shardwise_ir::{Body, Module, OpView, Region, Uses, Value};
+use shardwise_ir::{Body, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::collective::{CollectiveView, Transfer};
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
 use shardwise_view::{Lane, LaneIndex, LaneKind, Maker, MemoryPart, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The number of spans up to which each turn of a loop is listed.
@@ -40,7 +42,7 @@ pub(crate) fn simulate(module: &Module, body: &Body, topology: &Topology, mesh: 
     for (i, &v) in body.args().iter().enumerate() {
         host.allocate(body, v, format!("argument {i}"), 0);
     }
-    let mut frame = Frame { body, uses: Uses::compute(body), makers: HashMap::new(), held: HashMap::new() };
+    let mut frame = Frame::new(body);
     host.block(&mut frame, body.entry(), true);
     let mut timeline = order::finish(timeline, host.spans, &host.allocations);
     timeline.set_limits(machine.limits());
@@ -92,6 +94,21 @@ struct Frame<'m> {
     makers: HashMap<Value, usize>,
     /// The allocation of each value that is in memory.
     held: HashMap<Value, usize>,
+    /// The plans of the blocks that have run.
+    plans: BTreeMap<Region, Rc<Plan>>,
+}
+
+/// The items of a block, and the values whose memory each of them uses last.
+struct Plan {
+    items: Vec<Item>,
+    last_uses: Vec<Vec<Value>>,
+}
+
+impl<'m> Frame<'m> {
+    fn new(body: &'m Body) -> Frame<'m> {
+        let (makers, held, plans) = (HashMap::new(), HashMap::new(), BTreeMap::new());
+        Frame { body, uses: Uses::compute(body), makers, held, plans }
+    }
 }
 
 /// Returns the number of distinct values of `v` on the devices of a mesh.
@@ -100,18 +117,9 @@ fn instances(mesh: &Arc<Mesh>, body: &Body, v: Value) -> usize {
     AxisRef::total_size(mesh, &varying.axes(mesh))
 }
 
-fn picoseconds(seconds: f64) -> Picoseconds {
-    // A cast from a float saturates, and no time is negative.
-    (seconds * 1e12).round() as Picoseconds
-}
-
-fn bytes(body: &Body, v: Value) -> u64 {
-    body.ty(v).as_tensor().map_or(0, |tensor| tensor.bytes())
-}
-
 impl<'m> Host<'m> {
     fn allocate(&mut self, body: &Body, v: Value, name: String, start: Picoseconds) -> usize {
-        let bytes = bytes(body, v).saturating_mul(instances(self.mesh, body, v) as u64);
+        let bytes = bytes(body.ty(v)).saturating_mul(instances(self.mesh, body, v) as u64);
         let part = MemoryPart { name, loc: body.value(v).loc.clone(), bytes };
         self.allocations.push(Allocation { start, end: None, part });
         self.allocations.len() - 1
@@ -122,10 +130,8 @@ impl<'m> Host<'m> {
         let body = frame.body;
         let Some((&last, ops)) = body.region(region).ops.split_last() else { return };
         let block = self.module.view(body, last);
-        let mesh = self.mesh;
-        let items = items(block, ops, &frame.uses, &|v| instances(mesh, body, v));
-        let last_use = last_uses(&block, &items);
-        for (i, item) in items.iter().enumerate() {
+        let plan = self.plan(frame, region, &block, ops);
+        for (i, item) in plan.items.iter().enumerate() {
             let start = self.now;
             self.item(frame, &block, item);
             let root = block.at(item.root());
@@ -135,25 +141,34 @@ impl<'m> Host<'m> {
                     frame.held.insert(v, held);
                 }
             }
-            self.release(frame, &last_use, i, start);
+            self.release(frame, &plan.last_uses[i], start);
         }
         if !is_main {
-            self.release(frame, &last_use, items.len(), self.now);
+            self.release(frame, &plan.last_uses[plan.items.len()], self.now);
         }
     }
 
-    /// Ends the allocations of the values that item `i`, which started at `start`, uses last. A value in whose memory
+    /// Returns the plan of a block, which is made once for all turns of a loop.
+    fn plan(&self, frame: &mut Frame<'m>, region: Region, block: &OpView<'m>, ops: &[Op]) -> Rc<Plan> {
+        if let Some(known) = frame.plans.get(&region) {
+            return known.clone();
+        }
+        let items = items(*block, ops, &frame.uses, &|v| instances(self.mesh, frame.body, v));
+        let plan = Rc::new(Plan { last_uses: last_uses(block, region, &items), items });
+        frame.plans.insert(region, plan.clone());
+        plan
+    }
+
+    /// Ends the allocations of the values that an item, which started at `start`, uses last. A value in whose memory
     /// the item writes its result ends where the result begins.
-    fn release(&mut self, frame: &mut Frame<'m>, last_use: &[(Value, usize)], i: usize, start: Picoseconds) {
+    fn release(&mut self, frame: &mut Frame<'m>, values: &[Value], start: Picoseconds) {
         let new: u64 = self.allocations.last().filter(|a| a.start == start).map_or(0, |a| a.part.bytes);
         let mut is_reused = false;
-        for (v, _) in last_use.iter().filter(|(_, last)| *last == i) {
-            if let Some(held) = frame.held.remove(v) {
-                let own = &mut self.allocations[held];
-                let takes_over = !is_reused && own.part.bytes == new && own.start < start;
-                is_reused |= takes_over;
-                own.end = Some(if takes_over { start } else { self.now });
-            }
+        for held in values.iter().filter_map(|v| frame.held.remove(v)) {
+            let own = &mut self.allocations[held];
+            let takes_over = !is_reused && own.part.bytes == new && own.start < start;
+            is_reused |= takes_over;
+            own.end = Some(if takes_over { start } else { self.now });
         }
     }
 
@@ -214,17 +229,10 @@ impl<'m> Host<'m> {
     }
 
     fn span(&self, view: &OpView<'m>, kind: SpanKind, seconds: f64) -> Span {
-        let mut span = Span::new(self.lane, short(view), kind, self.now..self.now + picoseconds(seconds));
-        span.ops = vec![view.name().to_string()];
-        span.loc = view.origin().clone();
-        let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
-        let shapes: Vec<String> = types.clone().map(|tensor| tensor.short()).collect();
-        span.shape = (!shapes.is_empty()).then(|| shapes.join(", "));
-        span.dtype = types.clone().next().map(|tensor| tensor.dtype);
-        span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
-        span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
-        (span.turn, span.devices) = (self.turn, self.mesh.size());
-        span
+        let end = self.now.saturating_add(picoseconds(seconds));
+        let dtype = view.results().iter().find_map(|&v| Some(view.body.ty(v).as_tensor()?.dtype));
+        let (turn, devices) = (self.turn, self.mesh.size());
+        Span { turn, devices, dtype, ..described(view, self.lane, kind, self.now..end) }
     }
 
     /// Adds a span that reads the operands of `views` and makes the results of the last of them.
@@ -265,22 +273,20 @@ impl<'m> Host<'m> {
         let (outer, trips) = (self.turn, trip_count(view));
         let [cond, body] = [view.regions()[0], view.regions()[1]];
         let (turns, first) = (trips.unwrap_or(1), self.spans.len());
-        let (mut listed, mut period) = (0, 0);
+        let (mut listed, mut period, mut last) = (0, 0, first);
         while listed < turns && (listed < LISTED_TURNS || self.spans.len() - first < LISTED_SPANS) {
-            (self.turn, period) = (Some(listed), self.now);
-            self.now += picoseconds(self.costs.turn());
+            let start = self.now;
+            (self.turn, last) = (Some(listed), self.spans.len());
+            self.now = start.saturating_add(picoseconds(self.costs.turn()));
             self.block(frame, cond, false);
             self.block(frame, body, false);
-            period = self.now - period;
+            period = self.now - start;
             listed += 1;
         }
         self.turn = outer;
         if listed < turns {
-            let mut span = self.span(view, SpanKind::Control, 0.0);
+            let mut span = of_turns(self.span(view, SpanKind::Control, 0.0), listed..turns, &self.spans[last..]);
             span.end = self.now.saturating_add(period.saturating_mul(turns - listed));
-            span.name = format!("turns {listed} to {}", turns - 1);
-            (span.shape, span.runs) = (None, turns - listed);
-            span.note = Some("each turn like the one before".into());
             self.now = span.end;
             self.spans.push(span);
         }
@@ -318,24 +324,36 @@ impl<'m> Host<'m> {
         let Some(callee) = calls::callee(view) else { return self.pass_on(frame, view) };
         let control = self.open(frame, view);
         let body = &self.module[callee].body;
-        let mut inner = Frame { body, uses: Uses::compute(body), makers: HashMap::new(), held: HashMap::new() };
+        let mut inner = Frame::new(body);
         self.block(&mut inner, body.entry(), false);
         self.close(control, None);
     }
 }
 
-/// Returns the item that uses each value last, or the number of items for a value that the block returns.
-fn last_uses(block: &OpView<'_>, items: &[Item]) -> Vec<(Value, usize)> {
+/// Returns, for each item, the values of the block whose memory it uses last, in ascending order. One more list has the
+/// values that the block returns. The results of an op that does nothing are in the memory of its operands.
+fn last_uses(block: &OpView<'_>, region: Region, items: &[Item]) -> Vec<Vec<Value>> {
+    // Values from outside of the block have no base: blocks around it use them, too.
+    let mut bases: HashMap<Value, Value> = block.body.region(region).args.iter().map(|&v| (v, v)).collect();
     let mut last: HashMap<Value, usize> = HashMap::new();
     for (i, item) in items.iter().enumerate() {
-        let views = item.ops().iter().map(|&op| block.at(op));
-        for view in views {
-            let read = view.operands().iter().copied().chain(view.captured());
-            last.extend(read.chain(view.results().iter().copied()).map(|v| (v, i)));
+        for view in item.ops().iter().map(|&op| block.at(op)) {
+            let used = view.operands().iter().copied().chain(view.captured());
+            last.extend(used.filter_map(|v| Some((*bases.get(&v)?, i))));
+            for (j, &v) in view.results().iter().enumerate() {
+                let read = view.operands().get(j).or(view.operands().first());
+                let base = match read.filter(|_| matches!(item, Item::Free(_))) {
+                    Some(read) => bases.get(read).copied(),
+                    None => Some(v),
+                };
+                bases.extend(base.map(|base| (v, base)));
+                last.extend(base.map(|base| (base, i)));
+            }
         }
     }
-    last.extend(block.operands().iter().map(|&v| (v, items.len())));
-    let mut last: Vec<(Value, usize)> = last.into_iter().collect();
-    last.sort_unstable();
-    last
+    last.extend(block.operands().iter().filter_map(|v| Some((*bases.get(v)?, items.len()))));
+    let mut by_item = vec![vec![]; items.len() + 1];
+    last.into_iter().for_each(|(v, i)| by_item[i].push(v));
+    by_item.iter_mut().for_each(|values| values.sort_unstable());
+    by_item
 }

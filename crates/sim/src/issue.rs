@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 pub struct Issue {
     /// The timeline.
     pub timeline: Timeline,
-    /// The ops that are issued in each block of the main function, without its terminator. Of a loop, this is the last turn that
-    /// is listed. Blocks that never run are left out.
+    /// The ops that are issued in each block of the main function, without its terminator. A block of a loop has those
+    /// of the last turn that is listed. Blocks that never run are left out.
     pub blocks: BTreeMap<Region, Vec<Issued>>,
 }
 

@@ -179,28 +179,26 @@ static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
 });
 
 impl Machine {
-    /// Reads the machines of a file. `Machine::parse` describes its form.
+    /// Reads the first machine of a file. `Machine::parse` describes its form.
     ///
     /// # Errors
-    /// Fails if the file cannot be read (`machine-file`), or if its text has mistakes (`machine-text`).
-    pub fn load(path: &Path) -> Result<Vec<Machine>, Diagnostics> {
+    /// Fails if the file cannot be read or has no machine (`machine-file`), or if its text has mistakes
+    /// (`machine-text`).
+    pub fn load(path: &Path) -> Result<Machine, Diagnostics> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|e| unreadable(&name, &e.to_string()))?;
-        let machines = Machine::parse(&text, &name)?;
-        if machines.is_empty() {
-            return Err(unreadable(&name, "it has no machine").into());
-        }
-        Ok(machines)
+        let first = Machine::parse(&text, &name)?.into_iter().next();
+        first.ok_or_else(|| unreadable(&name, "it has no machine").into())
     }
 
     /// Returns the machine of the file that the environment variable `SHARDWISE_MACHINE` names, or `None` if the
-    /// variable is not set or empty. If the file has several machines, it is the first one.
+    /// variable is not set or empty.
     ///
     /// # Errors
     /// Fails as [`Machine::load`] does.
     pub fn own() -> Result<Option<Machine>, Diagnostics> {
         match std::env::var_os("SHARDWISE_MACHINE").filter(|path| !path.is_empty()) {
-            Some(path) => Ok(Machine::load(Path::new(&path))?.into_iter().next()),
+            Some(path) => Machine::load(Path::new(&path)).map(Some),
             None => Ok(None),
         }
     }
@@ -317,7 +315,7 @@ impl Section {
     /// Reads `NAME "TITLE"` or `NAME "TITLE" like OTHER`. Fails if the text has another form, or if there is no other
     /// section of that name and kind before.
     fn parse(head: &str, is_host: bool, before: &[Section], loc: Loc) -> Result<Section, Diagnostic> {
-        let mut parts = head.split('"');
+        let mut parts = head.splitn(3, '"');
         let (name, title, rest) = match (parts.next(), parts.next(), parts.next()) {
             (Some(name), Some(title), Some(rest)) => (name.trim(), title, rest.trim()),
             _ => return Err(bad_line(&loc, "a machine needs a name and a title in quotes")),
@@ -327,10 +325,12 @@ impl Section {
             let like = before.iter().find(|s| *s.name == *like.trim() && s.rates.is_some() == is_host);
             let like = like.ok_or_else(|| bad_line(&loc, "no chip of this name comes before"))?;
             (facts, rates) = (like.facts.clone(), like.rates.clone());
-            // What is known of one machine is an assumption about another one.
+            // A fact about one machine is an assumption about another one.
             let is_general = like.name.starts_with('_');
             let all = facts.values_mut().chain(rates.iter_mut().flat_map(BTreeMap::values_mut));
             all.for_each(|fact| fact.is_verified &= is_general);
+        } else if !rest.is_empty() {
+            return Err(bad_line(&loc, "only `like OTHER` can follow the title of a machine"));
         }
         Ok(Section { name: name.into(), title: title.into(), facts, rates, loc })
     }
@@ -466,6 +466,8 @@ mod tests {
             ("chip a \"A\"\nclock_hz x | a clock", "not a number"),
             ("chip a \"A\"\nclock_hz 1", "source"),
             ("chip a \"A\" like b", "no chip"),
+            ("chip a \"A\" as b", "can follow the title"),
+            ("chip a \"A\" \"B\"", "can follow the title"),
             ("chip a \"A\"\nclock_hz 1 | a clock", "lacks the constant"),
         ];
         for (text, expected) in cases {

@@ -99,7 +99,11 @@ impl Rates {
                 curves.entry(curve.into()).or_default().push((size as f64, fact.value));
             }
         }
-        curves.values_mut().for_each(|points| points.sort_by(|a, b| a.0.total_cmp(&b.0)));
+        for points in curves.values_mut() {
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            // `8` and `08` are one size.
+            points.dedup_by_key(|point| point.0);
+        }
         let products = products.into_iter().map(|(dtype, points)| (dtype, Grid::new(points))).collect();
         Rates { facts, curves, products }
     }

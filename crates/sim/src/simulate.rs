@@ -29,19 +29,21 @@ use shardwise_view::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
 /// Which collectives run beside other ops.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Overlap {
-    /// Only the collectives that the program starts with `async_start`.
+    /// Only the collectives that the program starts with `async_start` run beside other ops.
     #[default]
     Off,
-    /// Those of [`Overlap::Off`], all-gathers, permutes and broadcasts, and the others where compilers for the machine
-    /// make them asynchronous. If that is no faster than [`Overlap::Off`], the result is that of `Off`.
+    /// All-gathers, permutes, broadcasts and the collectives that the program starts run beside other ops. All others
+    /// do so, too, if compilers for the machine make them asynchronous. If that is no faster than [`Overlap::Off`],
+    /// the result is that of `Off`.
     Auto,
-    /// All collectives.
+    /// All collectives run beside other ops.
     Force,
 }
 
@@ -139,7 +141,11 @@ pub(crate) fn simulate_exactly(
 ///
 /// # Errors
 /// Fails as [`simulate`] does.
+///
+/// # Panics
+/// Panics if the machine is a host, which runs ops in the order of the program.
 pub fn issue(module: &Module, topology: &Topology, overlap: Overlap, look_ahead: usize) -> Result<Issue, Diagnostics> {
+    assert!(!topology.machine().is_host(), "a host runs ops in the order of the program");
     let (mesh, placement) = placed(module, topology)?;
     Ok(Simulator::run(module, topology, (&mesh, &placement), overlap, look_ahead))
 }
@@ -220,7 +226,8 @@ fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     Err(Diagnostic::error("simulate-global", found.loc(), message).help("partition the program first"))
 }
 
-fn picoseconds(seconds: f64) -> Picoseconds {
+/// Returns a time in picoseconds, at most the largest one.
+pub(crate) fn picoseconds(seconds: f64) -> Picoseconds {
     // A cast from a float saturates, and no time is negative.
     (seconds * 1e12).round() as Picoseconds
 }
@@ -316,7 +323,7 @@ impl<'m> Simulator<'m> {
             order.push((i, may_overlap));
         }
         self.record(body, region, &plan, &kinds, &done, order);
-        // What a region starts ends in it.
+        // A collective that a region starts ends in it.
         let end = if is_main { frame.ready(&results).0.max(self.state.core_free) } else { self.wait(frame, &results) };
         memory::account(&mut self.memory, block, frame, &plan, &done, (&results, end, is_main));
         results
@@ -395,7 +402,7 @@ impl<'m> Simulator<'m> {
                     Opcode::AsyncStart => self.start(frame, &view, inputs),
                     Opcode::AsyncDone => self.wait_for(frame, *op, inputs),
                     _ => match CollectiveView::of(&view) {
-                        // What has nothing to run beside it is synchronous, and the core needs not meet the others.
+                        // With nothing to run beside it, it is synchronous, and the core need not meet the others.
                         Some(collective) => self.collective(frame, &view, &collective, inputs, may_overlap),
                         None if is_host_op(&view) => self.exchange_with_host(frame, &view, inputs),
                         None => self.free(frame, *op, inputs),
@@ -650,11 +657,8 @@ impl<'m> Simulator<'m> {
     fn further_turns(&mut self, view: &OpView<'m>, rest: u64, period: Picoseconds, first: usize) -> Picoseconds {
         let shift = period.saturating_mul(rest);
         let start = self.state.core_free;
-        let mut span = self.span(view, self.core, SpanKind::Control, start, start.saturating_add(shift));
-        span.name = format!("turns {LISTED_TURNS} to {}", LISTED_TURNS + rest - 1);
-        (span.shape, span.runs) = (None, rest);
-        span.note = Some("each turn like the one before".into());
-        span.work = total(&self.spans[first..], rest);
+        let span = self.span(view, self.core, SpanKind::Control, start, start.saturating_add(shift));
+        let span = of_turns(span, LISTED_TURNS..LISTED_TURNS + rest, &self.spans[first..]);
         self.spans.push(span);
         self.state.core_free = start.saturating_add(shift);
         self.state.links.iter_mut().for_each(|(_, free)| *free = free.saturating_add(shift));
@@ -725,17 +729,8 @@ impl<'m> Simulator<'m> {
     }
 
     fn span(&self, view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, start: Picoseconds, end: Picoseconds) -> Span {
-        let mut span = Span::new(lane, short(view), kind, start..end);
-        span.ops = vec![view.name().to_string()];
-        let reason = view.data().reason.as_ref();
-        span.loc = view.origin().clone();
-        let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
-        let types: Vec<String> = types.map(|tensor| tensor.short()).collect();
-        span.shape = (!types.is_empty()).then(|| types.join(", "));
-        span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
-        span.reason = reason.map(|reason| reason.text.to_string());
-        (span.turn, span.devices) = (self.turn, self.mesh.size());
-        span
+        let (turn, devices) = (self.turn, self.mesh.size());
+        Span { turn, devices, ..described(view, lane, kind, start..end) }
     }
 
     /// Adds a span that waits for the spans of its inputs.
@@ -746,6 +741,27 @@ impl<'m> Simulator<'m> {
         self.spans.push(span);
         SpanIndex::new(self.spans.len() - 1)
     }
+}
+
+/// Returns a span with what is known of an op without running it.
+pub(crate) fn described(view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, time: Range<Picoseconds>) -> Span {
+    let mut span = Span::new(lane, short(view), kind, time);
+    span.ops = vec![view.name().to_string()];
+    span.loc = view.origin().clone();
+    let types = view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor());
+    let types: Vec<String> = types.map(|tensor| tensor.short()).collect();
+    span.shape = (!types.is_empty()).then(|| types.join(", "));
+    span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
+    span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
+    span
+}
+
+/// Returns the span of a loop as that of these turns, each of which has the work of the spans `like`.
+pub(crate) fn of_turns(span: Span, turns: Range<u64>, like: &[Span]) -> Span {
+    let runs = turns.end - turns.start;
+    let name = format!("turns {} to {}", turns.start, turns.end - 1);
+    let note = Some("each turn like the one before".to_string());
+    Span { name, shape: None, runs, note, work: total(like, runs), ..span }
 }
 
 fn is_host_op(view: &OpView<'_>) -> bool {
@@ -778,7 +794,8 @@ fn unknown_cost(view: &OpView<'_>) -> String {
 /// Returns the work of all these spans, `runs` times. What one of them does not know is left out.
 fn total(spans: &[Span], runs: u64) -> Work {
     let sum = |of: fn(&Work) -> Option<u64>| -> Option<u64> {
-        spans.iter().filter_map(|span| of(&span.work)).reduce(u64::saturating_add).map(|n| n.saturating_mul(runs))
+        let each = spans.iter().filter_map(|span| Some(of(&span.work)?.saturating_mul(span.instances as u64)));
+        each.reduce(u64::saturating_add).map(|n| n.saturating_mul(runs))
     };
     Work {
         flops: sum(|work| work.flops),

@@ -1,17 +1,18 @@
 //! The numbers of a predicted run that answer the first questions: how long, how well used, and does it fit.
 
 use crate::Topology;
-use shardwise_view::{Picoseconds, Timeline};
+use shardwise_view::{Picoseconds, Span, Timeline};
 
 /// The totals of a predicted run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Summary {
     /// The time of one run.
     pub step_time: Picoseconds,
-    /// The flops that a device computes.
+    /// The flops that a device computes, or a host for all devices.
     pub flops: u64,
-    /// The part of the published peak rate of bf16 that `flops` in `step_time` are, or `None` if nothing takes time. It
-    /// can be above 1 for types that a machine computes faster than bf16.
+    /// The part of the peak rate that `flops` in `step_time` are, or `None` if nothing takes time or the rate is not
+    /// known. The rate is the published one of bf16, and on a host the measured one of f32. The part can be above 1 for
+    /// types that a machine computes faster.
     pub utilization: Option<f64>,
     /// The largest number of bytes that a device has in its memory.
     pub peak_bytes: u64,
@@ -24,8 +25,10 @@ impl Summary {
     pub fn of(timeline: &Timeline, topology: &Topology) -> Summary {
         let c = &topology.machine().constants;
         let step_time = timeline.end();
-        let flops = timeline.spans.iter().filter_map(|span| span.work.flops).fold(0, u64::saturating_add);
-        let utilization = (step_time > 0).then(|| flops as f64 / (step_time as f64 * 1e-12 * c.peak_flops));
+        let all = |span: &Span| Some(span.work.flops?.saturating_mul(span.instances as u64));
+        let flops = timeline.spans.iter().filter_map(all).fold(0, u64::saturating_add);
+        let is_known = step_time > 0 && c.peak_flops > 0.0;
+        let utilization = is_known.then(|| flops as f64 / (step_time as f64 * 1e-12 * c.peak_flops));
         let peak_bytes = timeline.peak_memory().map_or(0, |peak| peak.bytes);
         Summary { step_time, flops, utilization, peak_bytes, capacity_bytes: c.hbm_bytes as u64 }
     }

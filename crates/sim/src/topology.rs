@@ -93,9 +93,9 @@ impl Topology {
         let chips = sizes.iter().try_fold(pods, |n, &size| n.checked_mul(size));
         let devices = chips.and_then(|n| n.checked_mul(machine.constants.devices_per_chip as usize));
         let is_domain = !machine.is_switched() || sizes.last() <= Some(&(machine.constants.host_chips as usize));
-        let is_domain = is_domain && !(machine.is_host() && pods != 1);
+        let is_one_host = !machine.is_host() || pods == 1;
         let is_possible = devices.is_some_and(|n| (1..=MAX_DEVICES).contains(&n));
-        if sizes.len() != expected || !is_possible || !is_domain {
+        if sizes.len() != expected || !is_possible || !is_domain || !is_one_host {
             let text = Grid(sizes, pods).to_string();
             return Err(bad_grid(&format!("{}:{text}", machine.name), Some(&machine)).into());
         }
@@ -204,8 +204,7 @@ impl fmt::Display for Grid<'_> {
 /// Fails if the file cannot be read or has no machine, or if there is no machine of this name.
 fn machine_of(name: &str, own: Option<Machine>) -> Result<Arc<Machine>, Diagnostics> {
     if std::path::Path::new(name).is_file() {
-        let first = Machine::load(name.as_ref())?.into_iter().next();
-        return first.map(Arc::new).ok_or_else(|| bad_grid(name, None).into());
+        return Machine::load(name.as_ref()).map(Arc::new);
     }
     match own {
         Some(own) if name == "host" || *own.name == *name => Ok(Arc::new(own)),

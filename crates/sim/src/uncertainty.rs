@@ -1,8 +1,8 @@
 //! Typical errors of predictions, by class of instruction.
 //!
-//! For chips, the error of a class is that which two of three published points do not exceed to which no constant was
-//! fitted (`points`). If constants of the class are guesses for a machine, it is larger. For a host, it was measured
-//! with the constants.
+//! For chips, the error of a class comes from the published points to which no constant was fitted (`points`): two of
+//! three of them have no larger error. If constants of the class are guesses for a machine, the error is larger. For a
+//! host, it was measured with the constants.
 
 use crate::{Machine, Point, points};
 use shardwise_view::{SpanKind, Timeline};

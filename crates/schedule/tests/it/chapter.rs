@@ -1,8 +1,9 @@
 //! The chapter's matmul on eight TPU v5e.
 
-use crate::programs::{predicted, published, scheduled, topology};
+use crate::programs::{predicted, published, scheduled, shown, topology};
 use shardwise_schedule::{Options, schedule};
-use shardwise_sim::Overlap;
+use shardwise_sim::{Machine, Overlap, Topology};
+use std::sync::Arc;
 
 #[test]
 fn auto_makes_the_chapters_collective_matmul() {
@@ -17,7 +18,7 @@ fn the_order_of_a_program_written_by_hand_is_kept() {
     let topology = topology("v5e:2x4");
     let module = published("collective_matmul");
     let out = scheduled(&module, &topology, Overlap::Auto);
-    // What the simulator promises for a compiler's order is what the written order takes.
+    // The written order takes the time that the simulator promises for a compiler's order.
     assert_eq!(out.after, predicted(&module, &topology, Overlap::Auto).end());
     assert!(out.before > out.after);
     let starts = out.module.main().unwrap().body.walk().into_iter();
@@ -30,7 +31,23 @@ fn off_changes_nothing() {
     let module = published("blocking");
     let out = scheduled(&module, &topology("v5e:2x4"), Overlap::Off);
     assert_eq!((out.decisions.len(), out.before), (0, out.after));
-    assert_eq!(crate::programs::shown(&out.module), crate::programs::shown(&module));
+    assert_eq!(shown(&out.module), shown(&module));
+}
+
+#[test]
+fn a_program_for_a_host_is_left_as_it_is() {
+    let text = "host mine \"My machine\"\nworkers 2 | by hand\nmemory_bytes 1e9 | by hand\n\
+                instruction_s 1e-6 | by hand\nspeedup 1.9 | by hand\nstream.4096 1e10 | by hand\n";
+    let machine = Machine::parse(text, "own.txt").unwrap().remove(0);
+    let topology = Topology::new(Arc::new(machine), &[8], 1).unwrap();
+    let module = published("blocking");
+    for overlap in [Overlap::Auto, Overlap::Force] {
+        let out = scheduled(&module, &topology, overlap);
+        assert_eq!((shown(&out.module), out.after), (shown(&module), out.before));
+        let notes = out.timeline(&topology).unwrap().notes;
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].starts_with("left as it is: all collectives (") && notes[0].contains("a host runs one"));
+    }
 }
 
 #[test]

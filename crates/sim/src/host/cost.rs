@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// An instruction that takes less time than this on one worker is not shared. Source: the host engine's pool.
 const SHARED_S: f64 = 60e-6;
 
-/// The elements of an op that was not measured that a worker computes in a second.
+/// The number of elements that a worker computes in a second, for an op that was not measured.
 const ASSUMED_ELEMENTS: f64 = 5e8;
 
 /// The rates of a host.
@@ -45,7 +45,7 @@ pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) 
     let moved = bytes_of(views, instances);
     let named = |name: String, amount: f64| Some(Subject { name, amount });
     if CollectiveView::of(root).is_some() {
-        let written: f64 = root.results().iter().map(|&v| bytes(root, v) * instances(v) as f64).sum();
+        let written = written(root, instances);
         return named(format!("collective.{}.{written:.0}", root.name()), written);
     }
     if let Some(product) = Product::of(root) {
@@ -55,8 +55,7 @@ pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) 
             false => named(format!("flops.{}.{dtype}.{flops:.0}", root.name()), flops),
         };
     }
-    let variant = if keeps_last(root) { "kept" } else { "moved" };
-    let dtype = element_type(root)?.name();
+    let (variant, dtype) = (variant(root), element_type(root)?.name());
     match kind(root) {
         Kind::Elementwise => named(format!("stream.{moved:.0}"), moved),
         Kind::Engine | Kind::Free => None,
@@ -111,15 +110,23 @@ impl<'a> Costs<'a> {
                 let folding = self.curve(root, sizes).map_or(0.0, |rate| sizes.moved / rate);
                 (self.elementwise(views, sizes).max(folding), Class::Element)
             }
-            _ => self.other(root, sizes),
+            _ => match self.curve(root, sizes) {
+                Some(rate) => (sizes.moved / rate, Class::Op),
+                None => self.unknown(sizes),
+            },
         }
     }
 
+    /// Returns the time of moving the data of an instruction that was not measured.
+    fn unknown(&self, sizes: &Sizes) -> (f64, Class) {
+        (sizes.moved / self.stream(sizes.moved), Class::Unknown)
+    }
+
     fn collective(&self, view: &OpView<'_>, sizes: &Sizes, instances: &dyn Fn(Value) -> usize) -> (f64, Class) {
-        let written: f64 = view.results().iter().map(|&v| bytes(view, v) * instances(v) as f64).sum();
+        let written = written(view, instances);
         match self.rates.at(&format!("collective.{}", view.name()), written) {
             Some(rate) => (written / rate, Class::Collective),
-            None => (sizes.moved / self.stream(sizes.moved), Class::Unknown),
+            None => self.unknown(sizes),
         }
     }
 
@@ -165,17 +172,10 @@ impl<'a> Costs<'a> {
         1.0 / known.filter(|rate| *rate > 0.0).unwrap_or(ASSUMED_ELEMENTS)
     }
 
-    fn other(&self, view: &OpView<'_>, sizes: &Sizes) -> (f64, Class) {
-        match self.curve(view, sizes) {
-            Some(rate) => (sizes.moved / rate, Class::Op),
-            None => (sizes.moved / self.stream(sizes.moved), Class::Unknown),
-        }
-    }
-
     /// Returns the rate that was measured of an op, for elements of its type or of a similar one. Returns `None` if
     /// there is none.
     fn curve(&self, view: &OpView<'_>, sizes: &Sizes) -> Option<f64> {
-        let variant = if keeps_last(view) { "kept" } else { "moved" };
+        let variant = variant(view);
         let (dtype, name) = (element_type(view).unwrap_or(DType::F32), view.name());
         let names = |dtype: DType| {
             let dtype = dtype.name();
@@ -231,9 +231,12 @@ fn bytes_of(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> f64 {
             *known = known.max(own);
         }
     }
-    let written = |&v: &Value| bytes(root, v) * instances(v) as f64;
-    let written: f64 = root.results().iter().map(written).sum();
-    read.values().sum::<f64>() + written
+    read.values().sum::<f64>() + written(root, instances)
+}
+
+/// Returns the bytes of the results of an op, each as often as it has instances.
+fn written(view: &OpView<'_>, instances: &dyn Fn(Value) -> usize) -> f64 {
+    view.results().iter().map(|&v| bytes(view, v) * instances(v) as f64).sum()
 }
 
 /// Returns the value from which a value is read: through ops that only change where elements are.
@@ -249,10 +252,10 @@ fn source(view: &OpView<'_>, v: Value) -> Value {
     v
 }
 
-/// Returns true if the last dimension of the first operand is the last one of the first result.
-fn keeps_last(view: &OpView<'_>) -> bool {
+/// Returns `kept` if the last dimension of the first operand is the last one of the first result, and else `moved`.
+fn variant(view: &OpView<'_>) -> &'static str {
     let facts = Opcode::of_view(view).facts();
-    let Some(rule) = facts.rule(view).rule().cloned() else { return true };
+    let Some(rule) = facts.rule(view).rule().cloned() else { return "kept" };
     let last = |mapping: Option<&shardwise_sharding::Mapping>| mapping.and_then(|m| m.factors().last());
-    last(rule.operands.first()) == last(rule.results.first())
+    if last(rule.operands.first()) == last(rule.results.first()) { "kept" } else { "moved" }
 }

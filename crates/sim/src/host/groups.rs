@@ -1,6 +1,6 @@
-//! Which ops of a block run as one instruction on a host: chains of elementwise ops, with the reduction of trailing
-//! dimensions that they use or that uses them. Ops that only change where elements are read are part of the ops that
-//! use them.
+//! Groups the ops of a block that run as one instruction on a host: chains of elementwise ops, with the reduction of
+//! trailing dimensions that they use or that uses them. Ops that only change where elements are read are part of the
+//! ops that use them.
 
 use crate::fuse::{is_bitcast, is_fusible};
 use crate::op::Product;
@@ -98,20 +98,26 @@ struct Grouping<'a> {
     uses: &'a Uses,
     instances: &'a dyn Fn(Value) -> usize,
     kinds: HashMap<Op, Kind>,
+    /// The views so far whose users all read their operands in their place.
+    read_through: HashSet<Op>,
 }
 
 /// Returns the items of a block without its terminator, in program order of their last ops.
 pub(super) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
     let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
-    let grouping = Grouping { block, uses, instances, kinds };
+    let mut grouping = Grouping { block, uses, instances, kinds, read_through: HashSet::new() };
     let mut groups: HashMap<Op, Vec<Op>> = HashMap::new();
     let mut claimed: HashSet<Op> = HashSet::new();
     for root in (0..ops.len()).rev() {
-        let is_computed = matches!(grouping.kinds[&ops[root]], Kind::Elementwise | Kind::Reduce);
-        if is_computed && !claimed.contains(&ops[root]) {
-            let group = grouping.grow(ops, root, &claimed);
-            claimed.extend(&group);
-            groups.insert(ops[root], group);
+        let (op, kind) = (ops[root], grouping.kinds[&ops[root]]);
+        match kind {
+            Kind::Elementwise | Kind::Reduce if !claimed.contains(&op) => {
+                let group = grouping.grow(ops, root, &claimed);
+                claimed.extend(&group);
+                groups.insert(op, group);
+            }
+            Kind::View if grouping.is_read_through(op) => _ = grouping.read_through.insert(op),
+            _ => {}
         }
     }
     let item = |&op: &Op| match grouping.kinds[&op] {
@@ -119,7 +125,7 @@ pub(super) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses, instances: &dyn 
         Kind::Engine => Some(Item::Engine(op)),
         _ if groups.contains_key(&op) => groups.remove(&op).map(Item::Group),
         _ if claimed.contains(&op) => None,
-        Kind::View if grouping.is_read_through(op) => Some(Item::Free(op)),
+        Kind::View if grouping.read_through.contains(&op) => Some(Item::Free(op)),
         _ => Some(Item::Group(vec![op])),
     };
     ops.iter().filter_map(item).collect()
@@ -169,13 +175,13 @@ impl Grouping<'_> {
     }
 
     /// Returns true if all users of a view read its operand in its place: elementwise ops, reductions, products and
-    /// other views that are read through.
+    /// other views that are read through. The users must have been visited before.
     fn is_read_through(&self, op: Op) -> bool {
         let view = self.block.at(op);
         let reads_through = |user: Op| match self.kinds.get(&user) {
             Some(Kind::Elementwise | Kind::Reduce) => true,
             Some(Kind::Other) => Product::of(&self.block.at(user)).is_some() && is_permutation(&view),
-            Some(Kind::View) => self.is_read_through(user),
+            Some(Kind::View) => self.read_through.contains(&user),
             _ => false,
         };
         view.results().iter().flat_map(|&v| self.uses.of(v)).all(|user| reads_through(user.op))

@@ -208,6 +208,53 @@ fn memory_follows_the_lives_of_values() {
     assert_eq!(timeline.at_peak.iter().map(|part| part.bytes).sum::<u64>(), summary.peak_bytes);
 }
 
+/// Returns a host with one device.
+fn host() -> Topology {
+    let text = "host mine \"My machine\"\nworkers 2 | by hand\nmemory_bytes 1e9 | by hand\n\
+                instruction_s 1e-6 | by hand\nspeedup 1.9 | by hand\nstream.4096 1e10 | by hand\n";
+    Topology::new(Arc::new(Machine::parse(text, "own.txt").unwrap().remove(0)), &[1], 1).unwrap()
+}
+
+/// The argument and the first result have 4 MiB each. A loop uses the result in each turn, and an op after the loop
+/// reads it in another shape.
+#[test]
+fn values_on_a_host_stay_until_their_last_use() {
+    let source = r#"func.func @main(%a: tensor<1024x1024xf32>, %x: tensor<1x1024xf32>)
+    -> (tensor<1x1024xf32>, tensor<1048576xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %w = stablehlo.negate %a : tensor<1024x1024xf32>
+  %r = stablehlo.reshape %w : (tensor<1024x1024xf32>) -> tensor<1048576xf32>
+  %l:2 = stablehlo.while(%i = %zero, %h = %x) : tensor<i32>, tensor<1x1024xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %d = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0]
+        : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %d : tensor<i32>, tensor<1x1024xf32>
+  }
+  %s = stablehlo.negate %l#1 : tensor<1x1024xf32>
+  %z = stablehlo.negate %r : tensor<1048576xf32>
+  return %s, %z : tensor<1x1024xf32>, tensor<1048576xf32>
+}"#;
+    let timeline = simulate(&localized(source), &host(), &Options::default()).unwrap();
+    assert_eq!(timeline.check(), Ok(()));
+    assert!(timeline.memory.iter().all(|memory| memory.bytes >= 8 << 20), "{:?}", timeline.memory);
+}
+
+/// The turns that are not listed count in the flops.
+#[test]
+fn all_turns_on_a_host_compute() {
+    let [few, many] = [1_000, 100_000].map(|count| {
+        let timeline = simulate(&localized(&turns(Some(count))), &host(), &Options::default()).unwrap();
+        Summary::of(&timeline, &host()).flops
+    });
+    assert!(many / few == 99 || many / few == 100, "{many} and {few}");
+}
+
 #[test]
 fn a_mesh_that_does_not_fit_is_refused() {
     let module = localized(ASYNCHRONOUS);
