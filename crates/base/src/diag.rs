@@ -131,6 +131,14 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// Formats the first `most` numbers of a list for a message: `0, 1, 2`, or `0, 1, 2, and 5 more`.
+pub fn listed(numbers: &[usize], most: usize) -> String {
+    let shown: Vec<String> = numbers.iter().take(most).map(usize::to_string).collect();
+    let more = numbers.len() - shown.len();
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    shown.join(", ") + &rest
+}
+
 /// Messages about a program, in the order in which they were found. A value returned as an error is never empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics(pub Vec<Diagnostic>);

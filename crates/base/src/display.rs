@@ -10,15 +10,14 @@ const LINE: usize = 75;
 
 /// Formats an array as NumPy's `str` does.
 pub fn literal(x: &Literal) -> String {
-    let is_long = x.size() > THRESHOLD;
-    let shown = shown_indices(x.shape(), is_long);
     if x.rank() == 0 {
         return format_scalar(x);
     }
     if x.size() == 0 {
         return "[]".into();
     }
-    let words = format_elements(x, &shown);
+    let is_long = x.size() > THRESHOLD;
+    let words = format_elements(x, &shown_indices(x.shape(), is_long));
     let width = words.iter().map(|w| w.chars().count()).max().unwrap_or(0);
     let words: Vec<String> = words.iter().map(|w| format!("{w:>width$}")).collect();
     let mut words = words.into_iter();
@@ -142,14 +141,9 @@ fn scalar(v: f64, dtype: DType) -> String {
 fn special(v: f64, has_sign: bool) -> Option<String> {
     let sign = match v {
         _ if v.is_finite() => return None,
-        _ if v.is_nan() || v > 0.0 => {
-            if has_sign {
-                "+"
-            } else {
-                ""
-            }
-        }
-        _ => "-",
+        _ if v < 0.0 => "-",
+        _ if has_sign => "+",
+        _ => "",
     };
     Some(format!("{sign}{}", if v.is_nan() { "nan" } else { "inf" }))
 }
@@ -235,14 +229,16 @@ fn floats(values: &[f64], dtype: DType, has_sign: bool) -> Vec<String> {
         true => format!("+{text}"),
         false => text,
     };
+    let most_decimals = |text: fn(&Digits, usize) -> String| {
+        let decimals = |d: Digits| text(&d, PRECISION).split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        finite().map(decimals).max().unwrap_or(0)
+    };
     let format: Box<dyn Fn(&Digits) -> String> = if is_scientific(values, dtype) {
-        let decimals = finite().map(|d| d.mantissa(PRECISION).split_once('.').map_or(0, |(_, f)| f.len())).max();
-        let decimals = decimals.unwrap_or(0);
+        let decimals = most_decimals(Digits::mantissa);
         let digits = finite().map(|d| d.exponent.unsigned_abs().to_string().len()).max().unwrap_or(0);
         Box::new(move |d| d.scientific(decimals, digits.max(2)))
     } else {
-        let decimals = finite().map(|d| d.positional(PRECISION).split_once('.').map_or(0, |(_, f)| f.len())).max();
-        let decimals = decimals.unwrap_or(0);
+        let decimals = most_decimals(Digits::positional);
         Box::new(move |d| {
             let text = d.positional(PRECISION);
             let length = text.find('.').map_or(text.len(), |point| point + 1 + decimals);
@@ -287,6 +283,7 @@ mod tests {
         assert_eq!(f(&[2, 2], &[0.0, 1.0, 2.0, 3.0]), "[[0. 1.]\n [2. 3.]]");
         assert_eq!(literal(&Literal::new([2, 1, 2], &[1i32, 2, 3, 40])), "[[[ 1  2]]\n\n [[ 3 40]]]");
         assert_eq!(literal(&Literal::new([0], &[] as &[f32])), "[]");
+        assert_eq!(literal(&Literal::new([1usize << 40, 0], &[] as &[f32])), "[]");
         let long = literal(&Literal::new([2000], &(0..2000).collect::<Vec<i32>>()));
         assert_eq!(long, "[   0    1    2 ... 1997 1998 1999]");
     }

@@ -1,4 +1,4 @@
-//! Where the text of programs goes that print while they run.
+//! The output of programs that print while they run.
 //!
 //! A line goes to the sink of the thread, else to that of the process, else to the standard error output. The thread is
 //! the one that runs the program.
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Takes a line, which has no line break at its end. It may have several inside.
+/// A function that takes a line, which has no line break at its end. It may have several inside.
 pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 
 thread_local! {

@@ -24,7 +24,7 @@ impl Measured {
     fn is_known(&self) -> bool {
         let depends = |row: &InstructionTime| {
             let is_control = ["stablehlo.if", "stablehlo.case", "stablehlo.while"].contains(&row.name.as_str());
-            // What a decomposition works in is predicted by a bound.
+            // The memory in which a decomposition works is predicted by a bound.
             let is_bounded = ["stablehlo.cholesky", "stablehlo.triangular_solve"].contains(&row.name.as_str());
             row.is_fallback || is_control || is_bounded || row.name.contains("ragged")
         };

@@ -61,7 +61,7 @@ fn fault(profile: &RunProfile) -> Option<String> {
         return Some(fault);
     }
     let flops = |spans: &[&Span]| -> u64 {
-        let of = |span: &&Span| span.work.flops.unwrap_or(0).saturating_mul(span.instances as u64);
+        let of = |span: &&Span| span.of_all_instances(span.work.flops.unwrap_or(0));
         spans.iter().map(of).fold(0, u64::saturating_add)
     };
     let (all, shared) = (flops(&leaves), flops(&workers));

@@ -6,7 +6,7 @@ use shardwise_check::choose::cases;
 use shardwise_check::generate::{Case, case};
 use shardwise_check::mutate::{MUTANTS, Mutant};
 use shardwise_check::run;
-use shardwise_engine::{Engine, Signature, layout};
+use shardwise_engine::{Argument, Engine, NumberChecks, Signature, layout};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
 use shardwise_ir::{Body, Builder, Module, Region, Value};
@@ -126,4 +126,20 @@ fn prints_keep_their_order_and_their_values() {
         assert!(shardwise_ir::difference(&again, &module, false).is_none(), "seed {seed}:\n{text}");
     }
     assert!(seen > 300, "{seen} lines were printed");
+}
+
+#[test]
+fn constants_are_not_checked() {
+    let text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.constant dense<0x7F800000> : tensor<4xf32>
+  %1 = stablehlo.minimum %x, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}";
+    let module = shardwise_ir::text::parse("infinite", text, &shardwise_ops::OPS).unwrap();
+    let x = Literal::new([4], &[1.0f32, 2.0, 3.0, 4.0]);
+    for engine in [&InterpEngine as &dyn Engine, &HostEngine::default()] {
+        let program = engine.compile_checked(&module, NumberChecks { nans: true, infs: true }).unwrap();
+        let arg = engine.put(&x, &program.signature().inputs[0]).unwrap();
+        assert!(program.execute(vec![Argument::Lent(arg)]).is_ok(), "{}", engine.name());
+    }
 }

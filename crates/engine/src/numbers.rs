@@ -1,6 +1,6 @@
 //! Checks for numbers that are not finite.
 
-use shardwise_base::{DType, DTypeKind, Diagnostic, Literal, Loc, Mesh};
+use shardwise_base::{DType, DTypeKind, Diagnostic, Literal, Loc, Mesh, listed};
 
 /// The numbers that end a run when an op makes them: it computes one although none of its operands has one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -16,8 +16,9 @@ pub struct NumberChecks {
 pub struct Found {
     /// The positions in the mesh of the devices that hold the part.
     pub devices: Vec<usize>,
-    /// The number of elements that are not as they should be, and of all elements of the part.
+    /// The number of elements of the part that a check refuses.
     pub count: usize,
+    /// The number of all elements of the part.
     pub size: usize,
 }
 
@@ -50,10 +51,10 @@ impl NumberChecks {
 
     /// Returns the error for the op `name` at `loc`, which made such numbers on these devices.
     pub fn error(self, name: &str, loc: &Loc, ty: &str, found: &[Found], mesh: Option<&Mesh>) -> Diagnostic {
-        let what = match (self.nans, self.infs) {
-            (true, false) => "NaN",
-            (false, _) => "infinite",
-            (true, true) => "NaN or infinite",
+        let (what, off) = match (self.nans, self.infs) {
+            (true, false) => ("NaN", "`debug::check_nans(false)`"),
+            (false, _) => ("infinite", "`debug::check_infs(false)`"),
+            (true, true) => ("NaN or infinite", "`debug::check_nans(false)` and `debug::check_infs(false)`"),
         };
         let (count, size) = (found.iter().map(|f| f.count).sum::<usize>(), found.iter().map(|f| f.size).sum::<usize>());
         let message = format!("`{name}` makes numbers that are {what}, and its operands have none");
@@ -64,20 +65,14 @@ impl NumberChecks {
         if let Some(mesh) = mesh {
             let mut devices: Vec<usize> = found.iter().flat_map(|f| &f.devices).map(|&p| mesh.device(p)).collect();
             devices.sort_unstable();
-            d = d.facts(format!("on devices {}", shown(&devices))).mesh(mesh);
+            d = d.facts(format!("on devices {}", listed(&devices, MAX_SHOWN))).mesh(mesh);
         }
-        d.help("look at the operands with `debug::print!`, or switch the check off with `debug::check_nans(false)`")
+        d.help(format!("look at the operands with `debug::print!`, or switch the check off with {off}"))
     }
 }
 
 /// The largest number of devices that a message lists.
 const MAX_SHOWN: usize = 16;
-
-fn shown(devices: &[usize]) -> String {
-    let list: Vec<String> = devices.iter().take(MAX_SHOWN).map(usize::to_string).collect();
-    let more = devices.len() - list.len();
-    if more == 0 { list.join(", ") } else { format!("{}, and {more} more", list.join(", ")) }
-}
 
 /// Returns the elements of an array as bytes.
 fn each<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {

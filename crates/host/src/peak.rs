@@ -65,7 +65,7 @@ fn chains(dtype: DType) -> f64 {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{CHAINS, ROUNDS};
+    use crate::peak::{CHAINS, ROUNDS};
     use std::arch::x86_64::*;
 
     /// Declares a function that computes [`CHAINS`] chains of multiply-adds, and returns a lane of their sum.

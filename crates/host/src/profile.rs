@@ -1,17 +1,16 @@
 //! The profile of a run: what each step of the plan does, and when it ran.
 #![forbid(unsafe_code)]
 
-use crate::gang::{StepRun, StepTimes};
-use crate::plan::{Code, Plan, Slot, Step, StepKind, Timing};
+use crate::gang::StepTimes;
+use crate::plan::{Code, Plan, Slot, Step, StepKind, Timing, measured_at_once};
 use crate::pool::Workers;
 use shardwise_base::counted;
-use shardwise_engine::{InstructionRun, InstructionTime, RunProfile, WorkerTime};
+use shardwise_engine::{InstructionRun, InstructionTime, RunProfile};
 use shardwise_ir::{Func, Module, OpView};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::{CollectiveView, Transfer};
 use shardwise_view::MemoryPart;
 use std::collections::HashMap;
-use std::time::Duration;
 
 /// Returns the profile of a run of a plan. `at_peak` has the arrays that are in memory at the peak.
 pub fn profile(plan: &Plan, module: &Module, func: &Func, times: &StepTimes, at_peak: Vec<MemoryPart>) -> RunProfile {
@@ -22,27 +21,17 @@ pub fn profile(plan: &Plan, module: &Module, func: &Func, times: &StepTimes, at_
     rows.collect(&plan.code, 0);
     rows.share_times(&plan.code);
     rows.name_writers();
+    let instruction_run = |run: &InstructionRun| InstructionRun { instruction: rows.of_step[run.instruction], ..*run };
     let worker_count = Workers::global().count();
     RunProfile {
         machine: format!("host, {}", counted(worker_count, "worker")),
         device_count,
         worker_count,
-        runs: times.runs.iter().map(|run| rows.run(run)).collect(),
-        worker_runs: worker_runs(times),
+        runs: times.runs.iter().map(instruction_run).collect(),
+        worker_runs: times.take_worker_runs(),
         instructions: rows.instructions,
         at_peak,
     }
-}
-
-fn worker_runs(times: &StepTimes) -> Vec<WorkerTime> {
-    let of = |(run, [start, end]): (crate::pool::WorkerRun, [Duration; 2])| WorkerTime {
-        run: run.key,
-        worker: run.worker,
-        start,
-        end,
-        parts: run.parts,
-    };
-    times.worker_runs().into_iter().map(of).collect()
 }
 
 /// The steps that write each slot, by their `id`. A parameter of a block has the writers of the values that are bound
@@ -109,20 +98,21 @@ impl Rows<'_> {
     fn instruction(&self, step: &Step, depth: usize) -> InstructionTime {
         let (count, total) = self.times.totals[step.id];
         let views: Vec<OpView<'_>> = step.ops.iter().map(|&op| self.module.view(&self.func.body, op)).collect();
-        let first = views.iter().find(|view| view.data().reason.is_some()).or(views.last());
+        // The op for which the step is there.
+        let main = views.iter().find(|view| view.data().reason.is_some()).or(views.last());
         let is_control = !step.kind.blocks().is_empty();
-        let is_collective = is_collective(step);
+        let is_collective = step.kind.is_collective();
         let outputs = step.outputs.iter().map(|&slot| &self.plan.slots[slot].ty);
         let shapes: Vec<String> = outputs.clone().map(|ty| ty.short()).collect();
         let written = step.inputs.iter().flat_map(|input| self.writers.get(input.slot).iter().copied());
         InstructionTime {
             name: step.name.clone(),
             ops: views.iter().map(|view| view.name().to_string()).collect(),
-            loc: first.map_or(&step.loc, |view| view.origin()).clone(),
+            loc: main.map_or(&step.loc, |view| view.origin()).clone(),
             shape: shapes.join(", "),
             dtype: outputs.clone().next().map(|ty| ty.dtype),
             sharding: views.last().and_then(sharding),
-            reason: first.and_then(|view| view.data().reason.as_ref()).map(|reason| reason.text.to_string()),
+            reason: main.and_then(|view| view.data().reason.as_ref()).map(|reason| reason.text.to_string()),
             depth,
             count,
             total,
@@ -154,13 +144,8 @@ impl Rows<'_> {
 
     /// Divides the time in which small steps were measured together into equal shares.
     fn share_times(&mut self, code: &Code) {
-        let mut steps = &code.steps[..];
-        while let Some(first) = steps.first() {
-            let together = match first.timing {
-                Timing::Together(count) => count.clamp(1, steps.len()),
-                _ => 1,
-            };
-            let (own, rest) = steps.split_at(together);
+        for own in measured_at_once(&code.steps) {
+            let first = &own[0];
             if first.timing == Timing::Whole {
                 self.share_inside(first);
             } else {
@@ -170,7 +155,6 @@ impl Rows<'_> {
             for step in own {
                 self.instructions[self.of_step[step.id]].total = total / own.len() as u32;
             }
-            steps = rest;
         }
     }
 
@@ -194,12 +178,6 @@ impl Rows<'_> {
             own.after.retain(|&writer| writer != i);
         }
     }
-
-    fn run(&self, run: &StepRun) -> InstructionRun {
-        let StepRun { step, count, instances, start, end, turn, peak_bytes, bytes_in_use, quiet_runs } = *run;
-        let instruction = self.of_step[step];
-        InstructionRun { instruction, count, instances, start, end, turn, peak_bytes, bytes_in_use, quiet_runs }
-    }
 }
 
 /// Returns the op inside of an asynchronous start, or any other op itself.
@@ -207,14 +185,6 @@ fn started(view: OpView<'_>) -> OpView<'_> {
     match (Opcode::of_view(&view), view.regions()) {
         (Opcode::AsyncStart, &[region]) => view.at(view.body.region(region).ops[0]),
         _ => view,
-    }
-}
-
-fn is_collective(step: &Step) -> bool {
-    match &step.kind {
-        StepKind::Kernel(kernel) => kernel.is_collective(),
-        StepKind::Permute(_) | StepKind::Exchange { .. } => true,
-        _ => false,
     }
 }
 

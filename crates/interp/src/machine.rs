@@ -178,9 +178,10 @@ impl<'m> Machine<'m> {
         Ok(env.all(&body[last].operands))
     }
 
-    /// Fails with `not-finite` if an op made a number that the checks refuse: if a process has one in a result, and none
-    /// in the operands. The operands of a collective are those of all processes. An op whose regions are parts of the
-    /// program is not checked, because the ops inside are.
+    /// Fails with `not-finite` if an op made a number that the checks refuse: if a process has one in a result, and
+    /// none in the operands. The operands of a collective are those of all processes. An op whose regions are parts of
+    /// the program is not checked, because the ops inside are. A constant is not checked, because its numbers are
+    /// given.
     fn check_numbers(
         &self,
         env: &Env<'m>,
@@ -190,8 +191,9 @@ impl<'m> Machine<'m> {
         active: &Active,
     ) -> Result<(), Diagnostic> {
         let view = OpView::new(self.module, env.body, op);
-        let semantics = Opcode::of_view(&view).facts().semantics(&view);
-        if semantics == Semantics::Control {
+        let opcode = Opcode::of_view(&view);
+        let semantics = opcode.facts().semantics(&view);
+        if semantics == Semantics::Control || opcode == Opcode::Constant {
             return Ok(());
         }
         let count = |of: &PerProcess, p: usize| match &of[p] {
@@ -213,7 +215,7 @@ impl<'m> Machine<'m> {
             let found = made.map(|(p, (count, size))| Found { devices: vec![p], count, size });
             let found: Vec<Found> = found.collect();
             if !found.is_empty() {
-                let ty = view.body.ty(v).to_string();
+                let ty = view.body.ty(v).as_tensor().expect("only arrays have numbers").short();
                 return Err(self.checks.error(view.name(), view.loc(), &ty, &found, frame.mesh.as_deref()));
             }
         }

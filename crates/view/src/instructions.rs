@@ -110,7 +110,7 @@ impl Timeline {
             time: time / lanes,
             runs: runs.values().copied().max().unwrap_or(0),
             achieved_share: sum(|span| span.work.least_time).filter(|_| time > 0).map(|t| t as f64 / time as f64),
-            flops_per_second: sum(|span| span.work.flops.map(|flops| flops.saturating_mul(span.instances as u64)))
+            flops_per_second: sum(|span| span.work.flops.map(|flops| span.of_all_instances(flops)))
                 .filter(|_| time > 0)
                 .map(|flops| flops as f64 * 1e12 / time as f64),
             memory_bytes: sum(|span| span.work.memory_bytes).map(|bytes| bytes / lanes),

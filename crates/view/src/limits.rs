@@ -77,7 +77,7 @@ impl Timeline {
 
 /// Returns the least time of a span, or `None` if its work is not known.
 fn least_time(limits: &Limits, span: &Span) -> Option<Picoseconds> {
-    let all = |amount: Option<u64>| amount.map(|n| n.saturating_mul(span.instances as u64));
+    let all = |amount: Option<u64>| amount.map(|n| span.of_all_instances(n));
     limits.least_time(span.dtype, all(span.work.flops), all(span.work.memory_bytes))
 }
 

@@ -53,15 +53,21 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// Returns a time as text in a unit in which it is less than 1000, or in seconds, such as `222.5 us`.
 pub(crate) fn time(time: Picoseconds) -> String {
-    const UNITS: [&str; 5] = ["ps", "ns", "us", "ms", "s"];
-    let (mut value, mut unit) = (time as f64, 0);
+    let (value, unit) = in_units(time as f64, ["ps", "ns", "us", "ms", "s"]);
+    let digits = usize::from(unit != "ps");
+    format!("{value:.digits$} {unit}")
+}
+
+/// Returns a number in a unit in which it is printed as less than 1000, or in the last one. Each unit is 1000 times the
+/// one before.
+fn in_units<const N: usize>(mut value: f64, units: [&str; N]) -> (f64, &str) {
+    let mut unit = 0;
     // 999.95 would be printed as 1000.0.
-    while value >= 999.95 && unit + 1 < UNITS.len() {
+    while value >= 999.95 && unit + 1 < N {
         value /= 1000.0;
         unit += 1;
     }
-    let digits = usize::from(unit > 0);
-    format!("{value:.digits$} {}", UNITS[unit])
+    (value, units[unit])
 }
 
 /// Returns a number of bytes as text, such as `12.5 KiB`.
@@ -78,13 +84,8 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// Returns a number of flops in a second as text, such as `12.5 Gflop/s`.
 pub(crate) fn rate(flops: f64) -> String {
-    const UNITS: [&str; 5] = ["", "k", "M", "G", "T"];
-    let (mut value, mut unit) = (flops, 0);
-    while value >= 999.95 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}flop/s", UNITS[unit])
+    let (value, unit) = in_units(flops, ["", "k", "M", "G", "T"]);
+    format!("{value:.1} {unit}flop/s")
 }
 
 /// Returns a share as text, such as `28.6 %`.

@@ -13,6 +13,10 @@ const MAX_PARTS: usize = 20;
 /// The critical path is printed up to this number of lines.
 const MAX_PATH_LINES: usize = 40;
 
+/// The heading of a table of instructions.
+const HEADING: [&str; 10] =
+    [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">rate", ">of the limit", "kind"];
+
 impl Timeline {
     /// Returns the facts about the whole run and the notes, each with a label. What is not known is left out, and so is
     /// the exposed communication if there is none.
@@ -78,9 +82,7 @@ impl Timeline {
     }
 
     fn table(&self, instructions: &[Instruction]) -> Vec<String> {
-        let heading = ["instruction", "source", ">memory", ">received", ">rate", ">of the limit", "kind"];
-        let heading: Vec<&str> = [">time", ">share", ">runs"].into_iter().chain(heading).collect();
-        let mut table = Table::new(&heading);
+        let mut table = Table::new(&HEADING);
         let end = self.end();
         for row in instructions {
             table.push(vec![

@@ -159,8 +159,8 @@ pub struct Work {
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives from others, if they are known.
     pub received_bytes: Option<u64>,
-    /// The least time of the whole span at the limits of the machine: its peak rate, its memory and its links. `None` if it is not
-    /// known.
+    /// The least time of the whole span at the limits of the machine: its peak rate, its memory and its links. `None`
+    /// if it is not known.
     pub least_time: Option<Picoseconds>,
 }
 
@@ -237,6 +237,24 @@ impl Timeline {
     /// error is not known.
     pub fn end_range(&self) -> Option<[Picoseconds; 2]> {
         self.uncertainty.map(|error| range(self.end(), error))
+    }
+
+    /// Sets the spans in the order of their starts. Spans that start at the same time stay in the order of the list, in
+    /// which a span must follow the spans around it and those for which it waits. Each index in [`Span::after`] is that
+    /// of a span in the list.
+    pub fn set_spans(&mut self, spans: Vec<Span>) {
+        let mut order: Vec<usize> = (0..spans.len()).collect();
+        order.sort_by_key(|&i| spans[i].start);
+        let mut place = vec![SpanIndex::new(0); spans.len()];
+        order.iter().enumerate().for_each(|(to, &from)| place[from] = SpanIndex::new(to));
+        let mut spans: Vec<Option<Span>> = spans.into_iter().map(Some).collect();
+        let placed = order.into_iter().map(|i| {
+            let mut span = spans[i].take().expect("each span has one place");
+            span.after.iter_mut().for_each(|before| *before = place[before.index()]);
+            span.after.sort_unstable();
+            span
+        });
+        self.spans = placed.collect();
     }
 
     /// Returns the time at which the last span ends, or 0 if there is none.
@@ -326,6 +344,11 @@ impl Span {
     /// Returns the duration.
     pub fn duration(&self) -> Picoseconds {
         self.end - self.start
+    }
+
+    /// Returns an amount of work of the span for all instances together, given that for one.
+    pub fn of_all_instances(&self, amount: u64) -> u64 {
+        amount.saturating_mul(self.instances as u64)
     }
 
     /// Returns the flops in a second, or `None` if the flops are not known or if the span has no duration.

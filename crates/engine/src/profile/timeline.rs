@@ -4,7 +4,6 @@ use super::{InstructionRun, InstructionTime, RunProfile, WorkerTime};
 use shardwise_view::{
     Lane, LaneIndex, LaneKind, Maker, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
 };
-use std::cmp::Reverse;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ pub(super) fn of(profile: &RunProfile, program: &str) -> Timeline {
         spans.run(run, &worker_runs[..own]);
         worker_runs = &worker_runs[own..];
     }
-    spans.finish(&mut timeline);
+    timeline.set_spans(spans.spans);
     timeline.memory = memory(profile);
     timeline.at_peak = profile.at_peak.clone();
     timeline.notes = notes(profile);
@@ -48,7 +47,7 @@ struct Spans<'a> {
 }
 
 impl Spans<'_> {
-    /// Adds the spans of a run, which these periods of workers belong to.
+    /// Adds the spans of a run, in which workers worked in these periods.
     fn run(&mut self, run: &InstructionRun, periods: &[WorkerTime]) {
         let own = &self.profile.instructions[run.instruction..run.instruction + run.count];
         let time = picoseconds(run.start)..picoseconds(run.end);
@@ -146,24 +145,6 @@ impl Spans<'_> {
             let lane = self.workers[period.worker];
             let work = share(span, parts, all);
             self.spans.push(Span { lane, start, end, work, instances: 1, ..span.clone() });
-        }
-    }
-
-    /// Puts the spans into the timeline in the order of their starts, outer ones first.
-    fn finish(self, timeline: &mut Timeline) {
-        let mut order: Vec<usize> = (0..self.spans.len()).collect();
-        order.sort_by_key(|&i| (self.spans[i].start, Reverse(self.spans[i].end), i));
-        let mut place = vec![SpanIndex::new(0); order.len()];
-        order.iter().enumerate().for_each(|(to, &from)| place[from] = SpanIndex::new(to));
-        let mut spans: Vec<Option<Span>> = self.spans.into_iter().map(Some).collect();
-        for i in order {
-            let mut span = spans[i].take().expect("each span has one place");
-            span.after.iter_mut().for_each(|before| *before = place[before.index()]);
-            // A span without a duration may be before one for which it waits.
-            let own = place[i];
-            span.after.retain(|&before| before < own);
-            span.after.sort_unstable();
-            timeline.spans.push(span);
         }
     }
 }

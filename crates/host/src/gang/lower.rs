@@ -45,16 +45,12 @@ impl<'m> Lowering<'m> {
         let data = self.plan.body.region(region);
         let params = data.args.iter().map(|&v| self.plan.slot(v)).collect();
         let (&last, ops) = data.ops.split_last().expect("verified: a region has a terminator");
-        let mut steps = match self.checks.any() {
-            true => ops
-                .chunks(1)
-                .map(|op| self.block_steps(op))
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect(),
-            false => self.block_steps(ops)?,
-        };
+        // Ops of different lists are not fused.
+        let list_size = if self.checks.any() { 1 } else { ops.len().max(1) };
+        let mut steps = vec![];
+        for ops in ops.chunks(list_size) {
+            steps.append(&mut self.block_steps(ops)?);
+        }
         let results: Vec<Slot> = self.plan.body[last].operands.iter().map(|&v| self.plan.slot(v)).collect();
         drop_dead(&mut steps, &results);
         if self.checks.any() {
@@ -66,8 +62,8 @@ impl<'m> Lowering<'m> {
         Ok(code)
     }
 
-    /// Returns a step with the steps that watch it. A step that passes buffers on or runs blocks is not watched, because
-    /// the steps inside are.
+    /// Returns a step with the steps that watch it. A step that passes buffers on is not watched, because it computes
+    /// nothing. A step that runs blocks is not watched either, because the steps inside are.
     fn watched(&mut self, step: Step) -> Vec<Step> {
         let is_passive = matches!(step.kind, StepKind::Alias) || !step.kind.blocks().is_empty();
         if is_passive || step.outputs.is_empty() {

@@ -20,4 +20,4 @@ pub use literal::fill;
 pub use lower::lower;
 pub use run::Run;
 pub use run::predict::{Given, Predicted};
-pub use times::{StepRun, StepTimes};
+pub use times::StepTimes;

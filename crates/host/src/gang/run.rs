@@ -10,7 +10,7 @@ use super::literal::fill;
 use super::times::StepTimes;
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use crate::plan::*;
-use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Literal, Loc, Stop, budget};
+use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Literal, Loc, Stop, budget, listed};
 use shardwise_engine::Found;
 use shardwise_ir::{Func, Module};
 use std::any::Any;
@@ -55,8 +55,8 @@ pub struct Run<'a> {
     running: Option<Step<'a>>,
     /// The times of the steps, if they are measured.
     pub times: Option<StepTimes>,
-    /// For each step that is watched and running, by its index, the instances that read a number which a check refuses.
-    given: HashMap<usize, Vec<bool>>,
+    /// True for each instance of the last watched step that read a number which a check refuses.
+    given: Vec<bool>,
 }
 
 /// The largest number of arrays that a message about memory lists.
@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
     /// Returns a run of the plan that has not started.
     pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory) -> Run<'a> {
         let values = EntityVec::filled(plan.slots.len(), vec![]);
-        Run { plan, module, func, memory, values, running: None, times: None, given: HashMap::new() }
+        Run { plan, module, func, memory, values, running: None, times: None, given: vec![] }
     }
 
     /// Returns the run, set to measure the time of each step.
@@ -159,21 +159,14 @@ impl<'a> Run<'a> {
 
     /// Runs steps and measures them. Inside of a loop or branch whose steps are not timed, only counts them. Fails if a
     /// step fails or the run is stopped.
-    fn timed_steps(&mut self, mut steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
+    fn timed_steps(&mut self, steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
         if self.times.as_ref().is_some_and(|times| times.is_quiet) {
             return self.counted_steps(steps, selected);
         }
-        while let Some((first, rest)) = steps.split_first() {
-            match first.timing {
-                Timing::Together(count) => {
-                    let (together, rest) = steps.split_at(count.clamp(1, steps.len()));
-                    self.timed_together(together, selected)?;
-                    steps = rest;
-                }
-                Timing::Alone | Timing::Whole => {
-                    self.timed_alone(first, selected)?;
-                    steps = rest;
-                }
+        for steps in measured_at_once(steps) {
+            match steps[0].timing {
+                Timing::Together(_) => self.timed_together(steps, selected)?,
+                Timing::Alone | Timing::Whole => self.timed_alone(&steps[0], selected)?,
             }
         }
         Ok(())
@@ -333,13 +326,12 @@ impl<'a> Run<'a> {
             if watch.is_collective && given.contains(&true) {
                 given.fill(true);
             }
-            self.given.insert(watch.of, given);
+            self.given = given;
             return Ok(());
         }
-        let given = self.given.get(&watch.of).cloned().unwrap_or_default();
         for input in &step.inputs {
             let ty = &self.plan.slots[input.slot].ty;
-            let found = instances.iter().filter(|&&i| !given.get(i).is_some_and(|&is_given| is_given));
+            let found = instances.iter().filter(|&&i| !self.given[i]);
             let found = found.map(|&i| (i, count(input, i))).filter(|(_, count)| *count > 0);
             let part = |(i, count)| Found { devices: step.points.devices(i), count, size: ty.size() };
             let found: Vec<Found> = found.map(part).collect();
@@ -675,10 +667,7 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
         .facts(format!("the collective is at {collective}"));
     for (value, mut devices) in sides {
         devices.sort_unstable();
-        let shown: Vec<String> = devices.iter().take(MAX_SHOWN).map(ToString::to_string).collect();
-        let more = devices.len() - shown.len();
-        let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
-        d = d.facts(format!("value {value} on devices {}{rest}", shown.join(", ")));
+        d = d.facts(format!("value {value} on devices {}", listed(&devices, MAX_SHOWN)));
     }
     if let Some(mesh) = &points.mesh {
         d = d.mesh(mesh);

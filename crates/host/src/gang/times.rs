@@ -6,6 +6,7 @@
 
 use crate::pool::{Recorder, WorkerRun};
 use shardwise_base::Account;
+use shardwise_engine::{InstructionRun, WorkerTime};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,36 +30,14 @@ pub struct StepTimes {
     /// For each step, by its `id`, how often it ran, and the total time. The time of small steps that were timed
     /// together is that of the first one.
     pub totals: Vec<(u64, Duration)>,
-    /// The runs, in the order of their starts.
-    pub runs: Vec<StepRun>,
+    /// The runs, in the order of their starts. The `instruction` of each is the `id` of its first step.
+    pub runs: Vec<InstructionRun>,
     /// The turn of the innermost loop that is running, counted from 0, or `None` outside of loops.
     pub turn: Option<u64>,
     /// True inside of a loop or branch whose steps are not timed.
     pub is_quiet: bool,
     /// The number of runs of steps that were not timed and that no run which has ended contains.
     quiet_runs: u64,
-}
-
-/// One run of a step, or of small steps that follow each other.
-#[derive(Clone, Copy)]
-pub struct StepRun {
-    /// The `id` of the first step.
-    pub step: usize,
-    /// The number of steps that were timed together.
-    pub count: usize,
-    /// The number of instances that were computed.
-    pub instances: usize,
-    /// The times since the first step started.
-    pub start: Duration,
-    pub end: Duration,
-    pub turn: Option<u64>,
-    /// The largest number of bytes of the program that are in use before the step releases any, as far as it was read,
-    /// and the bytes that are in use after the run.
-    pub peak_bytes: usize,
-    pub bytes_in_use: usize,
-    /// The number of runs of steps inside of it that were not timed. Those inside of an inner run that is listed are
-    /// left out.
-    pub quiet_runs: u64,
 }
 
 /// A step that is running: its start, and its index in the list if it is listed.
@@ -94,13 +73,19 @@ impl StepTimes {
         &self.recorder
     }
 
-    /// Returns what the workers did, and when in relation to the first step, sorted by run. The key of each is the
-    /// index of the run in the list.
-    pub fn worker_runs(&self) -> Vec<(WorkerRun, [Duration; 2])> {
+    /// Removes and returns the periods in which workers worked on the runs of the list, sorted by run and then by time.
+    pub fn take_worker_runs(&self) -> Vec<WorkerTime> {
         let Some(first) = self.first else { return vec![] };
         let since = |time: Instant| time.saturating_duration_since(first);
-        let mut runs: Vec<_> = self.recorder.take().into_iter().map(|r| (r, [since(r.start), since(r.end)])).collect();
-        runs.sort_by_key(|(run, time)| (run.key, *time, run.worker));
+        let of = |WorkerRun { worker, key, start, end, parts }| WorkerTime {
+            run: key,
+            worker,
+            start: since(start),
+            end: since(end),
+            parts,
+        };
+        let mut runs: Vec<WorkerTime> = self.recorder.take().into_iter().map(of).collect();
+        runs.sort_by_key(|run| (run.run, run.start, run.end, run.worker));
         runs
     }
 
@@ -109,10 +94,17 @@ impl StepTimes {
         let start = if self.is_now { self.now } else { self.read() };
         let index = (self.runs.len() < MAX_RUNS).then_some(self.runs.len());
         if index.is_some() {
-            let (turn, end) = (self.turn, start);
-            let (peak_bytes, bytes_in_use) = (0, 0);
-            let run = StepRun { step, count, instances, start, end, turn, peak_bytes, bytes_in_use, quiet_runs: 0 };
-            self.runs.push(run);
+            self.runs.push(InstructionRun {
+                instruction: step,
+                count,
+                instances,
+                start,
+                end: start,
+                turn: self.turn,
+                peak_bytes: 0,
+                bytes_in_use: 0,
+                quiet_runs: 0,
+            });
         }
         self.recorder.set_key(index);
         self.last = index;

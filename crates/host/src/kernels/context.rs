@@ -136,7 +136,7 @@ impl<'m> PlanCx<'m> {
         let mut watch = |inputs: Vec<Input>, is_before: bool| {
             let id = self.step_count;
             self.step_count += 1;
-            let kind = Watch { checks, of: step.id, is_before, is_collective: step.kind.is_collective() };
+            let kind = Watch { checks, is_before, is_collective: step.kind.is_collective() };
             Step {
                 id,
                 kind: StepKind::Watch(kind),

@@ -1,4 +1,5 @@
-//! Prints: each list of coordinates prints once, in ascending order. Marks for layouts, which do nothing.
+//! The steps of prints, which print once for each list of coordinates, in ascending order, and of marks for layouts,
+//! which do nothing.
 
 use super::context::PlanCx;
 use crate::plan::{Input, Points, Step, StepKind};

@@ -107,12 +107,28 @@ pub struct Step {
 /// How a profile measures a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Timing {
-    /// Alone. The steps inside of a loop or branch are measured, too.
+    /// The step is measured alone. The steps inside of a loop or branch are measured, too.
     Alone,
-    /// With the steps after it, because they are small. Holds the number of steps, this one included.
+    /// The step is measured with the steps after it, because they are small. Holds the number of steps, this one
+    /// included.
     Together(usize),
-    /// Alone, but the steps inside of this loop or branch are only counted, because all of them are small.
+    /// The step is measured alone. The steps inside of this loop or branch are only counted, because all of them are
+    /// small.
     Whole,
+}
+
+/// Divides the steps of a block into lists that are measured at once: of one step, or of small steps that follow each
+/// other.
+pub fn measured_at_once(mut steps: &[Step]) -> impl Iterator<Item = &[Step]> {
+    std::iter::from_fn(move || {
+        let count = match steps.first()?.timing {
+            Timing::Together(count) => count.clamp(1, steps.len()),
+            Timing::Alone | Timing::Whole => 1,
+        };
+        let (own, rest) = steps.split_at(count);
+        steps = rest;
+        Some(own)
+    })
 }
 
 /// A slot that a step reads.
@@ -205,9 +221,7 @@ impl StepKind {
 /// the inputs of this step.
 pub struct Watch {
     pub checks: NumberChecks,
-    /// The index of the other step.
-    pub of: usize,
-    /// True if this step runs before the other one.
+    /// True if this step runs directly before the other one, and false if it runs directly after it.
     pub is_before: bool,
     /// True if the other step reads the values of several instances for one.
     pub is_collective: bool,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// The most runs that are recorded. The list takes at most 24 MiB.
+/// The most runs that are recorded. The list takes about 28 MiB.
 const MAX_RUNS: usize = 1 << 19;
 
 /// The key that stands for none.

@@ -116,12 +116,12 @@ impl<'t> Parser<'t> {
         let regions = self.body[op].regions.to_vec();
         for fact in VALUE_FACTS {
             if let Some(attr) = taken.get(fact.name) {
-                self.apply_value_fact(fact, &results, attr, at)?;
+                self.apply_value_fact(fact, fact.name, &results, attr, at)?;
             }
             if let Some(attr) = taken.get(fact.of_args) {
                 let lists = self.fact_items(attr, regions.len(), fact.of_args, at)?;
                 for (&region, list) in regions.iter().zip(&lists) {
-                    self.apply_value_fact(fact, &self.body[region].args.clone(), list, at)?;
+                    self.apply_value_fact(fact, fact.of_args, &self.body[region].args.clone(), list, at)?;
                 }
             }
         }
@@ -203,8 +203,9 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn apply_value_fact(&mut self, fact: &ValueFact, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
-        let items = self.fact_items(attr, values.len(), fact.name, at)?;
+    /// Stores a fact in values, from a list with an item for each. Messages call the attribute with the list `name`.
+    fn apply_value_fact(&mut self, fact: &ValueFact, name: &str, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
+        let items = self.fact_items(attr, values.len(), name, at)?;
         let mesh = self.main_mesh();
         let names_axes = |item: &Attr| !matches!(item.as_str(), None | Some("?" | "{}"));
         let has_axes = fact.has_axes && items.iter().any(names_axes);
@@ -216,7 +217,7 @@ impl<'t> Parser<'t> {
                 Some("?") => Some(()),
                 _ => (fact.read)(&item, mesh.as_deref(), self.body.value_mut(v)),
             };
-            known.ok_or_else(|| self.bad_fact(at, fact.name))?;
+            known.ok_or_else(|| self.bad_fact(at, name))?;
         }
         Ok(())
     }
@@ -290,7 +291,7 @@ impl<'t> Parser<'t> {
         }
         for fact in VALUE_FACTS {
             if let Some(attr) = attrs.remove(fact.name) {
-                self.apply_value_fact(fact, &[v], &Attr::Array(vec![attr]), at)?;
+                self.apply_value_fact(fact, fact.name, &[v], &Attr::Array(vec![attr]), at)?;
             }
         }
         Ok(())

@@ -232,7 +232,7 @@ fn the_op_that_makes_a_nan_is_named() {
         assert!(error.contains(&format!("debug.rs:{line}")) && error.contains("in the scope norm"), "{error}");
         assert!(error.contains("1 of 2 elements of f32[2]") && error.contains("on devices 2, 3"), "{error}");
         assert!(f(&x).is_ok());
-        // A NaN that was given is nobody's fault.
+        // No op makes a NaN that was given.
         let given = array(&[f32::NAN, 4.0, 1.0, 9.0]).shard(P!("X"));
         assert!(debug::with_checks(Checks::nans(), || f(&given)).is_ok());
         let infinite = debug::with_checks(Checks::infs(), || jit(|x: &Array| 1.0 / (x - 1.0))(&x)).unwrap_err();

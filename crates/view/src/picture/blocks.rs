@@ -36,7 +36,7 @@ impl Picture {
     /// Returns all blocks of the array, row-major, with the empty ones.
     pub fn blocks(&self) -> Vec<Block> {
         let blocks = Blocks::of(self);
-        (0..blocks.holders.len()).map(|i| blocks.block(&blocks.index(i))).collect()
+        (0..blocks.count()).map(|i| blocks.block(&blocks.index(i))).collect()
     }
 }
 
@@ -63,6 +63,11 @@ impl<'a> Blocks<'a> {
     /// Returns the number of devices that hold the same summand of the same block.
     pub fn copies(&self) -> usize {
         self.holders[0][0].len()
+    }
+
+    /// Returns the number of blocks, with the empty ones.
+    pub fn count(&self) -> usize {
+        self.holders.len()
     }
 
     pub fn rank(&self) -> usize {
@@ -114,8 +119,7 @@ impl<'a> Blocks<'a> {
     /// Returns the devices whose blocks have no elements, in ascending order.
     pub fn idle(&self) -> Vec<usize> {
         let is_empty = |i: &usize| self.block(&self.index(*i)).element_count() == 0;
-        let mut idle: Vec<usize> =
-            (0..self.holders.len()).filter(is_empty).flat_map(|i| self.holders[i].concat()).collect();
+        let mut idle: Vec<usize> = (0..self.count()).filter(is_empty).flat_map(|i| self.holders[i].concat()).collect();
         idle.sort_unstable();
         idle
     }

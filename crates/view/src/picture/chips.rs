@@ -2,8 +2,8 @@
 
 use super::grid::{Grid, Track};
 use super::label::Label;
-use super::text::{Style, count_of, write_grid};
-use shardwise_base::{AxisRef, Mesh};
+use super::text::{Style, write_grid};
+use shardwise_base::{AxisRef, Mesh, counted};
 
 /// Chips, and how they are interconnected.
 ///
@@ -139,7 +139,7 @@ impl Chips {
             parts.push("over the switch of a node".into());
         }
         if !links.is_empty() {
-            let apart = if least == most { count_of(most, "link") } else { format!("{least} to {most} links") };
+            let apart = if least == most { counted(most, "link") } else { format!("{least} to {most} links") };
             parts.push(format!("along {}, neighbours {apart} apart", used.join(" and ")));
         }
         if hops.contains(&Hop::Network) {
@@ -168,7 +168,7 @@ impl Chips {
             lines.extend(write_grid(grid, style));
         }
         if planes.len() > most {
-            lines.push(format!("  .. {} ..", count_of(planes.len() - most, "more plane")));
+            lines.push(format!("  .. {} ..", counted(planes.len() - most, "more plane")));
         }
         lines
     }

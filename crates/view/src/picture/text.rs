@@ -4,7 +4,7 @@ use super::Picture;
 use super::blocks::{Blocks, unravel};
 use super::grid::{Grid, Track, shown};
 use super::label::{Label, ranges};
-use shardwise_base::{AxisRef, Mesh, Sharding};
+use shardwise_base::{AxisRef, Mesh, Sharding, counted};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, stdout};
 
@@ -30,14 +30,15 @@ impl Style {
     /// Box drawing with colours, for terminals.
     pub const RICH: Style = Style { is_rich: true, ..Style::PLAIN };
 
-    /// Returns the style for the standard output: [`Style::RICH`] in the width of the terminal, or [`Style::PLAIN`] if
-    /// it is no terminal, if the variable `NO_COLOR` is set to a text that is not empty, or if `TERM` is `dumb`.
+    /// Returns the style for the standard output: [`Style::PLAIN`] if it is no terminal, and otherwise a style of the
+    /// size of the terminal. That style is rich, unless the variable `NO_COLOR` is set to a text that is not empty, or
+    /// `TERM` is `dumb`.
     pub fn of_stdout() -> Style {
-        let is = |name: &str, test: fn(&str) -> bool| std::env::var(name).is_ok_and(|value| test(&value));
-        let is_plain = is("NO_COLOR", |v| !v.is_empty()) || is("TERM", |v| v == "dumb");
         if !stdout().is_terminal() {
             return Style::PLAIN;
         }
+        let is = |name: &str, test: fn(&str) -> bool| std::env::var(name).is_ok_and(|value| test(&value));
+        let is_plain = is("NO_COLOR", |v| !v.is_empty()) || is("TERM", |v| v == "dumb");
         let size = terminal_size::terminal_size();
         let width = size.map_or(Style::PLAIN.width, |(width, _)| usize::from(width.0));
         let height = size.map_or(Style::PLAIN.height, |(_, height)| usize::from(height.0).max(20));
@@ -69,7 +70,7 @@ impl Picture {
     pub(super) fn heading(&self, blocks: &Blocks<'_>) -> Vec<String> {
         let Some(sharding) = &self.sharding else { return vec![format!("{} on one device", self.title)] };
         let mesh = &sharding.mesh;
-        let count = count_of(mesh.size(), "device");
+        let count = counted(mesh.size(), "device");
         let mut lines = vec![format!("{} on mesh {}: {count}", self.title, axes_of(mesh))];
         if !self.stack.is_empty() {
             lines.push(format!("  per device: one array for each coordinate along {}", names(mesh, &self.stack)));
@@ -77,9 +78,9 @@ impl Picture {
         let dims = self.stack.len()..self.shape.len();
         lines.extend(dims.map(|dim| format!("  {}", self.dimension(sharding, blocks, dim))));
         if blocks.copies() > 1 {
-            let whole = if blocks.block_count() == 1 { "the whole array" } else { "each block" };
+            let whole = if blocks.count() == 1 { "the whole array" } else { "each block" };
             let part = if sharding.unreduced.is_empty() { whole } else { "each summand" };
-            lines.push(format!("  {part} is on {}", count_of(blocks.copies(), "device")));
+            lines.push(format!("  {part} is on {}", counted(blocks.copies(), "device")));
         }
         if !sharding.unreduced.is_empty() {
             let axes = names(mesh, &sharding.unreduced);
@@ -105,24 +106,15 @@ impl Picture {
         let most = blocks.range(dim, 0).len();
         let filled = blocks.filled_count(dim);
         let over = names(&sharding.mesh, axes);
-        let shards = count_of(count, "shard");
-        match filled < count {
-            _ if last == most => format!("{start}{shards} of {most} over {over}"),
-            true => format!("{start}{shards} of at most {most} over {over}, {} empty", count - filled),
-            false => format!("{start}{shards} of {most} over {over}, the last one of {last}"),
+        let shards = counted(count, "shard");
+        if last == most {
+            format!("{start}{shards} of {most} over {over}")
+        } else if filled < count {
+            format!("{start}{shards} of at most {most} over {over}, {} empty", count - filled)
+        } else {
+            format!("{start}{shards} of {most} over {over}, the last one of {last}")
         }
     }
-}
-
-impl Blocks<'_> {
-    fn block_count(&self) -> usize {
-        (0..self.rank()).map(|dim| self.shard_count(dim)).product()
-    }
-}
-
-/// Returns `1 device`, `2 devices`.
-pub fn count_of(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn axes_of(mesh: &Mesh) -> String {
@@ -203,7 +195,7 @@ fn planes(picture: &Picture, blocks: &Blocks<'_>, style: &Style) -> Vec<String> 
     let mut lines = vec![];
     for number in (0..head).chain(count - tail..count) {
         if number >= head && number == count - tail {
-            lines.extend([format!("  .. {} ..", count_of(count - head - tail, "more plane")), String::new()]);
+            lines.extend([format!("  .. {} ..", counted(count - head - tail, "more plane")), String::new()]);
         }
         let plane = plane(blocks, number);
         lines.push(plane.name);
@@ -230,7 +222,7 @@ pub fn write_grid(grid: &Grid<'_>, style: &Style) -> Vec<String> {
     let rows = shown(&grid.rows, most_rows(style));
     let margin = rows.iter().map(|r| r.header.len()).max().unwrap_or(0);
     let indent = margin + usize::from(margin > 0);
-    let (columns, widths) = fit_columns(grid, &rows, style.room() - indent);
+    let (columns, widths) = fit_columns(grid, &rows, style.room().saturating_sub(indent));
     let pen = if style.is_rich { &BOXES } else { &ASCII };
     let mut lines = vec![];
     if columns.iter().any(|c| !c.header.is_empty()) {

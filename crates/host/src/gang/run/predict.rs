@@ -58,7 +58,7 @@ struct Predicting<'a> {
     /// The number of the visit at which the arrays that are alive are listed, if a list is wanted.
     wanted: Option<usize>,
     named: Option<(Step<'a>, Vec<String>)>,
-    /// The slots whose buffers are alive at the wanted visit.
+    /// The slots whose buffers are alive at the wanted visit, with the bytes of each buffer. A buffer is listed once.
     alive: Vec<(Slot, usize)>,
 }
 
@@ -96,9 +96,7 @@ impl Run<'_> {
             }
         })
     }
-}
 
-impl Run<'_> {
     /// Returns the arrays that are in memory at the peak that was predicted, the largest first. Those of one op and one
     /// place are one part. Unwinds as [`Run::predict`] does.
     pub fn at_peak(
