@@ -4,7 +4,7 @@
 use shardwise::debug::{self, Checks};
 use shardwise::prelude::*;
 
-/// Normalizes the rows of `x · w`. The debugging functions neither change the result nor the layouts.
+/// Normalizes the rows of `x · w`. The debugging functions change neither the result nor the layouts.
 fn normalized(x: &Array, w: &Array) -> Array {
     let y = x.matmul(w);
     debug::inspect(&y, |picture| println!("the compiler chooses for x · w:\n{picture}\n"));
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     let w = ones([3, 4], F32).shard(P!(None, "Y"));
     println!("{}\n", debug::visualize(&x));
 
-    // What a program prints goes to standard error, unless it is captured.
+    // A program prints to standard error, unless its lines are captured.
     let f = jit(normalized);
     let (out, lines) = debug::captured(|| f(&x, &w));
     println!("{}\n{}\n", lines.join("\n"), out?);

@@ -221,6 +221,14 @@ impl Site<'_> {
         self.splits_into(x, dim, is_stacked, split)
     }
 
+    /// Checks that an array can have the type of `count` arrays of type `part` that are concatenated along `dim`.
+    ///
+    /// Errors: `too-large`.
+    fn fits_joined(&self, mut part: TensorType, dim: usize, count: usize) -> Checked<()> {
+        part.shape[dim] = part.shape[dim].saturating_mul(count);
+        self.fits(&part)
+    }
+
     /// Checks that all devices along the axes reach this collective.
     ///
     /// Errors: `divergent-collective`.
@@ -516,6 +524,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dimension` if there is no dimension `dim`.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_gather(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
@@ -538,6 +548,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dimension` if there is no dimension `dim`.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_gather_replicated(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
@@ -561,6 +573,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dimension` if there is no dimension `dim`.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+    ///   dimensions.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_gather_reduced(&self, axes: impl Axes, dim: impl GatherDim) -> Array {
@@ -619,6 +633,7 @@ impl Array {
     /// - `collective-uneven` if `split` cannot be split into a part for each device, or, with `stacked`, does not have
     ///   one element for each device.
     /// - `dimension` if a dimension does not exist, or only one of the two is stacked.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
     /// - Those of every collective, such as `not-manual` outside of `shard_map`.
     #[track_caller]
     pub fn all_to_all(&self, axes: impl Axes, split: impl GatherDim, concat: impl GatherDim) -> Array {
@@ -1004,6 +1019,11 @@ fn gather(s: &Site<'_>, x: &Array, axes: &impl Axes, dim: &impl GatherDim, gives
     let over = s.over(axes, None)?;
     let dim_index = s.place(dim, x.tensor().rank() + usize::from(dim.is_stacked()), x)?;
     let state = gives(s.varying(x, &over, None)?, &over);
+    let mut part = x.tensor().clone();
+    if dim.is_stacked() {
+        part.shape.insert(dim_index, 1);
+    }
+    s.fits_joined(part, dim_index, over.count())?;
     let x = if dim.is_stacked() { with_dim(x, dim_index) } else { x.clone() };
     let op = move |b: &mut Builder<'_>, x: &[Value]| {
         make_collective::all_gather(b, x[0], dim_index, over.mesh(), &over.list)
@@ -1056,6 +1076,9 @@ fn exchange(
     s.splits(x, from, is_stacked, &over)?;
     let state = s.varying(x, &over, None)?;
     let joined = if is_stacked { from } else { to };
+    let mut part = x.tensor().clone();
+    part.shape[from] /= over.count();
+    s.fits_joined(part, joined, over.count())?;
     let op = move |b: &mut Builder<'_>, x: &[Value]| {
         make_collective::all_to_all(b, x[0], from, joined, over.mesh(), &over.list)
     };

@@ -96,7 +96,7 @@ pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axe
         let dim = s.letter(&letters, &letters.inputs[0], spec, letter, expected)?;
         let mut whole = a.tensor().shape.clone();
         if let Some(size) = whole.get_mut(dim) {
-            *size *= over.count();
+            *size = size.saturating_mul(over.count());
         }
         let m = Matmul::new(s, spec, letters, [a, b], &whole, (letter, over, axes.names(), overlap))?;
         Ok(match overlap {

@@ -434,7 +434,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
 
     /// Hides the collectives of the program behind other ops, as is predicted to be fastest on `topology`: gathers and
     /// sums beside matmuls are sent in pieces, and collectives are started early. By default, the program is left as
-    /// the partitioner made it. Sums of floats may be rounded in other places.
+    /// the partitioner made it. Sums of floats may be rounded in other places. A call from another traced function is a
+    /// part of that function's program, and is not changed.
     ///
     /// # Errors
     ///

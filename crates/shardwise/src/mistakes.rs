@@ -174,6 +174,11 @@ pub(crate) fn switch_index(found: String, help: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("condition", loc, "`switch`: the index is not an integer scalar").facts(found).help(help)
 }
 
+/// Formats a number of things with an irregular plural: `1 axis`, `2 axes`.
+pub(crate) fn counted_as(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("too-large", loc, "the array has too many bytes or dimensions")
         .facts(ty.short())
@@ -802,7 +807,8 @@ pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Lo
     Diagnostic::error("window", loc, format!("`{name}`: the windows or their options do not fit the array"))
         .facts(format!("{facts}, for {ty}"))
         .expected(format!(
-            "an array [batch, spatial.., features], {spatial} entries, and no 0 in windows, strides and dilations"
+            "an array [batch, spatial.., features], {}, and no 0 in windows, strides and dilations",
+            counted_as(spatial, "entry", "entries")
         ))
 }
 

@@ -1,7 +1,7 @@
 //! Connects the array functions with the partitioner, the engine, and the cache of executables.
 
 use crate::cache::{Cache, constant_bytes, program_bytes};
-use crate::function::Memory;
+use crate::function::{At, Memory};
 use crate::program::Communication;
 use crate::{Error, Explanation, Result, Topology, debug, explain, limits, profile};
 use shardwise_base::{self as base, Literal};
@@ -13,13 +13,10 @@ use shardwise_sim::Overlap;
 use shardwise_spmd::Partitioned;
 use shardwise_view::Timeline;
 use std::collections::HashMap;
-use std::panic::Location;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// The machine for which a program is scheduled, and the collectives that run beside other ops.
 pub(crate) type Target = (Topology, Overlap);
-
-type At = &'static Location<'static>;
 
 /// A program that can run, and the modules from which it was made.
 pub(crate) struct Compiled {
@@ -86,17 +83,12 @@ impl Compiled {
     }
 
     /// Predicts when each op runs on a machine. Fails as [`Topology::simulate`] does.
-    pub fn simulate(&self, on: &Topology, overlap: Overlap, at: &'static Location<'static>) -> Result<Timeline> {
+    pub fn simulate(&self, on: &Topology, overlap: Overlap, at: At) -> Result<Timeline> {
         on.simulate(&self.partitioned.module, overlap, at)
     }
 
     /// Explains the communication of the program. Fails as [`explain::of_module`] does.
-    pub fn explain(
-        &self,
-        on: Option<&Topology>,
-        overlap: Overlap,
-        at: &'static Location<'static>,
-    ) -> Result<Explanation> {
+    pub fn explain(&self, on: Option<&Topology>, overlap: Overlap, at: At) -> Result<Explanation> {
         explain::of_module(&self.source, on, overlap, at)
     }
 

@@ -341,7 +341,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
             let all: Vec<AxisRef> = manual.iter().collect();
             let ty = a.tensor();
             let cut = self.cut(&spec, ty, &a.short_type(), scope, &all, loc).and_then(|(sharding, counts)| {
-                let shape = ty.shape.iter().zip(&counts).map(|(n, count)| n * count).collect();
+                let shape = ty.shape.iter().zip(&counts).map(|(n, count)| n.saturating_mul(*count)).collect();
                 let cut = Cut::new(sharding, shape);
                 check_result(a, &cut, &spec.spec, scope, &manual, loc).map_err(|d| d.mesh(&scope.mesh))?;
                 Ok(cut)

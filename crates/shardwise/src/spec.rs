@@ -215,8 +215,8 @@ pub(crate) fn shown_axes(mesh: &base::Mesh, axes: &[AxisRef]) -> String {
 }
 
 fn spec_rank(spec: &P, mesh: &Mesh, ty: &str, rank: usize, loc: &Loc) -> Diagnostic {
-    let of = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
-    let (entries, dims) = (of(spec.dims.len(), "entry", "entries"), of(rank, "dimension", "dimensions"));
+    let entries = mistakes::counted_as(spec.dims.len(), "entry", "entries");
+    let dims = counted(rank, "dimension");
     let shorter = P { dims: spec.dims[..rank].to_vec(), ..spec.clone() };
     Diagnostic::error("spec-rank", loc, format!("the layout has {entries} for an array of {dims}"))
         .facts(format!("{ty} as {spec}"))

@@ -103,8 +103,9 @@ impl Topology {
         overlap: Overlap,
         at: &'static Location<'static>,
     ) -> Result<Timeline> {
-        let scheduled = self.schedule(local, overlap, at)?;
-        scheduled.timeline(&self.checked(at)?).map_err(|found| at_caller(found, at))
+        let topology = self.checked(at)?;
+        let scheduled = schedule(local, &topology, overlap, &Options::default());
+        scheduled.and_then(|program| program.timeline(&topology)).map_err(|found| at_caller(found, at))
     }
 }
 

@@ -66,9 +66,10 @@ pub fn batch(text: &[u8], step: u64, [microbatches, rows, length]: [usize; 3]) -
     array(&bytes).reshape([microbatches, rows, length]).shard(P!(None, "data"))
 }
 
-/// Returns the conditional entropy of a byte given the one before it, in nats: what the best bigram model reaches. The
-/// text must have at least two bytes, which is not checked.
+/// Returns the conditional entropy of a byte given the one before it, in nats: what the best bigram model reaches.
+/// Panics if the text has fewer than two bytes.
 pub fn bigram_entropy(text: &[u8]) -> f64 {
+    assert!(text.len() >= 2, "a text without pairs of bytes has no entropy");
     let (mut pairs, mut firsts) = (vec![0f64; VOCAB * VOCAB], vec![0f64; VOCAB]);
     for pair in text.windows(2) {
         pairs[usize::from(pair[0]) * VOCAB + usize::from(pair[1])] += 1.0;

@@ -82,7 +82,7 @@ fn shards(leaves: &[Leaf], max_shard_size: u64) -> Vec<Vec<&Leaf>> {
     let (mut shards, mut size) = (vec![vec![]], 0);
     for leaf in leaves {
         let bytes = leaf.tensor.bytes();
-        if size > 0 && size + bytes > max_shard_size {
+        if size > 0 && bytes > 0 && size + bytes > max_shard_size {
             shards.push(vec![]);
             size = 0;
         }

@@ -62,12 +62,12 @@ pub fn inspect(x: &Array, f: impl Fn(&Picture) + Send + Sync + 'static) {
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let title = x.short_type();
     let axes = trace::with(|t| t.scope()).map_or(vec![], |scope| varying(&x.manual_in(&scope)));
-    callbacks(|all| {
+    let gone = callbacks(|all| {
         all.insert(id, (title, Arc::new(f)));
-        if all.len() > MAX_CALLBACKS {
-            all.pop_first();
-        }
+        if all.len() > MAX_CALLBACKS { all.pop_first() } else { None }
     });
+    // It is dropped without the lock: what it owns may call `inspect` when it is dropped.
+    drop(gone);
     context::within(at, || print::effect(Inspect { id, axes }.attrs(), &[x], at));
 }
 

@@ -21,15 +21,17 @@ use std::panic::Location;
 /// Prints run in the order of the program, in loops once in each turn, and in branches if the branch runs. Inside
 /// [`shard_map`](crate::shard_map), each device prints its own value, with its coordinates before the text:
 /// `[X=0,Y=1] x = ..`. Outside, the line is printed once, with the whole array. In a batch ([`vmap`](crate::vmap)), a
-/// line is printed for each index. A function that is differentiated prints as it does otherwise. Of what
-/// [`checkpoint`](crate::checkpoint()) computes again, only loops and branches print again.
+/// line is printed for each index. A function that is differentiated prints as it does otherwise. When
+/// [`checkpoint`](crate::checkpoint()) computes values again, only prints in loops and branches run again.
 ///
 /// The lines go to the standard error output, or where [`set_print_sink`] and [`with_print_sink`] say.
 ///
 /// # Errors
 ///
 /// A wrong number of arguments is an error of rustc, as is `{:?}`. Widths and other options are the mistake
-/// `print-format`. A print of a mistake prints nothing.
+/// `print-format`, which ends the trace. Outside of a trace, this macro panics with it.
+///
+/// In a trace, a print of a mistake prints nothing. Outside of a trace, it prints the text of the mistake.
 ///
 /// # Examples
 ///

@@ -10,7 +10,7 @@ use crate::tree::{self, Path, Tree};
 use crate::{
     Args, ArrayType, Callable, Error, Function, Result, Returns, Static, context, explicit, hlo, mistakes, named, trace,
 };
-use shardwise_base::{AxisRef, Loc, Sharding};
+use shardwise_base::{AxisRef, Loc, Sharding, counted};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
 use std::fmt;
@@ -249,7 +249,8 @@ impl<T: 'static> AxesFor<Static<T>> for () {
 impl BatchAxes {
     fn items<T, S: AxesFor<T>>(&mut self, axes: &[S], of: &[T]) {
         if axes.len() != of.len() {
-            self.wrong.push(format!("{} axes for {} arrays", axes.len(), of.len()));
+            let given = mistakes::counted_as(axes.len(), "axis", "axes");
+            self.wrong.push(format!("{given} for {}", counted(of.len(), "array")));
         }
         axes.iter().zip(of).for_each(|(s, t)| s.axes(t, self));
     }

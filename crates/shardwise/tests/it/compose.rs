@@ -226,7 +226,7 @@ fn batches_of_other_sizes_are_all_listed() {
     says(&program(&x).unwrap_err(), "batch-result", line, &["result.0: f32[]"]);
     let line = line!() + 1;
     let program = jit(|x: &Array| vmap(|x: &Array| vec![x.sum(..)]).out_axes(vec![0, 1])(x));
-    says(&program(&x).unwrap_err(), "batch-axes", line, &["2 axes for 1 arrays"]);
+    says(&program(&x).unwrap_err(), "batch-axes", line, &["2 axes for 1 array"]);
 }
 
 #[test]

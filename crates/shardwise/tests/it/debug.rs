@@ -151,9 +151,10 @@ fn wrong_formats_are_mistakes() {
     assert_eq!(error.diagnostics().next().unwrap().location().file(), file!());
 }
 
-/// Returns the pictures that `inspect` shows while `f` runs, as text.
+/// The pictures that `inspect` has shown, as text.
 type Seen = Arc<Mutex<Vec<String>>>;
 
+/// Returns a function for `inspect` that appends the picture to `seen`.
 fn show(seen: &Seen) -> impl Fn(&debug::Picture) + Send + Sync + 'static {
     let seen = seen.clone();
     move |picture| seen.lock().unwrap().push(picture.to_text(&Style::PLAIN))
@@ -232,7 +233,7 @@ fn the_op_that_makes_a_nan_is_named() {
         assert!(error.contains(&format!("debug.rs:{line}")) && error.contains("in the scope norm"), "{error}");
         assert!(error.contains("1 of 2 elements of f32[2]") && error.contains("on devices 2, 3"), "{error}");
         assert!(f(&x).is_ok());
-        // No op makes a NaN that was given.
+        // A NaN in an argument is not made by an op.
         let given = array(&[f32::NAN, 4.0, 1.0, 9.0]).shard(P!("X"));
         assert!(debug::with_checks(Checks::nans(), || f(&given)).is_ok());
         let infinite = debug::with_checks(Checks::infs(), || jit(|x: &Array| 1.0 / (x - 1.0))(&x)).unwrap_err();

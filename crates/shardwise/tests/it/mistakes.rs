@@ -429,7 +429,7 @@ fn words_of_layers() {
         error[window]: `avg_pool`: the windows or their options do not fit the array
           --> here
            | no spatial dimension, for f32[4]
-           = expected: an array [batch, spatial.., features], 1 entries, and no 0 in windows, strides and dilations"#]],
+           = expected: an array [batch, spatial.., features], 1 entry, and no 0 in windows, strides and dilations"#]],
     );
     check(
         init::he_normal(Key::new(0), [4], F32),

@@ -147,7 +147,7 @@ pub fn ulps(got: &[f64], expected: &[f64], epsilon: f64) -> f64 {
     assert_eq!(got.len(), expected.len());
     let largest = expected.iter().fold(0f64, |m, x| m.max(x.abs()));
     let differences = got.iter().zip(expected).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
-    differences.fold(0f64, |m, d| if d.is_nan() { d } else { m.max(d) }) / (epsilon * largest)
+    differences.fold(0f64, |m, d| if d > m || d.is_nan() { d } else { m }) / (epsilon * largest)
 }
 
 /// Compares the functions of `nn`, eager and traced, with the values of JAX in `testdata/nn.txt`, which

@@ -143,17 +143,20 @@ fn functions_of_large_arrays() {
 #[test]
 fn layouts_and_devices_of_large_arrays() {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
+    let gathered =
+        shard_map(|x: &Array| x.all_gather(("X", "Y"), 0)).mesh(&mesh).in_specs(P!()).out_specs(P!(("X", "Y")));
     let mut problems = vec![];
     for n in SIZES {
         let on = |spec: P| mesh.sharding(spec);
         problems.extend(problem(|| zeros([n, 2], F32).shard(on(P!("X"))).check().map(|_| ())));
         problems.extend(problem(|| zeros([n, 2], F32).shard(on(P!("X"))).ready().map(|_| ())));
         problems.extend(problem(|| Array::from_parts([n], on(P!("X")), |_, s| vec![0.0f32; s[0].min(4)]).map(|_| ())));
-        let gathered =
-            shard_map(|x: &Array| x.all_gather(("X", "Y"), 0)).mesh(&mesh).in_specs(P!()).out_specs(P!(("X", "Y")));
         problems.extend(problem(|| jit(|| gathered(&zeros([n], I8))).lower(()).map(|_| ())));
     }
     assert_none(problems);
+    // The result on each device would have 2^61 bytes.
+    let wrong = jit(|| gathered(&zeros([1usize << 58], I8))).lower(()).map(|_| ()).unwrap_err();
+    assert_eq!(wrong.diagnostics().next().unwrap().code(), "too-large");
 }
 
 #[test]
