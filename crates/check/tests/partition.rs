@@ -81,7 +81,8 @@ fn add_prints(body: &mut Body, region: Region, count: &mut usize) {
     for op in ops {
         out.push(op);
         if matches!(Opcode::of(body[op].code), Opcode::While | Opcode::If | Opcode::Case) {
-            for inner in body[op].regions.to_vec() {
+            let regions = body[op].regions.clone();
+            for inner in regions {
                 add_prints(body, inner, count);
             }
         }

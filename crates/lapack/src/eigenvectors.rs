@@ -78,7 +78,7 @@ fn normalized<T: SchurScalar>(form: &Schur<T>, x: &[Complex64], is_pair: bool) -
     let square = |z: Complex64| z.re * z.re + z.im * z.im;
     let largest = (0..n).fold(0, |k, i| if square(v[i]) > square(v[k]) { i } else { k });
     let phase = Scalar::conj(v[largest]).times(1.0 / Scalar::abs(v[largest]));
-    v.iter_mut().for_each(|v| *v = *v * phase);
+    v.iter_mut().for_each(|v| *v *= phase);
     v[largest].im = 0.0;
     v
 }

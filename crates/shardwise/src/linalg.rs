@@ -473,11 +473,11 @@ fn svd_rule(a: &Array, da: &Array) -> (Three, Three) {
     let mut dv = v.matmul(&weights * (&left + left.t()));
     if m > n {
         let moved = da.matmul(&v);
-        du = du + (&moved - u.matmul(ut.matmul(&moved))) / &of_column;
+        du += (&moved - u.matmul(ut.matmul(&moved))) / &of_column;
     }
     if n > m {
         let moved = da.t().matmul(&u);
-        dv = dv + (&moved - v.matmul(vh.matmul(&moved))) / &of_column;
+        dv += (&moved - v.matmul(vh.matmul(&moved))) / &of_column;
     }
     let ds = diagonal(&inner);
     ((u, s, vh), (du, ds, dv.t()))

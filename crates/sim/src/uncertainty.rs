@@ -85,7 +85,7 @@ fn constants(class: Class) -> &'static [&'static str] {
 fn of_chip(machine: &Machine, class: Class) -> f64 {
     let residual = RESIDUALS.get(&class).copied().unwrap_or(WITHOUT_POINTS);
     let is_guess = |name: &&str| machine.fact(name).is_some_and(|fact| !fact.is_verified);
-    let guessed = if constants(class).iter().any(|name| is_guess(&name)) { GUESSED } else { 0.0 };
+    let guessed = if constants(class).iter().any(is_guess) { GUESSED } else { 0.0 };
     residual.hypot(guessed)
 }
 

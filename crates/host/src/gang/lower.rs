@@ -253,9 +253,9 @@ fn set_timing(code: &mut Code, slots: &EntityVec<Slot, SlotInfo>) -> bool {
     let (mut all_small, mut together) = (true, 0);
     for step in code.steps.iter_mut().rev() {
         let is_control = !step.kind.blocks().is_empty();
-        let has_small_blocks =
-            step.kind.blocks_mut().into_iter().fold(true, |all, block| set_timing(block, slots) && all);
-        let is_small = if is_control { has_small_blocks } else { is_small(step, slots) };
+        // All blocks are set, whatever the first ones are.
+        let blocks: Vec<bool> = step.kind.blocks_mut().into_iter().map(|block| set_timing(block, slots)).collect();
+        let is_small = if is_control { !blocks.contains(&false) } else { is_small(step, slots) };
         all_small &= is_small;
         together = if is_small && !is_control { together + 1 } else { 0 };
         step.timing = match (is_small, is_control) {

@@ -175,7 +175,7 @@ mod tests {
   return %l, %s : {a}, {b}
 }}"
             );
-            let element = |k: usize| if k % 4 == 0 { 6.0 } else { (k % 5) as f32 / 4.0 };
+            let element = |k: usize| if k.is_multiple_of(4) { 6.0 } else { (k % 5) as f32 / 4.0 };
             let inputs = [Literal::from_fn([5, 3, 3], element), Literal::from_fn([5, 3, 2], element)];
             run_by_kernels(&text, &inputs);
         }

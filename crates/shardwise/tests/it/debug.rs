@@ -18,7 +18,7 @@ fn lines<T>(f: impl FnOnce() -> Result<T>) -> Vec<String> {
 
 #[test]
 fn a_print_in_jit_shows_whole_arrays_once() {
-    with_mesh(&mesh(), || {
+    with_mesh(mesh(), || {
         let f = jit(|x: &Array, y: &Array| {
             debug::print!("x = {}, {} times {{y}} = {}", x, 2, y);
             let z = x + y;
@@ -68,7 +68,7 @@ fn loops_and_branches_print_what_runs() {
 
 #[test]
 fn each_device_of_a_shard_map_prints_with_its_coordinates() {
-    with_mesh(&mesh(), || {
+    with_mesh(mesh(), || {
         let f = |x: &Array| {
             debug::print!("{}", x);
             let total = psum(x, "X");
@@ -94,7 +94,7 @@ fn each_device_of_a_shard_map_prints_with_its_coordinates() {
 
 #[test]
 fn nested_shard_maps_and_branches_have_all_coordinates() {
-    with_mesh(&mesh(), || {
+    with_mesh(mesh(), || {
         let inner = |x: &Array| {
             let is_first = axis_index("Y").eq(0);
             let first = || {
@@ -162,7 +162,7 @@ fn show(seen: &Seen) -> impl Fn(&debug::Picture) + Send + Sync + 'static {
 
 #[test]
 fn inspect_shows_what_the_compiler_chooses() {
-    with_mesh(&mesh(), || {
+    with_mesh(mesh(), || {
         let seen = Seen::default();
         let to = seen.clone();
         let f = jit(move |x: &Array, w: &Array| {
@@ -182,7 +182,7 @@ fn inspect_shows_what_the_compiler_chooses() {
 
 #[test]
 fn inspect_in_a_shard_map_shows_each_device() {
-    with_mesh(&mesh(), || {
+    with_mesh(mesh(), || {
         let seen = Seen::default();
         let to = seen.clone();
         let f = shard_map(move |x: &Array| {
@@ -221,7 +221,7 @@ fn refused<T>(f: impl FnOnce() -> Result<T>) -> String {
 
 #[test]
 fn the_op_that_makes_a_nan_is_named() {
-    with_mesh(&mesh(), || {
+    with_mesh(mesh(), || {
         let f = jit(|x: &Array| {
             let y = shardwise::named_scope("norm", || (x * 2.0 - 1.0).ln());
             (y + 1.0).exp()

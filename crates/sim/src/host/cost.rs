@@ -195,10 +195,9 @@ fn element_type(view: &OpView<'_>) -> Option<DType> {
 /// Returns the type of the same width whose rates are measured.
 fn similar(dtype: DType) -> DType {
     match dtype.bits() {
-        ..=16 if dtype.is_integer() => DType::I32,
-        ..=16 => DType::BF16,
         ..=32 if dtype.is_integer() => DType::I32,
-        ..=32 => DType::F32,
+        ..=16 => DType::BF16,
+        17..=32 => DType::F32,
         _ => DType::F64,
     }
 }
