@@ -14,9 +14,10 @@ pub struct Summary {
     /// known. The rate is the published one of bf16, and on a host the measured one of f32. The part can be above 1 for
     /// types that a machine computes faster.
     pub utilization: Option<f64>,
-    /// The largest number of bytes that a device has in its memory.
+    /// The largest number of bytes in use at one time, in the memory of a device, or in that of a host for all devices.
+    /// 0 if it is not known.
     pub peak_bytes: u64,
-    /// The bytes that the memory of a device has.
+    /// The bytes that the memory of a device has, or that of a host.
     pub capacity_bytes: u64,
 }
 
@@ -33,7 +34,7 @@ impl Summary {
         Summary { step_time, flops, utilization, peak_bytes, capacity_bytes: c.hbm_bytes as u64 }
     }
 
-    /// Returns true if the program fits into the memory of a device.
+    /// Returns true if the program fits into the memory of a device, or of the host.
     pub fn fits(&self) -> bool {
         self.peak_bytes <= self.capacity_bytes
     }

@@ -41,8 +41,8 @@ pub struct Timeline {
     pub lanes: EntityVec<LaneIndex, Lane>,
     /// The spans, in the order of their starts. A span that is inside of another one in its lane follows it.
     pub spans: EntityVec<SpanIndex, Span>,
-    /// The memory in use, from each listed time on, in the order of time: of one device if it is predicted, and of all
-    /// devices together if it is measured. Empty if it is not known.
+    /// The memory in use, from each listed time on, in the order of time: of one device if it is predicted for a
+    /// chip, and of all devices together if it is measured or predicted for a host. Empty if it is not known.
     pub memory: Vec<MemoryUse>,
     /// Facts that a reader must know beside the times, one sentence each, such as which runs are not listed.
     pub notes: Vec<String>,
