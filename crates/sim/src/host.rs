@@ -9,9 +9,9 @@ mod groups;
 
 use crate::frame::bytes;
 use crate::memory::Allocation;
-use crate::simulate::{described, group_name, of_turns, picoseconds, short};
+use crate::simulate::{described, group_name, picoseconds, short};
 use crate::uncertainty::{self, Class};
-use crate::{Topology, order};
+use crate::{Topology, order, turns};
 use cost::{Cost, Costs};
 use groups::{Item, items};
 use shardwise_base::{AxisRef, Mesh, Varying};
@@ -24,11 +24,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The number of spans up to which each turn of a loop is listed.
+/// The number of spans of a loop up to which its turns are simulated one by one. The others are like the last one.
 const LISTED_SPANS: usize = 50_000;
-
-/// The number of turns that are listed of loops with more spans.
-const LISTED_TURNS: u64 = 2;
 
 /// Predicts the timeline of a localized module on a host.
 pub(crate) fn simulate(module: &Module, body: &Body, topology: &Topology, mesh: &Arc<Mesh>) -> Timeline {
@@ -263,36 +260,34 @@ impl<'m> Host<'m> {
         self.spans.len() - 1
     }
 
-    fn close(&mut self, span: usize, note: Option<&str>) {
+    fn close(&mut self, span: usize, note: Option<String>) {
         self.spans[span].end = self.now;
-        self.spans[span].note = note.map(str::to_string);
+        self.spans[span].note = note;
     }
 
     fn while_loop(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
         let control = self.open(frame, view);
         let (outer, trips) = (self.turn, trip_count(view));
         let [cond, body] = [view.regions()[0], view.regions()[1]];
-        let (turns, first) = (trips.unwrap_or(1), self.spans.len());
-        let (mut listed, mut period, mut last) = (0, 0, first);
-        while listed < turns && (listed < LISTED_TURNS || self.spans.len() - first < LISTED_SPANS) {
-            let start = self.now;
-            (self.turn, last) = (Some(listed), self.spans.len());
+        let (count, first) = (trips.unwrap_or(1), self.spans.len());
+        let (mut listed, mut last) = (0, (first, self.now..self.now));
+        while listed < count && (listed == 0 || self.spans.len() - first < LISTED_SPANS) {
+            let (before, start) = (self.spans.len(), self.now);
+            self.turn = Some(listed);
             self.now = start.saturating_add(picoseconds(self.costs.turn()));
             self.block(frame, cond, false);
             self.block(frame, body, false);
-            period = self.now - start;
+            last = (before, start..self.now);
             listed += 1;
         }
         self.turn = outer;
-        if listed < turns {
-            let mut span = of_turns(self.span(view, SpanKind::Control, 0.0), listed..turns, &self.spans[last..]);
-            span.end = self.now.saturating_add(period.saturating_mul(turns - listed));
-            self.now = span.end;
-            self.spans.push(span);
-        }
+        let shift = turns::stretch(&mut self.spans[last.0..], last.1, count - listed + 1);
+        self.now = self.now.saturating_add(shift);
         // The condition is computed once more than the body.
         self.block(frame, cond, false);
-        self.close(control, trips.is_none().then_some("the number of turns is not known: one is assumed"));
+        let unknown = trips.is_none().then(|| "the number of turns is not known: one is assumed".to_string());
+        let alike = (count > listed).then(|| turns::note(listed - 1));
+        self.close(control, unknown.or(alike));
     }
 
     /// Simulates a conditional. If the program does not decide which branch runs, the one that takes longest does.
@@ -317,7 +312,7 @@ impl<'m> Host<'m> {
             self.spans.extend(spans);
             self.allocations.extend(allocations);
         }
-        self.close(control, known.is_none().then_some("of all branches, the one that takes longest"));
+        self.close(control, known.is_none().then(|| "of all branches, the one that takes longest".to_string()));
     }
 
     fn call(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {

@@ -28,6 +28,7 @@ mod simulate;
 mod summary;
 mod topology;
 mod transfer;
+mod turns;
 mod uncertainty;
 
 pub use host::{Subject, subject};

@@ -19,7 +19,7 @@ use crate::placement::placement;
 use crate::route::LinkSet;
 use crate::schedule::{Done, Kind, LOOK_AHEAD, Plan, Queue};
 use crate::transfer::{is_asynchronous, pattern_of};
-use crate::{Topology, host, memory, order, uncertainty};
+use crate::{Topology, host, memory, order, turns, uncertainty};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, did_you_mean};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::{CollectiveView, Transfer};
@@ -75,8 +75,11 @@ pub struct Options {
     pub overlap: Overlap,
 }
 
-/// The number of turns of a loop that are listed one by one.
-const LISTED_TURNS: u64 = 2;
+/// The number of turns of a loop that are simulated. The others are like the last one of these.
+const SIMULATED_TURNS: u64 = 2;
+
+/// Of loops inside of this many others, one turn is simulated, so that the time does not double with each of them.
+const DEEP: usize = 4;
 
 /// The number of ops that the name of a group lists.
 const LISTED_OPS: usize = 4;
@@ -198,6 +201,8 @@ struct Simulator<'m> {
     timeline: Timeline,
     /// The turn of the innermost loop, or `None` outside of loops.
     turn: Option<u64>,
+    /// The number of loops around the current op.
+    loops: usize,
 }
 
 /// The outcome of a branch.
@@ -263,6 +268,7 @@ impl<'m> Simulator<'m> {
             state: State::default(),
             timeline,
             turn: None,
+            loops: 0,
         };
         if let Some(main) = module.main() {
             simulator.run_main(&main.body);
@@ -625,10 +631,12 @@ impl<'m> Simulator<'m> {
         let control = self.push_control(view, frame, inputs);
         let [cond, body] = [view.regions()[0], view.regions()[1]];
         let mut carried: Vec<Held> = view.operands().iter().map(|&v| frame.get(v)).collect();
-        let (mut period, mut first_span) = (0, self.spans.len());
-        for turn in 0..trips.unwrap_or(1).min(LISTED_TURNS) {
-            (self.turn, first_span) = (Some(turn), self.spans.len());
-            let before = self.state.core_free;
+        let (count, mut last) = (trips.unwrap_or(1), (self.spans.len(), start..start));
+        let simulated = count.min(if self.loops < DEEP { SIMULATED_TURNS } else { 1 });
+        self.loops += 1;
+        for turn in 0..simulated {
+            let (first, before) = (self.spans.len(), self.state.core_free);
+            self.turn = Some(turn);
             for region in [cond, body] {
                 let args = view.body[region].args.iter();
                 args.zip(&carried)
@@ -638,13 +646,15 @@ impl<'m> Simulator<'m> {
                     carried = results.iter().map(|&v| Held { place: Place::Memory, ..frame.get(v) }).collect();
                 }
             }
-            period = self.state.core_free - before;
+            last = (first, before..self.state.core_free);
         }
+        self.loops -= 1;
         self.turn = outer_turn;
-        let rest = trips.unwrap_or(1).saturating_sub(LISTED_TURNS);
-        let shift = if rest > 0 { self.further_turns(view, rest, period, first_span) } else { 0 };
+        let shift = self.further_turns(last.0, last.1, count - simulated);
         let end = self.state.core_free;
-        self.close_control(control, end, trips.is_none().then_some("the number of turns is not known: one is assumed"));
+        let unknown = trips.is_none().then(|| "the number of turns is not known: one is assumed".to_string());
+        let alike = (count > simulated).then(|| turns::note(simulated - 1));
+        self.close_control(control, end, unknown.or(alike));
         for (&v, held) in view.results().iter().zip(carried) {
             let ready = held.ready.saturating_add(shift);
             frame.set(v, Held { ready, bytes: frame.bytes(v), base: v, place: Place::Memory, span: held.span });
@@ -652,20 +662,17 @@ impl<'m> Simulator<'m> {
         Done { start, end }
     }
 
-    /// Adds one span for the turns that are not listed, each like the last one, whose spans are those from `first` on.
-    /// Returns their time.
-    fn further_turns(&mut self, view: &OpView<'m>, rest: u64, period: Picoseconds, first: usize) -> Picoseconds {
-        let shift = period.saturating_mul(rest);
-        let start = self.state.core_free;
-        let span = self.span(view, self.core, SpanKind::Control, start, start.saturating_add(shift));
-        let span = of_turns(span, LISTED_TURNS..LISTED_TURNS + rest, &self.spans[first..]);
-        self.spans.push(span);
-        self.state.core_free = start.saturating_add(shift);
-        self.state.links.iter_mut().for_each(|(_, free)| *free = free.saturating_add(shift));
-        self.state
-            .transfers
-            .iter_mut()
-            .for_each(|(from, to)| (*from, *to) = (from.saturating_add(shift), to.saturating_add(shift)));
+    /// Makes the spans from `first` on, which are those of the turn in a period, those of this turn and `rest` further
+    /// ones. Returns by how much what follows is later.
+    fn further_turns(&mut self, first: usize, turn: Range<Picoseconds>, rest: u64) -> Picoseconds {
+        let shift = turns::stretch(&mut self.spans[first..], turn, rest.saturating_add(1));
+        let later = |time: &mut Picoseconds| *time = time.saturating_add(shift);
+        later(&mut self.state.core_free);
+        self.state.links.iter_mut().for_each(|(_, free)| later(free));
+        self.state.transfers.iter_mut().for_each(|(from, to)| {
+            later(from);
+            later(to);
+        });
         shift
     }
 
@@ -692,7 +699,8 @@ impl<'m> Simulator<'m> {
         self.state = taken.state;
         self.spans.extend(taken.spans);
         self.memory.extend(taken.memory);
-        self.close_control(control, end, known.is_none().then_some("of all branches, the one that takes longest"));
+        let note = known.is_none().then(|| "of all branches, the one that takes longest".to_string());
+        self.close_control(control, end, note);
         for (&v, held) in view.results().iter().zip(held) {
             frame.set(v, Held { base: v, ..held });
         }
@@ -723,9 +731,9 @@ impl<'m> Simulator<'m> {
         self.push(frame, span, inputs).index()
     }
 
-    fn close_control(&mut self, span: usize, end: Picoseconds, note: Option<&str>) {
+    fn close_control(&mut self, span: usize, end: Picoseconds, note: Option<String>) {
         self.spans[span].end = end;
-        self.spans[span].note = note.map(str::to_string);
+        self.spans[span].note = note;
     }
 
     fn span(&self, view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, start: Picoseconds, end: Picoseconds) -> Span {
@@ -756,14 +764,6 @@ pub(crate) fn described(view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, time
     span
 }
 
-/// Returns the span of a loop as that of these turns, each of which has the work of the spans `like`.
-pub(crate) fn of_turns(span: Span, turns: Range<u64>, like: &[Span]) -> Span {
-    let runs = turns.end - turns.start;
-    let name = format!("turns {} to {}", turns.start, turns.end - 1);
-    let note = Some("each turn like the one before".to_string());
-    Span { name, shape: None, runs, note, work: total(like, runs), ..span }
-}
-
 fn is_host_op(view: &OpView<'_>) -> bool {
     matches!(Opcode::of_view(view), Opcode::Send | Opcode::Recv | Opcode::Infeed | Opcode::Outfeed)
 }
@@ -789,18 +789,4 @@ pub(crate) fn group_name(views: &[OpView<'_>]) -> String {
 fn unknown_cost(view: &OpView<'_>) -> String {
     let target = view.attrs().str("call_target_name").unwrap_or("?").to_string();
     format!("the cost of `{target}` is not known: the time is that of reading its operands and writing its results")
-}
-
-/// Returns the work of all these spans, `runs` times. What one of them does not know is left out.
-fn total(spans: &[Span], runs: u64) -> Work {
-    let sum = |of: fn(&Work) -> Option<u64>| -> Option<u64> {
-        let each = spans.iter().filter_map(|span| Some(of(&span.work)?.saturating_mul(span.instances as u64)));
-        each.reduce(u64::saturating_add).map(|n| n.saturating_mul(runs))
-    };
-    Work {
-        flops: sum(|work| work.flops),
-        memory_bytes: sum(|work| work.memory_bytes),
-        received_bytes: sum(|work| work.received_bytes),
-        least_time: None,
-    }
 }

@@ -466,9 +466,12 @@ impl<'a, W: Word> Bound<'a, W> {
         let walk = &self.code().walks[s.operand];
         let temp = self.address(s.temp as usize);
         bound.strided.push(Strided {
-            address: std::ptr::null_mut(),
+            row: std::ptr::null_mut(),
             stride: walk.inner,
+            run: self.code().run,
+            run_stride: walk.run,
             size: walk.size(),
+            lane: 0,
             lanes: 0,
             temp,
         });
@@ -502,16 +505,12 @@ impl<'a, W: Word> Bound<'a, W> {
             bound.code[patch.ins].base = match patch.source {
                 Base::Strided(i) => {
                     let s = &mut bound.strided[i];
-                    (s.address, s.lanes) = (self.strided_address(s, bound.code[patch.ins].extra as usize, lane), lanes);
+                    (s.row, s.lane, s.lanes) = (self.bases[bound.code[patch.ins].extra as usize], lane, lanes);
                     std::ptr::from_mut(s).cast()
                 }
                 _ => self.target(patch, lane, local),
             };
         }
-    }
-
-    fn strided_address(&self, s: &Strided, operand: usize, lane: usize) -> *mut u8 {
-        self.bases[operand].wrapping_offset(s.stride * lane as isize)
     }
 
     fn run_full(&mut self, bound: &mut BoundCode, lane: usize, local: usize, blocks: usize) {

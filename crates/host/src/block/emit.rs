@@ -98,7 +98,10 @@ pub(super) struct Phase {
 pub(super) struct Walk {
     pub operand: Operand,
     pub outer: Vec<isize>,
+    /// The bytes from lane to lane in a run of [`Code::run`] lanes.
     pub inner: isize,
+    /// The bytes from run to run.
+    pub run: isize,
 }
 
 impl Walk {
@@ -113,6 +116,11 @@ impl Walk {
     pub fn is_input(&self) -> bool {
         !self.is_output()
     }
+
+    /// Returns true if all lanes of a row, which has runs of `run` lanes, are at equal distances.
+    fn is_even(&self, run: usize) -> bool {
+        self.run == self.inner.wrapping_mul(run as isize)
+    }
 }
 
 /// The code of a program and its loops.
@@ -124,6 +132,9 @@ pub(super) struct Code {
     /// The number of loops of `outer` that are over kept dimensions. The others are over reduced ones.
     pub kept: usize,
     pub row_len: usize,
+    /// The number of lanes of a run. A row consists of whole runs, in each of which the lanes of an operand are at equal
+    /// distances. It is one run unless short rows were merged.
+    pub run: usize,
     /// True if leading dimensions are reduced.
     pub columns: bool,
     pub walks: Vec<Walk>,
@@ -145,9 +156,14 @@ struct Layout {
     outer: Vec<usize>,
     kept: usize,
     row_len: usize,
+    run: usize,
     columns: bool,
     walks: Vec<Walk>,
 }
+
+/// Shorter rows of programs without reductions are merged, because each row takes time of its own. Operands whose
+/// elements are then not at equal distances are copied, run by run.
+const SHORT_ROW: usize = 128;
 
 /// A dimension of the space: its size, whether it is reduced, and each operand's stride.
 #[derive(Clone)]
@@ -162,24 +178,27 @@ impl Layout {
         let mut dims = flatten(program);
         let reducing = dims.iter().any(|d| d.reduced);
         let rows = dims.last().is_some_and(|d| d.reduced);
-        let row = dims.pop();
+        let one = || Dim { size: 1, reduced: false, strides: vec![0; program.operands.len()] };
+        let row = dims.pop().unwrap_or_else(one);
         if rows && dims.iter().any(|d| d.reduced) {
             return Err(Unfusable::Row);
         }
         dims.sort_by_key(|d| d.reduced);
+        let runs = dims.pop_if(|outer| !reducing && is_merged(program, outer, &row)).unwrap_or_else(one);
         let walk = |(i, operand): (usize, &Operand)| {
             let unit = if operand.role == Role::Index { 1 } else { operand.elem.size() as isize };
-            let inner = row.as_ref().map_or(0, |d| d.strides[i]);
             Walk {
                 operand: operand.clone(),
                 outer: dims.iter().map(|d| d.strides[i] * unit).collect(),
-                inner: inner * unit,
+                inner: row.strides[i] * unit,
+                run: runs.strides[i] * unit,
             }
         };
         Ok(Layout {
             outer: dims.iter().map(|d| d.size).collect(),
             kept: dims.iter().filter(|d| !d.reduced).count(),
-            row_len: row.as_ref().map_or(1, |d| d.size),
+            row_len: runs.size * row.size,
+            run: row.size,
             columns: reducing && !rows,
             walks: program.operands.iter().enumerate().map(walk).collect(),
         })
@@ -205,8 +224,19 @@ fn flatten(program: &Program) -> Vec<Dim> {
 }
 
 fn merges(outer: &Dim, inner: &Dim) -> bool {
-    let as_one = |(o, i): (&isize, &isize)| *o == i.wrapping_mul(inner.size as isize);
-    outer.reduced == inner.reduced && outer.strides.iter().zip(&inner.strides).all(as_one)
+    outer.reduced == inner.reduced && (0..inner.strides.len()).all(|i| is_even(outer, inner, i))
+}
+
+/// Returns true if operand `i` can access two neighbouring dimensions as one.
+fn is_even(outer: &Dim, inner: &Dim, i: usize) -> bool {
+    outer.strides[i] == inner.strides[i].wrapping_mul(inner.size as isize)
+}
+
+/// Returns true if short rows are merged along `outer`: if all outputs and counted indices can access both dimensions
+/// as one.
+fn is_merged(program: &Program, outer: &Dim, row: &Dim) -> bool {
+    let is_copied = |(i, operand): (usize, &Operand)| operand.role == Role::Input || is_even(outer, row, i);
+    (1..SHORT_ROW).contains(&row.size) && program.operands.iter().enumerate().all(is_copied)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -233,7 +263,8 @@ fn classify(program: &Program, layout: &Layout) -> Result<Vec<Class>, Unfusable>
         let class = match node {
             Node::Constant(_) => Class { kind: Granularity::Constant, level: 0, cost: 0 },
             Node::Input(o) | Node::Index(o) => {
-                let kind = if layout.walks[o].inner == 0 { Granularity::Row } else { Granularity::Lane };
+                let walk = &layout.walks[o];
+                let kind = if walk.inner == 0 && walk.run == 0 { Granularity::Row } else { Granularity::Lane };
                 Class { kind, level: 0, cost: 0 }
             }
             Node::Reduce { of, .. } if layout.columns && classes[of].level > 0 => return Err(Unfusable::Levels),
@@ -323,12 +354,13 @@ impl<'p> Builder<'p> {
         let phases: Vec<Phase> =
             targets.into_iter().enumerate().map(|(level, t)| self.phase(level, t, &rows)).collect();
         self.check_epilogue(&phases)?;
-        let Layout { outer, kept, row_len, columns, walks } = self.layout;
+        let Layout { outer, kept, row_len, run, columns, walks } = self.layout;
         Ok(Code {
             wide: self.program.wide,
             outer,
             kept,
             row_len,
+            run,
             columns,
             walks,
             phases,
@@ -643,8 +675,9 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     fn is_contiguous(&self, operand: usize) -> bool {
-        let walk = &self.builder.layout.walks[operand];
-        walk.inner == walk.size() as isize || self.builder.layout.row_len == 1
+        let (layout, walk) = (&self.builder.layout, &self.builder.layout.walks[operand]);
+        (walk.inner == walk.size() as isize && (layout.run == layout.row_len || walk.is_even(layout.run)))
+            || layout.row_len == 1
     }
 
     fn strided(&mut self, operand: usize) -> (usize, u32) {

@@ -117,12 +117,13 @@ impl Code {
         phase.lanes.iter().any(|t| self.operand_of(t.base) == Some(operand))
     }
 
-    /// Returns the sizes of the outermost `loops` loops and the operand's strides in them, in bytes. The last item is
-    /// the number `lanes` and the operand's stride from lane to lane.
+    /// Returns the sizes of the outermost `loops` loops and the operand's strides in them, in bytes. The last two items
+    /// are those of the runs, and of the lanes of each, of the first `lanes` lanes of a row, which are 1 or all.
     fn walked(&self, operand: usize, loops: usize, lanes: usize) -> impl Iterator<Item = (usize, isize)> {
         let walk = &self.walks[operand];
         let rows = self.outer.iter().copied().zip(walk.outer.iter().copied()).take(loops);
-        rows.chain([(lanes, walk.inner)])
+        let run = self.run.clamp(1, lanes.max(1));
+        rows.chain([(lanes / run, walk.run), (lanes.min(run), walk.inner)])
     }
 
     fn operand_of(&self, base: Base) -> Option<usize> {
@@ -150,7 +151,7 @@ impl Kernel {
     /// Panics if one of the indices is out of range.
     pub fn in_place(&self, output: usize, input: usize) -> bool {
         let (to, from) = (self.walk(output), self.walk(input));
-        let same = to.outer == from.outer && to.inner == from.inner && to.size() == from.size();
+        let same = to.outer == from.outer && to.inner == from.inner && to.run == from.run && to.size() == from.size();
         let last = self.code.phases.last().is_some_and(|p| p.lanes.iter().any(|t| self.is_pointer(t, output)));
         self.single_output && same && last && !self.code.columns && to.inner != 0
     }

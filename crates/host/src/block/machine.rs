@@ -37,11 +37,19 @@ const _: () = assert!(size_of::<Ins>() == 24);
 /// Elements at a stride, which `Gather` copies to a temporary and `Scatter` from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided {
-    pub address: *mut u8,
-    /// The number of bytes between elements.
+    /// The address of the element of the row's first lane.
+    pub row: *mut u8,
+    /// The number of bytes from element to element in a run.
     pub stride: isize,
+    /// The number of elements of a run.
+    pub run: usize,
+    /// The number of bytes from run to run.
+    pub run_stride: isize,
     /// The number of bytes of an element.
     pub size: usize,
+    /// The first lane of the first block.
+    pub lane: usize,
+    /// The number of lanes of a block.
     pub lanes: usize,
     pub temp: *mut u8,
 }
@@ -371,9 +379,9 @@ fn ramp<V: Vector>(i: usize) -> V {
 /// The elements must be readable.
 #[inline(never)]
 unsafe fn gather(s: &Strided, block: usize) {
-    let start = s.address.wrapping_offset(s.stride * (block * s.lanes) as isize);
+    let size = s.size as isize;
     // SAFETY: as the caller says; the temporary holds a block.
-    unsafe { copy_strided(start, s.stride, s.temp, s.size as isize, s.size, s.lanes) }
+    s.each_run(block, |from, to, count| unsafe { copy_strided(from, s.stride, to, size, s.size, count) });
 }
 
 /// Copies the contiguous elements in the temporary of `s` to the elements of block number `block`.
@@ -382,9 +390,25 @@ unsafe fn gather(s: &Strided, block: usize) {
 /// The elements must be writable.
 #[inline(never)]
 unsafe fn scatter(s: &Strided, block: usize) {
-    let start = s.address.wrapping_offset(s.stride * (block * s.lanes) as isize);
+    let size = s.size as isize;
     // SAFETY: as the caller says; the temporary holds a block.
-    unsafe { copy_strided(s.temp, s.size as isize, start, s.stride, s.size, s.lanes) }
+    s.each_run(block, |to, from, count| unsafe { copy_strided(from, size, to, s.stride, s.size, count) });
+}
+
+impl Strided {
+    /// Calls `copy` for each part of block number `block` that is in one run, with the address of its first element,
+    /// that of the element's copy in the temporary, and the number of elements.
+    #[inline]
+    fn each_run(&self, block: usize, copy: impl Fn(*mut u8, *mut u8, usize)) {
+        let lane = self.lane + block * self.lanes;
+        let (mut run, mut first, mut done) = (lane / self.run, lane % self.run, 0);
+        while done < self.lanes {
+            let count = (self.run - first).min(self.lanes - done);
+            let element = self.row.wrapping_offset(run as isize * self.run_stride + first as isize * self.stride);
+            copy(element, self.temp.wrapping_add(done * self.size), count);
+            (run, first, done) = (run + 1, 0, done + count);
+        }
+    }
 }
 
 /// Copies `count` elements of `size` bytes, which is 1, 2, 4 or 8. The strides are in bytes.
@@ -402,6 +426,10 @@ unsafe fn copy_strided(from: *const u8, from_stride: isize, to: *mut u8, to_stri
         };
     }
     match size {
+        _ if from_stride == size as isize && to_stride == from_stride => {
+            // SAFETY: as the caller says; elements and temporaries are apart.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, count * size) }
+        }
         1 => copy!(u8),
         2 => copy!(u16),
         4 => copy!(u32),

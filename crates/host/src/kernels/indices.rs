@@ -37,6 +37,22 @@ impl<'a> Indices<'a> {
         }
     }
 
+    /// Calls `f` with `k` and element `first + k * step`, for each `k` below `count`. Numbers beyond the range of `i64`
+    /// become `i64::MAX`. Panics if there are not so many elements.
+    #[inline]
+    pub fn each(self, first: usize, step: usize, count: usize, f: impl FnMut(usize, i64)) {
+        match self {
+            Indices::I8(array) => each(array, first, step, count, i64::from, f),
+            Indices::I16(array) => each(array, first, step, count, i64::from, f),
+            Indices::I32(array) => each(array, first, step, count, i64::from, f),
+            Indices::I64(array) => each(array, first, step, count, |x| x, f),
+            Indices::U8(array) => each(array, first, step, count, i64::from, f),
+            Indices::U16(array) => each(array, first, step, count, i64::from, f),
+            Indices::U32(array) => each(array, first, step, count, i64::from, f),
+            Indices::U64(array) => each(array, first, step, count, |x| i64::try_from(x).unwrap_or(i64::MAX), f),
+        }
+    }
+
     /// Returns element `i`. Numbers beyond the range of `i64` become `i64::MAX`. Panics if there are not so many
     /// elements.
     #[inline]
@@ -51,5 +67,20 @@ impl<'a> Indices<'a> {
             Indices::U32(array) => array[i].into(),
             Indices::U64(array) => i64::try_from(array[i]).unwrap_or(i64::MAX),
         }
+    }
+}
+
+#[inline]
+fn each<T: Copy>(
+    array: &[T],
+    first: usize,
+    step: usize,
+    count: usize,
+    widen: impl Fn(T) -> i64,
+    mut f: impl FnMut(usize, i64),
+) {
+    match step {
+        1 => array[first..][..count].iter().enumerate().for_each(|(k, &x)| f(k, widen(x))),
+        _ => (0..count).for_each(|k| f(k, widen(array[first + k * step]))),
     }
 }

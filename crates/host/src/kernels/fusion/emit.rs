@@ -27,6 +27,13 @@ pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     Emitter::new(plan, ops, needs_wide(plan, ops))?.compile()
 }
 
+/// Compiles one op to a program that reads its operands as arrays, also those that are made by views. Returns `None` if
+/// there is no such program.
+pub fn compile_on_arrays(plan: &PlanCx<'_>, op: Op) -> Option<Compiled> {
+    let emitter = Emitter::new(plan, &[op], needs_wide(plan, &[op]))?;
+    Emitter { reads_through: false, ..emitter }.compile()
+}
+
 /// Returns the first region of `op`, which consists of scalar ops, as one program over a space. Its operands are the
 /// arguments of the region, each with its list of `strides`, followed by the results, which are row-major arrays over
 /// the space. Returns `None` if an op of the region cannot be computed, if an argument is complex or of a type that
@@ -102,6 +109,8 @@ struct Emitter<'a, 'm> {
     space: Vec<usize>,
     /// The dimensions of the space that reductions fold.
     folded: Vec<usize>,
+    /// True if views are read through. Otherwise their results are read.
+    reads_through: bool,
     reads: Vec<(Value, usize)>,
     known: HashMap<(Value, Access), block::Value>,
 }
@@ -115,7 +124,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let program = Program::new(&space).reducing(&folded);
         let program = if wide { program.wide() } else { program };
         let members = ops.iter().copied().collect();
-        Some(Emitter { plan, members, root, program, space, folded, reads: vec![], known: HashMap::new() })
+        let (reads, known) = (vec![], HashMap::new());
+        Some(Emitter { plan, members, root, program, space, folded, reads_through: true, reads, known })
     }
 
     /// Builds a program for some results of the first region of `op` over a space. Its scalar arguments `args` are
@@ -139,6 +149,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             program,
             space: space.to_vec(),
             folded: vec![],
+            reads_through: true,
             reads: vec![],
             known: HashMap::new(),
         };
@@ -195,7 +206,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let view = self.plan.view(op);
         match self.plan.fused(&view) {
             _ if Opcode::of_view(&view) == Opcode::Constant => self.constant(&view, access),
-            Some(Fused::View(through)) => {
+            Some(Fused::View(through)) if self.reads_through => {
                 let inner = through(&view, access)?;
                 self.emit(view.operand(0), &inner)
             }

@@ -1,6 +1,6 @@
 //! The groups of ops that run as one block program.
 
-use super::emit::{Compiled, compile, needs_wide};
+use super::emit::{Compiled, compile, compile_on_arrays, needs_wide};
 use super::ops::{folded, is_computed, is_trailing, space_of};
 use super::views::is_view;
 use crate::elem::Elem;
@@ -32,15 +32,22 @@ pub fn groups(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<O
         if claimed.contains(&ops[root]) || !is_computed(plan, &plan.view(ops[root])) {
             continue;
         }
-        let grown = grow(plan, ops, root, uses, &claimed);
-        let group = try_compile(plan, grown).or_else(|| try_compile(plan, vec![ops[root]]));
-        if let Some(group) = group {
+        if let Some(group) = group(plan, ops, root, uses, &claimed) {
             claimed.extend(&group.ops);
             groups.push(group);
         }
     }
     groups.reverse();
     groups
+}
+
+/// Returns the group of the root `ops[root]`: with the producers that join it, or alone, or alone and without reading
+/// through views. Returns `None` if the root cannot be compiled.
+fn group(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Option<Group> {
+    let with = |ops: Vec<Op>| Some(Group { program: compile(plan, &ops)?, ops });
+    let alone = || with(vec![ops[root]]);
+    let on_arrays = || Some(Group { program: compile_on_arrays(plan, ops[root])?, ops: vec![ops[root]] });
+    with(grow(plan, ops, root, uses, claimed)).or_else(alone).or_else(on_arrays)
 }
 
 /// Returns the root `ops[root]` and the producers that join it, in program order. An op that block programs can compute
@@ -135,11 +142,6 @@ impl Shape {
     }
 }
 
-fn try_compile(plan: &PlanCx<'_>, ops: Vec<Op>) -> Option<Group> {
-    let program = compile(plan, &ops)?;
-    Some(Group { ops, program })
-}
-
 #[cfg(test)]
 mod tests {
     use crate::kernels::testing::run_by_kernels;
@@ -162,6 +164,23 @@ mod tests {
 }";
         let names = run_by_kernels(source, &[Literal::new([1000], &thirds())]);
         assert_eq!(names, ["fused(negate, convert)", "fused(abs, reduce)"]);
+    }
+
+    #[test]
+    fn sums_of_views_that_do_not_flatten_read_arrays() {
+        let source = "func.func @main(%x: tensor<20x50xf32>) -> (tensor<f32>, tensor<f32>) {
+  %i = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reverse %x, dims = [1] : tensor<20x50xf32>
+  %1 = stablehlo.reduce(%0 init: %i) applies stablehlo.add across dimensions = [0, 1] : (tensor<20x50xf32>, tensor<f32>) -> tensor<f32>
+  %2 = stablehlo.abs %x : tensor<20x50xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<20x50xf32>) -> tensor<50x20xf32>
+  %4 = stablehlo.reduce(%3 init: %i) applies stablehlo.add across dimensions = [0, 1] : (tensor<50x20xf32>, tensor<f32>) -> tensor<f32>
+  return %1, %4 : tensor<f32>, tensor<f32>
+}";
+        let values: Vec<f32> = thirds().into_iter().map(|x| x as f32).collect();
+        let names = run_by_kernels(source, &[Literal::new([20, 50], &values)]);
+        let of = ["reverse", "reduce", "abs", "transpose", "reduce"].map(|op| format!("stablehlo.{op}"));
+        assert_eq!(names, of);
     }
 
     #[test]

@@ -63,7 +63,12 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
     if !is_rows || map.is_empty() || shape[..map.len()].contains(&0) || !indices.dtype.is_integer() {
         return None;
     }
-    let row_bytes = shape[map.len()..].iter().product::<usize>() * element_bytes(view);
+    let row = shape[map.len()..].iter().product::<usize>();
+    if row == 1 {
+        // Windows of one element are located together.
+        return None;
+    }
+    let row_bytes = row * element_bytes(view);
     let stride = |d: usize| shape[d + 1..map.len()].iter().product::<usize>();
     let picked = leading.iter().map(|&d| (shape[d] - 1, stride(d))).collect();
     Some(RowsKernel { row_bytes, picked, index_dtype: indices.dtype, output_bytes: output_bytes(view) })
@@ -154,19 +159,43 @@ impl<'a> Cursor<'a> {
         Cursor { batch, at, places }
     }
 
-    /// Advances to the next window, or from the last window to the first.
-    #[inline]
-    fn advance(&mut self) {
+    /// Returns the number of windows from this one to the last one along the innermost dimension of the batch.
+    fn ahead(&self) -> usize {
+        self.batch.last().zip(self.at.last()).map_or(1, |(b, at)| b.size - at)
+    }
+
+    /// Advances by so many windows, at most [`Cursor::ahead`], or from the last window to the first.
+    fn advance(&mut self, count: usize) {
+        let mut count = count;
         for (b, at) in self.batch.iter().zip(&mut self.at).rev() {
-            *at += 1;
-            (0..3).for_each(|k| self.places[k] += b.strides[k]);
+            *at += count;
+            (0..3).for_each(|k| self.places[k] += count * b.strides[k]);
             if *at < b.size {
                 return;
             }
             *at = 0;
             (0..3).for_each(|k| self.places[k] -= b.size * b.strides[k]);
+            count = 1;
         }
     }
+}
+
+/// The most windows that are located at once.
+const LOCATED: usize = 256;
+
+/// The position of a window that is not inside of the operand.
+const OUTSIDE: usize = usize::MAX;
+
+/// Successive windows along the innermost dimension of the batch.
+struct Run<'a> {
+    /// The number of the first window.
+    first: usize,
+    /// The positions in the operand of the windows' first elements, or [`OUTSIDE`].
+    places: &'a [usize],
+    /// The position of the first window in the slices.
+    slices: usize,
+    /// The number of elements in the slices from window to window.
+    step: usize,
 }
 
 /// The start of a window along a dimension.
@@ -259,18 +288,30 @@ impl Windows {
         Indices::new(buffer, self.index_dtype)
     }
 
-    /// Returns the position in the operand of the first element of the window, after the window is moved to where all
-    /// of it is inside. Also returns true if it did not have to be moved.
+    /// Calls `f` with some windows, in order, in runs of at most [`LOCATED`]. With `MOVES`, a window that is not inside of
+    /// the operand is first moved to where all of it is.
     #[inline]
-    fn clamped(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> (usize, bool) {
-        let ([_, first, mut start], mut is_inside) = (cursor.places, true);
-        for indexed in &self.indexed {
-            let index = indices.get(first + indexed.component);
-            let at = clamp(index, indexed.limit);
-            is_inside &= at as i64 == index;
-            start += at * indexed.stride;
+    fn for_each_run<const MOVES: bool>(&self, indices: Indices<'_>, windows: Range<usize>, mut f: impl FnMut(Run<'_>)) {
+        let (mut cursor, mut pace) = (Cursor::new(&self.batch, windows.start), Pace::default());
+        let step = self.batch.last().map_or([0; 3], |b| b.strides);
+        let (mut all, mut first) = ([0; LOCATED], windows.start);
+        while first < windows.end {
+            let count = cursor.ahead().min(windows.end - first).min(LOCATED);
+            let places = &mut all[..count];
+            let [slices, at, start] = cursor.places;
+            places.iter_mut().enumerate().for_each(|(k, place)| *place = start + k * step[2]);
+            for indexed in &self.indexed {
+                indices.each(at + indexed.component, step[1], count, |k, index| {
+                    let start = clamp(index, indexed.limit);
+                    let is_inside = MOVES || start as i64 == index;
+                    places[k] = places[k].saturating_add(if is_inside { start * indexed.stride } else { OUTSIDE });
+                });
+            }
+            f(Run { first, places, slices, step: step[0] });
+            pace.spend(16 + 4 * count * self.runs.len() * self.run);
+            cursor.advance(count);
+            first += count;
         }
-        (start, is_inside)
     }
 
     /// Returns the start of the window in each dimension of the operand, without moving it inside.
@@ -416,10 +457,10 @@ impl GatherKernel {
     fn fill_elements<T: Pod>(&self, cx: &KernelCx<'_>, part: GatherPart<'_>) {
         let table = bytemuck::cast_slice::<u8, T>(cx.input(0, part.instance).bytes());
         let mut columns = part.columns.cast::<T>();
-        self.for_each(self.windows.indices(cx.input(1, part.instance)), part.windows, |window, place| {
-            let place = place - part.start;
+        self.windows.for_each_run::<true>(self.windows.indices(cx.input(1, part.instance)), part.windows, |run| {
             for &[from, row, column] in &self.layout.runs {
-                columns.row(row)[place + column] = table[window + from];
+                let to = columns.row(row)[run.slices - part.start + column..].iter_mut().step_by(run.step.max(1));
+                to.zip(run.places).for_each(|(to, &window)| *to = table[window + from]);
             }
         });
     }
@@ -427,26 +468,16 @@ impl GatherKernel {
     fn fill_runs(&self, cx: &KernelCx<'_>, mut part: GatherPart<'_>) {
         let (table, size, run_bytes) = (cx.input(0, part.instance).bytes(), self.size, self.windows.run * self.size);
         let mut pace = Pace::default();
-        self.for_each(self.windows.indices(cx.input(1, part.instance)), part.windows, |window, place| {
-            let place = place - part.start;
-            for &[from, row, column] in &self.layout.runs {
-                let to = &mut part.columns.row(row)[(place + column) * size..][..run_bytes];
-                let from = &table[(window + from) * size..][..run_bytes];
-                if run_bytes <= SHORT { copy_short(from, to) } else { copy_long(from, to, &mut pace) }
+        self.windows.for_each_run::<true>(self.windows.indices(cx.input(1, part.instance)), part.windows, |run| {
+            for (k, window) in run.places.iter().enumerate() {
+                let place = run.slices + k * run.step - part.start;
+                for &[from, row, column] in &self.layout.runs {
+                    let to = &mut part.columns.row(row)[(place + column) * size..][..run_bytes];
+                    let from = &table[(window + from) * size..][..run_bytes];
+                    if run_bytes <= SHORT { copy_short(from, to) } else { copy_long(from, to, &mut pace) }
+                }
             }
         });
-    }
-
-    /// Calls `copy` with the position in the operand and in the result of the first element of each of some windows. A
-    /// window that is not inside of the operand is first moved to where all of it is.
-    #[inline]
-    fn for_each(&self, indices: Indices<'_>, windows: Range<usize>, mut copy: impl FnMut(usize, usize)) {
-        let (mut cursor, mut pace) = (Cursor::new(&self.windows.batch, windows.start), Pace::default());
-        for _ in windows {
-            copy(self.windows.clamped(indices, &cursor).0, cursor.places[0]);
-            cursor.advance();
-            pace.spend(16 + 4 * self.layout.runs.len());
-        }
     }
 }
 
@@ -462,14 +493,20 @@ fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
     }
 }
 
-/// Combines updates into the same number of elements: `to[i] = to[i] ∘ from[i]`, rounded.
-type Combine = fn(to: &mut [u8], from: &[u8]);
+/// How updates are combined with elements, each of which is rounded.
+#[derive(Clone, Copy)]
+struct Combine {
+    /// Combines updates with the same number of elements: `to[i] = to[i] ∘ from[i]`.
+    run: fn(to: &mut [u8], from: &[u8]),
+    /// Combines updates, in order, with the elements at some positions: `to[at[i]] = to[at[i]] ∘ from[i]`. Nothing is
+    /// done for the position [`OUTSIDE`].
+    elements: fn(to: &mut [u8], at: &[usize], from: &[u8]),
+}
 
 struct ScatterKernel {
     windows: Windows,
     size: usize,
-    /// The combination; `None` if updates replace elements.
-    combine: Option<Combine>,
+    combine: Combine,
     output_bytes: usize,
     update_bytes: usize,
 }
@@ -490,11 +527,8 @@ fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let region = view.regions()[0];
     let is_replaced = view.body.region_results(region)[0] == view.body[region].args[1];
     let combine = match is_replaced {
-        true => None,
-        false => {
-            let kind = reducer::reduce_kind_of(view.module, view.body, region, 0)?;
-            Some(combine(Elem::of(operand.dtype)?, kind)?)
-        }
+        true => replace(element_bytes(view))?,
+        false => combine(Elem::of(operand.dtype)?, reducer::reduce_kind_of(view.module, view.body, region, 0)?)?,
     };
     let (output_bytes, update_bytes) = (output_bytes(view), updates.bytes() as usize);
     Some(ScatterKernel { windows, size: element_bytes(view), combine, output_bytes, update_bytes })
@@ -554,43 +588,77 @@ impl ScatterKernel {
     /// Applies all updates, in order, to the elements in these columns. Updates outside of the operand are skipped.
     fn apply(&self, columns: &mut Columns<'_>, indices: Indices<'_>, updates: &[u8]) {
         let (windows, size) = (&self.windows, self.size);
-        let mut update = |place: usize, from: usize, count: usize| {
-            if let Some((to, skipped)) = columns.own(place * size, count * size) {
-                let from = &updates[from * size + skipped..][..to.len()];
-                match self.combine {
-                    Some(combine) => combine(to, from),
-                    None => to.copy_from_slice(from),
+        windows.for_each_run::<false>(indices, 0..windows.count(), |run| {
+            if let Some(to) = self.elements(columns, run.step) {
+                return (self.combine.elements)(to, run.places, &updates[run.slices * size..]);
+            }
+            for (k, &start) in run.places.iter().enumerate() {
+                let slices = run.slices + k * run.step;
+                let mut update = |place: usize, from: usize, count: usize| {
+                    if let Some((to, skipped)) = columns.own(place * size, count * size) {
+                        (self.combine.run)(to, &updates[from * size + skipped..][..to.len()]);
+                    }
+                };
+                match start {
+                    OUTSIDE => {
+                        let at = windows.starts(indices, &Cursor::new(&windows.batch, run.first + k));
+                        windows.for_each_inside(&at, |element, offset| update(element, slices + offset, 1));
+                    }
+                    _ => windows.runs.iter().for_each(|r| update(start + r[0], slices + r[1], windows.run)),
                 }
             }
-        };
-        let (mut cursor, mut pace) = (Cursor::new(&windows.batch, 0), Pace::default());
-        for _ in 0..windows.count() {
-            pace.spend(16 + windows.run * windows.runs.len());
-            let slices = cursor.places[0];
-            let (start, is_inside) = windows.clamped(indices, &cursor);
-            if is_inside {
-                windows.runs.iter().for_each(|run| update(start + run[0], slices + run[1], windows.run));
-            } else {
-                let at = windows.starts(indices, &cursor);
-                windows.for_each_inside(&at, |element, offset| update(element, slices + offset, 1));
-            }
-            cursor.advance();
+        });
+    }
+
+    /// Returns the whole operand if windows have one element and follow each other in the updates in steps of `step`
+    /// elements, which must be 1. Returns `None` otherwise.
+    fn elements<'a>(&self, columns: &'a mut Columns<'_>, step: usize) -> Option<&'a mut [u8]> {
+        let is_whole = columns.row == self.output_bytes && columns.columns.width() == columns.row;
+        let is_single = self.windows.run == 1 && self.windows.runs.len() == 1;
+        (is_whole && is_single && step == 1).then(|| columns.columns.row(0))
+    }
+}
+
+/// Calls `combine` with the element at each of these positions and the update for it, in order.
+#[inline]
+fn combine_elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8], combine: impl Fn(&mut T, T)) {
+    let to = bytemuck::cast_slice_mut::<u8, T>(to);
+    for (&at, from) in at.iter().zip(from.chunks_exact(size_of::<T>())) {
+        if at != OUTSIDE {
+            combine(&mut to[at], bytemuck::pod_read_unaligned(from));
         }
     }
 }
 
-/// Returns the function that combines elements of this type as the reference does, which rounds each result. Returns
-/// `None` if the reduction is not defined for the type.
+/// Returns how updates replace elements of so many bytes, or `None` if no elements have that size.
+fn replace(size: usize) -> Option<Combine> {
+    fn elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8]) {
+        combine_elements::<T>(to, at, from, |to, from| *to = from);
+    }
+    let elements = match size {
+        1 => elements::<u8>,
+        2 => elements::<u16>,
+        4 => elements::<u32>,
+        8 => elements::<u64>,
+        16 => elements::<u128>,
+        _ => return None,
+    };
+    Some(Combine { run: |to, from| to.copy_from_slice(from), elements })
+}
+
+/// Returns how elements of this type are combined as the reference does, which rounds each result. Returns `None` if the
+/// reduction is not defined for the type.
 fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{
-            fn each(to: &mut [u8], from: &[u8]) {
-                let (to, from) = (bytemuck::cast_slice_mut::<u8, $T>(to), bytemuck::cast_slice::<u8, $T>(from));
-                for (to, &from) in to.iter_mut().zip(from) {
-                    *to = $narrow($op($widen(*to), $widen(from)));
-                }
+            fn one(to: &mut $T, from: $T) {
+                *to = $narrow($op($widen(*to), $widen(from)));
             }
-            Some(each as Combine)
+            fn run(to: &mut [u8], from: &[u8]) {
+                let (to, from) = (bytemuck::cast_slice_mut::<u8, $T>(to), bytemuck::cast_slice::<u8, $T>(from));
+                to.iter_mut().zip(from).for_each(|(to, &from)| one(to, from));
+            }
+            Some(Combine { run, elements: |to, at, from| combine_elements(to, at, from, one) })
         }};
     }
     by_reducer!(elem, kind, with)
