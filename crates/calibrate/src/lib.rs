@@ -79,7 +79,8 @@ fn machine_facts(facts: &mut Facts) {
     add(facts, "barrier_s", barrier, "a call of all workers that does nothing");
 }
 
-/// Measures the times that an instruction and a turn of a loop take beside their work. Fails if a program fails.
+/// Measures the times that an instruction and a turn of a loop take beside their work. Fails if a program cannot be
+/// compiled or run.
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let [few, many] = [20, 120].map(|count| Timed::new(&programs::chain(count))?.whole_seconds());
     let instruction = (many? - few?).max(1e-9) / 100.0;
@@ -90,8 +91,8 @@ fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Measures how many elements a worker computes in a second, for each elementwise op and type that the engine has.
-/// Fails if a program fails when it is run.
+/// Measures how many elements a worker computes in a second, for each op and type of [`programs::elements`] that the
+/// engine can compile. Fails if a program fails when it is run.
 fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
     for (name, dtype, [short, long]) in programs::elements() {
         // The engine may not have the op for this type.
@@ -105,8 +106,8 @@ fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Measures programs of one instruction each, and adds the constant that each of them determines. Fails if a program
-/// fails.
+/// Measures programs of one instruction each, and adds the constant that each of them determines. Skips a program that
+/// determines none. Fails if a program cannot be compiled or run.
 fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
     let overhead = facts.get("instruction_s").map_or(0.0, |fact| fact.0);
     for text in texts {
@@ -118,7 +119,8 @@ fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Predicts programs whose sizes were not measured, and adds the typical error of each class of instructions.
+/// Predicts programs whose sizes were not measured, and adds the typical error of each class of instructions, which is
+/// at least 0.01. Fails if a program cannot be compiled, predicted or run.
 fn errors(facts: &mut Facts, machine: Machine) -> Result<(), Diagnostics> {
     let machine = Arc::new(machine);
     for (class, texts) in programs::checks() {
@@ -154,7 +156,8 @@ fn machine(facts: &Facts) -> Result<Machine, Diagnostics> {
 mod tests {
     use super::*;
 
-    /// All programs compile, and each of them determines a constant of a known name.
+    /// Tests that all products, streams, other ops and collectives can be partitioned, and that each of these programs
+    /// determines a constant of a known name.
     #[test]
     fn programs_determine_constants() {
         let all = [programs::products(), programs::streams(), programs::others(), programs::collectives()];

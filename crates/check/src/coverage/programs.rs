@@ -245,8 +245,8 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
     }),
 ];
 
-/// Returns an array of small integers that depend on `seed`, so that every sum of them is exact. Panics for an element
-/// type that no example has, such as f8.
+/// Returns an array of small integers that depend on `seed`, so that every sum of them is exact. The imaginary parts of
+/// complex numbers are 1. Panics for an element type that no example has, such as f8.
 pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
     if let Some(quantized) = t.dtype.quantized() {
         let stored = sample(&TensorType::new(quantized.storage, t.shape.clone()), seed);
