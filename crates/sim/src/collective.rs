@@ -338,8 +338,8 @@ fn axis(topology: &Topology, chips: &[Vec<usize>], dim: usize) -> Option<BlockAx
     is_even.then_some(BlockAxis { dim, size: at.len(), is_ring, stride })
 }
 
-/// Returns the pattern of groups that are no blocks. A gather goes around each group in its order, and every message is
-/// routed.
+/// Returns the pattern of groups that are no blocks. Every message is routed: in an all-to-all from each member to each
+/// other one, and in all other exchanges from each member of a group to the next one, around the group.
 fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
     let c = &topology.machine().constants;
     let mut loads = Loads::new(topology);

@@ -52,7 +52,8 @@ enum Kind {
     Free,
     /// The op takes no time, and values are fused through it.
     Bitcast,
-    /// The op takes no time if all of its users are groups, which then compute it themselves.
+    /// The op takes no time if all of its users are in groups, which then compute it themselves. If they are in one
+    /// group, the op joins it.
     FreeInGroups,
     /// The op can be fused into its user.
     Fusible,
@@ -195,13 +196,14 @@ fn kind(view: &OpView<'_>) -> Kind {
     }
 }
 
-/// Returns the elements of all tensors among some values.
+/// Returns the number of elements of all tensors among some values.
 fn elements(view: &OpView<'_>, values: &[Value]) -> usize {
     values.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.size()).sum()
 }
 
-/// Returns true if an op computes each element of its results from few elements of its operands: it is elementwise, or
-/// it only moves elements, as `transpose`, `concatenate` and `dynamic_slice` do.
+/// Returns true if an op computes each element of its results from few elements of its operands: it is elementwise, it
+/// is a dynamic slice or its update, or it moves elements and is linear in all operands together, as `transpose` and
+/// `concatenate` are. A `gather` is none of these. Ops with regions and with effects do not count.
 pub(crate) fn is_fusible(view: &OpView<'_>) -> bool {
     let facts = Opcode::of_view(view).facts();
     let class = facts.propagation_class(view);

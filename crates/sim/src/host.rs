@@ -24,10 +24,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The number of spans up to which each turn of a loop is listed.
+/// The number of spans of a loop from which on no further turn is listed.
 const LISTED_SPANS: usize = 50_000;
 
-/// The number of turns that are listed of loops with more spans.
+/// The number of turns that are listed of a loop however many spans they have, if it has so many.
 const LISTED_TURNS: u64 = 2;
 
 /// Predicts the timeline of a localized module on a host.
@@ -60,7 +60,8 @@ pub struct Subject {
 }
 
 /// Returns the constant that a localized module of one instruction determines: that of the last instruction of its main
-/// function. Returns `None` if there is none, and if the instruction is a loop, a branch or a call.
+/// function. Returns `None` if there is none, if the instruction is a loop, a branch, a call or an asynchronous start,
+/// and if it reads and makes no arrays.
 pub fn subject(module: &Module) -> Option<Subject> {
     let body = &module.main()?.body;
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
@@ -81,7 +82,7 @@ struct Host<'m> {
     lane: LaneIndex,
     spans: Vec<Span>,
     now: Picoseconds,
-    /// The turn of the innermost loop.
+    /// The turn of the innermost loop, or `None` outside of loops.
     turn: Option<u64>,
     allocations: Vec<Allocation>,
 }
@@ -98,7 +99,7 @@ struct Frame<'m> {
     plans: BTreeMap<Region, Rc<Plan>>,
 }
 
-/// The items of a block, and the values whose memory each of them uses last.
+/// The items of a block, and the values whose memory each of them uses last, as [`last_uses`] returns them.
 struct Plan {
     items: Vec<Item>,
     last_uses: Vec<Vec<Value>>,
@@ -190,7 +191,8 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// Makes the results of an op that does nothing those of the span that made its operand.
+    /// Records the span that made an operand of an op that does nothing as the one that makes its results. Of several
+    /// operands, takes the first one that a span made.
     fn pass_on(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
         let maker = view.operands().iter().find_map(|v| frame.makers.get(v).copied());
         if let Some(maker) = maker {

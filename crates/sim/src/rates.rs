@@ -25,7 +25,8 @@
 //! | `collective.OP.BYTES` | the bytes that a collective with results of so many bytes writes in a second |
 //! | `error.CLASS` | the typical error of predictions for `product`, `element`, `op` or `collective`, as a fraction |
 //!
-//! Between the sizes that were measured, rates are interpolated in logarithms. Beyond them, the last slope goes on.
+//! Between the sizes that were measured, rates are interpolated in logarithms. Beyond them, the last slope goes on, but
+//! neither so that the time falls with the size nor so that it grows faster than the size.
 
 use crate::Fact;
 use shardwise_base::DType;
@@ -39,7 +40,7 @@ pub(crate) const REQUIRED: [&str; 4] = ["workers", "memory_bytes", "instruction_
 /// The other constants that have a name of one word.
 const OPTIONAL: [&str; 2] = ["turn_s", "barrier_s"];
 
-/// The words with which the other names start.
+/// The words with which the other names start, except those of typical errors.
 const FAMILIES: [&str; 8] = ["peak", "level", "stream", "element", "product", "flops", "op", "collective"];
 
 /// The classes of instructions whose typical errors are known.
@@ -129,7 +130,7 @@ impl Rates {
         self.products.get(dtype.name()).map(|grid| grid.rate(shape))
     }
 
-    /// Returns the limits of the machine.
+    /// Returns the peak rates of the machine by type, and its memories with their sizes and rates, the smallest first.
     pub(crate) fn limits(&self, title: &str) -> Limits {
         let peak = |(name, fact): (&Arc<str>, &Fact)| {
             let dtype = DType::parse(name.strip_prefix("peak.")?)?;

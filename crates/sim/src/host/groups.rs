@@ -21,7 +21,7 @@ pub(super) enum Item {
     Group(Vec<Op>),
     /// An op that does nothing when the program runs.
     Free(Op),
-    /// Control flow, a call, or a collective.
+    /// Control flow, a call, a collective, or an asynchronous start.
     Engine(Op),
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Kind {
     /// It is known before the program runs, or passes its operand on.
     Free,
     Engine,
-    /// It computes each element of its result from one element of each operand.
+    /// It computes each element of its result from one element of each operand, or has no operands.
     Elementwise,
     /// It folds elements along some dimensions.
     Reduce,
@@ -188,7 +188,8 @@ impl Grouping<'_> {
     }
 }
 
-/// Returns true if an op only changes the order of dimensions.
+/// Returns true if an op keeps all elements and only changes their shape or the order of dimensions: a transpose or a
+/// reshape.
 fn is_permutation(view: &OpView<'_>) -> bool {
     let class = Opcode::of_view(view).facts().propagation_class(view);
     let sizes = || Some((view.operand_type(0).as_tensor()?.size(), view.result_type(0).as_tensor()?.size()));

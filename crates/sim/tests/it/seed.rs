@@ -54,7 +54,7 @@ func.func @main(%arg0: tensor<1024x2048x{dtype}> {{sdy.sharding = #sdy.sharding<
     )
 }
 
-/// Builds the rows of `%w` for the chunk of the device `by` positions further.
+/// Returns the lines that make the rows of `%w` for the chunk of the device `by` positions further.
 fn rows(name: &str, by: i64, dtype: &str) -> String {
     format!(
         r#"    %by_{name} = stablehlo.constant dense<{}> : tensor<i32>
