@@ -52,8 +52,8 @@ pub struct InstructionTime {
     pub total: Duration,
     /// The number of distinct results, each of which is computed once for all devices that have it.
     pub instances: usize,
-    /// The floating-point operations for one result, as the facts of its ops count them. It is 0 if the instruction only
-    /// moves data. `None` for a loop, a branch or a collective, and if the operations are not known.
+    /// The floating-point operations for one result, as the facts of its ops count them. They are 0 if the instruction
+    /// only moves data. `None` for a loop, a branch or a collective, and if they are not known.
     pub flops: Option<u64>,
     /// The bytes that are read and written for one result: the operands and results. `None` for a loop or a branch, and
     /// if the results are the operands' memory.

@@ -174,8 +174,8 @@ fn made(kind: CaseKind, seed: u64) -> (Program, Input) {
     }
 }
 
-/// Runs a case and returns its outcome. A panic is a finding, except one that was injected. A signal, such as of an
-/// invalid access to guarded memory, ends the process.
+/// Runs a case and returns its outcome. A panic is a finding, except one that was injected, or that was caught while
+/// the program was made. A signal, such as that of an invalid access to guarded memory, ends the process.
 pub fn run(kind: CaseKind, seed: u64) -> Outcome {
     panics::catch(|| {
         let (program, input) = made(kind, seed);

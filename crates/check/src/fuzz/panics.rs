@@ -8,7 +8,7 @@ use std::sync::{Mutex, Once};
 /// The first panic, of any thread, since a case began or ended or [`forget`] was called, while a case was running.
 static FIRST: Mutex<Option<Found>> = Mutex::new(None);
 
-/// The number of cases that are running. Panics outside of them are printed as usual.
+/// The number of cases that are running. While it is 0, panics are printed as usual.
 static CASES: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs a case and returns its outcome. The first panic of any thread that was not forgotten is the finding, even if an
