@@ -21,7 +21,7 @@ pub(crate) enum Item {
     Group(Vec<Op>),
     /// An op that takes no time: a constant, a reshape, arithmetic on scalars, or a value that its users compute.
     Free(Op),
-    /// A collective, control flow, or a call.
+    /// A collective, an asynchronous op, control flow, a call, or another op that the engine runs itself.
     Engine(Op),
 }
 

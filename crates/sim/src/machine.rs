@@ -37,7 +37,7 @@ macro_rules! constants {
             /// Constants that are all 0.
             const ZERO: Constants = Constants { $($name: 0.0,)* };
 
-            /// Returns the constants with these values, or the name of one that has none.
+            /// Returns the constants with these values, or as the error the name of one that has none.
             fn of(facts: &BTreeMap<&'static str, Fact>) -> Result<Constants, &'static str> {
                 let value = |name| facts.get(name).map(|fact| fact.value).ok_or(name);
                 Ok(Constants { $($name: value(stringify!($name))?,)* })
@@ -264,7 +264,8 @@ impl Machine {
         self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// Returns the machine with another value for a constant of a chip, or `None` if there is no constant of this name.
+    /// Returns the machine with another value for a constant of a chip. Returns `None` if there is no constant of this
+    /// name, and for a host.
     pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
         let mut machine = self.clone();
         *machine.facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };

@@ -70,7 +70,8 @@ const PROGRAMS: [(&str, &str); 3] = [
 /// Returns all points of `data/points.txt` with their predictions.
 ///
 /// # Errors
-/// Fails if the table or a program cannot be read (`points-text`).
+/// Fails if a line of the table is malformed (`points-text`), and if a topology or a program that it names cannot be
+/// read, or the program cannot be simulated.
 pub fn points() -> Result<Vec<Point>, Diagnostics> {
     let lines = include_str!("../data/points.txt").lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));

@@ -51,7 +51,7 @@ pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     REQUIRED.into_iter().chain(OPTIONAL).chain(FAMILIES).chain(["error"])
 }
 
-/// Returns true if a host has constants of this name.
+/// Returns true if a constant of a host may have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
     let is_type = |text: &str| DType::parse(text).is_some();
@@ -71,7 +71,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     }
 }
 
-/// Reads `64x512x8`. Returns `None` for another text.
+/// Reads `64x512x8`. Returns `None` for another text, and if a size is 0.
 fn shape_of(text: &str) -> Option<[u32; 3]> {
     let sizes: Vec<u32> = text.split('x').map(|n| n.parse().ok().filter(|&n| n > 0)).collect::<Option<_>>()?;
     sizes.try_into().ok()

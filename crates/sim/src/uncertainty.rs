@@ -14,7 +14,8 @@ use std::sync::LazyLock;
 pub(crate) enum Class {
     /// Products of matrices.
     Product,
-    /// Elementwise ops and reductions.
+    /// Elementwise ops and reductions. For a chip, all that computes and takes no longer for its flops than for its
+    /// data.
     Element,
     /// Other ops with a rate of their own.
     Op,

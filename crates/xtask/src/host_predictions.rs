@@ -56,7 +56,7 @@ struct Compared {
     predicted: Timeline,
     /// The errors of the longest instructions that both timelines have.
     errors: Vec<f64>,
-    /// The number of the longest instructions that the prediction does not have.
+    /// How many of the longest instructions the prediction does not have.
     missing: usize,
 }
 
