@@ -119,8 +119,8 @@ fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Predicts programs whose sizes were not measured, and adds the typical error of each class of instructions, which is
-/// at least 0.01. Fails if a program cannot be compiled, predicted or run.
+/// Predicts programs whose sizes were not measured, and adds the typical error of each class of instructions in
+/// [`programs::checks`], which is at least 0.01. Fails if a program cannot be compiled, predicted or run.
 fn errors(facts: &mut Facts, machine: Machine) -> Result<(), Diagnostics> {
     let machine = Arc::new(machine);
     for (class, texts) in programs::checks() {

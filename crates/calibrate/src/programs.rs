@@ -287,7 +287,8 @@ struct Collective {
     name: &'static str,
     attributes: &'static str,
     reduces: bool,
-    /// The number of elements of a device's result, and the number of elements of its operand for which it has so many.
+    /// The number of elements of a device's result divided by that of its operand, as a fraction: `[8, 1]` for an
+    /// all-gather.
     elements: [usize; 2],
     /// True if the result is the same on all devices.
     is_whole: bool,
@@ -337,7 +338,7 @@ pub(crate) fn collectives() -> Vec<String> {
 }
 
 impl Collective {
-    /// Returns a program with the collective of parts of so many elements.
+    /// Returns a program with the collective on eight devices, each of which has an operand of so many elements.
     fn program(&self, elements: usize) -> String {
         let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
         let attributes = self.attributes.replace("GROUPS", GROUPS).replace("PAIRS", PAIRS);

@@ -11,7 +11,7 @@ use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
 /// Ops with at most this many elements in all operands, and in all results, are left to the scalar unit if they are no
-/// products.
+/// products and have no regions.
 const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -109,7 +109,9 @@ impl Fusion<'_> {
         }
     }
 
-    /// Returns true if an op of this kind, with this product, joins the group of its only user.
+    /// Returns true if an op of this kind joins the group of its only user: if it has no product, if its product is
+    /// that of the group, or if the group has none and its last op, `root`, is elementwise. Ops of the kind
+    /// [`Kind::Other`] never join.
     fn joins(&self, kind: Kind, product: Option<Op>, root: Op) -> bool {
         let is_elementwise = matches!(self.kinds[&root], Kind::Fusible | Kind::FreeInGroups);
         let fits = match (product, self.products.get(&root)) {

@@ -171,7 +171,7 @@ pub struct Machine {
     pub(crate) rates: Option<Rates>,
 }
 
-/// The machines of `data/machines.txt`.
+/// The machines of `data/machines.txt`, without those whose names begin with `_`.
 static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
     let text = include_str!("../data/machines.txt");
     let machines = Machine::parse(text, "machines.txt").expect("the table of machines is well formed");

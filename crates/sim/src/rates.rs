@@ -43,10 +43,10 @@ const OPTIONAL: [&str; 2] = ["turn_s", "barrier_s"];
 /// The words with which the other names start, except those of typical errors.
 const FAMILIES: [&str; 8] = ["peak", "level", "stream", "element", "product", "flops", "op", "collective"];
 
-/// The classes of instructions whose typical errors are known.
+/// The classes of instructions whose typical errors can be among the constants.
 const CLASSES: [&str; 4] = ["product", "element", "op", "collective"];
 
-/// Returns all words that may start the name of a constant.
+/// Returns all words that may start the name of a host's constant.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     REQUIRED.into_iter().chain(OPTIONAL).chain(FAMILIES).chain(["error"])
 }

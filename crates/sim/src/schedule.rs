@@ -49,7 +49,8 @@ impl Plan {
         Plan { items, inputs, ..plan }
     }
 
-    /// Returns, for each item, whether all of its users in the block come soon after it.
+    /// Returns, for each item, true if all items that wait for it come at most [`SHORT_LIFE`] places after it. In place
+    /// of a free item, those that wait for that one count, if there are any.
     pub(crate) fn short_lives(&self) -> Vec<bool> {
         let mut last: Vec<usize> = (0..self.items.len()).collect();
         for i in (0..self.items.len()).rev() {

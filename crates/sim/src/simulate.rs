@@ -780,7 +780,8 @@ pub(crate) fn short(view: &OpView<'_>) -> String {
     name.split_once('.').map_or(name, |(_, name)| name).to_string()
 }
 
-/// Returns `dot_general`, or `fused(dynamic_slice, dot_general, add)`.
+/// Returns a name for ops that run as one: that of the only op, or `fused(dynamic_slice, dot_general, add)` with the
+/// names of at most [`LISTED_OPS`] ops and the number of the others.
 pub(crate) fn group_name(views: &[OpView<'_>]) -> String {
     if let [only] = views {
         return short(only);

@@ -37,7 +37,8 @@ const MAX_DEVICES: usize = 1 << 17;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Topology {
     machine: Arc<Machine>,
-    /// The number of chips along each dimension of a pod, x first. With switches, the number of devices of a node.
+    /// The number of chips along each dimension of a pod, x first. With switches, the number of devices of a node, and
+    /// for a host, the number of devices.
     grid: Vec<usize>,
     /// The number of pods, or of nodes.
     pods: usize,
@@ -149,7 +150,7 @@ impl Topology {
     }
 
     /// Returns the number of chips of a pod along each dimension, x first. With switches, the only number is that of
-    /// the devices of a node.
+    /// the devices of a node, and for a host, that of all devices.
     pub(crate) fn grid(&self) -> &[usize] {
         &self.grid
     }

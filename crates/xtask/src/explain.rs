@@ -139,7 +139,9 @@ fn table(outcomes: &[Outcome]) -> Table {
     table
 }
 
-/// Returns the totals of some programs, and true if they are good enough.
+/// Returns a line with the totals of some programs. The second value is true if at least [`WANTED`] of their removable
+/// bytes were found or none are removable, and no explanation took [`MAX_TIME`]. In a debug build, the time does not
+/// count. A program that was not searched counts as one without removable bytes.
 fn summary(name: &str, outcomes: &[Outcome]) -> (String, bool) {
     let searched: Vec<(&Outcome, u64)> =
         outcomes.iter().filter_map(|o| Some((o, o.now.saturating_sub(o.least?)))).filter(|(_, n)| *n > 0).collect();

@@ -78,7 +78,8 @@ fn transformed(seed: u64, choose: &mut Chooser, made: Source, chain: &str, is_ex
     Ok(Case { seed, source, requests, module, inputs, is_exact })
 }
 
-/// Returns the request of a transform of the module's main function, with the arguments that it needs.
+/// Returns the request of the transform that `letter` names in [`CHAINS`], for a random choice of the main function's
+/// arguments, at least one: of those of floats, or of all for a batch.
 fn request(choose: &mut Chooser, module: &Module, letter: char) -> String {
     let main = module.main().expect("made with a main function");
     let types: Vec<&Type> = main.body.args().iter().map(|&v| main.body.ty(v)).collect();

@@ -353,7 +353,7 @@ fn expect_near(what: &str, got: &[Literal], want: &[Literal], through: &[BTreeSe
     }
 }
 
-/// Returns arrays of these types from a seed.
+/// Returns arrays of these types, whose elements are drawn from a seed as `fill` says.
 fn inputs(seed: u64, types: &[TensorType], fill: Fill) -> Vec<Literal> {
     let mut choose = Chooser::new(seed ^ 0x1234_5678);
     types.iter().map(|ty| fill.literal(&mut choose, ty)).collect()

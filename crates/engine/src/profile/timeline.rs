@@ -177,7 +177,8 @@ fn short(name: &str) -> &str {
     name.trim_start_matches("stablehlo.")
 }
 
-/// Returns `small(add, reshape, 3 more)`.
+/// Returns a name for several instructions, with the names of the first [`LISTED`] and the number of the others:
+/// `small(add, reshape, slice, tanh, 3 more)`.
 fn name_of<'a>(own: impl Iterator<Item = &'a InstructionTime> + Clone) -> String {
     let mut names: Vec<String> = own.clone().take(LISTED).map(|i| short(&i.name).to_string()).collect();
     let more = own.count() - names.len();

@@ -21,7 +21,7 @@ pub(super) enum Item {
     Group(Vec<Op>),
     /// An op that does nothing when the program runs.
     Free(Op),
-    /// Control flow, a call, a collective, or an asynchronous start.
+    /// Control flow, a call, a collective, an asynchronous start, or another op that the engine runs itself.
     Engine(Op),
 }
 
@@ -132,7 +132,8 @@ pub(super) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses, instances: &dyn 
 }
 
 impl Grouping<'_> {
-    /// Returns the root and the ops before it that run as one instruction with it, in program order.
+    /// Returns the root and the elementwise ops and reductions before it that run as one instruction with it, in
+    /// program order. Ops between them that only change where elements are, are left out.
     fn grow(&self, ops: &[Op], root: usize, claimed: &HashSet<Op>) -> Vec<Op> {
         let root_view = self.block.at(ops[root]);
         let mut group = vec![ops[root]];
