@@ -230,7 +230,7 @@ fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
             .help(format!("the machines are {}", names.join(", ")));
     };
     if machine.is_host() {
-        return d.expected(format!("the number of devices: `{}:8`", machine.name));
+        return d.expected(format!("the number of devices, from 1 to {MAX_DEVICES}: `{}:8`", machine.name));
     }
     let most = machine.constants.host_chips;
     let expected = match machine.constants.torus_dims as usize {
